@@ -1,0 +1,51 @@
+# Every target sets up what it needs in .venv, from a bare machine with Python 3.11+ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := UV_PYTHON_DOWNLOADS=never $(BIN)/uv
+INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraints constraints.txt
+
+.PHONY: demo test test-real check bench constraints docs clean
+
+demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
+	@$(BIN)/polyjudge demo
+
+test: check  ## everything that needs no outside component
+	$(BIN)/python -m pytest --ignore=tests/real
+
+test-real: $(VENV)/.dev  ## tests that need a real component; they skip, with the reason, where it is missing
+	$(BIN)/python -m pytest tests/real
+
+check: $(VENV)/.dev  ## format, lint, types, layers
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/basedpyright
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.dev  ## measure; see benchmarks/README.md
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.dev  ## write docs/cli.md anew from the commands' own help
+	$(BIN)/python -m polyjudge.cli.reference > docs/cli.md
+
+constraints: $(VENV)/.uv  ## pin anew every version that the tests run with
+	$(UV) pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \
+		--all-extras --group dev --upgrade pyproject.toml --output-file constraints.txt
+
+$(VENV)/.uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "polyjudge needs Python 3.11 or later: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	@touch $@
+
+$(VENV)/.base: $(VENV)/.uv pyproject.toml constraints.txt
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
+	$(INSTALL) --editable . --group dev
+	@touch $@
+
+clean:
+	rm -rf $(VENV) dist build .hypothesis .ruff_cache

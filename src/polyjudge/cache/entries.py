@@ -1,0 +1,44 @@
+"""One row of the cache, and how records are written into it."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+from zlib import crc32
+
+from polyjudge.errors import DataError
+from polyjudge.files import from_json, to_json
+
+Kind = Literal["reply", "result"]
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing kept: a provider's reply, or a result that a program put there itself."""
+
+    kind: Kind
+    key: str
+    provider: str
+    model: str
+    created_at: str
+    value: str
+    """The record as JSON."""
+
+    @property
+    def checksum(self) -> int:
+        """A number that changes when a bit of the value does."""
+        return crc32(self.value.encode())
+
+
+def encode(record: object) -> str:
+    """Return a record as one line of JSON, in ASCII so that no text can be refused by the database."""
+    return json.dumps(to_json(record), separators=(",", ":"), allow_nan=False)
+
+
+def decode(record_type: type[Record], value: str) -> Record:
+    """Return the record that `encode` wrote."""
+    try:
+        data: Any = json.loads(value)
+    except ValueError as error:
+        raise DataError(f"is not JSON: {error}") from None
+    return from_json(record_type, data)

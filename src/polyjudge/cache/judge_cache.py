@@ -1,0 +1,178 @@
+"""The cache on one machine: SQLite, shared by threads and processes."""
+
+import asyncio
+import os
+import sqlite3
+import threading
+import warnings
+import weakref
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from polyjudge.errors import CacheError, DataError
+from polyjudge.records import JudgeResult, Reply
+
+from .claims import Claims
+from .database import DamagedCacheError, Database, FollowingConnection, prepare_folder
+from .entries import Entry, Kind, decode, encode
+from .group_writer import GroupWriter
+from .keys import hash_key
+
+Record = TypeVar("Record")
+
+_SELECT = "SELECT value FROM entries WHERE key = ? AND kind = ?"
+_SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.1
+
+
+class JudgeCache:
+    """Keeps replies and results under the key of their question.
+
+    `put` returns when the entry is on disk; what it returned from survives `kill -9`. A damaged file is set aside with
+    a warning. A file that is locked, read-only or on a full disk raises `CacheError`, because going on would mean
+    paying for answers that are then lost. With `read_only=True` nothing is written at all: for replaying.
+    """
+
+    hash_key = staticmethod(hash_key)
+
+    def __init__(self, db_path: Path | str, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
+        self.path = Path(db_path)
+        self._database = Database(self.path, busy_timeout_s=busy_timeout_s, read_only=read_only)
+        if not read_only:
+            prepare_folder(self.path)
+        elif not self.path.is_file():
+            raise CacheError("does not exist, so there is nothing to replay", path=self.path)
+        self._inherited: list[_Parts] = []
+        self._open()
+
+    def get(self, key: str) -> JudgeResult | None:
+        """Return the result kept under a key, marked as cached, or None."""
+        result = self._get(JudgeResult, "result", key)
+        return replace(result, cached=True) if result else None
+
+    def put(self, key: str, result: JudgeResult) -> None:
+        """Keep a result; an older one under the same key is replaced."""
+        provider = result.provenance.provider if result.provenance else ""
+        value = encode(replace(result, cached=False))
+        self.write(Entry("result", key, provider, result.model, _now(), value)).result()
+
+    def get_reply(self, key: str) -> Reply | None:
+        """Return the reply kept under a key, marked as cached, or None."""
+        reply = self._get(Reply, "reply", key)
+        return replace(reply, cached=True) if reply else None
+
+    def put_reply(self, key: str, reply: Reply, provider: str = "") -> None:
+        """Keep a reply; an older one under the same key is replaced."""
+        self.write(_reply_entry(key, reply, provider)).result()
+
+    async def once(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "") -> Reply:
+        """Return the reply kept under a key, or ask for it; however many want it at once, one asks.
+
+        A reply that was cut off or declined is returned but not kept, and an error is nobody's but the asker's.
+        """
+        wait_s = _SHORTEST_WAIT_S
+        while (reply := self.get_reply(key)) is None:
+            claims = self._parts.claims
+            if claims is None:
+                raise CacheError("is open for replay; nothing is asked through it", path=self.path)
+            if claims.take(key):
+                try:
+                    # Somebody may have answered between our look and our claim.
+                    return self.get_reply(key) or await self._ask(key, ask, provider)
+                finally:
+                    claims.release(key)
+            await asyncio.sleep(wait_s)
+            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+        return reply
+
+    def write(self, entry: Entry) -> "Future[None]":
+        """Hand over an entry as it is; the future is done when it is on disk."""
+        self._reopen_after_fork()
+        if self._parts.writer is None:
+            raise CacheError("is open for replay; nothing is written to it", path=self.path)
+        return self._parts.writer.write(entry)
+
+    def close(self) -> None:
+        """Commit what is waiting and let go of the file."""
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def _ask(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str) -> Reply:
+        reply = await ask()
+        if reply.finish == "stop":
+            await asyncio.wrap_future(self.write(_reply_entry(key, reply, provider)))
+        return reply
+
+    def _get(self, record_type: type[Record], kind: Kind, key: str) -> Record | None:
+        try:
+            value = self._value(kind, key)
+        except DamagedCacheError:
+            if self._database.read_only:
+                raise
+            self._database.set_aside(self._parts.reader.file)
+            return None
+        try:
+            return None if value is None else decode(record_type, value)
+        except DataError as error:
+            warnings.warn(f"{self.path}: entry {key} cannot be read and counts as missing: {error}", stacklevel=3)
+            return None
+
+    def _value(self, kind: Kind, key: str) -> str | None:
+        self._reopen_after_fork()
+        with self._parts.guard:
+            try:
+                row = self._parts.reader.get().execute(_SELECT, (key, kind)).fetchone()
+            except sqlite3.Error as error:
+                self._parts.reader.close()
+                raise self._database.problem(error) from None
+        return row[0] if row else None
+
+    def _open(self) -> None:
+        self._parts = _Parts(self._database)
+        self._finalizer = weakref.finalize(self, self._parts.close)
+
+    def _reopen_after_fork(self) -> None:
+        """Leave the parent's connections, thread and locks alone: a forked child needs its own."""
+        if self._parts.process != os.getpid():
+            self._finalizer.detach()
+            self._inherited.append(self._parts)  # kept, because even closing them would disturb the parent
+            self._open()
+
+
+class _Parts:
+    """What one process holds of an open cache."""
+
+    def __init__(self, database: Database) -> None:
+        self.process = os.getpid()
+        self.guard = threading.Lock()
+        self.reader = FollowingConnection(database)
+        self.reader.get()
+        self.claims = None if database.read_only else Claims(Path(f"{database.path}-claims"))
+        self.writer = None if database.read_only else GroupWriter(database)
+
+    def close(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+        with self.guard:
+            self.reader.close()
+        if self.claims is not None:
+            self.claims.close()
+
+
+def _reply_entry(key: str, reply: Reply, provider: str) -> Entry:
+    return Entry("reply", key, provider, reply.model, _now(), encode(replace(reply, cached=False)))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

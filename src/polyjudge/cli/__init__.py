@@ -1,0 +1,91 @@
+"""The command `polyjudge`: this module finds the command's own module and turns errors into exit codes."""
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import TextIO
+
+from polyjudge.errors import PolyjudgeError
+
+COMMANDS = {
+    # name: what it does; its module in this folder is imported only when the command is given
+    "demo": "judge a packaged sample: no key, no network",
+    "cache": "look after the replies already paid for",
+}
+_EPILOG = (
+    "Exit codes: 0 done, 1 what was judged missed its bar, 2 wrong usage or input, "
+    "3 the judge could not do its work, 130 interrupted."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    warnings.showwarning = _show_warning
+    try:
+        return _run(given)
+    except PolyjudgeError as error:
+        return _report(error)
+    except KeyboardInterrupt:
+        print("polyjudge: interrupted; what was done is kept", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def build_parser(command: str = "") -> argparse.ArgumentParser:
+    """Return the parser, with the options of `command` in it and of the others only their names."""
+    parser = argparse.ArgumentParser(
+        prog="polyjudge",
+        description="Judge what language models write, in any language, with judges that have themselves been checked.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, summary in COMMANDS.items():
+        subparser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name == command:
+            _module(name).configure(subparser)
+    return parser
+
+
+def _run(given: list[str]) -> int:
+    command = next((word for word in given if not word.startswith("-")), "")
+    parser = build_parser(command)
+    options = parser.parse_args(given)
+    if options.version:
+        print(f"polyjudge {import_module('polyjudge.version').__version__}")
+        return 0
+    if not options.command:
+        parser.print_help(sys.stderr)
+        return 2
+    return _module(options.command).run(options)
+
+
+def _module(command: str) -> ModuleType:
+    return import_module(f"polyjudge.cli.{command}")
+
+
+def _report(error: PolyjudgeError) -> int:
+    if os.environ.get("VERBOSE") == "1":
+        raise error
+    print(f"polyjudge: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a warning as a message to a person, without the line of code that gave it."""
+    del category, filename, lineno, line
+    print(f"polyjudge: warning: {message}", file=file or sys.stderr)

@@ -1,0 +1,129 @@
+"""`polyjudge cache stats|prune|export|import|verify`."""
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from polyjudge.cache import export_entries, import_entries, prune, statistics_of, verify
+from polyjudge.files import write_atomically
+from polyjudge.text import harmless
+
+from .tables import print_table
+
+DEFAULT_CACHE = Path(".polyjudge/cache.sqlite")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their options."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
+    for name, run_action, add_options, summary in _ACTIONS:
+        action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        action.add_argument("--cache", type=Path, default=DEFAULT_CACHE, metavar="PATH", help="default: %(default)s")
+        action.set_defaults(run_action=run_action)
+        add_options(action)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the action."""
+    return arguments.run_action(arguments)
+
+
+def _stats(arguments: argparse.Namespace) -> int:
+    stats = statistics_of(arguments.cache)
+    if arguments.format == "json":
+        print(json.dumps(asdict(stats), indent=2))
+        return 0
+    print(f"{arguments.cache}: {stats.entries} entries, {stats.bytes_on_disk / 1e6:.1f} MB")
+    if stats.entries:
+        print(f"oldest {stats.oldest}, newest {stats.newest}")
+        rows = [(kind, provider, model, str(count), str(size)) for kind, provider, model, count, size in stats.by_model]
+        print_table(("Kind", "Provider", "Model", "Entries", "Bytes"), rows, numbers=(3, 4))
+    return 0
+
+
+def _prune(arguments: argparse.Namespace) -> int:
+    dropped = prune(
+        arguments.cache,
+        before=_moment(arguments.older_than) if arguments.older_than else "",
+        provider=arguments.provider,
+        model=arguments.model,
+        dry_run=arguments.dry_run,
+    )
+    print(f"{dropped} entries {'would be' if arguments.dry_run else 'were'} dropped")
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    rows = (json.dumps(row) + "\n" for row in export_entries(arguments.cache))
+    if arguments.output is None:
+        sys.stdout.writelines(rows)
+        return 0
+    with write_atomically(arguments.output) as file:
+        file.writelines(rows)
+    print(f"written to {arguments.output}", file=sys.stderr)
+    return 0
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    imported = import_entries(arguments.cache, arguments.source)
+    for problem in imported.problems:
+        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
+    print(f"{imported.new} new, {imported.known} known already, {len(imported.problems)} skipped")
+    return 2 if imported.problems and not imported.new + imported.known else 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    verified = verify(arguments.cache)
+    for problem in verified.problems:
+        print(harmless(problem))
+    state = "sound" if not verified.problems else f"{len(verified.problems)} problems"
+    print(f"{arguments.cache}: {verified.entries} entries checked, {state}")
+    return 2 if verified.problems else 0
+
+
+def _stats_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+
+
+def _prune_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--older-than", type=_age, metavar="AGE", help="30m, 12h, 30d or 4w")
+    parser.add_argument("--provider", default="", help="only entries of this provider")
+    parser.add_argument("--model", default="", help="only entries of this model")
+    parser.add_argument("--dry-run", action="store_true", help="say how many, drop none")
+
+
+def _export_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", type=Path, metavar="FILE", help="JSON Lines file; default: stdout")
+
+
+def _import_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", type=Path, metavar="FILE", help="an export, or a cache file, also a damaged one")
+
+
+def _no_options(parser: argparse.ArgumentParser) -> None:
+    del parser
+
+
+_ACTIONS = (
+    ("stats", _stats, _stats_options, "count what the cache holds"),
+    ("prune", _prune, _prune_options, "drop entries by age, provider or model"),
+    ("export", _export, _export_options, "write all entries as JSON Lines"),
+    ("import", _import, _import_options, "take in an export or another cache file"),
+    ("verify", _verify, _no_options, "check that the file and every entry are sound"),
+)
+
+
+def _age(text: str) -> timedelta:
+    match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no age; write 30m, 12h, 30d or 4w")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def _moment(age: timedelta) -> str:
+    return (datetime.now(UTC) - age).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,111 @@
+"""Every error polyjudge raises on purpose.
+
+    PolyjudgeError
+    ├── ConfigError               wrong before the first call                exit 2, never retried
+    │   ├── UnknownNameError      lists the known names
+    │   ├── MissingKeyError       names the variable to set                  soft skip: exit 0, 3 with --require-judge
+    │   └── MissingExtraError     names the extra to install
+    ├── DataError                 a file cannot be used: path and line       exit 2
+    │   └── CacheError            the cache cannot be opened or written
+    ├── ProviderError             a call failed                              the item is unjudged
+    │   ├── TransientError        timeout, rate limit, 5xx; may carry retry_after_s
+    │   ├── RefusedError          4xx, content filter                        never retried
+    │   └── NotRecordedError      a recording or replay holds no answer      never retried
+    └── UnreadableReplyError      an answer without a verdict; keeps the text
+
+A `ConfigError` and an `UnreadableReplyError` are also `ValueError`, so that code that knows nothing of
+polyjudge can still catch them. Exit code 1 is no error: it means that what was judged missed its bar.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class PolyjudgeError(Exception):
+    """Anything polyjudge raises on purpose."""
+
+    exit_code = 3
+
+
+class ConfigError(PolyjudgeError, ValueError):
+    """Something was wrong before the first call was made."""
+
+    exit_code = 2
+
+
+class UnknownNameError(ConfigError):
+    """A name that no table holds; the message lists those it does."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        close = get_close_matches(name, names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        super().__init__(f"Unknown {what}: {name}. Available: {', '.join(names)}.{hint}")
+        self.name = name
+
+
+class MissingKeyError(ConfigError):
+    """An environment variable that a provider needs is not set."""
+
+
+class MissingExtraError(ConfigError):
+    """An optional package is not installed."""
+
+
+class DataError(PolyjudgeError):
+    """A file cannot be used; the message names it, and the line where there is one."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, path: Path | str = "", line: int = 0) -> None:
+        place = f"{path}:{line}: " if line else f"{path}: " if path else ""
+        super().__init__(place + message)
+        self.path = path
+        self.line = line
+
+
+class CacheError(DataError):
+    """The cache cannot be opened or written, so nothing paid for could be kept."""
+
+
+class ProviderError(PolyjudgeError):
+    """A call to a provider brought no answer."""
+
+    kind = "provider_error"
+
+
+class TransientError(ProviderError):
+    """The same call may work later: timeout, rate limit, server trouble, lost connection."""
+
+    kind = "transient"
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class RefusedError(ProviderError):
+    """The provider or the model would not answer; asking again will not help."""
+
+    kind = "refused"
+
+    def __init__(self, message: str, *, text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
+
+
+class NotRecordedError(ProviderError):
+    """A recording, or a cache in replay mode, holds no answer to this question."""
+
+    kind = "not_recorded"
+
+
+class UnreadableReplyError(PolyjudgeError, ValueError):
+    """The judge answered, but there is no verdict in what it wrote."""
+
+    kind = "unreadable"
+
+    def __init__(self, message: str, *, text: str) -> None:
+        super().__init__(message)
+        self.text = text

@@ -1,0 +1,174 @@
+"""Records as JSON objects: camelCase on disk, checked against the record's own types when read back."""
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from polyjudge.errors import DataError
+
+Record = TypeVar("Record")
+Reader = Callable[[object], Any]
+"""Turns a JSON value into a field's value; raises `ValueError` with what was expected."""
+
+
+def to_json(record: object) -> dict[str, Any]:
+    """Return a record as JSON-ready values; fields that may be missing are left out when they are None or empty."""
+    pairs = ((name, needed, getattr(record, field)) for field, name, needed in _names(type(record)))
+    return {name: _value_to_json(value) for name, needed, value in pairs if needed or not _is_empty(value)}
+
+
+def from_json(record_type: type[Record], data: object, *, strict: bool = False) -> Record:
+    """Build a record from JSON values; `strict` also refuses keys that the record does not have."""
+    try:
+        return cast(Record, _read_record(record_type, data, strict))
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+def _value_to_json(value: object) -> object:
+    if is_dataclass(value):
+        return to_json(value)
+    if isinstance(value, Mapping):
+        return {str(key): _value_to_json(each) for key, each in cast(Mapping[object, object], value).items()}
+    if isinstance(value, tuple | list):
+        return [_value_to_json(each) for each in cast(tuple[object, ...], value)]
+    return value
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value in ("", (), {})
+
+
+@cache
+def _names(record_type: type) -> list[tuple[str, str, bool]]:
+    """Return each field's name in Python, its name on disk, and whether it must be there."""
+    return [(field.name, _camel(field.name), _is_needed(field)) for field in fields(record_type)]
+
+
+def _is_needed(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+@cache
+def _readers(record_type: type, strict: bool) -> dict[str, tuple[Field[Any], Reader]]:
+    """Return, for each name on disk, the field and what reads its value."""
+    hints = get_type_hints(record_type)
+    return {_camel(field.name): (field, _reader(hints[field.name], strict)) for field in fields(record_type)}
+
+
+def _read_record(record_type: type, data: object, strict: bool) -> object:
+    if not isinstance(data, Mapping):
+        raise ValueError(f"expected an object, found {data!r}")
+    given = cast(Mapping[str, object], data)
+    readers = _readers(record_type, strict)
+    unknown = [key for key in given if key not in readers]
+    if strict and unknown:
+        raise ValueError(f"unknown key {unknown[0]!r}; known are {', '.join(readers)}")
+    values: dict[str, object] = {}
+    for key, (field, read) in readers.items():
+        if key in given:
+            values[field.name] = _read_field(key, read, given[key])
+        elif _is_needed(field):
+            raise ValueError(f"the key {key!r} is missing")
+    return record_type(**values)
+
+
+def _read_field(key: str, read: Reader, value: object) -> object:
+    try:
+        return read(value)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
+
+
+def _reader(hint: Any, strict: bool) -> Reader:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return lambda value: value
+    if hint in _SCALARS:
+        return _SCALARS[hint]
+    if origin is Literal:
+        return lambda value: _one_of(arguments, value)
+    if origin in (Union, types.UnionType):
+        return _union_reader([_reader(argument, strict) for argument in arguments])
+    if origin is tuple:
+        return _tuple_reader(_reader(arguments[0], strict))
+    if is_dataclass(hint):
+        return lambda value: _read_record(cast(type, hint), value, strict)
+    return _mapping_reader(arguments[0], _reader(arguments[1], strict))
+
+
+def _string(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError(f"expected text, found {value!r}")
+
+
+def _boolean(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError(f"expected true or false, found {value!r}")
+
+
+def _integer(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"expected a whole number, found {value!r}")
+
+
+def _number(value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"expected a number, found {value!r}")
+
+
+def _null(value: object) -> None:
+    if value is not None:
+        raise ValueError(f"expected null, found {value!r}")
+
+
+_SCALARS: dict[Any, Reader] = {str: _string, bool: _boolean, int: _integer, float: _number, type(None): _null}
+
+
+def _one_of(allowed: tuple[object, ...], value: object) -> object:
+    if value in allowed:
+        return value
+    raise ValueError(f"expected one of {', '.join(map(repr, allowed))}, found {value!r}")
+
+
+def _union_reader(readers: list[Reader]) -> Reader:
+    def read(value: object) -> object:
+        errors: list[str] = []
+        for reader in readers:
+            try:
+                return reader(value)
+            except ValueError as error:
+                errors.append(str(error))
+        raise ValueError(errors[0])
+
+    return read
+
+
+def _tuple_reader(read_each: Reader) -> Reader:
+    def read(value: object) -> object:
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"expected a list, found {value!r}")
+        return tuple(read_each(each) for each in cast(list[object], value))
+
+    return read
+
+
+def _mapping_reader(key_type: Any, read_each: Reader) -> Reader:
+    def read(value: object) -> object:
+        if not isinstance(value, Mapping):
+            raise ValueError(f"expected an object, found {value!r}")
+        pairs = cast(Mapping[str, object], value)
+        return {key_type(key): _read_field(str(key), read_each, each) for key, each in pairs.items()}
+
+    return read

@@ -1,0 +1,29 @@
+"""How to ask a model for a verdict, and how to read what it writes."""
+
+from .binary import BinaryJudge
+from .choice import ChoiceJudge
+from .critique import Critique, parse_critique
+from .jury import Jury, JuryAgreement, jury_agreement
+from .pairwise import PairwiseJudge, PairwiseOutcome, PositionBias, position_bias
+from .reading import JudgeJson, parse_judge_json, read_judge_json
+from .rubric import RubricJudge
+from .scoring import Judge
+
+__all__ = [
+    "BinaryJudge",
+    "ChoiceJudge",
+    "Critique",
+    "Judge",
+    "JudgeJson",
+    "Jury",
+    "JuryAgreement",
+    "PairwiseJudge",
+    "PairwiseOutcome",
+    "PositionBias",
+    "RubricJudge",
+    "jury_agreement",
+    "parse_critique",
+    "parse_judge_json",
+    "position_bias",
+    "read_judge_json",
+]

@@ -1,0 +1,112 @@
+"""Put one question to a provider, read the reply, and keep where it came from."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from polyjudge.cache import JudgeCache
+from polyjudge.errors import ProviderError, UnreadableReplyError
+from polyjudge.providers import CachedProvider, Provider, open_provider, prompt_sha256, resolve_model
+from polyjudge.records import Failure, FailureKind, JudgeResult, Outcome, Provenance, Reply, Request
+from polyjudge.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge wants to know of one candidate."""
+
+    prompt: str
+    schema: Mapping[str, Any]
+    rubric: str
+    fingerprint: str
+    repeat: int = 0
+
+
+class Asker:
+    """Asks one model, through the provider given or the one that its name stands for."""
+
+    def __init__(
+        self, model: str, *, system: str = "", cache_db: Path | str | None = None, provider: Provider | None = None
+    ) -> None:
+        self._name = model
+        self._system = system
+        self._cache_db = cache_db
+        self._given = provider
+        self._opened: tuple[Provider, str] | None = None
+
+    async def outcome(self, question: Question, read: Callable[[Reply], JudgeResult]) -> Outcome:
+        """Ask and read; a judge's failure becomes a `Failure`, everything else that is wrong is raised."""
+        provider, model = self._open()
+        request = Request(
+            prompt=question.prompt,
+            model=model,
+            system=self._system,
+            schema=question.schema,
+            temperature=0.0,
+            repeat=question.repeat,
+        )
+        asked = _asked(provider, request, question)
+        try:
+            reply = await provider.complete(request)
+        except ProviderError as error:
+            return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, asked)
+        return _read(reply, read, _answered(asked, reply))
+
+    def _open(self) -> tuple[Provider, str]:
+        """Open on the first question and not before: a judge can be built, and its prompts shown, without a key."""
+        if self._opened is None:
+            provider, model = self._given, self._name
+            if provider is None:
+                name = resolve_model(self._name)
+                provider, model = open_provider(name), name.model
+            if self._cache_db is not None:
+                provider = CachedProvider(provider, JudgeCache(self._cache_db))
+            self._opened = provider, model
+        return self._opened
+
+
+def _read(reply: Reply, read: Callable[[Reply], JudgeResult], provenance: Provenance) -> Outcome:
+    if reply.finish == "refusal":
+        return Failure("the judge declined to answer", "refused", reply.text, reply.model, provenance)
+    try:
+        result = read(reply)
+    except UnreadableReplyError as error:
+        reason = f"the reply was cut off: {error}" if reply.finish == "length" else str(error)
+        return Failure(reason, "unreadable", reply.text, reply.model, provenance)
+    return replace(
+        result,
+        model=reply.model,
+        duration_ms=reply.duration_ms,
+        cached=reply.cached,
+        raw=reply.text,
+        provenance=provenance,
+    )
+
+
+def _asked(provider: Provider, request: Request, question: Question) -> Provenance:
+    return Provenance(
+        provider=provider.origin.provider,
+        base_url=provider.origin.base_url,
+        model=request.model,
+        rubric=question.rubric,
+        rubric_fingerprint=question.fingerprint,
+        prompt_sha256=prompt_sha256(request.prompt),
+        repeat=request.repeat,
+        polyjudge_version=__version__,
+    )
+
+
+def _answered(asked: Provenance, reply: Reply) -> Provenance:
+    return replace(
+        asked,
+        model_answered=reply.model,
+        parameters=reply.parameters,
+        dropped=reply.dropped,
+        attempts=reply.attempts,
+        input_tokens=reply.input_tokens,
+        output_tokens=reply.output_tokens,
+        cost_usd=reply.cost_usd,
+        answered_at=reply.answered_at,
+        cached=reply.cached,
+    )

@@ -1,0 +1,117 @@
+"""Choose one of several labels."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from polyjudge.errors import ConfigError, UnreadableReplyError
+from polyjudge.files import fingerprint
+from polyjudge.providers import Provider
+from polyjudge.records import JudgeResult, Outcome, Reply
+from polyjudge.rubrics import fill_template, render_context
+from polyjudge.text import FENCE_NOTE, fence
+
+from . import scoring
+from .asides import without_asides
+from .asking import Asker, Question
+from .reading import JudgeJson, read_reply
+
+_AROUND_LABEL = " \t\r\n*_`#>\"'“”‘’«».。।!:"
+
+
+class ChoiceJudge:
+    """Asks a model which label fits a candidate.
+
+    Labels given as a list are taken from best to worst and scored at even steps from 1.0 to 0.0; where that makes no
+    sense, give a mapping of labels to scores, or look only at the result's `verdict`.
+    """
+
+    score = scoring.score
+    score_batch = scoring.score_batch
+    score_sync = scoring.score_sync
+    score_batch_sync = scoring.score_batch_sync
+
+    def __init__(
+        self,
+        labels: Sequence[str] | Mapping[str, float],
+        model: str = "opus",
+        system: str = "",
+        cache_db: Path | str | None = None,
+        provider: Provider | None = None,
+    ) -> None:
+        self.labels = Labels(labels)
+        self.model = model
+        self._template = read_prompt("choice")
+        self._fingerprint = fingerprint([self._template, self.labels.scores], 16)
+        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider)
+
+    async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
+        """Return the result for one candidate, or a failure with its reason."""
+        prompt = self.build_prompt(candidate, context)
+        question = Question(prompt, self.labels.schema(), "choice", self._fingerprint, repeat)
+        return await self._asker.outcome(question, self.labels.read)
+
+    def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
+        """Return the prompt that would be sent."""
+        filled = fill_template(
+            self._template,
+            labels=self.labels.listed(),
+            context=render_context(context or {}),
+            candidate=fence(candidate),
+        )
+        return f"{FENCE_NOTE}\n\n{filled}"
+
+
+class Labels:
+    """The labels of a choice, their scores, and how a reply is read for one of them."""
+
+    def __init__(self, labels: Sequence[str] | Mapping[str, float]) -> None:
+        if isinstance(labels, str):
+            raise ConfigError(f"labels must be a list, not the text {labels!r}")
+        names = list(labels)
+        if len(names) < 2:
+            raise ConfigError(f"a choice needs at least 2 labels, got {len(names)}")
+        self._by_form = {_form(name): name for name in names}
+        if len(self._by_form) != len(names) or "" in self._by_form:
+            raise ConfigError(f"labels must be different words, not {names!r}")
+        steps = len(names) - 1
+        even = {name: 1.0 - place / steps for place, name in enumerate(names)}
+        self.scores = dict(labels) if isinstance(labels, Mapping) else even
+
+    def listed(self) -> str:
+        """Return the labels as one reads them: a, b or c."""
+        *most, last = self.scores
+        return f"{', '.join(most)} or {last}"
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the answer."""
+        properties = {"verdict": {"type": "string", "enum": list(self.scores)}, "reason": {"type": "string"}}
+        return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+    def read(self, reply: Reply) -> JudgeResult:
+        """Return the label that a reply chooses; anything but one of the labels is unreadable."""
+        found = self._find(reply)
+        label = self._by_form.get(_form(str(found.value["verdict"])))
+        if label is None:
+            message = f"the verdict {found.value['verdict']!r} is none of {self.listed()}"
+            raise UnreadableReplyError(message, text=reply.text)
+        reason = str(found.value.get("reason") or "")
+        return JudgeResult(self.scores[label], reason, verdict=label, rung=found.rung, repaired=found.repaired)
+
+    def _find(self, reply: Reply) -> JudgeJson:
+        bare = _form(without_asides(reply.text))
+        if bare in self._by_form:
+            return JudgeJson({"verdict": bare}, "label")
+        return read_reply(reply.text, ["verdict"], also=["reason"], schema_enforced=reply.schema_enforced)
+
+
+def read_prompt(name: str) -> str:
+    """Return the wording of a prompt that ships with the judges."""
+    return (files("polyjudge.judges") / "prompts" / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+def _form(label: str) -> str:
+    """Return a label less what judges put around it; two spellings of one label have one form."""
+    return unicodedata.normalize("NFC", label).strip(_AROUND_LABEL).casefold()

@@ -1,0 +1,106 @@
+"""Several judges on one candidate: what they say together, and how far they agree."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any, Literal
+
+from polyjudge.errors import ConfigError
+from polyjudge.records import Failure, JudgeResult, Outcome
+from polyjudge.statistics import exact_agreement, krippendorff_alpha, mean_difference
+
+from . import scoring
+from .scoring import Judge
+
+_AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "median": median}
+
+
+class Jury:
+    """Asks all its members at once; their scores must be on one scale.
+
+    Members that fail are left out. Fewer than `quorum` verdicts (by default, more than half of the members) is no
+    verdict. The result's `members` holds what each said, failures included, in the order of the judges.
+    """
+
+    score = scoring.score
+    score_batch = scoring.score_batch
+    score_sync = scoring.score_sync
+    score_batch_sync = scoring.score_batch_sync
+
+    def __init__(
+        self, judges: Sequence[Judge], *, aggregate: Literal["mean", "median"] = "mean", quorum: int | None = None
+    ) -> None:
+        self.judges = tuple(judges)
+        self.quorum = len(self.judges) // 2 + 1 if quorum is None else quorum
+        if not self.judges:
+            raise ConfigError("a jury needs at least one judge")
+        if aggregate not in _AGGREGATES:
+            raise ConfigError(f"a jury's scores are put together by mean or median, not {aggregate!r}")
+        if not 1 <= self.quorum <= len(self.judges):
+            raise ConfigError(f"a quorum of {self.quorum} does not fit a jury of {len(self.judges)}")
+        self._aggregate = _AGGREGATES[aggregate]
+
+    async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
+        """Return what the members say together, or a failure when too few of them could judge."""
+        asked = (judge.outcome(candidate, context, repeat=repeat) for judge in self.judges)
+        members = tuple(await asyncio.gather(*asked))
+        results = [member for member in members if isinstance(member, JudgeResult)]
+        if len(results) < self.quorum:
+            reasons = "; ".join(member.reason for member in members if isinstance(member, Failure))
+            message = f"{len(results)} of {len(members)} judges gave a verdict, {self.quorum} are needed: {reasons}"
+            return Failure(message, "no_quorum", members=members)
+        return self._together(results, members)
+
+    def _together(self, results: Sequence[JudgeResult], members: tuple[Outcome, ...]) -> JudgeResult:
+        shared = [name for name in results[0].subscores if all(name in result.subscores for result in results)]
+        flags = [name for name in results[0].flags if all(name in result.flags for result in results)]
+        return JudgeResult(
+            score=self._aggregate([result.score for result in results]),
+            reason="\n".join(f"{result.model}: {result.reason}" for result in results),
+            subscores={name: self._aggregate([result.subscores[name] for result in results]) for name in shared},
+            model=", ".join(result.model for result in results),
+            duration_ms=max(result.duration_ms for result in results),
+            cached=all(result.cached for result in results),
+            verdict=_majority([result.verdict for result in results]),
+            flags={name: 2 * sum(result.flags[name] for result in results) > len(results) for name in flags},
+            members=members,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JuryAgreement:
+    """How far the members of a jury agreed over many items; None where there is nothing to compare."""
+
+    items: int
+    """Items that at least two members judged."""
+    exact: float | None
+    """Share of pairs of members that gave the same verdict, or the same score."""
+    mean_difference: float | None
+    """Mean absolute difference between two members' scores."""
+    alpha_nominal: float | None
+    """Krippendorff's alpha over verdicts, or over scores as mere labels."""
+    alpha_interval: float | None
+    """Krippendorff's alpha over scores as numbers."""
+
+
+def jury_agreement(outcomes: Sequence[Outcome]) -> JuryAgreement:
+    """Sum up the agreement of a jury's members over many items; members that failed are left out."""
+    juries = [[member for member in outcome.members if isinstance(member, JudgeResult)] for outcome in outcomes]
+    compared = [members for members in juries if len(members) > 1]
+    labels = [[member.verdict or member.score for member in members] for members in compared]
+    scores = [[member.score for member in members] for members in compared]
+    return JuryAgreement(
+        items=len(compared),
+        exact=exact_agreement(labels),
+        mean_difference=mean_difference(scores),
+        alpha_nominal=krippendorff_alpha(labels, "nominal"),
+        alpha_interval=krippendorff_alpha(scores, "interval"),
+    )
+
+
+def _majority(verdicts: Sequence[str]) -> str:
+    """Return the verdict that more than half gave, or none."""
+    verdict, count = Counter(verdicts).most_common(1)[0]
+    return verdict if 2 * count > len(verdicts) else ""

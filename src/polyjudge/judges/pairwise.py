@@ -1,0 +1,126 @@
+"""Say which of two candidates is better, asking in both orders."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from polyjudge.engine import in_order, run_sync
+from polyjudge.files import fingerprint
+from polyjudge.providers import Provider
+from polyjudge.records import Failure, JudgeResult, Outcome, PairwiseResult, Preference, RubricCriterion
+from polyjudge.rubrics import fill_template, render_context
+from polyjudge.text import FENCE_NOTE, fence
+
+from .asking import Asker, Question
+from .choice import Labels, read_prompt
+from .scoring import Context, raise_failure
+
+Pair = tuple[str, str] | tuple[str, str, Context]
+PairwiseOutcome: TypeAlias = PairwiseResult | Failure
+
+_QUALITY = RubricCriterion("quality", "Which one serves the reader better.")
+_FORWARD: dict[str, Preference] = {"A": "first", "B": "second", "tie": "tie"}
+_BACKWARD: dict[str, Preference] = {"A": "second", "B": "first", "tie": "tie"}
+
+
+class PairwiseJudge:
+    """Shows two candidates in both orders; when the two answers differ, that is a tie and a sign of position bias."""
+
+    def __init__(
+        self,
+        criteria: Sequence[RubricCriterion] = (_QUALITY,),
+        model: str = "opus",
+        system: str = "",
+        cache_db: Path | str | None = None,
+        provider: Provider | None = None,
+    ) -> None:
+        self.criteria = tuple(criteria)
+        self.model = model
+        self._template = read_prompt("pairwise")
+        self._labels = Labels({"A": 1.0, "B": 0.0, "tie": 0.5})
+        self._fingerprint = fingerprint([self._template, self.criteria], 16)
+        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider)
+
+    async def outcome(self, first: str, second: str, context: Context | None = None) -> PairwiseOutcome:
+        """Return the preference, or the failure of whichever order could not be judged."""
+        forward, backward = await asyncio.gather(
+            self._ask(first, second, context or {}), self._ask(second, first, context or {})
+        )
+        if isinstance(forward, Failure) or isinstance(backward, Failure):
+            failed = next(each for each in (forward, backward) if isinstance(each, Failure))
+            return replace(failed, members=(forward, backward))
+        return _combined(forward, backward)
+
+    async def compare(self, first: str, second: str, context: Context | None = None) -> PairwiseResult:
+        """Return the preference; raise when either order brought no verdict."""
+        outcome = await self.outcome(first, second, context)
+        if isinstance(outcome, Failure):
+            raise_failure(outcome)
+        return outcome
+
+    async def compare_batch(self, pairs: Sequence[Pair], concurrency: int = 5) -> list[PairwiseOutcome]:
+        """Compare many pairs; results in the order of the pairs, failures among them."""
+
+        async def one(pair: Pair) -> PairwiseOutcome:
+            first, second, *context = pair
+            return await self.outcome(first, second, context[0] if context else None)
+
+        return [outcome async for outcome in in_order(one, pairs, concurrency=concurrency)]
+
+    def compare_sync(self, first: str, second: str, context: Context | None = None) -> PairwiseResult:
+        """Do what `compare` does, from ordinary code or a notebook."""
+        return run_sync(self.compare(first, second, context))
+
+    def compare_batch_sync(self, pairs: Sequence[Pair], concurrency: int = 5) -> list[PairwiseOutcome]:
+        """Do what `compare_batch` does, from ordinary code or a notebook."""
+        return run_sync(self.compare_batch(pairs, concurrency))
+
+    def build_prompt(self, first: str, second: str, context: Mapping[str, Any] | None = None) -> str:
+        """Return the prompt that would be sent with `first` shown first."""
+        filled = fill_template(
+            self._template,
+            criteria="\n".join(f"- **{criterion.name}**: {criterion.description}" for criterion in self.criteria),
+            context=render_context(context or {}),
+            first=fence(first),
+            second=fence(second),
+        )
+        return f"{FENCE_NOTE}\n\n{filled}"
+
+    async def _ask(self, shown_first: str, shown_second: str, context: Context) -> Outcome:
+        prompt = self.build_prompt(shown_first, shown_second, context)
+        question = Question(prompt, self._labels.schema(), "pairwise", self._fingerprint)
+        return await self._asker.outcome(question, self._labels.read)
+
+
+def _combined(forward: JudgeResult, backward: JudgeResult) -> PairwiseResult:
+    ahead, behind = _FORWARD[forward.verdict], _BACKWARD[backward.verdict]
+    consistent = ahead == behind
+    return PairwiseResult(ahead if consistent else "tie", consistent, forward, backward)
+
+
+@dataclass(frozen=True, slots=True)
+class PositionBias:
+    """How far the order in which two candidates are shown decides."""
+
+    pairs: int
+    """Pairs judged in both orders."""
+    bias: float | None
+    """Share of them in which the two orders gave different answers."""
+    first_shown_wins: float | None
+    """Share of all picks, ties aside, that went to the candidate shown first; 0.5 without bias."""
+
+
+def position_bias(outcomes: Sequence[PairwiseOutcome]) -> PositionBias:
+    """Sum up how consistent a judge was over many pairs; failures are left out."""
+    results = [outcome for outcome in outcomes if isinstance(outcome, PairwiseResult)]
+    picks = [
+        asked.verdict for result in results for asked in (result.forward, result.backward) if asked.verdict != "tie"
+    ]
+    inconsistent = sum(not result.consistent for result in results)
+    return PositionBias(
+        pairs=len(results),
+        bias=inconsistent / len(results) if results else None,
+        first_shown_wins=picks.count("A") / len(picks) if picks else None,
+    )

@@ -1,0 +1,217 @@
+"""Read slightly broken JSON, and only where it can mean one thing.
+
+Judges write trailing commas, single or typographic quotes, comments, raw line breaks, digits of their own script, and
+stop in the middle. What this reader accepts is listed in its methods; all else, a key given twice with different
+values, and a number that the end of the text may have cut, is an error.
+"""
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+from polyjudge.text import fold_digits, plain_number
+
+_BLANK = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*[\s\S]*?\*/)*")
+_CLOSING_QUOTES = {  # each opening mark and what may close it
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "＂": "＂",
+    "“": "”“",
+    "”": "”",
+    "„": "“”",
+    "‘": "’‘",
+    "’": "’",
+    "«": "»",
+    "「": "」",
+}
+_IDENTIFIER = re.compile(r"[^\W\d][\w-]*")
+_WORD = re.compile(r"[^\s,，}\]｝:：]+")
+_AFTER_STRING = re.compile(r"\s*(?:[,，:：}\]｝]|\Z|//|/\*|#|\n)")
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None}
+_COMMAS, _COLONS, _OPEN, _CLOSE = ",，", ":：", "{｛", "}｝"
+_DEEPEST = 32
+_ATTEMPTS = 8
+"""How many opening braces before a wanted key are tried; a constant, so that time stays linear."""
+_LONGEST = 32_768
+"""Beyond so many characters a reply is not slightly broken."""
+
+
+class BrokenJson(ValueError):  # noqa: N818 - an outcome of reading, turned into our own error by the caller
+    """The text cannot be read even leniently, or could mean several things."""
+
+
+def repair_object(text: str, wanted: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return the one object with the wanted keys that a broken text can mean, or None."""
+    if len(text) > _LONGEST:
+        return None
+    places = [place for key in wanted for place in _key_places(text, key)]
+    if len(places) != len(wanted) or not wanted:
+        return None
+    first, start = min(places), len(text)
+    for _ in range(_ATTEMPTS):
+        start = max(text.rfind(brace, 0, min(start, first)) for brace in _OPEN)
+        if start < 0:
+            return None
+        try:
+            value = _Reader(text, start).read_object()
+        except BrokenJson:
+            continue
+        if all(key in value for key in wanted):
+            return value
+    return None
+
+
+def mentions(text: str, keys: tuple[str, ...]) -> bool:
+    """Say whether `text` has an opening brace with one of `keys` written as a key after it."""
+    first = min((place for brace in _OPEN if (place := text.find(brace)) >= 0), default=len(text))
+    return any(place > first for key in keys for place in _key_places(text, key))
+
+
+def _key_places(text: str, key: str) -> list[int]:
+    """Return where `key` ends as a key with a value; `"score": <0-100>` explains the form and is no value."""
+    return [match.end() for match in _key_pattern(key).finditer(text)]
+
+
+@lru_cache(maxsize=256)
+def _key_pattern(key: str) -> re.Pattern[str]:
+    quote = "[" + re.escape("".join({*_CLOSING_QUOTES, *"".join(_CLOSING_QUOTES.values())})) + "]"
+    name = re.escape(key)
+    return re.compile(rf"(?:{quote}{name}{quote}|[{{｛,，\n][^\S\n]*{name})(?=\s*[:：](?!\s*{quote}?(?:<|\.\.\.|…)))")
+
+
+class _Reader:
+    """Walks over one broken object from its opening brace."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        self.place = start
+        self.depth = 0
+
+    def read_object(self) -> dict[str, Any]:
+        self._go_deeper()
+        value: dict[str, Any] = {}
+        while not self._at_end_of(_CLOSE):
+            key = self._key()
+            if not self._passed_colon():
+                break  # cut off before its value: this pair is lost, those before it stand
+            self._add(value, key, self._value())
+            self._separator(_CLOSE)
+        self.depth -= 1
+        return value
+
+    def _add(self, value: dict[str, Any], key: str, new: Any) -> None:
+        if key in value and json.dumps(value[key]) != json.dumps(new):
+            raise BrokenJson(f"{key!r} is given twice with different values")
+        value[key] = new
+
+    def _array(self) -> list[Any]:
+        self._go_deeper()
+        values: list[Any] = []
+        while not self._at_end_of("]"):
+            values.append(self._value())
+            self._separator("]")
+        self.depth -= 1
+        return values
+
+    def _go_deeper(self) -> None:
+        self.place += 1
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise BrokenJson("nested too deeply")
+
+    def _at_end_of(self, closers: str) -> bool:
+        """Pass the closing bracket, or notice that the text is cut off here."""
+        if not self._skip_blank():
+            return True
+        if self.text[self.place] in closers:
+            self.place += 1
+            return True
+        return False
+
+    def _separator(self, closers: str) -> None:
+        before = self.place
+        if not self._skip_blank():
+            return
+        mark = self.text[self.place]
+        if mark in _COMMAS:
+            self.place += 1
+        elif mark not in closers and "\n" not in self.text[before : self.place]:
+            raise BrokenJson("neither a comma nor the end after a value")
+
+    def _key(self) -> str:
+        if self._next() in _CLOSING_QUOTES:
+            return self._string()
+        if match := _IDENTIFIER.match(self.text, self.place):
+            self.place = match.end()
+            return match[0]
+        raise BrokenJson("no key where one should stand")
+
+    def _passed_colon(self) -> bool:
+        if self._skip_blank() and self._next() not in _COLONS:
+            raise BrokenJson("a key without a colon")
+        self.place += 1
+        return self._skip_blank()
+
+    def _value(self) -> Any:
+        mark = self._next()
+        if mark in _OPEN:
+            return self.read_object()
+        if mark == "[":
+            return self._array()
+        if mark in _CLOSING_QUOTES:
+            return self._string()
+        return self._bare()
+
+    def _bare(self) -> Any:
+        match = _WORD.match(self.text, self.place)
+        if match is None or match.end() == len(self.text):
+            raise BrokenJson("a value is missing, or may be cut off")
+        self.place = match.end()
+        word = fold_digits(match[0])
+        if word.lower() in _LITERALS:
+            return _LITERALS[word.lower()]
+        number = plain_number(word)
+        if number is None:
+            raise BrokenJson(f"{word!r} is no value")
+        return number[0] if number[1] is None else word
+
+    def _string(self) -> str:
+        closers = _CLOSING_QUOTES[self.text[self.place]]
+        stop = re.compile(f"[{re.escape(closers)}\\\\]")
+        pieces: list[str] = []
+        place = self.place + 1
+        while match := stop.search(self.text, place):
+            pieces.append(self.text[place : match.start()])
+            if match[0] == "\\":
+                piece, place = self._escape(match.end())
+                pieces.append(piece)
+            elif _AFTER_STRING.match(self.text, match.end()):
+                self.place = match.end()
+                return "".join(pieces)
+            else:
+                pieces.append(match[0])  # a quotation mark inside the text that was not escaped
+                place = match.end()
+        self.place = len(self.text)
+        return "".join(pieces) + self.text[place:]
+
+    def _escape(self, place: int) -> tuple[str, int]:
+        """Return what the escape at `place` stands for, and where it ends."""
+        digits = self.text[place + 1 : place + 5]
+        if self.text[place : place + 1] == "u" and re.fullmatch("[0-9a-fA-F]{4}", digits):
+            return chr(int(digits, 16)), place + 5
+        mark = self.text[place : place + 1]
+        return _ESCAPES.get(mark, mark), place + 1
+
+    def _next(self) -> str:
+        if not self._skip_blank():
+            raise BrokenJson("cut off")
+        return self.text[self.place]
+
+    def _skip_blank(self) -> bool:
+        """Pass white space and comments; say whether anything is left."""
+        blank = _BLANK.match(self.text, self.place)
+        self.place = blank.end() if blank else self.place
+        return self.place < len(self.text)

@@ -1,0 +1,42 @@
+"""Answer from the cache where it can: around another provider, or alone."""
+
+from polyjudge.cache import JudgeCache, request_key
+from polyjudge.errors import NotRecordedError
+from polyjudge.records import Origin, Reply, Request
+
+from .base import Provider
+
+
+class CachedProvider:
+    """Asks another provider only what the cache cannot answer, and keeps what it says."""
+
+    def __init__(self, provider: Provider, cache: JudgeCache) -> None:
+        self._provider = provider
+        self._cache = cache
+
+    @property
+    def origin(self) -> Origin:
+        """Who answers when the cache cannot."""
+        return self._provider.origin
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the kept reply, or ask for one; the same question asked twice at once is asked once."""
+        key = request_key(self.origin, request)
+        return await self._cache.once(key, lambda: self._provider.complete(request), self.origin.provider)
+
+
+class ReplayProvider:
+    """Answers from the cache alone: the same run again, with no key, no network and no cost."""
+
+    def __init__(self, origin: Origin, cache: JudgeCache) -> None:
+        self.origin = origin
+        self._cache = cache
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the kept reply; one that is missing is an error and never a call."""
+        reply = self._cache.get_reply(request_key(self.origin, request))
+        if reply is None:
+            raise NotRecordedError(
+                f"{self._cache.path} holds no reply of {self.origin.provider}/{request.model} to this"
+            )
+        return reply

@@ -1,0 +1,134 @@
+"""Answers given beforehand, by a function or a recording: for tests, documentation and dry runs."""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from inspect import isawaitable
+from pathlib import Path
+from typing import Literal, Self
+
+from polyjudge.errors import DataError, NotRecordedError, ProviderError, RefusedError, TransientError
+from polyjudge.files import fingerprint, from_json, read_json_lines
+from polyjudge.records import Finish, Origin, Reply, Request
+
+Answer = str | Reply
+Script = Callable[[Request], Answer | Awaitable[Answer]]
+
+
+class ScriptedProvider:
+    """Gives each request to a function, which returns the reply's text, a whole `Reply`, or raises."""
+
+    def __init__(self, script: Script, *, name: str = "") -> None:
+        self.origin = Origin("scripted", name)
+        self._script = script
+
+    @classmethod
+    def from_recording(cls, path: Path | str) -> Self:
+        """Answer from a JSON Lines file; docs/guides/scripted.md says what its rows may hold."""
+        recording = Recording.read(Path(path))
+        return cls(recording.answer, name=f"recording-{fingerprint(recording.rows, 16)}")
+
+    async def complete(self, request: Request) -> Reply:
+        """Return what the script says to this request."""
+        begun = time.monotonic()
+        answer = self._script(request)
+        if isawaitable(answer):
+            answer = await answer
+        reply = answer if isinstance(answer, Reply) else Reply(text=answer, model=request.model)
+        duration_ms = reply.duration_ms or round((time.monotonic() - begun) * 1000)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return replace(reply, duration_ms=duration_ms, answered_at=reply.answered_at or now)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """One row of a recording: which prompts it answers, and how."""
+
+    text: str = ""
+    prompt: str = ""
+    """Answers this prompt alone."""
+    prompt_sha256: str = ""
+    """Answers the prompt with this hash, as results carry it."""
+    contains: tuple[str, ...] = ()
+    """Answers prompts that hold all of these."""
+    model: str = ""
+    finish: Finish = "stop"
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    error: Literal["", "refused", "transient", "provider_error"] = ""
+    """Fails like this instead of answering; `text` is then the message."""
+
+    @property
+    def matcher(self) -> tuple[object, ...]:
+        """What this row answers; rows that answer the same are taken in turn, one for each repeat."""
+        return self.prompt, self.prompt_sha256, self.contains
+
+    def answers(self, request: Request) -> bool:
+        """Say whether this row is meant for a request."""
+        if self.prompt or self.prompt_sha256:
+            return self.prompt == request.prompt or self.prompt_sha256 == prompt_sha256(request.prompt)
+        return all(piece in request.prompt for piece in self.contains)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The rows of a recording in the order of the file."""
+
+    path: Path
+    rows: tuple[RecordedAnswer, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a recording; a bad row is an error that names its line."""
+        rows: list[RecordedAnswer] = []
+        for number, data in read_json_lines(path):
+            data.pop("schemaVersion", None)
+            try:
+                rows.append(from_json(RecordedAnswer, data, strict=True))
+            except DataError as error:
+                raise DataError(str(error), path=path, line=number) from None
+        return cls(path, tuple(rows))
+
+    def answer(self, request: Request) -> Reply:
+        """Return the answer of the first row that is meant for this request, most particular rows first."""
+        for fits in (_is_exact, _is_partial, _is_default):
+            first = next((row for row in self.rows if fits(row) and row.answers(request)), None)
+            if first is not None:
+                turns = [row for row in self.rows if row.matcher == first.matcher]
+                return _reply(turns[min(request.repeat, len(turns) - 1)], request)
+        raise NotRecordedError(f"{self.path} holds no answer to this prompt")
+
+
+def prompt_sha256(prompt: str) -> str:
+    """Return the hash by which results and recordings name a prompt."""
+    return sha256(prompt.encode(errors="surrogatepass")).hexdigest()
+
+
+def _is_exact(row: RecordedAnswer) -> bool:
+    return bool(row.prompt or row.prompt_sha256)
+
+
+def _is_partial(row: RecordedAnswer) -> bool:
+    return not _is_exact(row) and bool(row.contains)
+
+
+def _is_default(row: RecordedAnswer) -> bool:
+    return not _is_exact(row) and not row.contains
+
+
+def _reply(row: RecordedAnswer, request: Request) -> Reply:
+    if row.error == "refused":
+        raise RefusedError(row.text or "refused, as recorded")
+    if row.error == "transient":
+        raise TransientError(row.text or "failed for a while, as recorded")
+    if row.error:
+        raise ProviderError(row.text or "failed, as recorded")
+    return Reply(
+        text=row.text,
+        model=row.model or request.model,
+        finish=row.finish,
+        input_tokens=row.input_tokens,
+        output_tokens=row.output_tokens,
+    )

@@ -1,0 +1,93 @@
+"""What a judge makes of one item: a result, or a failure to judge it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+FailureKind = Literal["refused", "transient", "not_recorded", "provider_error", "unreadable", "no_quorum"]
+"""Why there is no verdict."""
+
+Preference = Literal["first", "second", "tie"]
+"""Which of two candidates a judge prefers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a score came from: enough to ask the same question again."""
+
+    provider: str
+    base_url: str = ""
+    model: str
+    """The model asked for."""
+    model_answered: str = ""
+    rubric: str
+    rubric_fingerprint: str
+    prompt_sha256: str
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    dropped: tuple[str, ...] = ()
+    repeat: int = 0
+    attempts: int = 1
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    answered_at: str = ""
+    cached: bool = False
+    polyjudge_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeResult:
+    """One verdict."""
+
+    score: float
+    """On the rubric's scale; 1.0 or 0.0 for a binary verdict."""
+    reason: str
+    subscores: Mapping[str, float] = field(default_factory=dict[str, float])
+    model: str = ""
+    duration_ms: int = 0
+    cached: bool = False
+    verdict: str = ""
+    """The label chosen, for judges that choose one."""
+    flags: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """Yes-or-no answers that the rubric asks for beside its scores."""
+    weighted_score: float | None = None
+    """Weighted mean of the subscores, when every criterion has one."""
+    rung: str = ""
+    """Which way of reading the reply gave this verdict."""
+    repaired: bool = False
+    """The reply was broken JSON with only one possible meaning."""
+    raw: str = ""
+    """The reply as it came."""
+    provenance: Provenance | None = None
+    members: "tuple[Outcome, ...]" = ()
+    """What each member of a jury said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """No verdict: the judge failed, which says nothing about the candidate."""
+
+    reason: str
+    kind: FailureKind = "provider_error"
+    raw: str = ""
+    """The reply as it came, if one did."""
+    model: str = ""
+    provenance: Provenance | None = None
+    members: "tuple[Outcome, ...]" = ()
+
+
+Outcome: TypeAlias = JudgeResult | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseResult:
+    """Which of two candidates is better, asked in both orders."""
+
+    preference: Preference
+    """In terms of the candidates as given, whatever order they were shown in."""
+    consistent: bool
+    """Both orders gave the same answer; when they do not, the preference is a tie."""
+    forward: JudgeResult
+    """The verdict with the first candidate shown first."""
+    backward: JudgeResult
+    """The verdict with the second candidate shown first."""

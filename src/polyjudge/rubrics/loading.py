@@ -1,0 +1,44 @@
+"""Find a rubric by its name, or read one from a file."""
+
+import tomllib
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from polyjudge.errors import ConfigError, DataError, UnknownNameError
+from polyjudge.files import from_json
+from polyjudge.records import Rubric
+
+from .checking import check_rubric
+
+
+def rubric_names() -> list[str]:
+    """Return the names of the rubrics that ship with polyjudge."""
+    folder = files("polyjudge.rubrics")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_rubric(name: str | Path) -> Rubric:
+    """Return a rubric that ships with polyjudge by its name, or one from a TOML file by its path."""
+    if str(name) in rubric_names():
+        return _read(files("polyjudge.rubrics") / f"{name}.toml", Path(f"{name}.toml"))
+    path = Path(name)
+    if path.suffix == ".toml" or path.exists():
+        return _read(path, path)
+    raise UnknownNameError("rubric", str(name), rubric_names())
+
+
+def _read(source: Path | Traversable, path: Path) -> Rubric:
+    try:
+        data = tomllib.loads(source.read_text(encoding="utf-8"))
+        rubric = from_json(Rubric, data, strict=True)
+        check_rubric(rubric)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    except UnicodeDecodeError:
+        raise DataError("is not UTF-8 text", path=path) from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"is not TOML: {error}", path=path) from None
+    except (DataError, ConfigError) as error:
+        raise DataError(f"is no rubric: {error}", path=path) from None
+    return rubric
