@@ -104,7 +104,13 @@ class Labels:
         bare = _form(without_asides(reply.text))
         if bare in self._by_form:
             return JudgeJson({"verdict": bare}, "label")
-        return read_reply(reply.text, ["verdict"], also=["reason"], schema_enforced=reply.schema_enforced)
+        return read_reply(
+            reply.text,
+            ["verdict"],
+            also=["reason"],
+            schema_enforced=reply.schema_enforced,
+            cut_off=reply.finish == "length",
+        )
 
 
 def read_prompt(name: str) -> str:

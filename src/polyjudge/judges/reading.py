@@ -24,9 +24,9 @@ from polyjudge.text import plain_number
 from .asides import without_asides
 from .labelled_lines import labelled_values
 from .repairing import mentions, repair_object
-from .scanning import find_objects
+from .scanning import Span, find_objects
 
-_PLACEHOLDER = re.compile(r"<[^<>]*>|\.\.\.|…")
+_PLACEHOLDER = re.compile(r"<[^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,16 @@ def parse_judge_json(text: str, wanted: Iterable[str] = ()) -> dict[str, Any]:
     return read_judge_json(text, wanted).value
 
 
-def read_judge_json(text: str, wanted: Iterable[str] = (), *, schema_enforced: bool = False) -> JudgeJson:
-    """Return the judge's JSON object with the rung it was found on; without one, raise `UnreadableReplyError`."""
+def read_judge_json(
+    text: str, wanted: Iterable[str] = (), *, schema_enforced: bool = False, cut_off: bool = False
+) -> JudgeJson:
+    """Return the judge's JSON object with the rung it was found on; without one, raise `UnreadableReplyError`.
+
+    A reply known to be `cut_off` that goes on with another brace after its verdict may have been about to change it.
+    """
     keys = tuple(wanted)
     try:
-        return _climb(text, keys, schema_enforced)
+        return _climb(text, keys, schema_enforced, cut_off)
     except _UnreadableError as error:
         raise UnreadableReplyError(f"{error}: {_shortened(text)}", text=text) from None
 
@@ -59,6 +64,7 @@ def read_reply(
     on_lines: Iterable[str] | None = None,
     also: Iterable[str] = (),
     schema_enforced: bool = False,
+    cut_off: bool = False,
 ) -> JudgeJson:
     """Return what a judge wrote under the `wanted` keys as JSON, else on labelled lines.
 
@@ -68,10 +74,11 @@ def read_reply(
         on_lines: Labels that must be there when lines are read, where they differ from `wanted`.
         also: Labels that are taken from lines when they are there.
         schema_enforced: The provider says that it held the reply to a schema.
+        cut_off: The provider says that the reply ended for want of room.
     """
     keys = tuple(wanted)
     try:
-        return read_judge_json(text, keys, schema_enforced=schema_enforced)
+        return read_judge_json(text, keys, schema_enforced=schema_enforced, cut_off=cut_off)
     except UnreadableReplyError:
         answer = without_asides(text)
         needed = keys if on_lines is None else tuple(on_lines)
@@ -85,7 +92,7 @@ class _UnreadableError(ValueError):
     """Why a reply cannot be read; becomes the public error, which carries the whole text."""
 
 
-def _climb(text: str, wanted: tuple[str, ...], schema_enforced: bool) -> JudgeJson:
+def _climb(text: str, wanted: tuple[str, ...], schema_enforced: bool, cut_off: bool) -> JudgeJson:
     stripped = text.strip().lstrip("\ufeff").strip()
     if (whole := _whole(stripped, wanted)) is not None:
         return JudgeJson(whole, "schema" if schema_enforced else "json")
@@ -95,29 +102,32 @@ def _climb(text: str, wanted: tuple[str, ...], schema_enforced: bool) -> JudgeJs
     inner = _unfenced(answer)
     if inner != stripped and (whole := _whole(inner, wanted)) is not None:
         return JudgeJson(whole, "unwrapped")
-    return _embedded(answer, wanted)
+    return _embedded(answer, wanted, cut_off)
 
 
 def _whole(text: str, wanted: tuple[str, ...], unpackings: int = 2) -> dict[str, Any] | None:
     """Return the object that `text` is from end to end, also inside a list or written as a JSON string."""
     try:
         value = _strict(text)
+        if isinstance(value, str) and unpackings:
+            return _whole(value.strip(), wanted, unpackings - 1)
+        if isinstance(value, list) and len(cast(list[object], value)) == 1:
+            value = cast(list[object], value)[0]
+        return _fitting(cast(dict[str, Any], value), wanted) if isinstance(value, dict) else None
     except (ValueError, RecursionError):
         return None
-    if isinstance(value, str) and unpackings:
-        return _whole(value.strip(), wanted, unpackings - 1)
-    if isinstance(value, list) and len(cast(list[object], value)) == 1:
-        value = cast(list[object], value)[0]
-    return _fitting(cast(dict[str, Any], value), wanted) if isinstance(value, dict) else None
 
 
-def _embedded(answer: str, wanted: tuple[str, ...]) -> JudgeJson:
+def _embedded(answer: str, wanted: tuple[str, ...], cut_off: bool) -> JudgeJson:
+    later: list[Span] = []
     for start, end in reversed(find_objects(answer)):
-        if not all(key in answer[start:end] for key in wanted):
-            continue
-        value = _fitting(_strict_object(answer[start:end]), wanted)
+        value = _fitting(_strict_object(answer[start:end]), wanted) if _may_hold(answer, start, end, wanted) else None
         if value is not None:
-            return _unless_overruled(value, answer[end:], wanted or tuple(value))
+            rest = _without(later, answer, end)
+            if cut_off and "{" in rest:
+                raise _UnreadableError("the reply was cut off in another object after this verdict")
+            return _unless_overruled(value, rest, wanted or tuple(value))
+        later.append((start, end))
     if (repaired := repair_object(answer, wanted or _guessed_keys(answer))) is not None:
         return JudgeJson(repaired, "repaired", repaired=True)
     if (unescaped := _whole(f'"{answer}"', wanted)) is not None:
@@ -126,9 +136,23 @@ def _embedded(answer: str, wanted: tuple[str, ...]) -> JudgeJson:
     raise _UnreadableError(f"no JSON object with {keys}" if wanted else "no JSON object")
 
 
+def _may_hold(text: str, start: int, end: int, wanted: tuple[str, ...]) -> bool:
+    """Say whether an object can have the wanted keys at all, before the trouble of parsing it."""
+    return all(text.find(key, start, end) >= 0 for key in wanted)
+
+
+def _without(spans: list[Span], text: str, start: int) -> str:
+    """Return the text from `start` on, less the given spans, which come last one first."""
+    pieces: list[str] = []
+    for span_start, span_end in reversed(spans):
+        pieces.append(text[start:span_start])
+        start = span_end
+    return "".join([*pieces, text[start:]])
+
+
 def _unless_overruled(value: dict[str, Any], rest: str, keys: tuple[str, ...]) -> JudgeJson:
     """Return the object found, unless a later verdict, broken or in words, says otherwise."""
-    if mentions(rest, keys):
+    if mentions(rest, (*keys, *value)):
         repaired = repair_object(rest, keys)
         if repaired is None:
             raise _UnreadableError("the last verdict is broken beyond repair")
@@ -155,19 +179,24 @@ def _fitting(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any] |
 
 
 def _has(value: dict[str, Any], wanted: tuple[str, ...]) -> bool:
-    """Say whether all wanted keys are there with values; `"<0-100>"` explains the form and is no value."""
-    return all(key in value and not _PLACEHOLDER.match(str(value[key])) for key in wanted)
+    """Say whether all wanted keys are there, and not as the form being explained: `{"score": "<0-100>"}`."""
+    if not all(key in value for key in wanted):
+        return False
+    return not wanted or not all(_PLACEHOLDER.fullmatch(str(value[key])) for key in wanted)
 
 
 def _inner_objects(value: object) -> list[dict[str, Any]]:
-    if isinstance(value, list):
-        return [inner for each in cast(list[object], value) for inner in _inner_objects(each)]
-    if not isinstance(value, dict):
-        return []
-    mapping = cast(dict[str, Any], value)
-    if "properties" in mapping and "type" in mapping:
-        return []  # the schema, echoed
-    return [mapping, *(inner for each in mapping.values() for inner in _inner_objects(each))]
+    """Return the objects inside a value; what stands in an echoed JSON Schema is no answer."""
+    found: list[dict[str, Any]] = []
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += cast(list[object], each)
+        elif isinstance(each, dict) and not ("properties" in each and "type" in each):
+            found.append(cast(dict[str, Any], each))
+            waiting += cast(dict[str, object], each).values()
+    return found
 
 
 def _guessed_keys(text: str) -> tuple[str, ...]:

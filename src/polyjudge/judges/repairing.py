@@ -79,7 +79,7 @@ def _key_places(text: str, key: str) -> list[int]:
 def _key_pattern(key: str) -> re.Pattern[str]:
     quote = "[" + re.escape("".join({*_CLOSING_QUOTES, *"".join(_CLOSING_QUOTES.values())})) + "]"
     name = re.escape(key)
-    return re.compile(rf"(?:{quote}{name}{quote}|[{{｛,，\n][^\S\n]*{name})(?=\s*[:：](?!\s*{quote}?(?:<|\.\.\.|…)))")
+    return re.compile(rf"(?:{quote}{name}{quote}|[{{｛,，\n][^\S\n]*{name})(?=\s*[:：](?!\s*(?:{quote}?<|\.\.\.|…)))")
 
 
 class _Reader:
@@ -190,12 +190,12 @@ class _Reader:
                 pieces.append(piece)
             elif _AFTER_STRING.match(self.text, match.end()):
                 self.place = match.end()
-                return "".join(pieces)
+                return _with_pairs_joined("".join(pieces))
             else:
                 pieces.append(match[0])  # a quotation mark inside the text that was not escaped
                 place = match.end()
         self.place = len(self.text)
-        return "".join(pieces) + self.text[place:]
+        return _with_pairs_joined("".join(pieces) + self.text[place:])
 
     def _escape(self, place: int) -> tuple[str, int]:
         """Return what the escape at `place` stands for, and where it ends."""
@@ -215,3 +215,8 @@ class _Reader:
         blank = _BLANK.match(self.text, self.place)
         self.place = blank.end() if blank else self.place
         return self.place < len(self.text)
+
+
+def _with_pairs_joined(text: str) -> str:
+    """Join the halves of characters that were escaped in two parts, as JSON does."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

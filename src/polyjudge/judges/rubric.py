@@ -79,6 +79,7 @@ class RubricJudge:
             on_lines=[*(["score"] if self.rubric.overall else criteria), *flags],
             also=[*criteria, "reason"],
             schema_enforced=reply.schema_enforced,
+            cut_off=reply.finish == "length",
         )
         try:
             return self._result(found)

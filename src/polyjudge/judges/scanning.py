@@ -76,7 +76,7 @@ def _attempt(text: str, start: int, tried: set[int], found: list[Span]) -> int:
             del stack[:-_DEEPEST]
         elif step in _CLOSES:
             kind, opened = stack.pop()
-            if kind == "{":
+            if kind == "{" and state != "{ first":
                 found.append((opened, place))
             if not stack:
                 return place

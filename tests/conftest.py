@@ -1,0 +1,77 @@
+"""A clean environment, no network but loopback, and texts in many scripts."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_LOOPBACK = ("127.", "localhost", "::1")
+
+TEXTS = {
+    "en": "Where is the nearest station?",
+    "ar": "أين أقرب محطة؟",
+    "fa": "نزدیک‌ترین ایستگاه کجاست؟",
+    "he": "איפה התחנה הקרובה ביותר?",
+    "hi": "सबसे नज़दीकी स्टेशन कहाँ है? क्षत्रिय",
+    "bn": "নিকটতম স্টেশন কোথায়?",
+    "ta": "அருகிலுள்ள நிலையம் எங்கே?",
+    "th": "สถานีที่ใกล้ที่สุดอยู่ที่ไหน",
+    "ko": "가장 가까운 역이 어디예요?",
+    "ja": "一番近い駅はどこですか。",
+    "zh": "最近的车站在哪里？",
+    "yue": "最近嘅車站喺邊度呀？",
+    "ru": "Где ближайшая станция?",
+    "el": "Πού είναι ο πλησιέστερος σταθμός;",
+    "am": "በአቅራቢያው ያለው ጣቢያ የት ነው?",
+    "ka": "სად არის უახლოესი სადგური?",
+    "emoji": "👩🏽‍🚀🇲🇳 é̂",
+}
+
+
+@pytest.fixture(params=sorted(TEXTS))
+def text(request: pytest.FixtureRequest) -> str:
+    """A text in each of many scripts."""
+    return TEXTS[request.param]
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.endswith(("_API_KEY", "_BASE_URL")) or name in ("VERBOSE", "JUDGE_MODEL"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _no_network_but_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        host = address[0] if isinstance(address, tuple) else ""
+        if self.family != socket.AF_UNIX and not str(host).startswith(_LOOPBACK):
+            raise AssertionError(f"a test tried to reach {host!r}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+
+
+@pytest.fixture
+def snapshot(request: pytest.FixtureRequest):
+    """Compare a text with the one kept under tests/snapshots; UPDATE_SNAPSHOTS=1 keeps the new one instead."""
+
+    def compare(name: str, text: str) -> None:
+        path = Path(__file__).parent / "snapshots" / name
+        if os.environ.get("UPDATE_SNAPSHOTS") == "1":
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), f"{name} changed; look at it, then run with UPDATE_SNAPSHOTS=1"
+
+    return compare

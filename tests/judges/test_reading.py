@@ -1,0 +1,217 @@
+"""Reading judge replies: the founding examples, properties over any noise, and time."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from polyjudge import UnreadableReplyError, parse_judge_json, read_judge_json
+from polyjudge.judges.reading import read_reply
+from polyjudge.judges.scanning import find_objects
+
+KEYS = ("score", "reason")
+NOISE = st.text(
+    alphabet=st.one_of(st.sampled_from("{}[]\"'`\\:,<>/ \n\t#*-_0123456789"), st.characters(exclude_categories=["Cs"])),
+    max_size=60,
+).filter(lambda noise: not re.search("think|thought|reasoning|reflection|scratchpad|channel", noise, re.IGNORECASE))
+VERDICTS = st.fixed_dictionaries(
+    {"score": st.integers(0, 100), "reason": st.text(max_size=40)},
+    optional={"subscores": st.dictionaries(st.text(max_size=8), st.integers(0, 100), max_size=3)},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"score": 80, "reason": "good"}', {"score": 80, "reason": "good"}),
+        ('```json\n{"score": 90, "reason": "great"}\n```', {"score": 90, "reason": "great"}),
+        ('Here is my evaluation:\n\n{"score": 50, "reason": "mediocre"}', {"score": 50, "reason": "mediocre"}),
+        ('[{"score": 75, "reason": "ok"}]', {"score": 75, "reason": "ok"}),
+        ('```\n{"score": 60, "reason": "meh"}\n```', {"score": 60, "reason": "meh"}),
+        ("{}", {}),
+    ],
+)
+def test_the_founding_examples_are_read(text, value):
+    assert parse_judge_json(text) == value
+
+
+def test_what_is_no_json_is_a_value_error_that_keeps_the_text():
+    with pytest.raises(ValueError, match="no JSON object") as caught:
+        parse_judge_json("not json at all")
+
+    assert isinstance(caught.value, UnreadableReplyError)
+    assert caught.value.text == "not json at all"
+
+
+def test_wanted_keys_choose_among_several_objects():
+    text = 'A {"score": 1} B {"score": 2, "reason": "x"} C {"note": "later"}'
+
+    assert parse_judge_json(text) == {"note": "later"}
+    assert parse_judge_json(text, wanted=["score"]) == {"score": 2, "reason": "x"}
+    assert parse_judge_json(text, wanted=["note"]) == {"note": "later"}
+
+
+def test_an_enforced_schema_is_a_rung_of_its_own_and_is_not_trusted():
+    assert read_judge_json('{"score": 1}', ["score"], schema_enforced=True).rung == "schema"
+    assert read_judge_json('It is {"score": 1}', ["score"], schema_enforced=True).rung == "embedded"
+    with pytest.raises(UnreadableReplyError):
+        read_judge_json('{"points": 1}', ["score"], schema_enforced=True)
+
+
+def test_a_repaired_reply_says_so():
+    assert read_judge_json("{'score': 1}", ["score"]).repaired
+    assert not read_judge_json('{"score": 1}', ["score"]).repaired
+
+
+def test_lines_are_not_read_where_json_was_begun():
+    with pytest.raises(UnreadableReplyError):
+        read_reply('Score: 80\n{"score": 20, "score": 90}', ["score"])
+
+
+@given(before=NOISE, verdict=VERDICTS, after=NOISE)
+@settings(max_examples=400, deadline=None)
+def test_a_verdict_inside_any_noise_is_found(before, verdict, after):
+    reply = before + "\n" + json.dumps(verdict) + "\n" + after
+
+    assert parse_judge_json(reply, KEYS) == verdict
+
+
+@given(first=VERDICTS, between=NOISE, verdict=VERDICTS, after=NOISE)
+@settings(max_examples=400, deadline=None)
+def test_a_different_verdict_before_it_never_wins(first, between, verdict, after):
+    reply = json.dumps(first) + "\n" + between + "\n" + json.dumps(verdict, ensure_ascii=False) + "\n" + after
+
+    assert parse_judge_json(reply, KEYS) == verdict
+
+
+@given(first=VERDICTS, between=NOISE, verdict=VERDICTS, cut=st.integers(1, 200))
+@settings(max_examples=400, deadline=None)
+def test_a_sound_draft_never_stands_in_for_a_broken_verdict(first, between, verdict, cut):
+    # The final verdict is cut off somewhere, with enough left to see what it was going to be.
+    last = json.dumps(verdict)
+    broken = last[: max(1, len(last) - cut)]
+    assume(any(f'"{key}":' in broken for key in first))
+    reply = json.dumps(first) + "\n" + between + "\n" + broken
+
+    try:
+        score = parse_judge_json(reply, ["score"])["score"]
+    except UnreadableReplyError:
+        return
+    assert score == verdict["score"]
+
+
+def test_a_reply_known_to_be_cut_off_in_another_object_has_no_verdict():
+    reply = '{"score": 20, "reason": "draft"} and now {"'
+
+    assert parse_judge_json(reply, ["score"])["score"] == 20
+    with pytest.raises(UnreadableReplyError, match="cut off"):
+        read_judge_json(reply, ["score"], cut_off=True)
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_read_or_refused_and_nothing_else(text):
+    try:
+        assert isinstance(parse_judge_json(text), dict)
+    except UnreadableReplyError as error:
+        assert error.text == text
+
+
+@given(st.lists(st.sampled_from(['{"', '"', "{", "}", ":", ",", "[", "]", "a", "\\", "1", '{"a":', "\n"]), max_size=40))
+@settings(max_examples=500, deadline=None)
+def test_the_scanner_finds_what_a_parser_at_every_brace_would_find(pieces):
+    text = "".join(pieces)
+
+    assert find_objects(text) == _objects_the_slow_way(text)
+
+
+def _objects_the_slow_way(text: str) -> list[tuple[int, int]]:
+    decoder = json.JSONDecoder()
+    found: list[tuple[int, int]] = []
+    for start in range(len(text)):
+        if text[start] == "{" and (not found or start >= found[-1][1]):
+            try:
+                value, end = decoder.raw_decode(text, start)
+            except ValueError:
+                continue
+            if value:
+                found.append((start, end))
+    return found
+
+
+HOSTILE = {
+    "braces": "{",
+    "objects begun": '{"',
+    "objects": '{"a":1}',
+    "verdicts": '{"score":1}',
+    "verdicts begun": '{"score":1,',
+    "nested": '{"score":',
+    "nested lists": '{"a":[',
+    "strings of braces": '{"{":"{",',
+    "escapes": '{"\\"',
+    "backslashes": "\\",
+    "reasoning": "<think>",
+    "reasoning lines": "<think>\n",
+    "reasoning and objects": '<think>{"a":1}</think>',
+    "fences": "<text-" + "0" * 32 + ">",
+    "lines": "\n",
+    "spaces": " \n\t",
+    "labels": "\nscore:",
+    "quoted labels": '"score"    ',
+    "comments": "/*",
+    "markup": "\n*",
+    "code fences": "```\n",
+    "brackets": "[",
+    "digits": "1",
+    "quotes": '" ',
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_ten_times_the_hostile_text_takes_ten_times_the_steps(piece):
+    short, long = (_calls_to_read(piece * (length // len(piece))) for length in (3_000, 30_000))
+
+    assert long <= 12 * short + 500
+
+
+def _calls_to_read(text: str) -> int:
+    """Count the calls of functions, built-in ones included: seconds would depend on the machine."""
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        read_reply(text, ["score"])
+    except UnreadableReplyError:
+        pass
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_megabyte_of_each_hostile_text_never_hangs():
+    """A quadratic step inside one built-in call would take hours here; the operating system ends it after a minute."""
+    script = (
+        "import json, resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (60, 60))\n"
+        "from polyjudge.judges.reading import UnreadableReplyError, read_reply\n"
+        "from polyjudge.judges import parse_critique\n"
+        "for piece in json.load(sys.stdin):\n"
+        "    text = piece * (1_000_000 // len(piece))\n"
+        "    parse_critique(text)\n"
+        "    try: read_reply(text, ['score'])\n"
+        "    except UnreadableReplyError: pass\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=json.dumps(list(HOSTILE.values())), text=True, check=False
+    )
+
+    assert done.returncode == 0
