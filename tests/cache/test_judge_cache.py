@@ -1,0 +1,332 @@
+"""The cache keeps what it is given, asks each question once, and holds no failure."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from polyjudge import Failure, JudgeCache, JudgeResult, Reply, RubricCriterion, RubricJudge, ScriptedProvider
+from polyjudge.errors import CacheError, RefusedError, TransientError
+from polyjudge.records import Provenance
+
+ANY_TEXT = st.text(alphabet=st.characters())  # lone surrogates and NUL included
+GOOD = '{"score": 80, "reason": "good"}'
+
+
+@pytest.fixture
+def cache(tmp_path):
+    with JudgeCache(tmp_path / "deep" / "cache.sqlite") as opened:
+        yield opened
+
+
+@given(
+    key=ANY_TEXT.filter(lambda key: key.isprintable()),
+    result=st.builds(
+        JudgeResult,
+        score=st.floats(0, 100),
+        reason=ANY_TEXT,
+        subscores=st.dictionaries(ANY_TEXT, st.floats(0, 100)),
+        model=ANY_TEXT.filter(str.isprintable),
+        duration_ms=st.integers(0, 10**9),
+        verdict=ANY_TEXT,
+        raw=ANY_TEXT,
+        members=st.just((JudgeResult(1.0, "x"), Failure("no", "refused"))),
+        provenance=st.none()
+        | st.just(Provenance(provider="p", model="m", rubric="r", rubric_fingerprint="f", prompt_sha256="0", cost_usd=0.5)),
+    ),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_result_comes_back_as_it_was_put_but_for_being_cached(cache, key, result):
+    cache.put(key, result)
+
+    back = cache.get(key)
+
+    assert back is not None
+    assert back.cached
+    assert (back.score, back.reason, back.subscores, back.members) == (
+        result.score, result.reason, result.subscores, result.members,
+    )  # fmt: skip
+    assert (back.model, back.raw, back.provenance) == (result.model, result.raw, result.provenance)
+
+
+def test_a_miss_is_none_and_a_second_put_replaces_the_first(cache):
+    assert cache.get("key") is None
+    cache.put("key", JudgeResult(1.0, "first"))
+    cache.put("key", JudgeResult(2.0, "second"))
+
+    result = cache.get("key")
+    assert result is not None
+    assert result.reason == "second"
+
+
+def test_replies_and_results_do_not_meet_under_one_key(cache):
+    cache.put("key", JudgeResult(1.0, "result"))
+    cache.put_reply("key", Reply(text="reply", model="m", parameters={"a": [1]}, dropped=("t",)))
+
+    result, reply = cache.get("key"), cache.get_reply("key")
+    assert result is not None
+    assert reply == Reply(text="reply", model="m", parameters={"a": [1]}, dropped=("t",), cached=True)
+    assert result.reason == "result"
+
+
+def test_what_was_put_is_there_for_the_next_opener(tmp_path):
+    with JudgeCache(tmp_path / "c.sqlite") as first:
+        first.put("key", JudgeResult(1.0, "kept"))
+    with JudgeCache(str(tmp_path / "c.sqlite")) as second:
+        result = second.get("key")
+    assert result is not None
+    assert result.reason == "kept"
+
+
+def test_a_judge_asks_once_and_says_that_the_second_answer_was_cached(tmp_path):
+    asked = []
+    provider = ScriptedProvider(lambda request: asked.append(request) or GOOD)
+    judge = RubricJudge([RubricCriterion("a", "b")], cache_db=tmp_path / "c.sqlite", provider=provider)
+
+    first, second = judge.score_sync("text"), judge.score_sync("text")
+
+    assert len(asked) == 1
+    assert (first.cached, second.cached) == (False, True)
+    assert second.provenance is not None
+    assert second.provenance.cached
+    assert (first.score, first.provenance.answered_at) == (second.score, second.provenance.answered_at)
+
+
+def test_the_same_question_by_many_tasks_at_once_is_asked_once(cache):
+    asked = 0
+
+    async def ask():
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0.03)
+        return Reply(text="answer", model="m")
+
+    async def all_at_once():
+        return await asyncio.gather(*(cache.once("key", ask) for _ in range(50)))
+
+    replies = asyncio.run(all_at_once())
+
+    assert asked == 1
+    assert sum(not reply.cached for reply in replies) == 1
+
+
+def test_two_caches_in_one_process_on_one_file_ask_once(tmp_path):
+    asked = 0
+
+    async def ask():
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0.03)
+        return Reply(text="answer", model="m")
+
+    async def both():
+        with JudgeCache(tmp_path / "c.sqlite") as one, JudgeCache(tmp_path / "c.sqlite") as two:
+            await asyncio.gather(*(cache.once("key", ask) for cache in (one, two) for _ in range(5)))
+
+    asyncio.run(both())
+
+    assert asked == 1
+
+
+def test_after_an_error_the_next_one_asks_and_nothing_is_kept(cache):
+    answers = iter([TransientError("busy"), RefusedError("no"), Reply(text="at last", model="m")])
+
+    async def ask():
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    for error in (TransientError, RefusedError):
+        with pytest.raises(error):
+            asyncio.run(cache.once("key", ask))
+        assert cache.get_reply("key") is None
+    assert asyncio.run(cache.once("key", ask)).text == "at last"
+
+
+@pytest.mark.parametrize("finish", ["length", "refusal"])
+def test_cut_off_and_declined_replies_are_not_kept(cache, finish):
+    async def ask():
+        return Reply(text="half", model="m", finish=finish)
+
+    assert asyncio.run(cache.once("key", ask)).text == "half"
+    assert cache.get_reply("key") is None
+
+
+def test_a_cancelled_question_can_be_asked_again(cache):
+    async def never():
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def ask():
+        return Reply(text="answer", model="m")
+
+    async def cancel_and_ask():
+        task = asyncio.create_task(cache.once("key", never))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return await cache.once("key", ask)
+
+    assert asyncio.run(cancel_and_ask()).text == "answer"
+
+
+def test_many_threads_may_use_one_cache(cache):
+    def work(name):
+        for number in range(50):
+            cache.put(f"{name}-{number}", JudgeResult(number, name))
+            assert cache.get(f"{name}-{number}").reason == name
+
+    threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert all(cache.get(f"t{name}-{number}") for name in range(8) for number in range(50))
+
+
+def test_a_closed_cache_takes_nothing_and_says_so(tmp_path):
+    cache = JudgeCache(tmp_path / "c.sqlite")
+    cache.close()
+    cache.close()
+
+    with pytest.raises(CacheError, match="is closed"):
+        cache.put("key", JudgeResult(1.0, ""))
+
+
+def test_a_cache_removed_under_way_is_made_anew(tmp_path):
+    with JudgeCache(tmp_path / "c.sqlite") as cache:
+        cache.put("before", JudgeResult(1.0, ""))
+        for file in tmp_path.glob("c.sqlite*"):
+            file.unlink()
+        cache.put("after", JudgeResult(2.0, ""))
+        assert cache.get("after") is not None
+        assert cache.get("before") is None
+
+
+def test_an_entry_that_cannot_be_read_counts_as_missing(cache):
+    from polyjudge.cache import Entry
+
+    cache.write(Entry("reply", "key", "", "m", "2026", '{"text": 5}')).result()
+
+    with pytest.warns(UserWarning, match="entry key cannot be read"):
+        assert cache.get_reply("key") is None
+
+
+def test_replaying_reads_and_never_writes(tmp_path):
+    path = tmp_path / "c.sqlite"
+    with JudgeCache(path) as cache:
+        cache.put("key", JudgeResult(1.0, "kept"))
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+
+    with JudgeCache(path, read_only=True) as replay:
+        assert replay.get("key") is not None
+        with pytest.raises(CacheError, match="open for replay"):
+            replay.put("other", JudgeResult(1.0, ""))
+
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+    with pytest.raises(CacheError, match="nothing to replay"):
+        JudgeCache(tmp_path / "absent.sqlite", read_only=True)
+
+
+ASK_A_THOUSAND = """
+import asyncio, os, sys
+from polyjudge import JudgeCache, Reply
+
+async def main(path, log):
+    cache = JudgeCache(path)
+    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    async def ask(number):
+        async def answer():
+            os.write(file, f"{number}\\n".encode())
+            await asyncio.sleep(0.002)
+            return Reply(text=f"answer {number}", model="m")
+        reply = await cache.once(f"question-{number}", answer)
+        assert reply.text == f"answer {number}"
+
+    places = asyncio.Semaphore(32)
+    async def bounded(number):
+        async with places:
+            await ask(number)
+    await asyncio.gather(*(bounded(number) for number in range(1000)))
+    cache.close()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def test_two_processes_on_the_same_thousand_questions_ask_a_thousand_times(tmp_path):
+    log = tmp_path / "asked.log"
+    command = [sys.executable, "-c", ASK_A_THOUSAND, str(tmp_path / "c.sqlite"), str(log)]
+
+    processes = [subprocess.Popen(command) for _ in range(2)]
+
+    assert [process.wait() for process in processes] == [0, 0]
+    asked = log.read_text(encoding="utf-8").split()
+    assert len(asked) == 1000
+    assert len(set(asked)) == 1000
+
+
+FORK = """
+import os, sys
+from polyjudge import JudgeCache, JudgeResult
+cache = JudgeCache(sys.argv[1])
+cache.put("parent", JudgeResult(1.0, "from the parent"))
+child = os.fork()
+if child == 0:
+    assert cache.get("parent") is not None
+    cache.put("child", JudgeResult(2.0, "from the child"))
+    cache.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert cache.get("child").reason == "from the child"
+cache.put("again", JudgeResult(3.0, ""))
+"""
+
+
+def test_a_forked_child_may_go_on_with_its_parents_cache(tmp_path):
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, str(tmp_path / "c.sqlite")]
+
+    assert subprocess.run(command, check=False, timeout=60).returncode == 0
+
+
+def test_puts_cost_as_many_bytes_at_the_end_of_a_hundred_thousand_as_at_the_start(tmp_path):
+    """Counted in bytes handed to the disk, which does not depend on how busy the machine is."""
+    if not Path("/proc/self/io").exists():
+        pytest.skip("this system does not count what a process writes")
+    with JudgeCache(tmp_path / "c.sqlite") as cache:
+        costs = [asyncio.run(_put(cache, start, 10_000)) for start in range(0, 100_000, 10_000)]
+
+    assert costs[-1] < 3 * costs[0]
+
+
+async def _put(cache: JudgeCache, start: int, count: int) -> float:
+    reply = Reply(text=GOOD * 10, model="m")
+
+    async def ask() -> Reply:
+        return reply
+
+    before = _bytes_written()
+    for number in range(start, start + count, 500):
+        await asyncio.gather(*(cache.once(JudgeCache.hash_key("m", "p", str(each)), ask) for each in range(number, number + 500)))
+    return (_bytes_written() - before) / count
+
+
+def _bytes_written() -> int:
+    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("wchar"))
+
+
+def test_a_cache_left_open_is_closed_without_a_word(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        JudgeCache(tmp_path / "c.sqlite").put("key", JudgeResult(1.0, json.dumps(1)))

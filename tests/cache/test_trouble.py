@@ -1,0 +1,236 @@
+"""What happens when the cache file cannot be used: damage, locks, permissions, a full disk, a kill."""
+
+import ctypes
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from polyjudge import JudgeCache, JudgeResult
+from polyjudge.cache import import_entries, verify
+from polyjudge.errors import CacheError
+
+
+def filled(path: Path, count: int = 200) -> Path:
+    with JudgeCache(path) as cache:
+        for number in range(count):
+            cache.put(f"key-{number}", JudgeResult(float(number), "x" * 200))
+    return path
+
+
+def aside(path: Path) -> list[Path]:
+    return [file for file in path.parent.glob(f"{path.name}.damaged-*") if not file.name.endswith(("-wal", "-shm"))]
+
+
+@pytest.mark.parametrize("content", [b"this is no database at all", os.urandom(8192), b"SQLite format 3\x00" + b"\x00" * 4000])
+def test_a_file_that_is_no_database_is_set_aside_with_a_warning(tmp_path, content):
+    path = tmp_path / "c.sqlite"
+    path.write_bytes(content)
+
+    with pytest.warns(UserWarning, match="was damaged and is set aside"):
+        cache = JudgeCache(path)
+    cache.put("key", JudgeResult(1.0, ""))
+
+    assert cache.get("key") is not None
+    [kept] = aside(path)
+    assert kept.read_bytes() == content
+    cache.close()
+
+
+def test_damage_found_later_sets_the_file_aside_and_most_can_be_saved(tmp_path):
+    path = filled(tmp_path / "c.sqlite")
+    damaged = bytearray(path.read_bytes())
+    damaged[5 * 4096 : 7 * 4096] = os.urandom(2 * 4096)
+    path.write_bytes(damaged)
+
+    with pytest.warns(UserWarning, match="set aside"), JudgeCache(path) as cache:
+        for number in range(200):
+            cache.get(f"key-{number}")
+        cache.put("new", JudgeResult(1.0, ""))
+        assert cache.get("new") is not None
+
+    [kept] = aside(path)
+    imported = import_entries(path, kept)
+    assert imported.new > 100
+    assert imported.problems
+    assert verify(path).problems == ()
+
+
+def test_damage_found_while_writing_loses_nothing_that_is_being_written(tmp_path):
+    path = filled(tmp_path / "c.sqlite")
+    damaged = bytearray(path.read_bytes())
+    damaged[4096:] = os.urandom(len(damaged) - 4096)
+    path.write_bytes(damaged)
+
+    with pytest.warns(UserWarning, match="set aside"), JudgeCache(path) as cache:
+        for number in range(20):
+            cache.put(f"new-{number}", JudgeResult(1.0, ""))
+        assert all(cache.get(f"new-{number}") for number in range(20))
+
+
+def test_a_locked_file_is_an_error_that_says_so(tmp_path):
+    path = filled(tmp_path / "c.sqlite", 1)
+    other = sqlite3.connect(path, isolation_level=None)
+    cache = JudgeCache(path, busy_timeout_s=0.05)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(CacheError, match=r"c\.sqlite: is locked by another program"):
+        cache.put("key", JudgeResult(1.0, ""))
+    assert cache.get("key-0") is not None
+
+    other.execute("ROLLBACK")
+    other.close()
+    cache.put("key", JudgeResult(1.0, ""))
+    cache.close()
+
+
+def test_another_programs_database_is_left_alone(tmp_path):
+    path = tmp_path / "theirs.sqlite"
+    theirs = sqlite3.connect(path)
+    theirs.execute("CREATE TABLE important (x)")
+    theirs.commit()
+    theirs.close()
+
+    with pytest.raises(CacheError, match="database of another program"):
+        JudgeCache(path)
+    assert aside(path) == []
+
+
+def test_a_cache_of_a_newer_polyjudge_is_left_alone(tmp_path):
+    path = filled(tmp_path / "c.sqlite", 1)
+    newer = sqlite3.connect(path)
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+
+    with pytest.raises(CacheError, match="newer polyjudge"):
+        JudgeCache(path)
+
+
+def test_a_folder_is_no_cache(tmp_path):
+    with pytest.raises(CacheError, match="is a folder"):
+        JudgeCache(tmp_path)
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(CacheError, match="cannot be made"):
+        JudgeCache(tmp_path / "file" / "c.sqlite")
+
+
+def without_superpowers() -> None:
+    """Make root obey file permissions, as everybody else must."""
+    libc = ctypes.CDLL(None)
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+READ_ONLY = """
+import sys
+from polyjudge import JudgeCache
+from polyjudge.errors import CacheError
+with JudgeCache(sys.argv[1], read_only=True) as replay:
+    assert replay.get("key-0") is not None
+try:
+    JudgeCache(sys.argv[1])
+except CacheError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="dropping root's powers is done the Linux way")
+def test_a_read_only_file_can_be_replayed_but_not_written(tmp_path):
+    path = filled(tmp_path / "locked" / "c.sqlite", 1)
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ONLY, str(path)],
+        preexec_fn=without_superpowers if os.geteuid() == 0 else None,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    path.parent.chmod(0o755)
+
+    assert done.returncode == 0, done.stderr
+    assert "cannot be written" in done.stdout
+
+
+FULL_DISK = """
+import resource, sys
+from polyjudge import JudgeCache, JudgeResult
+from polyjudge.errors import CacheError
+cache = JudgeCache(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+kept = 0
+try:
+    while True:
+        cache.put(f"key-{kept}", JudgeResult(1.0, "x" * 1000))
+        kept += 1
+except CacheError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert kept > 20, kept
+assert all(cache.get(f"key-{number}") for number in range(kept))
+cache.put("afterwards", JudgeResult(1.0, "there is room again"))
+assert cache.get("afterwards") is not None
+cache.close()
+print(kept)
+"""
+
+
+def test_a_disk_that_takes_no_more_is_an_error_and_what_was_kept_is_safe(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path / "c.sqlite")], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "What was kept before is safe" in done.stdout
+    assert verify(tmp_path / "c.sqlite").problems == ()
+
+
+KEEP_PUTTING = """
+import asyncio, sys
+from polyjudge import JudgeCache, Reply
+
+async def main(path, name):
+    cache = JudgeCache(path)
+    async def one(number):
+        async def ask():
+            return Reply(text="x" * 500, model="m")
+        await cache.once(f"{name}-{number}", ask)
+        sys.stdout.write(f"{name}-{number}\\n")
+        sys.stdout.flush()
+    start = 0
+    while True:
+        await asyncio.gather(*(one(number) for number in range(start, start + 8)))
+        start += 8
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path):
+    path = tmp_path / "c.sqlite"
+    seeded = random.Random(7)
+    acknowledged: list[str] = []
+    for kill in range(50):
+        log = tmp_path / f"log-{kill}"
+        with log.open("w", encoding="utf-8") as file:
+            process = subprocess.Popen([sys.executable, "-c", KEEP_PUTTING, str(path), str(kill)], stdout=file)
+            while log.stat().st_size == 0:
+                time.sleep(0.005)
+            time.sleep(seeded.uniform(0, 0.05))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        # The last line may be half written: the pipe is not the cache.
+        acknowledged += [line.strip() for line in log.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+
+    with JudgeCache(path) as cache:
+        lost = [key for key in acknowledged if cache.get_reply(key) is None]
+
+    assert len(acknowledged) >= 400
+    assert lost == []
+    assert verify(path).problems == ()
+    assert aside(path) == []

@@ -1,0 +1,63 @@
+"""The bounded pool."""
+
+import asyncio
+
+import pytest
+
+from polyjudge.engine import in_order
+from polyjudge.errors import ConfigError
+
+
+async def collect(work, items, concurrency):
+    return [result async for result in in_order(work, items, concurrency=concurrency)]
+
+
+def test_results_come_in_order_whatever_takes_longest():
+    async def work(number):
+        await asyncio.sleep(0.001 * ((number * 7) % 5))
+        return number
+
+    assert asyncio.run(collect(work, range(200), 8)) == list(range(200))
+
+
+def test_a_long_stream_is_not_read_ahead_of_its_results():
+    taken = 0
+
+    def endless():
+        nonlocal taken
+        while True:
+            taken += 1
+            yield taken
+
+    async def work(number):
+        return number
+
+    async def first_ten():
+        results = in_order(work, endless(), concurrency=2)
+        first = [await anext(results) for _ in range(10)]
+        await results.aclose()
+        return first
+
+    assert asyncio.run(first_ten()) == list(range(1, 11))
+    assert taken <= 10 + 2 * 8
+
+
+def test_an_error_stops_what_is_under_way():
+    ended = []
+
+    async def work(number):
+        if number == 3:
+            raise ZeroDivisionError
+        try:
+            await asyncio.sleep(60 if number > 3 else 0)
+        finally:
+            ended.append(number)
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(collect(work, range(6), 6))
+    assert sorted(ended) == [0, 1, 2, 4, 5]
+
+
+def test_a_pool_of_nobody_is_refused():
+    with pytest.raises(ConfigError, match="at least 1"):
+        asyncio.run(collect(asyncio.sleep, [0], 0))
