@@ -26,8 +26,9 @@ check: $(VENV)/.dev  ## format, lint, types, layers
 bench: $(VENV)/.dev  ## measure; see benchmarks/README.md
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.dev  ## write docs/cli.md anew from the commands' own help
+docs: $(VENV)/.dev  ## write docs/cli.md and the picture anew from what the commands print
 	$(BIN)/python -m polyjudge.cli.reference > docs/cli.md
+	$(BIN)/python docs/picture.py
 
 constraints: $(VENV)/.uv  ## pin anew every version that the tests run with
 	$(UV) pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \

@@ -2,7 +2,6 @@
 
 import os
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,14 +56,14 @@ def _no_network_but_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
     monkeypatch.chdir(tmp_path)
-    yield tmp_path
+    return tmp_path
 
 
 @pytest.fixture
-def snapshot(request: pytest.FixtureRequest):
+def snapshot():
     """Compare a text with the one kept under tests/snapshots; UPDATE_SNAPSHOTS=1 keeps the new one instead."""
 
     def compare(name: str, text: str) -> None:

@@ -39,7 +39,10 @@ def test_alpha_takes_labels():
     assert krippendorff_alpha([["a", "b"], ["b", "a"]]) == pytest.approx(-0.5)
 
 
-@given(st.lists(st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=2, max_size=4), min_size=1, max_size=12), st.randoms())
+@given(
+    st.lists(st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=2, max_size=4), min_size=1, max_size=12),
+    st.randoms(),
+)
 def test_alpha_does_not_depend_on_the_order_of_items_or_raters(units, random):
     for level in ("nominal", "ordinal", "interval"):
         alpha = krippendorff_alpha(units, level)

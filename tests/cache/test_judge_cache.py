@@ -39,7 +39,9 @@ def cache(tmp_path):
         raw=ANY_TEXT,
         members=st.just((JudgeResult(1.0, "x"), Failure("no", "refused"))),
         provenance=st.none()
-        | st.just(Provenance(provider="p", model="m", rubric="r", rubric_fingerprint="f", prompt_sha256="0", cost_usd=0.5)),
+        | st.just(
+            Provenance(provider="p", model="m", rubric="r", rubric_fingerprint="f", prompt_sha256="0", cost_usd=0.5)
+        ),
     ),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -317,7 +319,9 @@ async def _put(cache: JudgeCache, start: int, count: int) -> float:
 
     before = _bytes_written()
     for number in range(start, start + count, 500):
-        await asyncio.gather(*(cache.once(JudgeCache.hash_key("m", "p", str(each)), ask) for each in range(number, number + 500)))
+        await asyncio.gather(
+            *(cache.once(JudgeCache.hash_key("m", "p", str(each)), ask) for each in range(number, number + 500))
+        )
     return (_bytes_written() - before) / count
 
 

@@ -17,7 +17,9 @@ def path(tmp_path):
         cache.put_reply("one", Reply(text="أهلا", model="a"), provider="anthropic")
         cache.put_reply("two", Reply(text="สวัสดี", model="b"), provider="local")
         cache.put("three", JudgeResult(5.0, "fine", model="b"))
-        cache.write(Entry("reply", "old", "local", "b", "2020-01-01T00:00:00.000Z", '{"text":"x","model":"b"}')).result()
+        cache.write(
+            Entry("reply", "old", "local", "b", "2020-01-01T00:00:00.000Z", '{"text":"x","model":"b"}')
+        ).result()
     return path
 
 

@@ -34,7 +34,9 @@ def test_every_field_of_a_request_is_tried_above():
     assert set(CHANGES) == {field.name for field in fields(Request)}
 
 
-@pytest.mark.parametrize("origin", [Origin("openai", "https://example.test"), Origin("anthropic"), Origin("anthropic", "x")])
+@pytest.mark.parametrize(
+    "origin", [Origin("openai", "https://example.test"), Origin("anthropic"), Origin("anthropic", "x")]
+)
 def test_another_provider_or_address_is_another_key(origin):
     assert request_key(origin, REQUEST) != request_key(ORIGIN, REQUEST)
 
@@ -44,7 +46,9 @@ def test_what_cannot_matter_does_not_change_the_key():
     other = replace(REQUEST, schema={"x": 1.0, "required": ["a"], "type": "object"})
 
     assert request_key(ORIGIN, same) == request_key(ORIGIN, other)
-    assert request_key(ORIGIN, replace(REQUEST, temperature=1)) == request_key(ORIGIN, replace(REQUEST, temperature=1.0))
+    assert request_key(ORIGIN, replace(REQUEST, temperature=1)) == request_key(
+        ORIGIN, replace(REQUEST, temperature=1.0)
+    )
 
 
 def test_a_key_of_ones_own_covers_whatever_is_given():

@@ -28,7 +28,9 @@ def aside(path: Path) -> list[Path]:
     return [file for file in path.parent.glob(f"{path.name}.damaged-*") if not file.name.endswith(("-wal", "-shm"))]
 
 
-@pytest.mark.parametrize("content", [b"this is no database at all", os.urandom(8192), b"SQLite format 3\x00" + b"\x00" * 4000])
+@pytest.mark.parametrize(
+    "content", [b"this is no database at all", os.urandom(8192), b"SQLite format 3\x00" + b"\x00" * 4000]
+)
 def test_a_file_that_is_no_database_is_set_aside_with_a_warning(tmp_path, content):
     path = tmp_path / "c.sqlite"
     path.write_bytes(content)
@@ -225,7 +227,9 @@ def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path):
             process.send_signal(signal.SIGKILL)
             process.wait()
         # The last line may be half written: the pipe is not the cache.
-        acknowledged += [line.strip() for line in log.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        acknowledged += [
+            line.strip() for line in log.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")
+        ]
 
     with JudgeCache(path) as cache:
         lost = [key for key in acknowledged if cache.get_reply(key) is None]

@@ -34,8 +34,18 @@ def test_the_first_verdict_is_one_and_the_second_zero(reply, score):
 
 @pytest.mark.parametrize(
     "reply",
-    ['{"verdict": "not relevant"}', '{"verdict": "maybe"}', '{"verdict": ""}', '{"verdict": null}', '{"verdict": true}']
-    + ["relevant or irrelevant", "It is relevant.", "", '{"verdict": ["relevant"]}', '{"verdict": "<relevant or irrelevant>"}'],
+    [
+        '{"verdict": "not relevant"}',
+        '{"verdict": "maybe"}',
+        '{"verdict": ""}',
+        '{"verdict": null}',
+        '{"verdict": true}',
+        '{"verdict": ["relevant"]}',
+        '{"verdict": "<relevant or irrelevant>"}',
+        "relevant or irrelevant",
+        "It is relevant.",
+        "",
+    ],
 )
 def test_anything_else_is_unjudged(reply):
     [outcome] = BinaryJudge(["relevant", "irrelevant"], provider=saying(reply)).score_batch_sync(["text"])

@@ -13,7 +13,11 @@ from polyjudge import parse_critique
         ('{"score": 70, "reason": "thin"}', {"score": 70.0, "reason": "thin"}, "json"),
         ('{"score": 170, "reason": "thin"}', {"score": 100.0, "reason": "thin"}, "json"),
         ('{"score": -3}', {"score": 0.0}, "json"),
-        ('{"score": 70, "subscores": {"depth": 300}, "final": true}', {"score": 70.0, "subscores": {"depth": 100.0}, "final": True}, "json"),
+        (
+            '{"score": 70, "subscores": {"depth": 300}, "final": true}',
+            {"score": 70.0, "subscores": {"depth": 100.0}, "final": True},
+            "json",
+        ),
         ("Score: 70\nCritique: thin in the middle", {"score": 70.0, "reason": "thin in the middle"}, "lines"),
         ("Critique: thin\nin the middle\nScore: 70", {"score": 70.0, "reason": "thin\nin the middle"}, "lines"),
         ("**Score:** 70/100", {"score": 70.0}, "lines"),

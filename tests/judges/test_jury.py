@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from polyjudge import BinaryJudge, Failure, JudgeResult, Jury, RubricCriterion, RubricJudge, ScriptedProvider, jury_agreement
+from polyjudge import (
+    BinaryJudge,
+    Failure,
+    JudgeResult,
+    Jury,
+    RubricCriterion,
+    RubricJudge,
+    ScriptedProvider,
+    jury_agreement,
+)
 from polyjudge.errors import ConfigError, ProviderError
 
 

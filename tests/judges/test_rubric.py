@@ -191,7 +191,12 @@ def test_a_bad_template_is_an_error_when_the_judge_is_built(template, complaint)
 
 @pytest.mark.parametrize(
     "criteria",
-    [[], [RubricCriterion("a", ""), RubricCriterion("a", "")], [RubricCriterion("a", "", weight=0)], [RubricCriterion("", "x")]],
+    [
+        [],
+        [RubricCriterion("a", ""), RubricCriterion("a", "")],
+        [RubricCriterion("a", "", weight=0)],
+        [RubricCriterion("", "x")],
+    ],
 )
 def test_bad_criteria_are_an_error_when_the_judge_is_built(criteria):
     with pytest.raises(ConfigError):

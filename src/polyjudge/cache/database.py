@@ -4,11 +4,15 @@ import os
 import sqlite3
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from polyjudge.errors import CacheError
+
+Result = TypeVar("Result")
 
 _APPLICATION = 0x504A4447  # "PJDG", so that another program's database is never taken for a cache
 _VERSION = 1
@@ -77,6 +81,13 @@ class Database:
         message = f"{self.path} was damaged and is set aside; what can be saved of it: polyjudge cache import {aside}"
         warnings.warn(message, stacklevel=2)
 
+    @contextmanager
+    def writing(self, connection: sqlite3.Connection) -> Generator[None]:
+        """Hold the right to write for the length of a block, and commit at its end; closing rolls back."""
+        self._wait_while_busy(lambda: connection.execute("BEGIN IMMEDIATE"))
+        yield
+        connection.execute("COMMIT")
+
     def problem(self, error: sqlite3.Error) -> CacheError:
         """Return our own error for one of SQLite's."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -85,17 +96,21 @@ class Database:
         return CacheError(_REMEDIES.get(code, f"cannot be used as a cache: {error}"), path=self.path)
 
     def _connect(self) -> sqlite3.Connection:
-        """Try until the time-out: SQLite does not wait by itself while a new file is being set up."""
+        try:
+            return self._wait_while_busy(self._connect_once)
+        except sqlite3.Error as error:
+            raise self.problem(error) from None
+
+    def _wait_while_busy(self, attempt: Callable[[], Result]) -> Result:
+        """Try until the time-out; SQLite's own waiting would not let Ctrl-C through, nor cover a file being set up."""
         end = time.monotonic() + self._busy_timeout_s
         while True:
             try:
-                return self._connect_once()
+                return attempt()
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                    raise self.problem(error) from None
-                time.sleep(0.01)
-            except sqlite3.DatabaseError as error:
-                raise self.problem(error) from None
+                    raise
+                time.sleep(0.005)
 
     def _connect_once(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -103,7 +118,7 @@ class Database:
             uri=True,
             isolation_level=None,
             check_same_thread=False,
-            timeout=self._busy_timeout_s,
+            timeout=0.05,
         )
         try:
             self._prepare(connection)

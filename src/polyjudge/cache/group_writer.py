@@ -91,9 +91,8 @@ class GroupWriter:
     def _insert_once(self, group: list[_Write]) -> None:
         try:
             connection = self._connection.get()
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(_INSERT, [_row(write.entry) for write in group])
-            connection.execute("COMMIT")
+            with self._database.writing(connection):
+                connection.executemany(_INSERT, [_row(write.entry) for write in group])
         except sqlite3.Error as error:
             self._connection.close()
             raise self._database.problem(error) from None

@@ -20,6 +20,7 @@ _COLUMNS = "kind, key, provider, model, created_at, value"
 _RECORDS: dict[Kind, type[Reply] | type[JudgeResult]] = {"reply": Reply, "result": JudgeResult}
 _INSERT = f"INSERT OR IGNORE INTO entries ({_COLUMNS}, checksum) VALUES (?,?,?,?,?,?,?)"
 _SMALLEST_ENTRY_BYTES = 100
+_BUSY_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,12 @@ def prune(path: Path, *, before: str = "", provider: str = "", model: str = "", 
     if not given:
         raise CacheError("nothing to go by: say how old, which provider or which model", path=path)
     matching, values = f"FROM entries WHERE {' AND '.join(given)}", tuple(given.values())
-    with _opened(path, read_only=dry_run) as connection:
-        if dry_run:
+    if dry_run:
+        with _opened(path) as connection:
             return connection.execute(f"SELECT count(*) {matching}", values).fetchone()[0]
-        dropped = connection.execute(f"DELETE {matching}", values).rowcount
+    with _opened_for_writing(path) as (database, connection):
+        with database.writing(connection):
+            dropped = connection.execute(f"DELETE {matching}", values).rowcount
         connection.execute("VACUUM")
     return dropped
 
@@ -101,15 +104,12 @@ def import_entries(path: Path, source: Path) -> Imported:
         raise DataError("does not exist", path=source)
     problems: list[str] = []
     entries = _salvaged(source, problems) if _is_sqlite(source) else _exported(source, problems)
-    prepare_folder(path)
     new = known = 0
-    with _opened(path, read_only=False, must_exist=False) as connection:
-        connection.execute("BEGIN IMMEDIATE")
+    with _opened_for_writing(path, make=True) as (database, connection), database.writing(connection):
         for entry in entries:
             row = (entry.kind, entry.key, entry.provider, entry.model, entry.created_at, entry.value, entry.checksum)
             added = connection.execute(_INSERT, row).rowcount
             new, known = new + added, known + 1 - added
-        connection.execute("COMMIT")
     return Imported(new, known, tuple(problems))
 
 
@@ -162,7 +162,7 @@ def _entry_from_export(row: dict[str, Any]) -> Entry:
 
 def _salvaged(source: Path, problems: list[str]) -> Iterator[Entry]:
     """Yield every entry of a cache file that can still be read, asking for each by its number."""
-    database = Database(source, busy_timeout_s=30.0, read_only=True)
+    database = Database(source, busy_timeout_s=_BUSY_TIMEOUT_S, read_only=True)
     query = f"SELECT {_COLUMNS} FROM entries WHERE rowid = ?"
     with closing(database.connect()) as connection:
         for number in range(1, _last_number(connection, source) + 1):
@@ -187,12 +187,29 @@ def _is_sqlite(path: Path) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, *, read_only: bool = True, must_exist: bool = True) -> Generator[sqlite3.Connection]:
+def _opened(path: Path) -> Generator[sqlite3.Connection]:
+    """Open for reading only."""
+    with _connected(path, read_only=True) as (_, connection):
+        yield connection
+
+
+@contextmanager
+def _opened_for_writing(path: Path, *, make: bool = False) -> Generator[tuple[Database, sqlite3.Connection]]:
+    if make:
+        prepare_folder(path)
+    with _connected(path, read_only=False, must_exist=not make) as opened:
+        yield opened
+
+
+@contextmanager
+def _connected(
+    path: Path, *, read_only: bool, must_exist: bool = True
+) -> Generator[tuple[Database, sqlite3.Connection]]:
     if must_exist and not path.is_file():
         raise CacheError("there is no cache here yet", path=path)
-    database = Database(path, busy_timeout_s=30.0, read_only=read_only)
+    database = Database(path, busy_timeout_s=_BUSY_TIMEOUT_S, read_only=read_only)
     with closing(database.connect()) as connection:
         try:
-            yield connection
+            yield database, connection
         except sqlite3.Error as error:
             raise database.problem(error) from None

@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Judge the sample twice, the second time from the cache, and show what came of it."""
     rubric, items = load_rubric("translation"), _items()
     cache = arguments.output / "cache.sqlite"
-    cache.unlink(missing_ok=True)  # an older demo's: this one begins with nothing paid for
+    with suppress(OSError):
+        cache.unlink()  # an older demo's: this one begins with nothing paid for
     first, calls = _judge(rubric, items, cache)
     _, calls_again = _judge(rubric, items, cache)
     results = arguments.output / "results.jsonl"
@@ -44,8 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
             file.write(json.dumps(outcome_row(item["id"], outcome), ensure_ascii=False) + "\n")
     _show(rubric, items, first)
     print(
-        f"Asked the recorded judge {calls} times; a second run asked {calls_again} times, for what had failed; the rest was in the cache."
+        f"Asked the recorded judge {calls} times. A second run asked {calls_again} times, for the replies that failed;"
     )
+    print("the others were in the cache.")
     print(f"Results with their provenance: {results}")
     return 0
 

@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -24,4 +24,5 @@ def write_atomically(path: Path) -> Generator[TextIO]:
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror}", path=path) from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # there is none when all went well, or when its folder could not be made
+            part.unlink()

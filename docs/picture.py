@@ -1,0 +1,25 @@
+"""Draw the README's picture from what `polyjudge demo` really prints: `make docs`."""
+
+import io
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+with tempfile.TemporaryDirectory() as folder:
+    command = [sys.executable, "-m", "polyjudge", "demo"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder).stdout
+
+console = Console(record=True, width=max(map(len, shown.splitlines())) + 2, file=io.StringIO())
+text = Text("$ make demo\n" + shown.rstrip())
+for word, style in {"PASS": "green", "FAIL": "red", "UNJUDGED": "yellow"}.items():
+    text.highlight_words([word], style)
+console.print(text)
+drawing = console.export_svg(title="polyjudge demo", unique_id="demo")
+# The picture must not fetch a font from anywhere.
+drawing = re.sub(r"@font-face \{.*?\}\n", "", drawing, flags=re.DOTALL)
+Path("docs/images/demo.svg").write_text(drawing, encoding="utf-8")

@@ -1,0 +1,25 @@
+"""Three judges on the same texts: what they say together, and how far they agree. Runs without a key."""
+
+import json
+
+from polyjudge import Jury, Request, RubricCriterion, RubricJudge, ScriptedProvider, jury_agreement
+
+TEXTS = ["Where is the nearest station?", "nearest where station the is", "…"]
+
+
+def judge_that_says(*scores: int) -> RubricJudge:
+    by_text = dict(zip(TEXTS, scores, strict=True))
+
+    def answer(request: Request) -> str:
+        score = next(score for text, score in by_text.items() if text in request.prompt)
+        return json.dumps({"score": score, "reason": "-"})
+
+    provider = ScriptedProvider(answer)
+    return RubricJudge([RubricCriterion("fluency", "Does it read well?")], provider=provider)
+
+
+jury = Jury([judge_that_says(95, 20, 5), judge_that_says(90, 30, 0), judge_that_says(99, 25, 10)])
+outcomes = jury.score_batch_sync(TEXTS)
+for text, outcome in zip(TEXTS, outcomes, strict=True):
+    print(f"{outcome.score:6.1f}  {text}" if hasattr(outcome, "score") else f"unjudged  {text}")
+print(jury_agreement(outcomes))

@@ -1,0 +1,130 @@
+"""The command line: help, errors, exit codes, and the demo as a person runs it."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from polyjudge import JudgeCache, Reply, __version__
+from polyjudge.cli import COMMANDS, main
+from polyjudge.files import read_json_lines, read_outcome_row
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "polyjudge", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_without_a_command_the_help_is_shown_and_the_exit_code_is_two(capsys):
+    assert main([]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert all(command in shown.err for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], *([command, "--help"] for command in COMMANDS), ["cache", "prune", "-h"]]
+)
+def test_help_is_everywhere(arguments, capsys):
+    with pytest.raises(SystemExit) as exited:
+        main(arguments)
+    assert exited.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: polyjudge")
+
+
+def test_a_typo_names_the_commands(capsys):
+    with pytest.raises(SystemExit) as exited:
+        main(["dmo"])
+    assert exited.value.code == 2
+    assert "invalid choice: 'dmo'" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"polyjudge {__version__}\n"
+
+
+def test_the_demo_finds_what_was_planted_and_accuses_nothing_else(in_folder, capsys):
+    assert main(["demo"]) == 0
+
+    shown = capsys.readouterr().out
+    outcomes = dict(read_outcome_row(row) for _, row in read_json_lines(in_folder / "polyjudge-demo" / "results.jsonl"))
+    status = {
+        line.split()[0]: line for line in shown.splitlines() if "PASS" in line or "FAIL" in line or "UNJUDGED" in line
+    }
+    assert len(outcomes) == 12
+    for language in ("Spanish", "Arabic", "Cantonese", "Thai", "Hindi", "German"):
+        assert " PASS " in status[language]
+    for language in ("Russian", "Swahili", "Turkish"):
+        assert " FAIL " in status[language]
+    for language in ("Korean", "Bengali", "Greek"):
+        assert " UNJUDGED " in status[language]
+    assert "6 PASS, 3 FAIL, 3 UNJUDGED" in shown
+    assert "Asked the recorded judge 12 times. A second run asked 2 times" in shown
+
+
+def test_the_demo_can_be_run_again_and_says_the_same(in_folder):
+    first, second = run("demo", cwd=in_folder), run("demo", cwd=in_folder)
+
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout == second.stdout
+
+
+def test_a_folder_that_cannot_be_written_is_one_message(tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+
+    done = run("demo", "--output", str(tmp_path / "file" / "x"))
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("polyjudge: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_verbose_shows_the_traceback(tmp_path):
+    done = run("cache", "stats", "--cache", str(tmp_path / "none"), env={**os.environ, "VERBOSE": "1"})
+
+    assert "Traceback" in done.stderr
+    assert done.returncode != 0
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+    with JudgeCache(tmp_path / "c.sqlite") as cache:
+        for number in range(300):
+            cache.put_reply(str(number), Reply(text="x" * 1000, model="m"))
+    export = subprocess.Popen(
+        [sys.executable, "-m", "polyjudge", "cache", "export", "--cache", str(tmp_path / "c.sqlite")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert export.stdout is not None
+    assert export.stderr is not None
+    assert json.loads(export.stdout.readline())["key"] == "0"
+    export.stdout.close()
+
+    assert export.wait(30) == 0
+    assert export.stderr.read() == b""
+    export.stderr.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at what the process has open the Linux way")
+def test_an_interrupt_is_told_and_exits_with_130(tmp_path):
+    path = tmp_path / "c.sqlite"
+    JudgeCache(path).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    command = [sys.executable, "-m", "polyjudge", "cache", "prune", "--model", "m", "--cache", str(path)]
+    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not any(link.readlink() == path for link in Path(f"/proc/{waiting.pid}/fd").iterdir()):
+        time.sleep(0.01)
+
+    time.sleep(0.2)
+    waiting.send_signal(signal.SIGINT)
+    _, told = waiting.communicate(timeout=20)
+    other.close()
+
+    assert (waiting.returncode, told) == (130, "polyjudge: interrupted; what was done is kept\n")

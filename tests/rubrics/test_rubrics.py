@@ -1,0 +1,151 @@
+"""Rubrics: files, fingerprints, prompts and pass rules."""
+
+import tomllib
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+
+from polyjudge import JudgeResult, RubricCriterion, load_rubric
+from polyjudge.errors import DataError, UnknownNameError
+from polyjudge.records import Flag, Scale
+from polyjudge.rubrics import answer_schema, passes, rubric_fingerprint, rubric_names, weighted_mean
+
+MINIMAL = """
+name = "mine"
+instruction = "{criteria} {candidate} {context} {subscores_schema}"
+[[criteria]]
+name = "tone"
+description = "Is it kind?"
+"""
+
+
+def test_every_rubric_that_ships_can_be_loaded_and_bears_its_name():
+    assert {"general", "translation"} <= set(rubric_names())
+    assert [load_rubric(name).name for name in rubric_names()] == rubric_names()
+
+
+def test_a_rubric_of_ones_own_is_read_from_its_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(MINIMAL, encoding="utf-8")
+
+    rubric = load_rubric(path)
+
+    assert rubric.criteria == (RubricCriterion("tone", "Is it kind?"),)
+    assert rubric == load_rubric(str(path))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("name =", "is not TOML"),
+        ('nmae = "x"', "unknown key 'nmae'"),
+        ("[scale]\nlowest = 5\nhighest = 1", "its scale runs from 5 to 1"),
+        ("[scale]\nlow = 5", "scale: unknown key 'low'"),
+        ('[[criteria]]\nname = "tone"\ndescription = "again"', "the name 'tone' is taken twice"),
+        ('[[criteria]]\nname = "x"\ndescription = "y"\nweight = -1', "the weight of 'x' is -1"),
+        ('[[criteria]]\nname = "x"\ndescription = "y"\nweight = "much"', "weight: expected a number, found 'much'"),
+        ('[[criteria]]\nname = "x"', "the key 'description' is missing"),
+        ('[[criteria]]\nname = "x"\ndescription = "y"\nanchors = {300 = "?"}', "anchor at 300, off the scale"),
+        ("[passing]\nminimum = 300", "asks for 300, off the scale"),
+        ('[passing]\nminimum = 3\nflags = ["no"]', "unknown flag 'no'"),
+        ('[[flags]]\nname = "score"\nquestion = "?"', "the name 'score' is taken twice"),
+    ],
+)
+def test_a_bad_rubric_is_one_error_that_names_file_and_fault(tmp_path, change, complaint):
+    path = tmp_path / "mine.toml"
+    path.write_text(MINIMAL + change + "\n", encoding="utf-8")
+
+    with pytest.raises(DataError) as caught:
+        load_rubric(path)
+
+    assert str(caught.value).startswith(f"{path}: ")
+    assert complaint in str(caught.value)
+
+
+def test_a_template_without_its_places_is_refused_with_the_file_named(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(MINIMAL.replace("{context} ", ""), encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"mine\.toml: .*lacks \{context\}"):
+        load_rubric(path)
+
+
+def test_a_rubric_that_is_not_there_is_named_with_those_that_are(tmp_path):
+    with pytest.raises(UnknownNameError, match="Unknown rubric: translatoin. Available: .*Did you mean 'translation'"):
+        load_rubric("translatoin")
+    with pytest.raises(DataError, match="No such file"):
+        load_rubric(tmp_path / "absent.toml")
+
+
+def test_the_fingerprint_changes_when_any_word_or_number_does():
+    rubric = load_rubric("translation")
+    first = rubric.criteria[0]
+    changed = [
+        replace(rubric, instruction=rubric.instruction + " "),
+        replace(rubric, name="other"),
+        replace(rubric, scale=Scale(1, 6)),
+        replace(rubric, overall=True),
+        replace(rubric, flags=(Flag("isCorrectLanguage", "Is it?"),)),
+        replace(rubric, passing=None),
+        replace(rubric, criteria=rubric.criteria[::-1]),
+        replace(rubric, criteria=(replace(first, weight=2.0), *rubric.criteria[1:])),
+        replace(rubric, criteria=(replace(first, anchors={**first.anchors, 5: "all right"}), *rubric.criteria[1:])),
+    ]
+
+    fingerprints = {rubric_fingerprint(each) for each in [rubric, *changed]}
+
+    assert len(fingerprints) == len(changed) + 1
+
+
+def test_the_fingerprint_does_not_change_with_the_looks_of_the_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(MINIMAL, encoding="utf-8")
+    before = rubric_fingerprint(load_rubric(path))
+    path.write_text("# a comment\n" + MINIMAL.replace('name = "mine"', "name   =   'mine'"), encoding="utf-8")
+
+    assert rubric_fingerprint(load_rubric(path)) == before
+
+
+def test_the_fingerprints_of_shipped_rubrics_are_as_reviewed(snapshot):
+    """Scores made with different fingerprints cannot be compared: a change here belongs under "Score-affecting"."""
+    lines = [f"{name} {rubric_fingerprint(load_rubric(name))}\n" for name in rubric_names()]
+
+    snapshot("rubric-fingerprints.txt", "".join(lines))
+
+
+def test_a_translation_passes_when_all_three_reach_three_in_the_right_language():
+    rubric = load_rubric("translation")
+
+    def result(script, grammar, coherence, right=True):
+        subscores = {"script": script, "grammar": grammar, "coherence": coherence}
+        return JudgeResult(3.0, "", subscores, flags={"isCorrectLanguage": right})
+
+    assert passes(rubric, result(3, 3, 3)) is True
+    assert passes(rubric, result(5, 5, 2.5)) is False
+    assert passes(rubric, result(5, 5, 5, right=False)) is False
+    assert passes(load_rubric("general"), JudgeResult(0.0, "")) is None
+
+
+def test_the_weighted_mean_needs_every_criterion():
+    rubric = replace(load_rubric("general"), criteria=(RubricCriterion("a", "", 1.0), RubricCriterion("b", "", 3.0)))
+
+    assert weighted_mean(rubric, {"a": 0, "b": 100}) == 75
+    assert weighted_mean(rubric, {"a": 0}) is None
+
+
+def test_the_schema_of_the_answer_asks_for_what_the_rubric_holds():
+    schema = answer_schema(load_rubric("translation"))
+
+    assert schema["required"] == ["reason", "subscores", "isCorrectLanguage"]
+    assert schema["properties"]["subscores"]["required"] == ["script", "grammar", "coherence"]
+    assert answer_schema(load_rubric("general"))["required"] == ["score", "reason", "subscores"]
+
+
+def test_the_anchors_are_the_founding_ones():
+    data = tomllib.loads((files("polyjudge.rubrics") / "translation.toml").read_text(encoding="utf-8"))
+
+    assert [data["criteria"][place]["anchors"]["1"] for place in range(3)] == [
+        "wrong script entirely", "word salad", "unrelated to prompt",
+    ]  # fmt: skip
+    assert data["passing"] == {"minimum": 3, "flags": ["isCorrectLanguage"]}

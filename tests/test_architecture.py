@@ -1,0 +1,111 @@
+"""What keeps the code base as it is meant to be: sizes, public names, and a light start."""
+
+import ast
+import subprocess
+import sys
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+
+import polyjudge
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "polyjudge"
+MODULES = sorted(SOURCE.rglob("*.py"))
+HEAVY = {
+    "anthropic",
+    "openai",
+    "google",
+    "aiohttp",
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "pandas",
+    "rich",
+    "ray",
+    "torch",
+    "httpx2",
+}
+FOUNDING = {"RubricJudge", "BinaryJudge", "JudgeResult", "Failure", "RubricCriterion", "JudgeCache"} | {
+    "parse_judge_json",
+    "parse_critique",
+}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_is_small_says_what_it_is_for_and_has_small_functions(path):
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+
+    assert text.count("\n") <= 400
+    assert ast.get_docstring(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < 40, node.name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_module_is_a_drawer_for_this_and_that(path):
+    assert path.stem not in {"utils", "util", "common", "helpers", "misc"}
+    assert len(path.relative_to(SOURCE).parts) <= 2
+
+
+def test_asyncio_run_stands_at_one_door():
+    callers = [path.name for path in MODULES if "asyncio.run(" in path.read_text(encoding="utf-8")]
+
+    assert callers == ["running.py"]
+
+
+def test_the_public_names_are_there_and_the_founding_ones_among_them():
+    for name in polyjudge.__all__:
+        assert getattr(polyjudge, name) is not None
+    assert set(polyjudge.__all__) >= FOUNDING
+    assert set(dir(polyjudge)) >= FOUNDING
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        polyjudge.nothing  # noqa: B018
+
+
+def test_the_tests_mirror_the_packages():
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")} - {"records"}
+
+    assert packages <= {path.name for path in Path(__file__).parent.iterdir() if path.is_dir()}
+
+
+@pytest.mark.parametrize("code", ["import polyjudge", "import polyjudge.cli; polyjudge.cli.build_parser()"])
+def test_starting_up_loads_nothing_heavy(code):
+    loaded = _modules_loaded_by(code)
+
+    assert not loaded & HEAVY
+    assert "asyncio" not in loaded
+    assert "sqlite3" not in loaded
+
+
+def test_building_a_judge_loads_no_sdk():
+    code = (
+        "import polyjudge as p; p.RubricJudge([p.RubricCriterion('a', 'b')], provider=p.ScriptedProvider(lambda r: ''))"
+    )
+
+    assert not _modules_loaded_by(code) & HEAVY
+
+
+def _modules_loaded_by(code: str) -> set[str]:
+    script = f"{code}\nimport sys; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    return set(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    )
+
+
+def test_every_dependency_is_meant():
+    needed = {
+        line.split(";")[0].split(">")[0].strip() for line in requires("polyjudge") or [] if "extra ==" not in line
+    }
+
+    assert needed == {"rich"}
+
+
+def test_the_pins_name_no_address():
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+
+    assert "://" not in pins
+    assert all("==" in line for line in pins.splitlines())

@@ -1,0 +1,41 @@
+"""Text that others wrote: fenced off for judges, made harmless for terminals."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyjudge.text import fence, fold_digits, harmless, one_line
+
+ANY_TEXT = st.text(alphabet=st.characters())
+
+
+@given(ANY_TEXT)
+def test_a_fence_holds_the_text_unchanged_and_the_text_cannot_end_it(text):
+    fenced = fence(text)
+    tag = fenced.split(">", 1)[0][1:]
+
+    assert fenced == f"<{tag}>\n{text}\n</{tag}>"
+    assert tag not in text
+
+
+@given(ANY_TEXT)
+def test_nothing_harmless_acts_on_a_terminal(text):
+    shown = harmless(text)
+
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]", shown)
+    assert len(one_line(text, 20)) <= 20
+    assert "\n" not in one_line(text, 20)
+
+
+def test_text_without_such_marks_is_left_as_it_is(text):
+    assert harmless(text) == text
+
+
+def test_an_escape_and_a_change_of_direction_are_written_out():
+    assert harmless("\x1b[31mred\u202eder") == "\\x1b[31mred\\u202eder"
+
+
+@given(ANY_TEXT)
+def test_folding_digits_twice_changes_nothing_more(text):
+    assert fold_digits(fold_digits(text)) == fold_digits(text)
