@@ -1,0 +1,1 @@
+"""Measurements, kept apart from the tests: ratios side by side in one run, since machines are noisy."""

@@ -1,0 +1,64 @@
+"""The built wheel in a bare environment, from the package registry: light, complete, and working without the source."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+UV = Path(sys.executable).with_name("uv")
+LANGUAGE_IDENTIFICATION = ["py3langid", "pycld2"]
+"""Not yet dependencies; the budget must hold with them inside."""
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """An environment with the wheel and what it depends on, and nothing else."""
+    if not UV.exists():
+        pytest.skip("uv is not installed beside this Python")
+    folder = tmp_path_factory.mktemp("bare")
+    _run(UV, "build", "--quiet", "--wheel", "--out-dir", folder / "dist", ROOT)
+    [wheel] = (folder / "dist").glob("*.whl")
+    _run(UV, "venv", "--quiet", "--python", sys.executable, folder / "venv")
+    installed = _install(folder, wheel)
+    if installed.returncode and "error sending request" in installed.stderr.lower():
+        pytest.skip(f"the package registry cannot be reached: {installed.stderr[-200:]}")
+    assert installed.returncode == 0, installed.stderr
+    return folder
+
+
+def _install(folder, *what):
+    python = folder / "venv" / "bin" / "python"
+    command = [UV, "pip", "install", "--quiet", "--python", python, "--constraints", ROOT / "constraints.txt", *what]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, check=True, **options)
+
+
+def test_the_base_install_is_light_also_with_language_identification(bare):
+    extra = _install(bare, *LANGUAGE_IDENTIFICATION)
+    assert extra.returncode == 0, extra.stderr
+    python = bare / "venv" / "bin" / "python"
+    packages = json.loads(_run(UV, "pip", "list", "--format", "json", "--python", python).stdout)
+    files = [file for file in (bare / "venv" / "lib").rglob("*") if file.is_file() and not file.is_symlink()]
+    size = sum(file.stat().st_size for file in files)
+
+    assert (len(packages) <= 35, size <= 150e6) == (True, True), f"{len(packages)} packages, {size / 1e6:.0f} MB"
+    assert not {package["name"] for package in packages} & {"anthropic", "openai", "google-genai"}
+
+
+def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
+    program = bare / "venv" / "bin" / "polyjudge"
+
+    assert "6 PASS, 3 FAIL, 3 UNJUDGED" in _run(program, "demo", cwd=tmp_path).stdout
+    script = (
+        "import polyjudge as p, polyjudge.files as files;"
+        "print(p.__file__, *files.schema_names(), p.load_rubric('translation').name)"
+    )
+    shown = _run(bare / "venv" / "bin" / "python", "-c", script, cwd=tmp_path).stdout.split()
+    assert str(bare) in shown[0]
+    assert shown[1:] == ["cache-entry", "outcome", "recording", "rubric", "translation"]
