@@ -5,6 +5,11 @@ import socket
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Machines are noisy: no test of ours depends on how long something takes.
+settings.register_profile("polyjudge", deadline=None)
+settings.load_profile("polyjudge")
 
 _LOOPBACK = ("127.", "localhost", "::1")
 

@@ -44,7 +44,7 @@ def cache(tmp_path):
         ),
     ),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_result_comes_back_as_it_was_put_but_for_being_cached(cache, key, result):
     cache.put(key, result)
 

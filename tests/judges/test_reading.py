@@ -73,7 +73,7 @@ def test_lines_are_not_read_where_json_was_begun():
 
 
 @given(before=NOISE, verdict=VERDICTS, after=NOISE)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_a_verdict_inside_any_noise_is_found(before, verdict, after):
     reply = before + "\n" + json.dumps(verdict) + "\n" + after
 
@@ -81,7 +81,7 @@ def test_a_verdict_inside_any_noise_is_found(before, verdict, after):
 
 
 @given(first=VERDICTS, between=NOISE, verdict=VERDICTS, after=NOISE)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_a_different_verdict_before_it_never_wins(first, between, verdict, after):
     reply = json.dumps(first) + "\n" + between + "\n" + json.dumps(verdict, ensure_ascii=False) + "\n" + after
 
@@ -89,7 +89,7 @@ def test_a_different_verdict_before_it_never_wins(first, between, verdict, after
 
 
 @given(first=VERDICTS, between=NOISE, verdict=VERDICTS, cut=st.integers(1, 200))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_a_sound_draft_never_stands_in_for_a_broken_verdict(first, between, verdict, cut):
     # The final verdict is cut off somewhere, with enough left to see what it was going to be.
     last = json.dumps(verdict)
@@ -113,7 +113,7 @@ def test_a_reply_known_to_be_cut_off_in_another_object_has_no_verdict():
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_read_or_refused_and_nothing_else(text):
     refused = ""
     try:
@@ -124,7 +124,7 @@ def test_any_text_is_read_or_refused_and_nothing_else(text):
 
 
 @given(st.lists(st.sampled_from(['{"', '"', "{", "}", ":", ",", "[", "]", "a", "\\", "1", '{"a":', "\n"]), max_size=40))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_the_scanner_finds_what_a_parser_at_every_brace_would_find(pieces):
     text = "".join(pieces)
 
