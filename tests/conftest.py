@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.loopback.vendor_server import Server, ServerThread
 
 # Machines are noisy: no test of ours depends on how long something takes.
 settings.register_profile("polyjudge", deadline=None)
@@ -79,3 +80,10 @@ def snapshot():
         assert text == path.read_text(encoding="utf-8"), f"{name} changed; look at it, then run with UPDATE_SNAPSHOTS=1"
 
     return compare
+
+
+@pytest.fixture
+def server():
+    """A loopback server that speaks the vendors' protocols."""
+    with ServerThread(Server()) as running:
+        yield running

@@ -8,9 +8,13 @@
     ├── DataError                 a file cannot be used: path and line       exit 2
     │   └── CacheError            the cache cannot be opened or written
     ├── ProviderError             a call failed                              the item is unjudged
-    │   ├── TransientError        timeout, rate limit, 5xx; may carry retry_after_s
+    │   ├── TransientError        timeout, 5xx, lost connection; may carry retry_after_s
+    │   │   └── RateLimitedError  asked too often: 429
     │   ├── RefusedError          4xx, content filter                        never retried
     │   └── NotRecordedError      a recording or replay holds no answer      never retried
+    ├── StoppedError              no call can work, so the run stops         exit 3
+    │   ├── UnusableError         the key is rejected, the model unknown
+    │   └── CapReachedError       as many calls, tokens or dollars as allowed
     └── UnreadableReplyError      an answer without a verdict; keeps the text
 
 A `ConfigError` and an `UnreadableReplyError` are also `ValueError`, so that code that knows nothing of
@@ -73,6 +77,8 @@ class ProviderError(PolyjudgeError):
     """A call to a provider brought no answer."""
 
     kind = "provider_error"
+    attempts = 1
+    """How often the question was asked before this was raised."""
 
 
 class TransientError(ProviderError):
@@ -80,9 +86,17 @@ class TransientError(ProviderError):
 
     kind = "transient"
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after_s: float | None = None, may_be_charged: bool = False) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.may_be_charged = may_be_charged
+        """No answer came at all, so nobody knows whether the call was carried out."""
+
+
+class RateLimitedError(TransientError):
+    """The provider was asked more often than it allows."""
+
+    kind = "transient"
 
 
 class RefusedError(ProviderError):
@@ -99,6 +113,18 @@ class NotRecordedError(ProviderError):
     """A recording, or a cache in replay mode, holds no answer to this question."""
 
     kind = "not_recorded"
+
+
+class StoppedError(PolyjudgeError):
+    """No further call can work, so the run stops instead of failing every item."""
+
+
+class UnusableError(StoppedError):
+    """The provider rejects the key, does not know the model, or has no credit left."""
+
+
+class CapReachedError(StoppedError):
+    """The caps on calls, tokens or spend leave no room for another call."""
 
 
 class UnreadableReplyError(PolyjudgeError, ValueError):

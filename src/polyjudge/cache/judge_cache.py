@@ -82,11 +82,18 @@ class JudgeCache:
             if claims.take(key):
                 try:
                     # Somebody may have answered between our look and our claim.
-                    return self.get_reply(key) or await self._ask(key, ask, provider)
+                    return self.get_reply(key) or await self.anew(key, ask, provider)
                 finally:
                     claims.release(key)
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+        return reply
+
+    async def anew(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "") -> Reply:
+        """Ask, whatever is kept under the key, and keep the new reply instead."""
+        reply = await ask()
+        if reply.finish == "stop":
+            await asyncio.wrap_future(self.write(_reply_entry(key, reply, provider)))
         return reply
 
     def write(self, entry: Entry) -> "Future[None]":
@@ -107,12 +114,6 @@ class JudgeCache:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    async def _ask(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str) -> Reply:
-        reply = await ask()
-        if reply.finish == "stop":
-            await asyncio.wrap_future(self.write(_reply_entry(key, reply, provider)))
-        return reply
 
     def _get(self, record_type: type[Record], kind: Kind, key: str) -> Record | None:
         try:

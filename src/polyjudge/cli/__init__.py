@@ -7,13 +7,15 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import TextIO
+from typing import TextIO, cast
 
 from polyjudge.errors import PolyjudgeError
 
 COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is given
     "demo": "judge a packaged sample: no key, no network",
+    "score": "judge any items by any rubric with any judge",
+    "providers": "show who can answer, and what is missing",
     "cache": "look after the replies already paid for",
 }
 _EPILOG = (
@@ -54,9 +56,18 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
     return parser
 
 
+def subparser_of(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
+    """Return the part of the parser that reads a command's own options."""
+    # argparse has no public way to ask for it.
+    [commands] = [each for each in parser._actions if isinstance(each.choices, dict)]  # pyright: ignore[reportPrivateUsage]
+    return cast(dict[str, argparse.ArgumentParser], commands.choices)[command]
+
+
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
     parser = build_parser(command)
+    if command in COMMANDS:
+        import_module("polyjudge.cli.settings").apply_project_file(subparser_of(parser, command), command)
     options = parser.parse_args(given)
     if options.version:
         print(f"polyjudge {import_module('polyjudge.version').__version__}")

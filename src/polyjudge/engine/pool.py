@@ -1,11 +1,11 @@
-"""A bounded pool: so many at a time, results in the order of the items."""
+"""A bounded pool: so many at a time, results in the order of the items, and an orderly end when asked to stop."""
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-from polyjudge.errors import ConfigError
+from polyjudge.errors import ConfigError, StoppedError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -14,27 +14,107 @@ _WINDOW = 8
 """Results that may wait for a slow one before them, in multiples of the concurrency; it bounds memory."""
 
 
+class Stop:
+    """A wish to stop: nothing new is begun, and what is under way may end in peace."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.error: StoppedError | None = None
+        """Why, where it was not a person's wish."""
+        self._on_request: list[Callable[[float | None], None]] = []
+
+    def request(self, error: StoppedError | None = None, *, grace_s: float | None = None) -> None:
+        """Stop; what is under way is cancelled after `grace_s`, or not at all."""
+        if not self.requested:
+            self.requested, self.error = True, error
+            for react in self._on_request:
+                react(grace_s)
+
+    def on_request(self, react: Callable[[float | None], None]) -> None:
+        """Have a function called, with the grace, when the wish is uttered."""
+        self._on_request.append(react)
+
+
+class _NotDone:
+    """Stands for the result of work that was not begun or not finished."""
+
+
+_NOT_DONE = _NotDone()
+
+
 async def in_order(
-    work: Callable[[Item], Awaitable[Result]], items: Iterable[Item], *, concurrency: int
+    work: Callable[[Item], Awaitable[Result]], items: Iterable[Item], *, concurrency: int, stop: Stop | None = None
 ) -> AsyncIterator[Result]:
-    """Yield the result of `work` for each item, in order; an error stops what is under way and is raised."""
+    """Yield the result of `work` for each item, in order.
+
+    An error stops what is under way and is raised, except a `StoppedError`: that is a wish to stop, for `stop` to
+    remember. After such a wish the results end with the last one that has all before it.
+    """
     if concurrency < 1:
         raise ConfigError(f"concurrency must be at least 1, not {concurrency}")
-    places = asyncio.Semaphore(concurrency)
-
-    async def do(item: Item) -> Result:
-        async with places:
-            return await work(item)
-
-    waiting: deque[asyncio.Task[Result]] = deque()
+    pool = _Pool(work, concurrency, stop or Stop())
     try:
         for item in items:
-            waiting.append(asyncio.create_task(do(item)))
-            if len(waiting) >= concurrency * _WINDOW:
-                yield await waiting.popleft()
-        while waiting:
-            yield await waiting.popleft()
+            if pool.stop.requested:
+                break
+            pool.begin(item)
+            if pool.is_full() and not isinstance(result := await pool.next(), _NotDone):
+                yield result
+        while pool.tasks and not isinstance(result := await pool.next(), _NotDone):
+            yield result
+        await pool.drain()
     finally:
-        for task in waiting:
+        await pool.cancel()
+    if stop is None and pool.stop.error is not None:
+        raise pool.stop.error
+
+
+class _Pool(Generic[Item, Result]):
+    def __init__(self, work: Callable[[Item], Awaitable[Result]], concurrency: int, stop: Stop) -> None:
+        self.tasks: deque[asyncio.Task[Result | _NotDone]] = deque()
+        self.stop = stop
+        self._work = work
+        self._places = asyncio.Semaphore(concurrency)
+        self._most = concurrency * _WINDOW
+        stop.on_request(self._cancel_later)
+
+    def begin(self, item: Item) -> None:
+        self.tasks.append(asyncio.create_task(self._do(item)))
+
+    def is_full(self) -> bool:
+        return len(self.tasks) >= self._most
+
+    async def next(self) -> Result | _NotDone:
+        """Return the result of the earliest item; once one is not done, neither are those after it."""
+        task = self.tasks.popleft()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if task.cancelled() and self.stop.requested:
+                return _NOT_DONE
+            self.tasks.appendleft(task)
+            raise
+
+    async def drain(self) -> None:
+        """Wait for what is still under way."""
+        while self.tasks:
+            await self.next()
+
+    async def cancel(self) -> None:
+        for task in self.tasks:
             task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    async def _do(self, item: Item) -> Result | _NotDone:
+        async with self._places:
+            if self.stop.requested:
+                return _NOT_DONE
+            try:
+                return await self._work(item)
+            except StoppedError as error:
+                self.stop.request(error)
+                return _NOT_DONE
+
+    def _cancel_later(self, grace_s: float | None) -> None:
+        if grace_s is not None:
+            asyncio.get_running_loop().call_later(grace_s, lambda: [task.cancel() for task in self.tasks])

@@ -6,8 +6,9 @@ from .critique import Critique, parse_critique
 from .jury import Jury, JuryAgreement, jury_agreement
 from .pairwise import PairwiseJudge, PairwiseOutcome, PositionBias, position_bias
 from .reading import JudgeJson, parse_judge_json, read_judge_json
+from .repeated import RepeatedJudge
 from .rubric import RubricJudge
-from .scoring import Judge
+from .scoring import Judge, close_judge
 
 __all__ = [
     "BinaryJudge",
@@ -20,7 +21,9 @@ __all__ = [
     "PairwiseJudge",
     "PairwiseOutcome",
     "PositionBias",
+    "RepeatedJudge",
     "RubricJudge",
+    "close_judge",
     "jury_agreement",
     "parse_critique",
     "parse_judge_json",

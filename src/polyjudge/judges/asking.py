@@ -7,7 +7,15 @@ from typing import Any, cast
 
 from polyjudge.cache import JudgeCache
 from polyjudge.errors import ProviderError, UnreadableReplyError
-from polyjudge.providers import CachedProvider, Provider, open_provider, prompt_sha256, resolve_model
+from polyjudge.providers import (
+    CachedProvider,
+    Provider,
+    RetryingProvider,
+    close_provider,
+    open_provider,
+    prompt_sha256,
+    resolve_model,
+)
 from polyjudge.records import Failure, FailureKind, JudgeResult, Outcome, Provenance, Reply, Request
 from polyjudge.version import __version__
 
@@ -50,8 +58,14 @@ class Asker:
         try:
             reply = await provider.complete(request)
         except ProviderError as error:
-            return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, asked)
+            told = replace(asked, attempts=error.attempts)
+            return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, told)
         return _read(reply, read, _answered(asked, reply))
+
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        if self._opened is not None:
+            await close_provider(self._opened[0])
 
     def _open(self) -> tuple[Provider, str]:
         """Open on the first question and not before: a judge can be built, and its prompts shown, without a key."""
@@ -59,7 +73,7 @@ class Asker:
             provider, model = self._given, self._name
             if provider is None:
                 name = resolve_model(self._name)
-                provider, model = open_provider(name), name.model
+                provider, model = RetryingProvider(open_provider(name)), name.model
             if self._cache_db is not None:
                 provider = CachedProvider(provider, JudgeCache(self._cache_db))
             self._opened = provider, model

@@ -39,6 +39,10 @@ class BinaryJudge:
         """Return the result for one candidate, or a failure with its reason."""
         return await self._choice.outcome(candidate, context, repeat=repeat)
 
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        await self._choice.aclose()
+
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""
         return self._choice.build_prompt(candidate, context)

@@ -53,6 +53,10 @@ class ChoiceJudge:
         question = Question(prompt, self.labels.schema(), "choice", self._fingerprint, repeat)
         return await self._asker.outcome(question, self.labels.read)
 
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        await self._asker.aclose()
+
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""
         filled = fill_template(

@@ -12,7 +12,7 @@ from polyjudge.records import Failure, JudgeResult, Outcome
 from polyjudge.statistics import exact_agreement, krippendorff_alpha, mean_difference
 
 from . import scoring
-from .scoring import Judge
+from .scoring import Judge, close_judge
 
 _AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "median": median}
 
@@ -45,28 +45,36 @@ class Jury:
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return what the members say together, or a failure when too few of them could judge."""
         asked = (judge.outcome(candidate, context, repeat=repeat) for judge in self.judges)
-        members = tuple(await asyncio.gather(*asked))
-        results = [member for member in members if isinstance(member, JudgeResult)]
-        if len(results) < self.quorum:
-            reasons = "; ".join(member.reason for member in members if isinstance(member, Failure))
-            message = f"{len(results)} of {len(members)} judges gave a verdict, {self.quorum} are needed: {reasons}"
-            return Failure(message, "no_quorum", members=members)
-        return self._together(results, members)
+        return combined(tuple(await asyncio.gather(*asked)), self.quorum, self._aggregate)
 
-    def _together(self, results: Sequence[JudgeResult], members: tuple[Outcome, ...]) -> JudgeResult:
-        shared = [name for name in results[0].subscores if all(name in result.subscores for result in results)]
-        flags = [name for name in results[0].flags if all(name in result.flags for result in results)]
-        return JudgeResult(
-            score=self._aggregate([result.score for result in results]),
-            reason="\n".join(f"{result.model}: {result.reason}" for result in results),
-            subscores={name: self._aggregate([result.subscores[name] for result in results]) for name in shared},
-            model=", ".join(result.model for result in results),
-            duration_ms=max(result.duration_ms for result in results),
-            cached=all(result.cached for result in results),
-            verdict=_majority([result.verdict for result in results]),
-            flags={name: 2 * sum(result.flags[name] for result in results) > len(results) for name in flags},
-            members=members,
-        )
+    async def aclose(self) -> None:
+        """Close what the members have open."""
+        for judge in self.judges:
+            await close_judge(judge)
+
+
+def combined(
+    members: tuple[Outcome, ...], quorum: int, aggregate: Callable[[Sequence[float]], float] = fmean
+) -> Outcome:
+    """Return what several outcomes of one candidate come to, or a failure when too few hold a verdict."""
+    results = [member for member in members if isinstance(member, JudgeResult)]
+    if len(results) < quorum:
+        reasons = "; ".join(member.reason for member in members if isinstance(member, Failure))
+        message = f"{len(results)} of {len(members)} judges gave a verdict, {quorum} are needed: {reasons}"
+        return Failure(message, "no_quorum", members=members)
+    shared = [name for name in results[0].subscores if all(name in result.subscores for result in results)]
+    flags = [name for name in results[0].flags if all(name in result.flags for result in results)]
+    return JudgeResult(
+        score=aggregate([result.score for result in results]),
+        reason="\n".join(f"{result.model}: {result.reason}" for result in results),
+        subscores={name: aggregate([result.subscores[name] for result in results]) for name in shared},
+        model=", ".join(dict.fromkeys(result.model for result in results)),
+        duration_ms=max(result.duration_ms for result in results),
+        cached=all(result.cached for result in results),
+        verdict=_majority([result.verdict for result in results]),
+        flags={name: 2 * sum(result.flags[name] for result in results) > len(results) for name in flags},
+        members=members,
+    )
 
 
 @dataclass(frozen=True, slots=True)

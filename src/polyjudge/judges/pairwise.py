@@ -15,7 +15,7 @@ from polyjudge.text import FENCE_NOTE, fence
 
 from .asking import Asker, Question
 from .choice import Labels, read_prompt
-from .scoring import Context, raise_failure
+from .scoring import Context, raise_failure, then_close
 
 Pair = tuple[str, str] | tuple[str, str, Context]
 PairwiseOutcome: TypeAlias = PairwiseResult | Failure
@@ -71,11 +71,15 @@ class PairwiseJudge:
 
     def compare_sync(self, first: str, second: str, context: Context | None = None) -> PairwiseResult:
         """Do what `compare` does, from ordinary code or a notebook."""
-        return run_sync(self.compare(first, second, context))
+        return run_sync(then_close(self, self.compare(first, second, context)))
 
     def compare_batch_sync(self, pairs: Sequence[Pair], concurrency: int = 5) -> list[PairwiseOutcome]:
         """Do what `compare_batch` does, from ordinary code or a notebook."""
-        return run_sync(self.compare_batch(pairs, concurrency))
+        return run_sync(then_close(self, self.compare_batch(pairs, concurrency)))
+
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        await self._asker.aclose()
 
     def build_prompt(self, first: str, second: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent with `first` shown first."""

@@ -64,6 +64,10 @@ class RubricJudge:
         question = Question(prompt, self._schema, self.rubric.name, self.fingerprint, repeat)
         return await self._asker.outcome(question, self._read)
 
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        await self._asker.aclose()
+
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""
         return render_prompt(self.rubric, candidate, context)

@@ -1,12 +1,13 @@
 """What every judge of single candidates can do once it can judge one: these functions are its methods."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, Protocol
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from polyjudge.engine import in_order, run_sync
 from polyjudge.errors import NotRecordedError, ProviderError, RefusedError, TransientError, UnreadableReplyError
 from polyjudge.records import Failure, JudgeResult, Outcome
 
+Done = TypeVar("Done")
 Context = Mapping[str, Any]
 Item = str | tuple[str, Context]
 """A candidate, alone or with its context."""
@@ -40,12 +41,27 @@ async def score_batch(judge: Judge, items: Sequence[Item], concurrency: int = 5)
 
 def score_sync(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:
     """Do what `score` does, from ordinary code or a notebook."""
-    return run_sync(score(judge, candidate, context))
+    return run_sync(then_close(judge, score(judge, candidate, context)))
 
 
 def score_batch_sync(judge: Judge, items: Sequence[Item], concurrency: int = 5) -> list[Outcome]:
     """Do what `score_batch` does, from ordinary code or a notebook."""
-    return run_sync(score_batch(judge, items, concurrency))
+    return run_sync(then_close(judge, score_batch(judge, items, concurrency)))
+
+
+async def close_judge(judge: object) -> None:
+    """Close what a judge has open, if anything; it opens it anew when it is asked again."""
+    close = getattr(judge, "aclose", None)
+    if close is not None:
+        await close()
+
+
+async def then_close(judge: object, work: Awaitable[Done]) -> Done:
+    """Close connections before their loop ends: each sync call has a loop of its own."""
+    try:
+        return await work
+    finally:
+        await close_judge(judge)
 
 
 def raise_failure(failure: Failure) -> NoReturn:

@@ -1,40 +1,46 @@
 """Who answers: one file a provider, and the table of their names."""
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import cast
-
-from polyjudge.errors import UnknownNameError
-
-from .base import Provider
+from .access import Access
+from .base import Provider, close_provider
 from .cached import CachedProvider, ReplayProvider
-from .naming import ModelName, resolve_model
+from .counting import Estimate
+from .metering import Caps, Meter, MeteredProvider, Spent, most_tokens
+from .naming import ModelName, Price, model_facts, resolve_model
+from .pacing import Pace, PacedProvider, likely_tokens
+from .prices import cost_usd, parse_price, price_of
+from .retrying import RetryingProvider, RetryPolicy
 from .scripted import ScriptedProvider, prompt_sha256
+from .table import PROVIDERS, ProviderEntry, Readiness, open_provider, readiness
 
 __all__ = [
     "PROVIDERS",
+    "Access",
     "CachedProvider",
+    "Caps",
+    "Estimate",
+    "Meter",
+    "MeteredProvider",
     "ModelName",
+    "Pace",
+    "PacedProvider",
+    "Price",
     "Provider",
+    "ProviderEntry",
+    "Readiness",
     "ReplayProvider",
+    "RetryPolicy",
+    "RetryingProvider",
     "ScriptedProvider",
+    "Spent",
+    "close_provider",
+    "cost_usd",
+    "likely_tokens",
+    "model_facts",
+    "most_tokens",
     "open_provider",
+    "parse_price",
+    "price_of",
     "prompt_sha256",
+    "readiness",
     "resolve_model",
 ]
-
-PROVIDERS = {
-    # A provider is a row here: the module and the function in it that opens the provider for a model.
-    "scripted": "scripted:ScriptedProvider.from_recording",
-}
-
-
-def open_provider(name: ModelName) -> Provider:
-    """Open the provider that answers for a model; its module is imported now and not before."""
-    if name.provider not in PROVIDERS:
-        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
-    module, _, attribute = PROVIDERS[name.provider].partition(":")
-    target: object = import_module(f"polyjudge.providers.{module}")
-    for part in attribute.split("."):
-        target = getattr(target, part)
-    return cast(Callable[[str], Provider], target)(name.model)

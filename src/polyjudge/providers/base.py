@@ -16,3 +16,10 @@ class Provider(Protocol):
     async def complete(self, request: Request) -> Reply:
         """Ask, and wait for the answer."""
         ...
+
+
+async def close_provider(provider: Provider) -> None:
+    """Let a provider close its connections, if it has any; it opens new ones when it is asked again."""
+    close = getattr(provider, "aclose", None)
+    if close is not None:
+        await close()

@@ -1,18 +1,24 @@
 """Answer from the cache where it can: around another provider, or alone."""
 
+from functools import partial
+
 from polyjudge.cache import JudgeCache, request_key
 from polyjudge.errors import NotRecordedError
 from polyjudge.records import Origin, Reply, Request
 
-from .base import Provider
+from .base import Provider, close_provider
 
 
 class CachedProvider:
-    """Asks another provider only what the cache cannot answer, and keeps what it says."""
+    """Asks another provider only what the cache cannot answer, and keeps what it says.
 
-    def __init__(self, provider: Provider, cache: JudgeCache) -> None:
+    With `refresh` it always asks, and what it is told takes the place of what was kept.
+    """
+
+    def __init__(self, provider: Provider, cache: JudgeCache, *, refresh: bool = False) -> None:
         self._provider = provider
         self._cache = cache
+        self._refresh = refresh
 
     @property
     def origin(self) -> Origin:
@@ -22,7 +28,14 @@ class CachedProvider:
     async def complete(self, request: Request) -> Reply:
         """Return the kept reply, or ask for one; the same question asked twice at once is asked once."""
         key = request_key(self.origin, request)
-        return await self._cache.once(key, lambda: self._provider.complete(request), self.origin.provider)
+        ask, name = partial(self._provider.complete, request), self.origin.provider
+        if self._refresh:
+            return await self._cache.anew(key, ask, name)
+        return await self._cache.once(key, ask, name)
+
+    async def aclose(self) -> None:
+        """Close the provider inside; the cache stays open, it may be shared."""
+        await close_provider(self._provider)
 
 
 class ReplayProvider:

@@ -1,11 +1,17 @@
-"""What `opus` and `local/gemma3:12b` mean."""
+"""What `opus` and `local/gemma3:12b` mean, and what is known of a model."""
 
 import tomllib
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 
-from polyjudge.errors import UnknownNameError
+from polyjudge.errors import DataError, UnknownNameError
+from polyjudge.files import from_json
+
+USER_FILE = Path(".polyjudge/models.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,17 +21,69 @@ class ModelName:
     provider: str
     model: str
 
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model}" if self.model else self.provider
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost in USD."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of the models that fit a pattern."""
+
+    fits: str = ""
+    without: tuple[str, ...] = ()
+    """Parameters that they do not take."""
+    retired: str = ""
+    successor: str = ""
+    price: Price | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTable:
+    """Aliases, default models and facts, as the data file and the user's own hold them."""
+
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    defaults: Mapping[str, str] = field(default_factory=dict[str, str])
+    models: tuple[ModelFacts, ...] = ()
+
 
 def resolve_model(name: str) -> ModelName:
-    """Return the provider and model that `name` stands for: an alias, or `provider/model`."""
-    known = _aliases()
-    provider, slash, model = known.get(name, name).partition("/")
-    if not slash or not provider or not model:
-        raise UnknownNameError("model", name, [*known, "PROVIDER/MODEL"])
+    """Return what `name` stands for: an alias, `provider/model`, or a provider with its default model."""
+    table = model_table()
+    provider, _, model = table.aliases.get(name, name).partition("/")
+    model = model or table.defaults.get(provider, "")
+    if not provider or not model:
+        raise UnknownNameError("model", name, [*table.aliases, *table.defaults, "PROVIDER/MODEL"])
     return ModelName(provider, model)
 
 
-@cache
-def _aliases() -> dict[str, str]:
-    text = (files("polyjudge.providers") / "models.toml").read_text(encoding="utf-8")
-    return dict(tomllib.loads(text)["aliases"])
+def model_facts(name: ModelName) -> ModelFacts:
+    """Return what is known of a model; of most, nothing."""
+    known = model_table().models
+    return next((facts for facts in known if fnmatchcase(str(name), facts.fits)), ModelFacts())
+
+
+def model_table() -> ModelTable:
+    """Return the shipped table with the user's own laid over it."""
+    shipped = _read((files("polyjudge.providers") / "models.toml").read_text(encoding="utf-8"), "models.toml")
+    if not USER_FILE.is_file():
+        return shipped
+    own = _read(USER_FILE.read_text(encoding="utf-8"), str(USER_FILE))
+    return ModelTable(
+        {**shipped.aliases, **own.aliases}, {**shipped.defaults, **own.defaults}, (*own.models, *shipped.models)
+    )
+
+
+@lru_cache(maxsize=8)
+def _read(text: str, path: str) -> ModelTable:
+    try:
+        return from_json(ModelTable, tomllib.loads(text), strict=True)
+    except (tomllib.TOMLDecodeError, DataError) as error:
+        raise DataError(str(error), path=path) from None

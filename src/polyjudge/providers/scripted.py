@@ -1,9 +1,7 @@
 """Answers given beforehand, by a function or a recording: for tests, documentation and dry runs."""
 
-import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from hashlib import sha256
 from inspect import isawaitable
 from pathlib import Path
@@ -12,6 +10,8 @@ from typing import Literal, Self
 from polyjudge.errors import DataError, NotRecordedError, ProviderError, RefusedError, TransientError
 from polyjudge.files import fingerprint, from_json, read_json_lines
 from polyjudge.records import Finish, Origin, Reply, Request
+
+from .clock import Stopwatch
 
 Answer = str | Reply
 Script = Callable[[Request], Answer | Awaitable[Answer]]
@@ -25,21 +25,20 @@ class ScriptedProvider:
         self._script = script
 
     @classmethod
-    def from_recording(cls, path: Path | str) -> Self:
+    def from_recording(cls, path: Path | str, *, timeout_s: float = 0.0) -> Self:
         """Answer from a JSON Lines file; docs/guides/scripted.md says what its rows may hold."""
+        del timeout_s  # a recording answers at once
         recording = Recording.read(Path(path))
         return cls(recording.answer, name=f"recording-{fingerprint(recording.rows, 16)}")
 
     async def complete(self, request: Request) -> Reply:
         """Return what the script says to this request."""
-        begun = time.monotonic()
+        watch = Stopwatch()
         answer = self._script(request)
         if isawaitable(answer):
             answer = await answer
         reply = answer if isinstance(answer, Reply) else Reply(text=answer, model=request.model)
-        duration_ms = reply.duration_ms or round((time.monotonic() - begun) * 1000)
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return replace(reply, duration_ms=duration_ms, answered_at=reply.answered_at or now)
+        return watch.stamped(reply)
 
 
 @dataclass(frozen=True, slots=True)

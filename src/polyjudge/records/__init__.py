@@ -1,6 +1,7 @@
 """What flows and what lies on disk: frozen records without behaviour."""
 
 from .answers import Finish, Origin, Reply, Request
+from .item import Item
 from .outcomes import Failure, FailureKind, JudgeResult, Outcome, PairwiseResult, Preference, Provenance
 from .rubric import Flag, PassRule, Rubric, RubricCriterion, Scale
 
@@ -9,6 +10,7 @@ __all__ = [
     "FailureKind",
     "Finish",
     "Flag",
+    "Item",
     "JudgeResult",
     "Origin",
     "Outcome",

@@ -1,0 +1,116 @@
+"""The options that all judging commands share: the same words everywhere."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from polyjudge.cache import JudgeCache
+from polyjudge.errors import ConfigError
+from polyjudge.providers import Access, Caps, Estimate, Meter, ModelName, Price, parse_price, resolve_model
+
+DEFAULT_CACHE = ".polyjudge/cache.sqlite"
+
+
+def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) -> None:
+    """Add the options of every command that asks judges."""
+    _add_judge_options(parser.add_argument_group("judge").add_argument, default_judge)
+    _add_call_options(parser.add_argument_group("calls").add_argument)
+    _add_cache_options(parser.add_argument_group("cache").add_argument)
+
+
+def _add_judge_options(add: Callable[..., object], default: str) -> None:
+    by_default = "one judge, or several as a jury; default: %(default)s"
+    add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=by_default)
+    add("--judge-model", metavar="MODEL", help="another model of the judge's provider")
+    add("--require-judge", action="store_true", help="a judge that cannot be used is exit 3, not a skip")
+    add("--repeats", type=_at_least(1), default=1, metavar="K", help="ask each question K times")
+    too_many = "a larger share without a verdict is exit 3; default: %(default)s"
+    add("--max-unjudged", type=_share, default=0.2, metavar="SHARE", help=too_many)
+
+
+def _add_call_options(add: Callable[..., object]) -> None:
+    in_flight = "calls in flight at most; default: %(default)s"
+    add("--concurrency", type=_at_least(1), default=16, metavar="N", help=in_flight)
+    add("--rpm", type=_positive, metavar="N", help="calls a minute at most")
+    add("--tpm", type=_positive, metavar="N", help="tokens a minute, about")
+    add("--timeout", type=_positive, default=120.0, metavar="S", help="seconds for one call; default: %(default)s")
+    add("--deadline", type=_positive, metavar="S", help="seconds for the whole run")
+    add("--max-calls", type=_at_least(1), metavar="N", help="stop after so many calls")
+    add("--max-tokens", type=_at_least(1), metavar="N", help="stop before more tokens than this")
+    add("--max-cost", type=_positive, metavar="USD", help="stop before spending more than this")
+    add("--price", metavar="IN,OUT", help="USD per million tokens, where the model's price is not known")
+    add("--dry-run", action="store_true", help="say what would be asked and what it would cost")
+
+
+def _add_cache_options(add: Callable[..., object]) -> None:
+    add("--cache", default=DEFAULT_CACHE, metavar="PATH|none", help="default: %(default)s")
+    add("--refresh", action="store_true", help="ask anew what the cache could answer")
+    add("--reread", action="store_true", help="read kept replies again and ask nothing")
+
+
+def judge_names(options: argparse.Namespace) -> list[ModelName]:
+    """Return the judges that `--judge` and `--judge-model` name."""
+    names = [resolve_model(name.strip()) for name in options.judge.split(",") if name.strip()]
+    if not names:
+        raise ConfigError("--judge names nobody")
+    if options.judge_model is None:
+        return names
+    if len(names) > 1:
+        raise ConfigError("--judge-model goes with one judge; write NAME/MODEL for each of several")
+    return [ModelName(names[0].provider, options.judge_model)]
+
+
+def open_access(options: argparse.Namespace, cache: JudgeCache | None) -> Access:
+    """Return how this run reaches its models."""
+    price: Price | None = parse_price(options.price) if options.price else None
+    return Access(
+        cache=cache,
+        refresh=options.refresh or options.retry_failures,
+        replay=options.reread,
+        concurrency=options.concurrency,
+        rpm=options.rpm,
+        tpm=options.tpm,
+        price=price,
+        meter=Meter(Caps(options.max_calls, options.max_tokens, options.max_cost)),
+        estimate=Estimate() if options.dry_run else None,
+        timeout_s=options.timeout,
+    )
+
+
+def open_cache(options: argparse.Namespace) -> JudgeCache | None:
+    """Open the cache that `--cache` names; a replay and a dry run write nothing to it."""
+    if options.cache == "none":
+        return None
+    path = Path(options.cache)
+    if options.dry_run and not path.exists():
+        return None
+    return JudgeCache(path, read_only=options.reread or options.dry_run)
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.lstrip("+-").isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return number
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def _share(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1")
+    return number

@@ -1,0 +1,67 @@
+"""Long work shows itself: a bar on a terminal, a plain line now and then elsewhere; always on stderr."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from polyjudge.providers import Spent
+
+_PLAIN_EVERY_S = 10.0
+
+
+class ProgressShow:
+    """Shows done and total, rate, time left, what went wrong and what was spent."""
+
+    def __init__(self, total: int, spent: Spent) -> None:
+        self._total = total
+        self._spent = spent
+        self._done = self._unjudged = 0
+        self._begun = self._shown = time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self._bar, self._task = _open_bar(self._total)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, *, unjudged: bool) -> None:
+        """Take note of one item."""
+        self._done += 1
+        self._unjudged += unjudged
+        now = time.monotonic()
+        if now - self._shown >= (0.1 if self._bar is not None else _PLAIN_EVERY_S) or self._done == self._total:
+            self._shown = now
+            self._show(now)
+
+    def _show(self, now: float) -> None:
+        spent = f"${self._spent.cost_usd:.4f}" if self._spent.cost_usd else f"{self._spent.calls} calls"
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._done, unjudged=self._unjudged, spent=spent)
+        elif now - self._begun >= _PLAIN_EVERY_S:
+            rate = self._done / (now - self._begun)
+            pace = f"{rate:.1f}/s, {(self._total - self._done) / rate:.0f} s left"
+            told = f"{self._done}/{self._total} done, {pace}, {self._unjudged} unjudged, {spent}"
+            print(f"polyjudge: {told}", file=sys.stderr)
+
+
+def _open_bar(total: int) -> tuple[Any, Any]:
+    from rich.console import Console  # here, because rich takes longer to load than most commands to run
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("judging"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[unjudged]} unjudged, {task.fields[spent]}"),
+        console=Console(stderr=True),
+    )
+    bar.start()
+    return bar, bar.add_task("", total=total, unjudged=0, spent="0 calls")

@@ -1,0 +1,67 @@
+"""Where the rows of `polyjudge score` go: into a file that can be gone on with, or to stdout."""
+
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from polyjudge.files import ResultsFile, outcome_row, row_line
+from polyjudge.records import Item, Outcome
+
+
+class Rows(Protocol):
+    """Takes the outcomes of a run, one after the other."""
+
+    def kept(self) -> Iterator[Outcome]:
+        """Yield what an unfinished run left, in the order of the items."""
+        ...
+
+    def write(self, item: Item, outcome: Outcome) -> None:
+        """Write the row of one item."""
+        ...
+
+    def finish(self) -> None:
+        """All rows are written."""
+        ...
+
+
+@contextmanager
+def open_rows(path: Path | None, fingerprint: str) -> Generator[Rows]:
+    """Open the results file of a run, or stdout where none is named."""
+    if path is None:
+        yield _Printed()
+    else:
+        with ResultsFile(path, fingerprint) as file:
+            yield _Filed(file)
+
+
+class _Filed:
+    def __init__(self, file: ResultsFile) -> None:
+        self._file = file
+
+    def kept(self) -> Iterator[Outcome]:
+        return (outcome for _, outcome in self._file.rows())
+
+    def write(self, item: Item, outcome: Outcome) -> None:
+        self._file.append(_row(item, outcome))
+
+    def finish(self) -> None:
+        self._file.finish()
+
+
+class _Printed:
+    def kept(self) -> Iterator[Outcome]:
+        return iter(())
+
+    def write(self, item: Item, outcome: Outcome) -> None:
+        sys.stdout.write(row_line(_row(item, outcome)))
+        sys.stdout.flush()
+
+    def finish(self) -> None:
+        pass
+
+
+def _row(item: Item, outcome: Outcome) -> dict[str, Any]:
+    row = outcome_row(item.id, outcome)
+    return {**row, "language": item.language} if item.language else row

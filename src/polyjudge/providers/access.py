@@ -1,0 +1,64 @@
+"""How a run reaches its models: the wrappers around each provider, put on in one place."""
+
+from dataclasses import dataclass, field
+
+from polyjudge.cache import JudgeCache
+from polyjudge.errors import ConfigError, UnknownNameError
+from polyjudge.records import Origin
+
+from .addresses import has_address, origin_of
+from .base import Provider
+from .cached import CachedProvider, ReplayProvider
+from .counting import CountingProvider, Estimate
+from .metering import Meter, MeteredProvider
+from .naming import ModelName, Price
+from .pacing import Pace, PacedProvider
+from .prices import price_of
+from .retrying import RetryingProvider, RetryPolicy
+from .table import PROVIDERS, open_provider
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What all providers of a run share."""
+
+    cache: JudgeCache | None = None
+    refresh: bool = False
+    """Ask anew what the cache could answer."""
+    replay: bool = False
+    """Answer from the cache alone; no key is needed and nothing is asked."""
+    concurrency: int = 16
+    rpm: float | None = None
+    tpm: float | None = None
+    price: Price | None = None
+    """Instead of the price that is known for the model."""
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
+    meter: Meter = field(default_factory=Meter)
+    estimate: Estimate | None = None
+    """Where a dry run counts what it would ask; nothing is asked then."""
+    timeout_s: float = 120.0
+
+    def open(self, name: ModelName) -> Provider:
+        """Open a provider as this run uses it: cached, retried, metered and paced, from the outside in."""
+        if self.replay:
+            return self._replay(name)
+        price = self.price or price_of(name)
+        if self.estimate is not None:
+            return CountingProvider(_origin(name), self.cache, price, self.estimate)
+        inner = open_provider(name, timeout_s=self.timeout_s)
+        paced = PacedProvider(inner, Pace(self.concurrency, rpm=self.rpm, tpm=self.tpm))
+        metered = MeteredProvider(paced, self.meter, price, name=str(name))
+        retrying = RetryingProvider(metered, self.retries)
+        return CachedProvider(retrying, self.cache, refresh=self.refresh) if self.cache else retrying
+
+    def _replay(self, name: ModelName) -> Provider:
+        if self.cache is None:
+            raise ConfigError("answering from the cache alone needs a cache")
+        return ReplayProvider(_origin(name), self.cache)
+
+
+def _origin(name: ModelName) -> Origin:
+    """Return who would answer, without asking for a key."""
+    if name.provider not in PROVIDERS:
+        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
+    return origin_of(name.provider) if has_address(name.provider) else open_provider(name).origin

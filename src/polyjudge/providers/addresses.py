@@ -1,0 +1,26 @@
+"""Where each provider is reached: an environment variable, or the vendor's own address."""
+
+import os
+
+from polyjudge.records import Origin
+
+_ADDRESSES = {
+    # provider: the variables that may name another address, first one first, and the usual address
+    "anthropic": (("ANTHROPIC_BASE_URL",), "https://api.anthropic.com"),
+    "google": (("GOOGLE_GEMINI_BASE_URL",), "https://generativelanguage.googleapis.com"),
+    # Not OPENAI_BASE_URL: it often names a local server, and the key must not be sent there by accident.
+    "openai": (("POLYJUDGE_OPENAI_BASE_URL",), "https://api.openai.com/v1"),
+    "local": (("LOCAL_OPENAI_BASE_URL", "OPENAI_BASE_URL"), "http://127.0.0.1:11434/v1"),  # Ollama's
+}
+
+
+def origin_of(provider: str) -> Origin:
+    """Return who answers for a provider, without opening it."""
+    variables, usual = _ADDRESSES[provider]
+    address = next((os.environ[name] for name in variables if os.environ.get(name)), usual)
+    return Origin(provider, address.rstrip("/"))
+
+
+def has_address(provider: str) -> bool:
+    """Say whether a provider is reached over the network."""
+    return provider in _ADDRESSES

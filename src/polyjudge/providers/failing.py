@@ -1,0 +1,63 @@
+"""Turn what went wrong on the wire into our own errors: once, here, for all providers."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from polyjudge.errors import PolyjudgeError, RateLimitedError, RefusedError, TransientError, UnusableError
+from polyjudge.text import one_line
+
+from .naming import ModelName, model_facts
+
+_LATER = {408, 409, 425}
+_LONGEST_MESSAGE = 300
+
+
+def error_for_status(
+    status: int, message: str, name: ModelName, *, headers: Mapping[str, str] | None = None, secret: str = ""
+) -> PolyjudgeError:
+    """Return the error that an HTTP status stands for; the message is kept short and free of the key."""
+    told = one_line(message.replace(secret, "•••") if secret else message, _LONGEST_MESSAGE)
+    text = f"{name.provider} answered {status}: {told}"
+    if status in (401, 403):
+        return UnusableError(f"{text}. Check the key that is set for {name.provider}.")
+    if status == 404 or "model_not_found" in message:
+        return UnusableError(f"{text}. {unknown_model_hint(name)}")
+    if status == 429 and "insufficient_quota" in message:
+        return UnusableError(text)
+    retry_after_s = _retry_after_s((headers or {}).get("retry-after", ""))
+    if status == 429:
+        return RateLimitedError(text, retry_after_s=retry_after_s)
+    if status in _LATER or status >= 500:
+        return TransientError(text, retry_after_s=retry_after_s)
+    return RefusedError(text)
+
+
+def unknown_model_hint(name: ModelName) -> str:
+    """Return what to do about a model that the provider does not know."""
+    facts = model_facts(name)
+    if facts.successor:
+        when = f" was retired on {facts.retired};" if facts.retired else " is gone;"
+        return f"{name}{when} use {facts.successor}."
+    return f"Is {name.model!r} the right name, and may this key use it?"
+
+
+def error_for_transport(error: BaseException, name: ModelName) -> TransientError:
+    """Return the error for a call that brought no answer at all: refused, dropped, timed out."""
+    what = "took too long" if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__ else "broke off"
+    told = one_line(str(error), _LONGEST_MESSAGE)
+    message = f"the call to {name.provider} {what}: {type(error).__name__}{f': {told}' if told else ''}"
+    return TransientError(message, may_be_charged=True)
+
+
+def _retry_after_s(value: str) -> float | None:
+    """Read a Retry-After header: seconds, or a date."""
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

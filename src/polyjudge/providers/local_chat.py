@@ -1,0 +1,97 @@
+"""`local`: any server that speaks OpenAI's chat completions, lean over aiohttp."""
+
+import asyncio
+import json
+import os
+from typing import Any, cast
+
+import aiohttp
+
+from polyjudge.errors import ProviderError
+from polyjudge.records import Finish, Reply, Request
+
+from .adapting import ParameterFilter, sent_parameters
+from .addresses import origin_of
+from .clock import Stopwatch
+from .failing import error_for_status, error_for_transport
+from .naming import ModelName, model_facts
+from .per_loop import PerLoop
+
+_FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
+_PARAMETERS = {"temperature": "temperature", "max_tokens": "max_tokens"}
+
+
+class LocalChatProvider:
+    """Posts to one server; connections are kept open as long as the event loop lasts."""
+
+    def __init__(self, model: str, *, timeout_s: float = 120.0) -> None:
+        self.origin = origin_of("local")
+        self._name = ModelName("local", model)
+        # Never OPENAI_API_KEY: it must not reach whatever server is named.
+        self._key = os.environ.get("LOCAL_OPENAI_API_KEY") or "none"
+        self._url = f"{self.origin.base_url}/chat/completions"
+        self._timeout_s = timeout_s
+        self._filter = ParameterFilter(model_facts(self._name))
+        self._client = PerLoop(self._open, lambda session: session.close())
+
+    async def complete(self, request: Request) -> Reply:
+        """Ask, and wait for the answer."""
+        return await self._filter.call(request, self._send)
+
+    async def aclose(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        await self._client.aclose()
+
+    async def _send(self, request: Request) -> Reply:
+        watch = Stopwatch()
+        body = chat_body(request)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                async with self._client.get().post(self._url, data=json.dumps(body)) as response:
+                    status, text, headers = response.status, await response.text(), response.headers
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise error_for_transport(error, self._name) from None
+        if status != 200:
+            raise error_for_status(status, text, self._name, headers=headers, secret=self._key)
+        return watch.stamped(read_completion(text, request))
+
+    def _open(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            headers={"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"},
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=None),
+        )
+
+
+def chat_body(request: Request) -> dict[str, Any]:
+    """Return what is posted for a request."""
+    system = [{"role": "system", "content": request.system}] if request.system else []
+    body: dict[str, Any] = {
+        "model": request.model,
+        "messages": [*system, {"role": "user", "content": request.prompt}],
+        **sent_parameters(request, _PARAMETERS),
+    }
+    if request.schema is not None:
+        named = {"name": "verdict", "schema": request.schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
+    return body
+
+
+def read_completion(text: str, request: Request) -> Reply:
+    """Return the reply in a chat completion."""
+    try:
+        data = cast(dict[str, Any], json.loads(text))
+        choice = data["choices"][0]
+        content = choice["message"].get("content") or ""
+        usage = cast(dict[str, int], data.get("usage") or {})
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        raise ProviderError(f"local answered 200 with something that is no chat completion: {text[:200]!r}") from None
+    return Reply(
+        text=content,
+        model=data.get("model") or request.model,
+        finish=_FINISHES.get(choice.get("finish_reason") or "", "stop"),
+        schema_enforced=request.schema is not None,
+        parameters=sent_parameters(request, _PARAMETERS),
+        input_tokens=usage.get("prompt_tokens"),
+        output_tokens=usage.get("completion_tokens"),
+    )

@@ -1,0 +1,167 @@
+"""Count calls, tokens and money, and never go over what is allowed: room is reserved before a call is made."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from polyjudge.errors import CapReachedError, ConfigError, RateLimitedError, TransientError
+from polyjudge.records import Origin, Reply, Request
+
+from .base import Provider, close_provider
+from .naming import Price
+from .prices import cost_usd
+
+DEFAULT_MAX_TOKENS = 4096
+_OVERHEAD_TOKENS = 64
+"""What chat templates add to a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The most that a run may use; None is no cap."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a run has used so far."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced_calls: int = 0
+    """Calls whose cost nobody knows."""
+    rate_limited: int = 0
+    lost_calls: int = 0
+    """Calls that broke off without an answer; they may have been charged, and the caps count them as if."""
+    lost_tokens: int = 0
+    lost_cost_usd: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in both directions."""
+        return self.input_tokens + self.output_tokens
+
+
+class Meter:
+    """Keeps the account of one run, over all its providers."""
+
+    def __init__(self, caps: Caps | None = None) -> None:
+        self.caps = caps or Caps()
+        self.spent = Spent()
+        self._reserved_calls = 0
+        self._reserved_tokens = 0
+        self._reserved_cost = 0.0
+        self._settled = asyncio.Event()
+
+    async def reserve(self, tokens: int, cost: float) -> None:
+        """Wait until a call of this size fits under the caps; raise when it never will."""
+        while not self._fits(tokens, cost):
+            if not self._reserved_calls:
+                raise CapReachedError(self._why(tokens, cost))
+            self._settled.clear()
+            await self._settled.wait()
+        self._reserved_calls += 1
+        self._reserved_tokens += tokens
+        self._reserved_cost += cost
+
+    def settle(self, tokens: int, cost: float) -> None:
+        """Give a reservation back; what was really used is booked in `spent`."""
+        self._reserved_calls -= 1
+        self._reserved_tokens -= tokens
+        self._reserved_cost = self._reserved_cost - cost if self._reserved_calls else 0.0
+        self._settled.set()
+
+    def _fits(self, tokens: int, cost: float) -> bool:
+        caps, spent = self.caps, self.spent
+        all_tokens = spent.tokens + spent.lost_tokens + self._reserved_tokens + tokens
+        all_cost = spent.cost_usd + spent.lost_cost_usd + self._reserved_cost + cost
+        return (
+            (caps.calls is None or spent.calls + 1 <= caps.calls)
+            and (caps.tokens is None or all_tokens <= caps.tokens)
+            and (caps.cost_usd is None or all_cost <= caps.cost_usd)
+        )
+
+    def _why(self, tokens: int, cost: float) -> str:
+        caps, spent = self.caps, self.spent
+        if caps.calls is not None and spent.calls >= caps.calls:
+            return f"stopped after {spent.calls} calls, the most allowed"
+        if caps.tokens is not None and spent.tokens + tokens > caps.tokens:
+            return f"stopped at {spent.tokens} tokens: the next call may take {tokens}, and {caps.tokens} are allowed"
+        return f"stopped at ${spent.cost_usd:.4f}: the next call may cost ${cost:.4f}, and ${caps.cost_usd} is allowed"
+
+
+class MeteredProvider:
+    """Reserves room for each call, makes it, and books what it really took."""
+
+    def __init__(self, provider: Provider, meter: Meter, price: Price | None, *, name: str = "this model") -> None:
+        if meter.caps.cost_usd is not None and price is None:
+            raise ConfigError(
+                f"a cap on cost needs a price, and none is known for {name}; give one: --price INPUT,OUTPUT"
+            )
+        self._provider = provider
+        self._meter = meter
+        self._price = price
+
+    @property
+    def origin(self) -> Origin:
+        """Who answers."""
+        return self._provider.origin
+
+    async def complete(self, request: Request) -> Reply:
+        """Ask when there is room for it."""
+        request, tokens, cost = self._most(request)
+        await self._meter.reserve(tokens, cost)
+        spent = self._meter.spent
+        spent.calls += 1
+        try:
+            reply = await self._provider.complete(request)
+        except TransientError as error:
+            spent.rate_limited += isinstance(error, RateLimitedError)
+            if error.may_be_charged:
+                self._lost(tokens, cost)
+            raise
+        except asyncio.CancelledError:
+            self._lost(tokens, cost)
+            raise
+        else:
+            return self._booked(reply)
+        finally:
+            self._meter.settle(tokens, cost)
+
+    async def aclose(self) -> None:
+        """Close the provider inside."""
+        await close_provider(self._provider)
+
+    def _most(self, request: Request) -> tuple[Request, int, float]:
+        """Return the request with a bound on its answer, and the most tokens and dollars that it can take."""
+        caps = self._meter.caps
+        if caps.tokens is None and caps.cost_usd is None:
+            return request, 0, 0.0
+        bounded = replace(request, max_tokens=request.max_tokens or DEFAULT_MAX_TOKENS)
+        tokens_in, tokens_out = most_tokens(bounded)
+        price = self._price or Price(0.0, 0.0)
+        return bounded, tokens_in + tokens_out, (tokens_in * price.input + tokens_out * price.output) / 1e6
+
+    def _lost(self, tokens: int, cost: float) -> None:
+        spent = self._meter.spent
+        spent.lost_calls += 1
+        spent.lost_tokens += tokens
+        spent.lost_cost_usd += cost
+
+    def _booked(self, reply: Reply) -> Reply:
+        spent, cost = self._meter.spent, cost_usd(reply, self._price)
+        spent.input_tokens += reply.input_tokens or 0
+        spent.output_tokens += reply.output_tokens or 0
+        spent.cost_usd += cost or 0.0
+        spent.unpriced_calls += cost is None
+        return reply if cost is None else replace(reply, cost_usd=cost)
+
+
+def most_tokens(request: Request) -> tuple[int, int]:
+    """Return the most tokens that a call can take, in and out; no tokeniser makes more than one of a byte."""
+    letters = len(request.prompt.encode(errors="surrogatepass")) + len(request.system.encode(errors="surrogatepass"))
+    return letters + _OVERHEAD_TOKENS, request.max_tokens or DEFAULT_MAX_TOKENS

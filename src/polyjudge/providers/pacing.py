@@ -1,0 +1,178 @@
+"""As fast as the provider allows: bounded calls in flight, and a rate learnt from its refusals."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+from polyjudge.errors import RateLimitedError
+from polyjudge.records import Origin, Reply, Request
+
+from .base import Provider, close_provider
+
+_FIRST_IN_FLIGHT = 8
+_SLACK_S = 0.05
+"""How far behind its timetable a pace may catch up; timers are not exact."""
+_WINDOW_S = 1.0
+_CUT, _FIRST_CUT = 0.92, 0.5
+_FAST_GROWTH, _SLOW_GROWTH = 0.25, 0.01
+"""Growth of the rate each second, below and above the rate that was refused last."""
+_NEAR = 0.96
+LIKELY_ANSWER_TOKENS = 200
+
+
+class Pace:
+    """Who may call now.
+
+    The number of calls in flight doubles with every round of answers up to the most allowed. The first refusal for
+    asking too often sets a rate below what was answered lately; from then on calls keep to a timetable. Each further
+    refusal cuts the rate, and time without one lets it grow: fast up to near the rate that was refused, slowly beyond
+    it. Trouble of other kinds says nothing about the rate and changes nothing.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        *,
+        rpm: float | None = None,
+        tpm: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most = most
+        self._limit = min(most, _FIRST_IN_FLIGHT)
+        self._in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._clock = clock
+        self._cap = rpm / 60 if rpm else None
+        self._rate = self._cap
+        self._refused_at_rate: float | None = None
+        self._next_call = clock()
+        self._tokens_per_s = tpm / 60 if tpm else None
+        self._tokens_due = clock()
+        self._answered: deque[float] = deque()
+        self._last_cut = self._last_grown = clock()
+
+    async def enter(self, tokens: Callable[[], int] = lambda: 0) -> float:
+        """Wait for a place and for the timetable; return the moment the call begins.
+
+        `tokens` tells how many the call will take, and is asked only where tokens are limited.
+        """
+        if self._in_flight >= self._limit:
+            place = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            try:
+                await place
+            except asyncio.CancelledError:
+                self._gave_up(place)
+                raise
+        else:
+            self._in_flight += 1
+        try:
+            await self._wait_for_slot()
+            await self._wait_for_tokens(tokens)
+        except asyncio.CancelledError:
+            self.leave()
+            raise
+        return self._clock()
+
+    def leave(self) -> None:
+        """Give the place to the next."""
+        self._in_flight -= 1
+        while self._waiting and self._in_flight < self._limit:
+            place = self._waiting.popleft()
+            if not place.done():
+                self._in_flight += 1
+                place.set_result(None)
+
+    def answered(self) -> None:
+        """Take note of an answer."""
+        now = self._clock()
+        if self._limit < self._most:
+            self._limit += 1
+        self._answered.append(now)
+        while self._answered[0] < now - _WINDOW_S:
+            self._answered.popleft()
+        self._grow(now)
+
+    def refused(self, begun: float) -> None:
+        """Take note of a refusal; calls begun before the last cut tell nothing new."""
+        now = self._clock()
+        if begun < self._last_cut:
+            return
+        if self._rate is None:
+            window = max(0.1, min(_WINDOW_S, now - self._answered[0])) if self._answered else _WINDOW_S
+            self._rate = max(1.0, _FIRST_CUT * len(self._answered) / window)
+        else:
+            self._refused_at_rate = self._rate
+            self._rate *= _CUT if self._cap is None or self._rate < self._cap else _FIRST_CUT
+        self._last_cut = self._last_grown = now
+        self._next_call = now + 1 / self._rate
+
+    def _grow(self, now: float) -> None:
+        if self._rate is None or self._rate == self._cap:
+            return
+        seconds, self._last_grown = now - self._last_grown, now
+        near = self._refused_at_rate is not None and self._rate > _NEAR * self._refused_at_rate
+        self._rate *= 1 + (_SLOW_GROWTH if near else _FAST_GROWTH) * min(seconds, _WINDOW_S)
+        if self._cap is not None:
+            self._rate = min(self._rate, self._cap)
+
+    async def _wait_for_slot(self) -> None:
+        if self._rate is None:
+            return
+        now = self._clock()
+        slot = max(self._next_call, now - _SLACK_S)
+        self._next_call = slot + 1 / self._rate
+        if slot > now:
+            await asyncio.sleep(slot - now)
+
+    async def _wait_for_tokens(self, tokens: Callable[[], int]) -> None:
+        if self._tokens_per_s is None:
+            return
+        now = self._clock()
+        begin = max(self._tokens_due, now)
+        self._tokens_due = begin + tokens() / self._tokens_per_s
+        if begin > now:
+            await asyncio.sleep(begin - now)
+
+    def _gave_up(self, place: "asyncio.Future[None]") -> None:
+        if place.done() and not place.cancelled():
+            self.leave()
+        elif place in self._waiting:
+            self._waiting.remove(place)
+
+
+class PacedProvider:
+    """Lets calls through at the pace that the provider bears."""
+
+    def __init__(self, provider: Provider, pace: Pace) -> None:
+        self._provider = provider
+        self._pace = pace
+
+    @property
+    def origin(self) -> Origin:
+        """Who answers."""
+        return self._provider.origin
+
+    async def complete(self, request: Request) -> Reply:
+        """Wait for a place, then ask."""
+        begun = await self._pace.enter(lambda: likely_tokens(request))
+        try:
+            reply = await self._provider.complete(request)
+        except RateLimitedError:
+            self._pace.refused(begun)
+            raise
+        else:
+            self._pace.answered()
+            return reply
+        finally:
+            self._pace.leave()
+
+    async def aclose(self) -> None:
+        """Close the provider inside."""
+        await close_provider(self._provider)
+
+
+def likely_tokens(request: Request) -> int:
+    """Return about how many tokens a call takes: some four bytes make one, and a verdict is short."""
+    return (len(request.prompt.encode(errors="surrogatepass")) + len(request.system)) // 4 + LIKELY_ANSWER_TOKENS

@@ -1,0 +1,45 @@
+"""What a call costs."""
+
+from polyjudge.errors import ConfigError
+from polyjudge.records import Reply
+
+from .naming import ModelName, Price, model_facts
+
+_FREE = Price(0.0, 0.0)
+_FREE_PROVIDERS = {"local", "scripted"}
+_SAMPLE_TOKENS = 1_000  # small, because prices of very long requests are higher
+
+
+def price_of(name: ModelName) -> Price | None:
+    """Return a model's price; None where nobody knows it. One's own server costs nothing."""
+    own = model_facts(name).price
+    if own is not None:
+        return own
+    if name.provider in _FREE_PROVIDERS:
+        return _FREE
+    from genai_prices import Usage, calc_price  # here, because it takes longer to load than everything else
+
+    try:
+        sample = Usage(input_tokens=_SAMPLE_TOKENS, output_tokens=_SAMPLE_TOKENS)
+        found = calc_price(sample, model_ref=name.model, provider_id=name.provider)
+    except LookupError:
+        return None
+    return Price(*(float(each) * 1e6 / _SAMPLE_TOKENS for each in (found.input_price, found.output_price)))
+
+
+def parse_price(text: str) -> Price:
+    """Read a price given as `INPUT,OUTPUT` in USD per million tokens."""
+    try:
+        given, made = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ConfigError(f"{text!r} is no price; write INPUT,OUTPUT in USD per million tokens, such as 3,15") from None
+    if not (0 <= given < float("inf") and 0 <= made < float("inf")):
+        raise ConfigError(f"{text!r} is no price")
+    return Price(given, made)
+
+
+def cost_usd(reply: Reply, price: Price | None) -> float | None:
+    """Return what a reply cost; None where the price or the number of tokens is not known."""
+    if price is None or reply.input_tokens is None or reply.output_tokens is None:
+        return None
+    return (reply.input_tokens * price.input + reply.output_tokens * price.output) / 1e6

@@ -1,0 +1,71 @@
+"""Ask again where that may help: decided by the class of the error, after the wait that the provider named."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from polyjudge.errors import RateLimitedError, TransientError
+from polyjudge.records import Origin, Reply, Request
+
+from .base import Provider, close_provider
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often, and how long between."""
+
+    attempts: int = 5
+    """Tries after trouble of any kind but rate limits."""
+    rate_limited_attempts: int = 50
+    """Tries after a rate limit, which says nothing about the question and ends by itself."""
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 60.0
+
+
+class RetryingProvider:
+    """Repeats calls that failed for a while, with growing waits and jitter; Retry-After goes before both."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        policy: RetryPolicy | None = None,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._provider = provider
+        self._policy = policy or RetryPolicy()
+        self._sleep = sleep
+        self._random = random.Random()
+
+    @property
+    def origin(self) -> Origin:
+        """Who answers."""
+        return self._provider.origin
+
+    async def complete(self, request: Request) -> Reply:
+        """Ask until there is an answer, an error that will not pass, or no try left."""
+        failed = limited = 0
+        while True:
+            try:
+                reply = await self._provider.complete(request)
+            except TransientError as error:
+                error.attempts = failed + limited + 1
+                limited += isinstance(error, RateLimitedError)
+                failed += not isinstance(error, RateLimitedError)
+                if failed >= self._policy.attempts or limited >= self._policy.rate_limited_attempts:
+                    raise
+                await self._sleep(self._wait_s(error, failed + limited))
+            else:
+                return replace(reply, attempts=failed + limited + 1) if failed + limited else reply
+
+    async def aclose(self) -> None:
+        """Close the provider inside."""
+        await close_provider(self._provider)
+
+    def _wait_s(self, error: TransientError, attempt: int) -> float:
+        if error.retry_after_s is not None:
+            # A little later than told, and not all at the same moment.
+            return error.retry_after_s + self._random.uniform(0, 0.1)
+        longest = min(self._policy.first_wait_s * 2 ** min(attempt - 1, 20), self._policy.longest_wait_s)
+        return self._random.uniform(longest / 2, longest)

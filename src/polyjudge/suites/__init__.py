@@ -1,0 +1,5 @@
+"""What is evaluated."""
+
+from .scoring import ScoreSummary, Tally, open_judge, score_items
+
+__all__ = ["ScoreSummary", "Tally", "open_judge", "score_items"]

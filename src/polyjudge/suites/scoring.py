@@ -1,0 +1,115 @@
+"""Any items, any rubric, any judge: the general door."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from polyjudge.engine import Stop, in_order
+from polyjudge.judges import Judge, Jury, RepeatedJudge, RubricJudge
+from polyjudge.providers import Access, ModelName
+from polyjudge.records import Failure, Item, JudgeResult, Outcome, Rubric
+from polyjudge.rubrics import passes
+from polyjudge.statistics import Interval, RunningMean, wilson_interval
+
+
+def open_judge(rubric: Rubric, names: Sequence[ModelName], access: Access, *, repeats: int = 1) -> Judge:
+    """Return a judge by a rubric: one model, or a jury of several, each asked so many times."""
+    judges = [_repeated(RubricJudge(rubric, model=name.model, provider=access.open(name)), repeats) for name in names]
+    return judges[0] if len(judges) == 1 else Jury(judges)
+
+
+def _repeated(judge: RubricJudge, repeats: int) -> Judge:
+    return judge if repeats == 1 else RepeatedJudge(judge, repeats)
+
+
+async def score_items(
+    judge: Judge, items: Iterable[Item], *, concurrency: int, stop: Stop, known: Mapping[str, Outcome] | None = None
+) -> AsyncIterator[tuple[Item, Outcome]]:
+    """Yield each item with its outcome, in order; items whose outcome is `known` by their id are not asked about."""
+    found = known or {}
+
+    async def one(item: Item) -> tuple[Item, Outcome]:
+        if item.id in found:
+            return item, found[item.id]
+        return item, await judge.outcome(item.candidate, item.context)
+
+    async for done in in_order(one, items, concurrency=concurrency, stop=stop):
+        yield done
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSummary:
+    """What a run came to; what could not be judged is counted and left out of every mean and rate."""
+
+    items: int
+    """Items that were to be judged."""
+    judged: int
+    unjudged: int
+    unjudged_by_kind: dict[str, int]
+    not_reached: int
+    """Items that the run did not get to."""
+    mean: float | None
+    interval: Interval | None
+    standard_deviation: float | None
+    passed: int | None
+    """Results that pass by the rubric's rule, where it has one."""
+    pass_interval: Interval | None
+    cached: int
+    mean_spread: float | None
+    """Mean distance between the highest and the lowest score of one item, where it was asked more than once."""
+    flipped: float | None
+    """Share of such items whose answers disagree about passing, where the rubric has a rule."""
+
+
+class Tally:
+    """Sums up outcomes as they come, in constant memory."""
+
+    def __init__(self, rubric: Rubric) -> None:
+        self._rubric = rubric
+        self._scores = RunningMean()
+        self._spreads = RunningMean()
+        self._kinds: Counter[str] = Counter()
+        self._passed = self._cached = self._flipped = 0
+
+    @property
+    def judged(self) -> int:
+        """Items with a verdict."""
+        return self._scores.count
+
+    @property
+    def unjudged(self) -> int:
+        """Items without one."""
+        return self._kinds.total()
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in one outcome."""
+        if isinstance(outcome, Failure):
+            self._kinds[outcome.kind] += 1
+            return
+        self._scores.add(outcome.score)
+        self._cached += outcome.cached
+        self._passed += bool(passes(self._rubric, outcome))
+        answers = [member for member in outcome.members if isinstance(member, JudgeResult)]
+        if len(answers) > 1:
+            scores = [answer.score for answer in answers]
+            self._spreads.add(max(scores) - min(scores))
+            self._flipped += len({passes(self._rubric, answer) for answer in answers}) > 1
+
+    def summary(self, items: int) -> ScoreSummary:
+        """Return what it all came to, of so many items."""
+        scores, has_rule = self._scores, self._rubric.passing is not None
+        return ScoreSummary(
+            items=items,
+            judged=scores.count,
+            unjudged=self.unjudged,
+            unjudged_by_kind=dict(self._kinds.most_common()),
+            not_reached=items - scores.count - self.unjudged,
+            mean=scores.mean if scores.count else None,
+            interval=scores.interval(),
+            standard_deviation=scores.standard_deviation,
+            passed=self._passed if has_rule else None,
+            pass_interval=wilson_interval(self._passed, scores.count) if has_rule else None,
+            cached=self._cached,
+            mean_spread=self._spreads.mean if self._spreads.count else None,
+            flipped=self._flipped / self._spreads.count if self._spreads.count and has_rule else None,
+        )

@@ -1,0 +1,1 @@
+"""Small servers that speak each vendor's protocol, with faults on demand."""

@@ -1,0 +1,136 @@
+"""The local provider against a server on loopback: what it sends, what it reads, what it makes of trouble."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from polyjudge import Request
+from polyjudge.errors import ProviderError, RateLimitedError, RefusedError, TransientError, UnusableError
+from polyjudge.providers import close_provider, open_provider, resolve_model
+
+REQUEST = Request(
+    prompt="judge item-7 ไทย", model="m", system="be fair", temperature=0.0, max_tokens=50, schema={"type": "object"}
+)
+
+
+@pytest.fixture
+def ask(server, monkeypatch):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1/")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-that-must-not-travel")
+
+    def ask(request=REQUEST, timeout_s=20.0):
+        async def once():
+            provider = open_provider(resolve_model("local/m"), timeout_s=timeout_s)
+            try:
+                return await provider.complete(request)
+            finally:
+                await close_provider(provider)
+
+        return asyncio.run(once())
+
+    return ask
+
+
+def test_a_request_is_sent_as_the_protocol_has_it(ask, server):
+    reply = ask()
+
+    assert server.bodies == [
+        {
+            "model": "m",
+            "messages": [{"role": "system", "content": "be fair"}, {"role": "user", "content": "judge item-7 ไทย"}],
+            "temperature": 0.0,
+            "max_tokens": 50,
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "verdict", "schema": {"type": "object"}, "strict": True},
+            },
+        }
+    ]
+    assert (reply.model, reply.finish, reply.schema_enforced) == ("m", "stop", True)
+    assert (reply.input_tokens, reply.output_tokens) == (100, 20)
+    assert reply.parameters == {"temperature": 0.0, "max_tokens": 50}
+    assert '"score": 7' in reply.text
+    assert reply.answered_at
+
+
+def test_the_openai_key_is_never_sent_to_a_local_server(ask, server, monkeypatch):
+    ask()
+    monkeypatch.setenv("LOCAL_OPENAI_API_KEY", "local-key")
+    ask()
+
+    assert [headers["Authorization"] for headers in server.headers] == ["Bearer none", "Bearer local-key"]
+
+
+@pytest.mark.parametrize(
+    ("faults", "error"),
+    [
+        ({"rate_limited": 1.0, "retry_after": "7"}, RateLimitedError),
+        ({"server_error": 1.0}, TransientError),
+        ({"dropped": 1.0}, TransientError),
+        ({"keys": ("right",)}, UnusableError),
+        ({"models": ("another",)}, UnusableError),
+        ({"refused_parameters": ("messages",)}, RefusedError),
+    ],
+)
+def test_each_kind_of_trouble_becomes_its_own_error(ask, server, faults, error):
+    server.faults = replace(server.faults, **faults)
+
+    with pytest.raises(error) as caught:
+        ask()
+
+    assert type(caught.value) is error
+    if error is RateLimitedError:
+        assert caught.value.retry_after_s == 7
+
+
+def test_a_call_that_hangs_ends_at_its_timeout(ask, server):
+    server.faults.hang = True
+
+    with pytest.raises(TransientError, match="took too long"):
+        ask(timeout_s=0.1)
+
+
+def test_a_server_that_is_not_there_is_trouble_that_may_pass(ask, monkeypatch):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    with pytest.raises(TransientError, match="broke off"):
+        ask()
+
+
+@pytest.mark.parametrize("parameter", ["temperature", "max_tokens"])
+def test_a_parameter_that_the_model_refuses_is_left_out_and_the_reply_says_so(ask, server, parameter):
+    server.faults.refused_parameters = (f'"{parameter}"',)
+
+    reply = ask()
+
+    assert reply.dropped == (parameter,)
+    assert parameter not in reply.parameters
+    assert [parameter in body for body in server.bodies] == [True, False]
+
+
+def test_a_schema_that_the_server_does_not_know_is_left_out_and_not_claimed(ask, server):
+    server.faults.refused_parameters = ("response_format",)
+
+    reply = ask()
+
+    assert (reply.dropped, reply.schema_enforced) == (("schema",), False)
+
+
+def test_a_200_that_is_no_completion_is_an_error_of_the_provider(ask, server, monkeypatch):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1/messages?x=")
+
+    with pytest.raises((ProviderError, UnusableError)):
+        ask()
+
+
+def test_one_provider_serves_one_loop_after_another(server, monkeypatch):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
+    provider = open_provider(resolve_model("local/m"))
+
+    async def once():
+        reply = await provider.complete(REQUEST)
+        await close_provider(provider)
+        return reply.text
+
+    assert asyncio.run(once()) == asyncio.run(once())

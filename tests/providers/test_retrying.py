@@ -1,0 +1,80 @@
+"""Asking again: by the class of the error, after the wait that was named, and not for ever."""
+
+import asyncio
+
+import pytest
+
+from polyjudge import Failure, Request, RubricCriterion, RubricJudge, ScriptedProvider
+from polyjudge.errors import RateLimitedError, RefusedError, TransientError
+from polyjudge.providers import RetryingProvider, RetryPolicy
+
+REQUEST = Request(prompt="p", model="m")
+
+
+def retrying(answers, **policy):
+    waits = []
+    left = iter(answers)
+
+    def script(_):
+        answer = next(left)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    return RetryingProvider(ScriptedProvider(script), RetryPolicy(**policy), sleep=sleep), waits
+
+
+def test_trouble_that_passes_is_waited_out_with_growing_waits_and_jitter():
+    provider, waits = retrying(
+        [TransientError("a"), TransientError("b"), TransientError("c"), "answer"], first_wait_s=1.0
+    )
+
+    reply = asyncio.run(provider.complete(REQUEST))
+
+    assert (reply.text, reply.attempts) == ("answer", 4)
+    assert [low <= wait <= high for wait, (low, high) in zip(waits, [(0.5, 1), (1, 2), (2, 4)], strict=True)] == [
+        True
+    ] * 3
+
+
+def test_a_named_wait_goes_before_our_own():
+    provider, waits = retrying([RateLimitedError("slow down", retry_after_s=30.0), "answer"])
+
+    asyncio.run(provider.complete(REQUEST))
+
+    assert 30 <= waits[0] <= 30.2
+
+
+def test_a_refusal_is_final():
+    provider, waits = retrying([RefusedError("no"), "answer"])
+
+    with pytest.raises(RefusedError):
+        asyncio.run(provider.complete(REQUEST))
+    assert waits == []
+
+
+def test_the_tries_end_and_the_failure_says_how_many_there_were():
+    provider, waits = retrying([TransientError("busy")] * 9, attempts=3)
+    [outcome] = RubricJudge([RubricCriterion("a", "b")], provider=provider).score_batch_sync(["t"])
+
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, len(waits)) == ("transient", 2)
+    assert outcome.provenance is not None
+    assert outcome.provenance.attempts == 3
+
+
+def test_rate_limits_do_not_use_up_the_tries():
+    provider, _ = retrying([RateLimitedError("wait")] * 20 + [TransientError("x"), "answer"], attempts=2)
+
+    assert asyncio.run(provider.complete(REQUEST)).attempts == 22
+
+
+def test_waits_do_not_grow_beyond_the_longest():
+    provider, waits = retrying([TransientError("x")] * 30 + ["answer"], attempts=40, longest_wait_s=5.0)
+
+    asyncio.run(provider.complete(REQUEST))
+
+    assert max(waits) <= 5
