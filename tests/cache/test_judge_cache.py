@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -13,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyjudge import Failure, JudgeCache, JudgeResult, Reply, RubricCriterion, RubricJudge, ScriptedProvider
+from polyjudge.cache import Entry
 from polyjudge.errors import CacheError, RefusedError, TransientError
 from polyjudge.records import Provenance
 
@@ -180,6 +184,78 @@ def test_a_cancelled_question_can_be_asked_again(cache):
     assert asyncio.run(cancel_and_ask()).text == "answer"
 
 
+def test_a_caller_who_is_cancelled_while_a_reply_is_being_kept_loses_nothing(tmp_path):
+    path = tmp_path / "c.sqlite"
+    with JudgeCache(path) as cache:
+
+        async def ask():
+            return Reply(text="paid for", model="m")
+
+        async def cancel_while_writing():
+            other = sqlite3.connect(path, isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            tasks = [asyncio.create_task(cache.once(f"key-{number}", ask)) for number in range(20)]
+            await asyncio.sleep(0.1)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            other.execute("ROLLBACK")
+            other.close()
+            return await asyncio.wait_for(cache.once("afterwards", ask), 20)
+
+        assert asyncio.run(cancel_while_writing()).text == "paid for"
+        assert all(cache.get_reply(f"key-{number}") for number in range(20))
+
+
+FORK_AND_DIE = """
+import asyncio, os, signal, sys
+from polyjudge import JudgeCache
+
+async def main():
+    async def ask():
+        if os.fork() == 0:
+            os.close(1)
+            signal.pause()
+        print("asking", flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    await JudgeCache(sys.argv[1]).once("key", ask)
+
+asyncio.run(main())
+"""
+
+
+def test_a_killed_process_gives_its_questions_back_although_its_child_lives_on(tmp_path):
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK_AND_DIE, str(tmp_path / "c.sqlite")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.read() == b"asking\n"
+        process.wait()
+
+        async def ask():
+            return Reply(text="answer", model="m")
+
+        try:
+            with JudgeCache(tmp_path / "c.sqlite") as cache:
+                assert asyncio.run(asyncio.wait_for(cache.once("key", ask), 20)).text == "answer"
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_many_at_once_share_their_commits(tmp_path):
+    """Counted in bytes handed to the disk: a commit writes whole pages, however little is in it."""
+    if not Path("/proc/self/io").exists():
+        pytest.skip("this system does not count what a process writes")
+    with JudgeCache(tmp_path / "together.sqlite") as cache:
+        together = asyncio.run(_put(cache, 0, 500))
+    with JudgeCache(tmp_path / "singly.sqlite") as cache:
+        before = _bytes_written()
+        for number in range(500):
+            cache.put_reply(JudgeCache.hash_key("m", "p", str(number)), Reply(text=GOOD * 10, model="m"))
+        singly = (_bytes_written() - before) / 500
+
+    assert together < singly / 3
+
+
 def test_many_threads_may_use_one_cache(cache):
     def work(name):
         for number in range(50):
@@ -200,8 +276,19 @@ def test_a_closed_cache_takes_nothing_and_says_so(tmp_path):
     cache.close()
     cache.close()
 
+    asked = []
+
+    async def ask():
+        asked.append(1)
+        return Reply(text="x", model="m")
+
     with pytest.raises(CacheError, match="is closed"):
         cache.put("key", JudgeResult(1.0, ""))
+    with pytest.raises(CacheError, match="is closed"):
+        cache.get("key")
+    with pytest.raises(CacheError, match="is closed"):
+        asyncio.run(cache.once("key", ask))
+    assert asked == []
 
 
 def test_a_cache_removed_under_way_is_made_anew(tmp_path):
@@ -215,8 +302,6 @@ def test_a_cache_removed_under_way_is_made_anew(tmp_path):
 
 
 def test_an_entry_that_cannot_be_read_counts_as_missing(cache):
-    from polyjudge.cache import Entry
-
     cache.write(Entry("reply", "key", "", "m", "2026", '{"text": 5}')).result()
 
     with pytest.warns(UserWarning, match="entry key cannot be read"):
@@ -227,14 +312,14 @@ def test_replaying_reads_and_never_writes(tmp_path):
     path = tmp_path / "c.sqlite"
     with JudgeCache(path) as cache:
         cache.put("key", JudgeResult(1.0, "kept"))
-    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    before = path.read_bytes()
 
     with JudgeCache(path, read_only=True) as replay:
         assert replay.get("key") is not None
         with pytest.raises(CacheError, match="open for replay"):
             replay.put("other", JudgeResult(1.0, ""))
 
-    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert path.read_bytes() == before
     with pytest.raises(CacheError, match="nothing to replay"):
         JudgeCache(tmp_path / "absent.sqlite", read_only=True)
 

@@ -1,6 +1,7 @@
 """Looking after a cache, from the library and from the command line."""
 
 import json
+import sqlite3
 
 import pytest
 
@@ -86,8 +87,6 @@ def test_bad_rows_of_an_export_are_skipped_by_place_and_the_rest_is_used(path, t
 
 
 def test_a_flipped_bit_is_found(path):
-    import sqlite3
-
     connection = sqlite3.connect(path)
     connection.execute("UPDATE entries SET value = replace(value, 'fine', 'fire') WHERE key = 'three'")
     connection.commit()
@@ -99,10 +98,41 @@ def test_a_flipped_bit_is_found(path):
 def test_a_missing_or_unreadable_import_is_one_clear_error(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         import_entries(tmp_path / "c.sqlite", tmp_path / "absent")
-    broken = tmp_path / "broken.jsonl"
-    broken.write_text('{"schemaVersion": 1}\n{not json\n', encoding="utf-8")
-    with pytest.raises(DataError, match=r"broken\.jsonl:2: is not JSON"):
-        import_entries(tmp_path / "c.sqlite", broken)
+    with pytest.raises(DataError, match="is not UTF-8"):
+        (tmp_path / "latin.jsonl").write_bytes(b'{"a": "\xe9"}\n')
+        import_entries(tmp_path / "c.sqlite", tmp_path / "latin.jsonl")
+
+
+def test_a_torn_line_costs_only_itself(path, tmp_path):
+    exported = tmp_path / "export.jsonl"
+    rows = [json.dumps(row) for row in export_entries(path)]
+    exported.write_text("\n".join([*rows[:2], rows[2][:30], rows[3]]), encoding="utf-8")
+
+    imported = import_entries(tmp_path / "other.sqlite", exported)
+
+    assert imported.new == 3
+    assert len(imported.problems) == 1
+    assert "export.jsonl:3: is not JSON" in imported.problems[0]
+
+
+@pytest.mark.parametrize("value", ["not json", b"\x00\x01", b'{"text":"\xff","model":"m"}', '{"text":"y","model":"b"}'])
+def test_one_bad_row_costs_only_itself(path, tmp_path, value, capsys):
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE entries SET value = ? WHERE key = 'two'", (value,))
+    connection.commit()
+    connection.close()
+
+    problems = []
+    assert {row["key"] for row in export_entries(path, problems)} == {"one", "three", "old"}
+    assert len(problems) == len(verify(path).problems) == 1
+    assert main(["cache", "verify", "--cache", str(path)]) == 2
+    assert main(["cache", "export", "--cache", str(path)]) == 0
+    assert "skipped entry two" in capsys.readouterr().err
+    assert import_entries(tmp_path / "other.sqlite", path).new == 3
+    with JudgeCache(path) as cache, pytest.warns(UserWarning, match="entry two cannot be read"):
+        assert cache.get_reply("two") is None
+    with JudgeCache(path) as cache:
+        assert cache.get_reply("one") is not None
 
 
 def test_the_commands_do_the_same_from_the_shell(path, tmp_path, capsys):
@@ -126,6 +156,8 @@ def test_the_commands_do_the_same_from_the_shell(path, tmp_path, capsys):
 def test_the_commands_say_what_is_wrong_and_exit_with_two(tmp_path, in_folder, capsys):
     assert main(["cache", "stats"]) == 2
     assert capsys.readouterr().err == "polyjudge: .polyjudge/cache.sqlite: there is no cache here yet\n"
+    assert main(["cache", "stats", "--cache", str(tmp_path)]) == 2
+    assert "is a folder" in capsys.readouterr().err
     damaged = tmp_path / "damaged.sqlite"
     damaged.write_bytes(b"no database")
     for action in ("stats", "verify", "export"):
@@ -139,9 +171,17 @@ def test_the_commands_say_what_is_wrong_and_exit_with_two(tmp_path, in_folder, c
     assert "skipped" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["cache"], ["cache", "stat"], ["cache", "prune", "--older-than", "soon"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["cache"],
+        ["cache", "stat"],
+        ["cache", "prune", "--older-than", "soon"],
+        ["cache", "prune", "--older-than", "999999w"],
+    ],
+)
 def test_wrong_usage_exits_with_two(arguments, capsys):
     with pytest.raises(SystemExit) as exited:
-        main(arguments)
+        main(["cache", *arguments])
     assert exited.value.code == 2
     assert "usage: polyjudge cache" in capsys.readouterr().err

@@ -76,6 +76,33 @@ def test_damage_found_while_writing_loses_nothing_that_is_being_written(tmp_path
         assert all(cache.get(f"new-{number}") for number in range(20))
 
 
+def test_a_file_that_took_the_place_of_a_damaged_one_is_not_set_aside(tmp_path):
+    path = filled(tmp_path / "c.sqlite")
+    damaged = bytearray(path.read_bytes())
+    damaged[4096:] = os.urandom(len(damaged) - 4096)
+    path.write_bytes(damaged)
+    with pytest.warns(UserWarning, match="set aside"), JudgeCache(path) as first:
+        second = JudgeCache(path)  # both have the damaged file open
+        first.put("by the first", JudgeResult(1.0, ""))
+        second.put("by the second", JudgeResult(2.0, ""))
+        assert first.get("by the second") is not None
+        assert second.get("by the first") is not None
+        second.close()
+
+    assert len(aside(path)) == 1
+
+
+def test_a_replay_goes_on_while_another_process_writes(tmp_path):
+    path = filled(tmp_path / "c.sqlite", 5)
+    with JudgeCache(path, read_only=True) as replay:
+        assert replay.get("key-0") is not None
+        with JudgeCache(path) as writer:
+            for number in range(300):
+                writer.put(f"new-{number}", JudgeResult(1.0, "x" * 500))
+        assert replay.get("new-299") is not None
+        assert replay.get("key-4") is not None
+
+
 def test_a_locked_file_is_an_error_that_says_so(tmp_path):
     path = filled(tmp_path / "c.sqlite", 1)
     other = sqlite3.connect(path, isolation_level=None)

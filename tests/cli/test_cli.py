@@ -112,6 +112,37 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
     export.stderr.close()
 
 
+def test_the_demo_leaves_other_caches_alone(in_folder, capsys):
+    with JudgeCache(in_folder / ".polyjudge" / "cache.sqlite") as cache:
+        cache.put_reply("paid", Reply(text="x", model="m"))
+
+    assert main(["demo", "--output", ".polyjudge"]) == 0
+
+    with JudgeCache(in_folder / ".polyjudge" / "cache.sqlite") as cache:
+        assert cache.get_reply("paid") is not None
+
+
+@pytest.mark.parametrize("command", [["demo"], ["--help"], ["providers"]])
+@pytest.mark.parametrize(
+    "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}]
+)
+def test_no_locale_makes_an_error(command, environment, in_folder):
+    done = run(*command, cwd=in_folder, env={**os.environ, **environment})
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("target", [">&-", ">/dev/full", "| true"])
+def test_an_output_that_takes_nothing_is_no_traceback(target, in_folder):
+    done = subprocess.run(
+        f"{sys.executable} -m polyjudge demo {target}", shell=True, capture_output=True, text=True, check=False
+    )
+
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert done.returncode == (2 if "full" in target else 0)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at what the process has open the Linux way")
 def test_an_interrupt_is_told_and_exits_with_130(tmp_path):
     path = tmp_path / "c.sqlite"

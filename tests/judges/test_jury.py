@@ -1,5 +1,6 @@
 """Several judges at once: what they say together, and agreement numbers computed by hand."""
 
+import asyncio
 import json
 
 import pytest
@@ -13,6 +14,7 @@ from polyjudge import (
     RubricJudge,
     ScriptedProvider,
     jury_agreement,
+    load_rubric,
 )
 from polyjudge.errors import ConfigError, ProviderError
 
@@ -60,6 +62,39 @@ def test_too_few_verdicts_are_no_verdict():
 def test_the_verdict_is_the_majoritys_or_none():
     assert Jury([chooser("yes"), chooser("yes"), chooser("no")]).score_sync("t").verdict == "yes"
     assert Jury([chooser("yes"), chooser("no")]).score_sync("t").verdict == ""
+
+
+def test_a_flag_is_the_majoritys_or_left_open():
+    def flagger(right):
+        reply = {"reason": "", "subscores": {"script": 5, "grammar": 5, "coherence": 5}, "isCorrectLanguage": right}
+        return RubricJudge(load_rubric("translation"), provider=ScriptedProvider(lambda _: json.dumps(reply)))
+
+    assert Jury([flagger(True), flagger(False), flagger(True)]).score_sync("t").flags == {"isCorrectLanguage": True}
+    assert Jury([flagger(False), flagger(False), flagger(True)]).score_sync("t").flags == {"isCorrectLanguage": False}
+    assert Jury([flagger(True), flagger(False)]).score_sync("t").flags == {}
+
+
+def test_a_member_that_raises_stops_the_others():
+    finished = []
+
+    async def slow(_):
+        await asyncio.sleep(0.05)
+        finished.append(1)
+        return '{"score": 1, "reason": ""}'
+
+    def fault(_):
+        raise ZeroDivisionError
+
+    criteria = [RubricCriterion("quality", "?")]
+    judges = [RubricJudge(criteria, provider=ScriptedProvider(script)) for script in (slow, fault)]
+
+    async def ask_and_wait():
+        with pytest.raises(ZeroDivisionError):
+            await Jury(judges).score("t")
+        await asyncio.sleep(0.1)
+
+    asyncio.run(ask_and_wait())
+    assert finished == []
 
 
 @pytest.mark.parametrize("options", [{"quorum": 0}, {"quorum": 2}, {"aggregate": "max"}])

@@ -7,9 +7,9 @@ from importlib.resources import files
 import pytest
 
 from polyjudge import JudgeResult, RubricCriterion, load_rubric
-from polyjudge.errors import DataError, UnknownNameError
-from polyjudge.records import Flag, Scale
-from polyjudge.rubrics import answer_schema, passes, rubric_fingerprint, rubric_names, weighted_mean
+from polyjudge.errors import ConfigError, DataError, UnknownNameError
+from polyjudge.records import Flag, PassRule, Scale
+from polyjudge.rubrics import answer_schema, check_rubric, passes, rubric_fingerprint, rubric_names, weighted_mean
 
 MINIMAL = """
 name = "mine"
@@ -125,6 +125,25 @@ def test_a_translation_passes_when_all_three_reach_three_in_the_right_language()
     assert passes(rubric, result(5, 5, 2.5)) is False
     assert passes(rubric, result(5, 5, 5, right=False)) is False
     assert passes(load_rubric("general"), JudgeResult(0.0, "")) is None
+
+
+def test_the_pass_rule_counts_the_overall_score_and_does_not_guess():
+    rubric = replace(
+        load_rubric("general"),
+        criteria=(RubricCriterion("a", ""), RubricCriterion("b", "")),
+        passing=PassRule(70),
+    )
+
+    assert passes(rubric, JudgeResult(80.0, "", {"a": 90, "b": 90})) is True
+    assert passes(rubric, JudgeResult(10.0, "", {"a": 90, "b": 90})) is False
+    assert passes(rubric, JudgeResult(80.0, "", {"a": 90})) is None
+    assert passes(load_rubric("translation"), JudgeResult(5.0, "", {"script": 5, "grammar": 5, "coherence": 5})) is None
+
+
+def test_a_weight_must_be_a_number_above_zero():
+    for weight in (0.0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(ConfigError, match="must be above 0"):
+            check_rubric(replace(load_rubric("general"), criteria=(RubricCriterion("a", "", weight),)))
 
 
 def test_the_weighted_mean_needs_every_criterion():

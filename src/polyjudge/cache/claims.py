@@ -1,32 +1,42 @@
 """One asker a question, among all tasks, threads and processes that use a cache.
 
 A claim is a lock on one byte of an empty file beside the cache, at a place given by the key. The kernel drops it
-when its process ends, however it ends, so a killed run leaves nothing behind that others would have to wait for.
+when its process ends, however it ends, so a killed run leaves nothing behind that others would have to wait for. A
+forked child would keep its parent's locks alive, so it lets go of the file before anything else.
 """
 
 import fcntl
 import os
 import struct
+import sys
 import threading
+import weakref
 from hashlib import sha256
 from pathlib import Path
 
+from polyjudge.errors import CacheError
+
 _PLACES = 2**62
-_OFD_SETLK: int | None = getattr(fcntl, "F_OFD_SETLK", None)
+_OFD_SETLK: int | None = getattr(fcntl, "F_OFD_SETLK", None) if sys.platform == "linux" else None
+_OPEN: "weakref.WeakSet[Claims]" = weakref.WeakSet()
 
 
 class Claims:
     """The questions that this opener of the cache is asking right now."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise CacheError(f"cannot be written: {error.strerror}", path=path) from None
         self._held: set[str] = set()
         self._guard = threading.Lock()
+        _OPEN.add(self)
 
     def take(self, key: str) -> bool:
         """Claim a question; False where somebody is asking it already."""
         with self._guard:
-            if key in self._held or not _lock(self._file, _place(key)):
+            if self._file < 0 or key in self._held or not _lock(self._file, _place(key)):
                 return False
             self._held.add(key)
             return True
@@ -34,15 +44,28 @@ class Claims:
     def release(self, key: str) -> None:
         """Give a claim back."""
         with self._guard:
-            if key in self._held:
+            if self._file >= 0 and key in self._held:
                 _unlock(self._file, _place(key))
-                self._held.discard(key)
+            self._held.discard(key)
 
     def close(self) -> None:
         """Give back all claims."""
         with self._guard:
-            self._held.clear()
-            os.close(self._file)
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Close the file without asking anybody, as a forked child must."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
+
+
+def _let_go_in_child() -> None:
+    for claims in _OPEN:
+        claims.let_go()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 def _place(key: str) -> int:

@@ -120,6 +120,7 @@ class Database:
             check_same_thread=False,
             timeout=0.05,
         )
+        connection.text_factory = _decoded
         try:
             self._prepare(connection)
         except BaseException:
@@ -130,8 +131,9 @@ class Database:
     def _mode(self) -> str:
         if not self.read_only:
             return "mode=rwc"
-        # Without a log beside it nobody is writing, and "immutable" then works in a folder that cannot be written.
-        return "mode=ro" if Path(f"{self.path}-wal").exists() else "mode=ro&immutable=1"
+        # SQLite needs to make files beside a log even for reading; where it cannot, nobody can be writing either.
+        alone = not Path(f"{self.path}-wal").exists() and not os.access(self.path.parent, os.W_OK)
+        return "mode=ro&immutable=1" if alone else "mode=ro"
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Check that the file is a cache, or make it one."""
@@ -177,6 +179,11 @@ class FollowingConnection:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _decoded(stored: bytes) -> str:
+    """Return text as far as it can be read; the checksum tells that a bad row is bad."""
+    return stored.decode(errors="replace")
 
 
 def prepare_folder(path: Path) -> None:

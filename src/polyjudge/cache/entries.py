@@ -27,7 +27,19 @@ class Entry:
     @property
     def checksum(self) -> int:
         """A number that changes when a bit of the value does."""
-        return crc32(self.value.encode())
+        return checksum_of(self.value)
+
+
+def checksum_of(value: str) -> int:
+    """Return the checksum of an entry's value."""
+    return crc32(value.encode(errors="surrogatepass"))
+
+
+def intact(value: str, checksum: int) -> str:
+    """Return the value of an entry, unless a bit of it has changed since it was written."""
+    if checksum_of(value) != checksum:
+        raise DataError("the checksum does not agree")
+    return value
 
 
 def encode(record: object) -> str:

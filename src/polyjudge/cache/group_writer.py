@@ -30,22 +30,27 @@ class GroupWriter:
         self._database = database
         self._connection = FollowingConnection(database)
         self._closed = False
+        self._guard = threading.Lock()
         self._queue: SimpleQueue[_Write | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="polyjudge-cache", daemon=True)
         self._thread.start()
 
     def write(self, entry: Entry) -> "Future[None]":
         """Hand over an entry; the future is done once it is durable, or holds the reason why it is not."""
-        if self._closed:
-            raise CacheError("is closed", path=self._database.path)
         write = _Write(entry)
-        self._queue.put(write)
+        # Running from the start, so that a caller who is cancelled while waiting cannot cancel the write itself.
+        write.done.set_running_or_notify_cancel()
+        with self._guard:
+            if self._closed:
+                raise CacheError("is closed", path=self._database.path)
+            self._queue.put(write)
         return write.done
 
     def close(self) -> None:
         """Commit what is waiting and stop."""
-        self._closed = True
-        self._queue.put(None)
+        with self._guard:
+            self._closed = True
+            self._queue.put(None)
         if self._thread is not threading.current_thread():  # the garbage collector may call from anywhere
             self._thread.join()
 

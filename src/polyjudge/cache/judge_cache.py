@@ -19,13 +19,13 @@ from polyjudge.records import JudgeResult, Reply
 
 from .claims import Claims
 from .database import DamagedCacheError, Database, FollowingConnection, prepare_folder
-from .entries import Entry, Kind, decode, encode
+from .entries import Entry, Kind, decode, encode, intact
 from .group_writer import GroupWriter
 from .keys import hash_key
 
 Record = TypeVar("Record")
 
-_SELECT = "SELECT value FROM entries WHERE key = ? AND kind = ?"
+_SELECT = "SELECT CAST(value AS TEXT), checksum FROM entries WHERE key = ? AND kind = ?"
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.1
 
 
@@ -46,6 +46,7 @@ class JudgeCache:
             prepare_folder(self.path)
         elif not self.path.is_file():
             raise CacheError("does not exist, so there is nothing to replay", path=self.path)
+        self._closed = False
         self._inherited: list[_Parts] = []
         self._open()
 
@@ -74,6 +75,7 @@ class JudgeCache:
 
         A reply that was cut off or declined is returned but not kept, and an error is nobody's but the asker's.
         """
+        self._check_open()
         wait_s = _SHORTEST_WAIT_S
         while (reply := self.get_reply(key)) is None:
             claims = self._parts.claims
@@ -98,13 +100,14 @@ class JudgeCache:
 
     def write(self, entry: Entry) -> "Future[None]":
         """Hand over an entry as it is; the future is done when it is on disk."""
-        self._reopen_after_fork()
+        self._check_open()
         if self._parts.writer is None:
             raise CacheError("is open for replay; nothing is written to it", path=self.path)
         return self._parts.writer.write(entry)
 
     def close(self) -> None:
         """Commit what is waiting and let go of the file."""
+        self._closed = True
         self._finalizer()
 
     def __enter__(self) -> Self:
@@ -117,34 +120,37 @@ class JudgeCache:
 
     def _get(self, record_type: type[Record], kind: Kind, key: str) -> Record | None:
         try:
-            value = self._value(kind, key)
+            found = self._find(kind, key)
         except DamagedCacheError:
             if self._database.read_only:
                 raise
             self._database.set_aside(self._parts.reader.file)
             return None
+        if found is None:
+            return None
         try:
-            return None if value is None else decode(record_type, value)
+            return decode(record_type, intact(*found))
         except DataError as error:
             warnings.warn(f"{self.path}: entry {key} cannot be read and counts as missing: {error}", stacklevel=3)
             return None
 
-    def _value(self, kind: Kind, key: str) -> str | None:
-        self._reopen_after_fork()
+    def _find(self, kind: Kind, key: str) -> tuple[str, int] | None:
+        self._check_open()
         with self._parts.guard:
             try:
-                row = self._parts.reader.get().execute(_SELECT, (key, kind)).fetchone()
+                return self._parts.reader.get().execute(_SELECT, (key, kind)).fetchone()
             except sqlite3.Error as error:
                 self._parts.reader.close()
                 raise self._database.problem(error) from None
-        return row[0] if row else None
 
     def _open(self) -> None:
         self._parts = _Parts(self._database)
         self._finalizer = weakref.finalize(self, self._parts.close)
 
-    def _reopen_after_fork(self) -> None:
-        """Leave the parent's connections, thread and locks alone: a forked child needs its own."""
+    def _check_open(self) -> None:
+        """Refuse a closed cache; after a fork, leave the parent's connections and thread alone and open new ones."""
+        if self._closed:
+            raise CacheError("is closed", path=self.path)
         if self._parts.process != os.getpid():
             self._finalizer.detach()
             self._inherited.append(self._parts)  # kept, because even closing them would disturb the parent

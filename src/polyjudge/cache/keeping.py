@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import CacheError, DataError
-from polyjudge.files import from_json, read_json_lines
+from polyjudge.files import each_json_line, from_json
 from polyjudge.records import JudgeResult, Reply
 
 from .database import DamagedCacheError, Database, prepare_folder
-from .entries import Entry, Kind, decode
+from .entries import Entry, Kind, decode, intact
 
 SCHEMA_VERSION = 1
 _COLUMNS = "kind, key, provider, model, created_at, value"
+_INTACT = "kind, key, provider, model, created_at, CAST(value AS TEXT), checksum"
 _RECORDS: dict[Kind, type[Reply] | type[JudgeResult]] = {"reply": Reply, "result": JudgeResult}
 _INSERT = f"INSERT OR IGNORE INTO entries ({_COLUMNS}, checksum) VALUES (?,?,?,?,?,?,?)"
 _SMALLEST_ENTRY_BYTES = 100
@@ -82,11 +83,16 @@ def prune(path: Path, *, before: str = "", provider: str = "", model: str = "", 
     return dropped
 
 
-def export_entries(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield every entry as a JSON object, oldest first."""
+def export_entries(path: Path, problems: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield every sound entry as a JSON object, oldest first; `problems` is told of the others."""
     with _opened(path) as connection:
-        for row in connection.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY rowid"):
-            entry = Entry(*row)
+        for row in connection.execute(f"SELECT {_INTACT} FROM entries ORDER BY rowid"):
+            try:
+                entry = _sound(row)
+            except DataError as error:
+                if problems is not None:
+                    problems.append(f"entry {row[1]}: {error}")
+                continue
             yield {
                 "schemaVersion": SCHEMA_VERSION,
                 "kind": entry.kind,
@@ -119,22 +125,21 @@ def verify(path: Path) -> Verified:
         with _opened(path) as connection:
             problems = [row[0] for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
             count = 0
-            for *columns, checksum in connection.execute(f"SELECT {_COLUMNS}, checksum FROM entries"):
+            for row in connection.execute(f"SELECT {_INTACT} FROM entries"):
                 count += 1
-                entry = Entry(*columns)
-                problems += [f"entry {entry.key}: {problem}" for problem in _entry_problems(entry, checksum)]
+                try:
+                    _sound(row)
+                except DataError as error:
+                    problems.append(f"entry {row[1]}: {error}")
     except DamagedCacheError as error:
         return Verified(0, (str(error),))
     return Verified(count, tuple(problems))
 
 
-def _entry_problems(entry: Entry, checksum: int) -> Iterator[str]:
-    if entry.checksum != checksum:
-        yield "the checksum does not agree"
-    try:
-        _check(entry)
-    except DataError as error:
-        yield str(error)
+def _sound(row: tuple[Any, ...]) -> Entry:
+    """Return the entry of a row, checked."""
+    kind, key, provider, model, created_at, value, checksum = row
+    return _check(Entry(kind, key, provider, model, created_at, intact(value, checksum)))
 
 
 def _check(entry: Entry) -> Entry:
@@ -145,14 +150,16 @@ def _check(entry: Entry) -> Entry:
 
 
 def _exported(source: Path, problems: list[str]) -> Iterator[Entry]:
-    for number, row in read_json_lines(source):
+    for number, row in each_json_line(source):
         try:
             yield _check(_entry_from_export(row))
         except DataError as error:
             problems.append(f"{source}:{number}: {error}")
 
 
-def _entry_from_export(row: dict[str, Any]) -> Entry:
+def _entry_from_export(row: dict[str, Any] | str) -> Entry:
+    if isinstance(row, str):
+        raise DataError(row)
     version = row.get("schemaVersion")
     if version != SCHEMA_VERSION:
         raise DataError(f"schemaVersion is {version!r}, expected {SCHEMA_VERSION}")
@@ -163,13 +170,13 @@ def _entry_from_export(row: dict[str, Any]) -> Entry:
 def _salvaged(source: Path, problems: list[str]) -> Iterator[Entry]:
     """Yield every entry of a cache file that can still be read, asking for each by its number."""
     database = Database(source, busy_timeout_s=_BUSY_TIMEOUT_S, read_only=True)
-    query = f"SELECT {_COLUMNS} FROM entries WHERE rowid = ?"
+    query = f"SELECT {_INTACT} FROM entries WHERE rowid = ?"
     with closing(database.connect()) as connection:
         for number in range(1, _last_number(connection, source) + 1):
             try:
                 row = connection.execute(query, (number,)).fetchone()
                 if row:
-                    yield _check(Entry(*row))
+                    yield _sound(row)
             except (sqlite3.DatabaseError, DataError) as error:
                 problems.append(f"{source}: entry number {number}: {error}")
 
@@ -205,7 +212,9 @@ def _opened_for_writing(path: Path, *, make: bool = False) -> Generator[tuple[Da
 def _connected(
     path: Path, *, read_only: bool, must_exist: bool = True
 ) -> Generator[tuple[Database, sqlite3.Connection]]:
-    if must_exist and not path.is_file():
+    if path.is_dir():
+        raise CacheError("is a folder; name a file in it", path=path)
+    if must_exist and not path.exists():
         raise CacheError("there is no cache here yet", path=path)
     database = Database(path, busy_timeout_s=_BUSY_TIMEOUT_S, read_only=read_only)
     with closing(database.connect()) as connection:

@@ -1,11 +1,13 @@
 """The command `polyjudge`: this module finds the command's own module and turns errors into exit codes."""
 
 import argparse
+import io
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TextIO, cast
 
@@ -28,16 +30,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
+    _prepare_streams()
     try:
-        return _run(given)
+        code = _run(given)
+        sys.stdout.flush()
     except PolyjudgeError as error:
         return _report(error)
     except KeyboardInterrupt:
         print("polyjudge: interrupted; what was done is kept", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
         return 0
+    except OSError as error:
+        if error.filename is not None or os.environ.get("VERBOSE") == "1":
+            raise
+        _silence_stdout()
+        print(f"polyjudge: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
+    return code
+
+
+def _prepare_streams() -> None:
+    """Make sure that there is somewhere to write, and that no character is an error there."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open to the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence_stdout() -> None:
+    """Let the interpreter's last flush go nowhere instead of failing once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def build_parser(command: str = "") -> argparse.ArgumentParser:

@@ -59,13 +59,16 @@ def _prune(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    rows = (json.dumps(row) + "\n" for row in export_entries(arguments.cache))
+    problems: list[str] = []
+    rows = (json.dumps(row) + "\n" for row in export_entries(arguments.cache, problems))
     if arguments.output is None:
         sys.stdout.writelines(rows)
-        return 0
-    with write_atomically(arguments.output) as file:
-        file.writelines(rows)
-    print(f"written to {arguments.output}", file=sys.stderr)
+    else:
+        with write_atomically(arguments.output) as file:
+            file.writelines(rows)
+        print(f"written to {arguments.output}", file=sys.stderr)
+    for problem in problems:
+        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
     return 0
 
 
@@ -119,7 +122,7 @@ _ACTIONS = (
 
 
 def _age(text: str) -> timedelta:
-    match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
+    match = re.fullmatch(r"(\d{1,4})([mhdw])", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no age; write 30m, 12h, 30d or 4w")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})

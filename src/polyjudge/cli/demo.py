@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Judge the sample twice, the second time from the cache, and show what came of it."""
     rubric, items = load_rubric("translation"), _items()
-    cache = arguments.output / "cache.sqlite"
+    cache = arguments.output / "demo-cache.sqlite"
     with suppress(OSError):
         cache.unlink()  # an older demo's: this one begins with nothing paid for
     first, calls = _judge(rubric, items, cache)

@@ -1,5 +1,7 @@
 """Tables on the terminal, aligned by how wide each script is shown."""
 
+import io
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -18,7 +20,8 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers
         table.add_column(name, justify="right" if place in numbers else "left")
     for row in rows:
         table.add_row(*(Text(harmless(cell)) for cell in row))
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 200, highlight=False)
-    with console.capture() as captured:
-        console.print(table)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    on_terminal = sys.stdout.isatty()
+    drawn = io.StringIO()
+    width = shutil.get_terminal_size().columns if on_terminal else 200
+    Console(file=drawn, width=width, highlight=False, force_terminal=on_terminal).print(table)
+    print("\n".join(line.rstrip() for line in drawn.getvalue().splitlines()))

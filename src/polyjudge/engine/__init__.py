@@ -1,6 +1,6 @@
 """How much work is done at once."""
 
-from .pool import Stop, in_order
+from .pool import Stop, in_order, together
 from .running import run_sync
 
-__all__ = ["Stop", "in_order", "run_sync"]
+__all__ = ["Stop", "in_order", "run_sync", "together"]

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Generic, TypeVar
 
 from polyjudge.errors import ConfigError, StoppedError
 
@@ -118,3 +118,14 @@ class _Pool(Generic[Item, Result]):
     def _cancel_later(self, grace_s: float | None) -> None:
         if grace_s is not None:
             asyncio.get_running_loop().call_later(grace_s, lambda: [task.cancel() for task in self.tasks])
+
+
+async def together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Do several things at once and return all results; when one raises, the others are stopped before it goes on."""
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

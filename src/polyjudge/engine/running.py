@@ -21,13 +21,26 @@ def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
 def _run_beside(work: Coroutine[Any, Any, Result]) -> Result:
     """Run in a thread with a loop of its own: the caller's loop cannot be entered twice."""
     outcome: Future[Result] = Future()
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work)
 
     def run() -> None:
         try:
-            outcome.set_result(asyncio.run(work))
+            with asyncio.Runner(loop_factory=lambda: loop) as runner:
+                outcome.set_result(runner.run(_finished(task)))
         except BaseException as error:  # noqa: BLE001 - handed to the caller as it is
             outcome.set_exception(error)
 
     thread = threading.Thread(target=run, name="polyjudge-run", daemon=True)
     thread.start()
-    return outcome.result()
+    try:
+        return outcome.result()
+    except KeyboardInterrupt:
+        # What nobody waits for any more must not go on asking and paying.
+        loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+        raise
+
+
+async def _finished(task: "asyncio.Task[Result]") -> Result:
+    return await task

@@ -2,7 +2,7 @@
 
 from .canonical import canonical_json, fingerprint
 from .item_rows import DEFAULT_CONTEXT, ItemSource, Survey
-from .json_lines import read_json_lines
+from .json_lines import each_json_line, read_json_lines
 from .json_records import from_json, to_json
 from .outcome_rows import outcome_row, read_outcome_row
 from .results_file import ResultsFile, row_line
@@ -15,6 +15,7 @@ __all__ = [
     "ResultsFile",
     "Survey",
     "canonical_json",
+    "each_json_line",
     "fingerprint",
     "from_json",
     "outcome_row",

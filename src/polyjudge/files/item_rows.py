@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from polyjudge.errors import DataError
 from polyjudge.extras import require
 from polyjudge.records import Item
+
+from .json_lines import each_json_line
 
 Row = Mapping[str, Any]
 Rows = Iterator[tuple[int, Row | str]]
@@ -112,21 +114,6 @@ def _rows(path: Path) -> Rows:
         raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
 
 
-def _json_lines(path: Path) -> Rows:
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield number, _json_row(line)
-
-
-def _json_row(line: str) -> Row | str:
-    try:
-        value = json.loads(line)
-    except ValueError as error:
-        return f"is not JSON: {error}"
-    return cast(Row, value) if isinstance(value, dict) else "is no JSON object"
-
-
 def _separated(delimiter: str) -> Callable[[Path], Rows]:
     def read(path: Path) -> Rows:
         csv.field_size_limit(min(_LONGEST_FIELD, sys.maxsize))
@@ -155,7 +142,7 @@ def _parquet(path: Path) -> Rows:
         raise DataError(f"is no Parquet file: {error}", path=path) from None
 
 
-_READERS = {".jsonl": _json_lines, ".csv": _separated(","), ".tsv": _separated("\t"), ".parquet": _parquet}
+_READERS = {".jsonl": each_json_line, ".csv": _separated(","), ".tsv": _separated("\t"), ".parquet": _parquet}
 
 
 def _words(value: object) -> str:

@@ -9,23 +9,29 @@ from polyjudge.errors import DataError
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object for every line that is not blank."""
+    """Yield line number and object for every line that is not blank; a bad line is an error."""
+    for number, row in each_json_line(path):
+        if isinstance(row, str):
+            raise DataError(row, path=path, line=number)
+        yield number, row
+
+
+def each_json_line(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Yield line number and object for every line that is not blank, or what is wrong with the line."""
     try:
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield number, _object(line, path, number)
+                    yield number, _object(line)
     except UnicodeDecodeError as error:
         raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 
 
-def _object(line: str, path: Path, number: int) -> dict[str, Any]:
+def _object(line: str) -> dict[str, Any] | str:
     try:
         value = json.loads(line)
     except ValueError as error:
-        raise DataError(f"is not JSON: {error}", path=path, line=number) from None
-    if not isinstance(value, dict):
-        raise DataError("must be a JSON object", path=path, line=number)
-    return cast(dict[str, Any], value)
+        return f"is not JSON: {error}"
+    return cast(dict[str, Any], value) if isinstance(value, dict) else "must be a JSON object"

@@ -54,7 +54,7 @@ def _without_reasoning(text: str) -> str:
             if _opens_a_line(text, match):
                 kept.append(text[position : match.start()])
                 closing = _CLOSED_BY[mark]
-        elif mark not in _CLOSED_BY and closing in ("", mark):
+        elif mark not in _CLOSED_BY and (closing == mark or (not closing and _ends_a_line(text, match))):
             if not closing:
                 kept.clear()
             position, closing = match.end(), ""
@@ -80,3 +80,10 @@ def _opens_a_line(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - _BEFORE_MARK) : match.start()].rpartition("\n")
     starts_here = bool(before[1]) or match.start() <= _BEFORE_MARK
     return starts_here and not before[2].strip(" \t>*_`")
+
+
+def _ends_a_line(text: str, match: re.Match[str]) -> bool:
+    """Say whether a closing mark that nothing opened is meant as one: an answer follows, no rest of a sentence."""
+    after = text[match.end() : match.end() + _BEFORE_MARK]
+    line = after.partition("\n")[0].strip()
+    return not line or line[0] in '{[`"<'

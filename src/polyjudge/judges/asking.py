@@ -12,6 +12,7 @@ from polyjudge.providers import (
     Provider,
     RetryingProvider,
     close_provider,
+    is_remote,
     open_provider,
     prompt_sha256,
     resolve_model,
@@ -73,7 +74,9 @@ class Asker:
             provider, model = self._given, self._name
             if provider is None:
                 name = resolve_model(self._name)
-                provider, model = RetryingProvider(open_provider(name)), name.model
+                provider, model = open_provider(name), name.model
+                if is_remote(name.provider):  # a recording says the same each time
+                    provider = RetryingProvider(provider)
             if self._cache_db is not None:
                 provider = CachedProvider(provider, JudgeCache(self._cache_db))
             self._opened = provider, model

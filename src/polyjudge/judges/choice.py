@@ -71,7 +71,7 @@ class ChoiceJudge:
 class Labels:
     """The labels of a choice, their scores, and how a reply is read for one of them."""
 
-    def __init__(self, labels: Sequence[str] | Mapping[str, float]) -> None:
+    def __init__(self, labels: Sequence[str] | Mapping[str, float], *, called: str = "") -> None:
         if isinstance(labels, str):
             raise ConfigError(f"labels must be a list, not the text {labels!r}")
         names = list(labels)
@@ -80,6 +80,8 @@ class Labels:
         self._by_form = {_form(name): name for name in names}
         if len(self._by_form) != len(names) or "" in self._by_form:
             raise ConfigError(f"labels must be different words, not {names!r}")
+        if called:  # the prompt speaks of "Answer A", and so may the judge
+            self._by_form |= {f"{called} {form}": name for form, name in list(self._by_form.items())}
         steps = len(names) - 1
         even = {name: 1.0 - place / steps for place, name in enumerate(names)}
         self.scores = dict(labels) if isinstance(labels, Mapping) else even
@@ -106,7 +108,7 @@ class Labels:
 
     def _find(self, reply: Reply) -> JudgeJson:
         bare = _form(without_asides(reply.text))
-        if bare in self._by_form:
+        if bare in self._by_form and reply.finish != "length":
             return JudgeJson({"verdict": bare}, "label")
         return read_reply(
             reply.text,

@@ -1,12 +1,12 @@
 """Several judges on one candidate: what they say together, and how far they agree."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any, Literal
 
+from polyjudge.engine import together
 from polyjudge.errors import ConfigError
 from polyjudge.records import Failure, JudgeResult, Outcome
 from polyjudge.statistics import exact_agreement, krippendorff_alpha, mean_difference
@@ -44,8 +44,8 @@ class Jury:
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return what the members say together, or a failure when too few of them could judge."""
-        asked = (judge.outcome(candidate, context, repeat=repeat) for judge in self.judges)
-        return combined(tuple(await asyncio.gather(*asked)), self.quorum, self._aggregate)
+        members = await together(judge.outcome(candidate, context, repeat=repeat) for judge in self.judges)
+        return combined(tuple(members), self.quorum, self._aggregate)
 
     async def aclose(self) -> None:
         """Close what the members have open."""
@@ -64,6 +64,7 @@ def combined(
         return Failure(message, "no_quorum", members=members)
     shared = [name for name in results[0].subscores if all(name in result.subscores for result in results)]
     flags = [name for name in results[0].flags if all(name in result.flags for result in results)]
+    sides = {name: _majority(["yes" if result.flags[name] else "no" for result in results]) for name in flags}
     return JudgeResult(
         score=aggregate([result.score for result in results]),
         reason="\n".join(f"{result.model}: {result.reason}" for result in results),
@@ -72,7 +73,7 @@ def combined(
         duration_ms=max(result.duration_ms for result in results),
         cached=all(result.cached for result in results),
         verdict=_majority([result.verdict for result in results]),
-        flags={name: 2 * sum(result.flags[name] for result in results) > len(results) for name in flags},
+        flags={name: side == "yes" for name, side in sides.items() if side},
         members=members,
     )
 

@@ -1,12 +1,11 @@
 """Say which of two candidates is better, asking in both orders."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from polyjudge.engine import in_order, run_sync
+from polyjudge.engine import in_order, run_sync, together
 from polyjudge.files import fingerprint
 from polyjudge.providers import Provider
 from polyjudge.records import Failure, JudgeResult, Outcome, PairwiseResult, Preference, RubricCriterion
@@ -39,15 +38,14 @@ class PairwiseJudge:
         self.criteria = tuple(criteria)
         self.model = model
         self._template = read_prompt("pairwise")
-        self._labels = Labels({"A": 1.0, "B": 0.0, "tie": 0.5})
+        self._labels = Labels({"A": 1.0, "B": 0.0, "tie": 0.5}, called="answer")
         self._fingerprint = fingerprint([self._template, self.criteria], 16)
         self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider)
 
     async def outcome(self, first: str, second: str, context: Context | None = None) -> PairwiseOutcome:
         """Return the preference, or the failure of whichever order could not be judged."""
-        forward, backward = await asyncio.gather(
-            self._ask(first, second, context or {}), self._ask(second, first, context or {})
-        )
+        orders = [(first, second), (second, first)]
+        forward, backward = await together(self._ask(*order, context or {}) for order in orders)
         if isinstance(forward, Failure) or isinstance(backward, Failure):
             failed = next(each for each in (forward, backward) if isinstance(each, Failure))
             return replace(failed, members=(forward, backward))

@@ -16,17 +16,25 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any, cast
 
 from polyjudge.errors import UnreadableReplyError
-from polyjudge.text import plain_number
 
 from .asides import without_asides
-from .labelled_lines import labelled_values
-from .repairing import mentions, repair_object
+from .contradictions import contradicting_line, contradicting_object
+from .labelled_lines import labelled_values, last_line_is_labelled
+from .repairing import mentions, repair_object, unclosed_part
 from .scanning import Span, find_objects
 
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
+_MOST_KEYS = 64
+"""Keys of a verdict that are looked for after it; a constant, so that time stays linear."""
+_WRAPPERS = {
+    *("answer", "arguments", "assessment", "data", "evaluation", "final", "input", "judgement", "judgment"),
+    *("output", "parameters", "response", "result", "results", "review", "verdict"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +90,17 @@ def read_reply(
     except UnreadableReplyError:
         answer = without_asides(text)
         needed = keys if on_lines is None else tuple(on_lines)
-        lines = {key: values[-1] for key in (*needed, *also) if (values := labelled_values(answer, key))}
-        if mentions(answer, keys) or not all(lines.get(key) for key in needed):
+        lines = {key: values for key in (*needed, *also) if (values := labelled_values(answer, key))}
+        if mentions(answer, keys) or not all(_is_settled(key, lines.get(key, []), answer, cut_off) for key in needed):
             raise
-        return JudgeJson(dict(lines), "lines")
+        return JudgeJson({key: values[-1] for key, values in lines.items()}, "lines")
+
+
+def _is_settled(key: str, values: list[str], answer: str, cut_off: bool) -> bool:
+    """Say whether lines give a key one value: not several different ones, and not one that may be cut."""
+    if cut_off and last_line_is_labelled(answer, key):
+        return False
+    return len(set(values)) == 1 and bool(values[0])
 
 
 class _UnreadableError(ValueError):
@@ -119,17 +134,33 @@ def _whole(text: str, wanted: tuple[str, ...], unpackings: int = 2) -> dict[str,
 
 
 def _embedded(answer: str, wanted: tuple[str, ...], cut_off: bool) -> JudgeJson:
-    later: list[Span] = []
-    for start, end in reversed(find_objects(answer)):
-        value = _fitting(_strict_object(answer[start:end]), wanted) if _may_hold(answer, start, end, wanted) else None
+    spans = find_objects(answer)
+    for place in reversed(range(len(spans))):
+        start, end = spans[place]
+        if not _may_hold(answer, start, end, wanted):
+            continue
+        value = _fitting(_strict_object(answer[start:end]), wanted)
         if value is not None:
-            rest = _without(later, answer, end)
+            keys = wanted or tuple(value)
+            _refuse_if_quoted(answer, spans[: place + 1], value, keys)
+            rest = _without(spans[place + 1 :], answer, end)
             if cut_off and "{" in rest:
                 raise _UnreadableError("the reply was cut off in another object after this verdict")
-            return _unless_overruled(value, rest, wanted or tuple(value))
-        later.append((start, end))
-    if (repaired := repair_object(answer, wanted or _guessed_keys(answer))) is not None:
-        return JudgeJson(repaired, "repaired", repaired=True)
+            for later_start, later_end in spans[place + 1 :]:
+                _refuse_if_revised(answer[later_start:later_end], value, wanted)
+            return _unless_overruled(value, rest, keys)
+    # Sound objects that name a wanted key have been looked at above, and hold no verdict.
+    settled = [span for span in spans if any(f'"{key}"' in answer[span[0] : span[1]] for key in wanted)]
+    return _mended(_without(settled, answer, 0), wanted)
+
+
+def _mended(answer: str, wanted: tuple[str, ...]) -> JudgeJson:
+    """Return what a broken reply can only mean."""
+    found = repair_object(answer, wanted)
+    if found is not None:
+        value, end = found
+        _refuse_if_contradicted(value, wanted, answer[end:])
+        return JudgeJson(value, "repaired", repaired=True)
     if (unescaped := _whole(f'"{answer}"', wanted)) is not None:
         return JudgeJson(unescaped, "repaired", repaired=True)
     keys = " and ".join(map(repr, wanted))
@@ -138,44 +169,74 @@ def _embedded(answer: str, wanted: tuple[str, ...], cut_off: bool) -> JudgeJson:
 
 def _may_hold(text: str, start: int, end: int, wanted: tuple[str, ...]) -> bool:
     """Say whether an object can have the wanted keys at all, before the trouble of parsing it."""
-    return all(text.find(key, start, end) >= 0 for key in wanted)
+    piece = text[start:end].casefold()
+    return all(key.casefold() in piece for key in wanted)
 
 
 def _without(spans: list[Span], text: str, start: int) -> str:
-    """Return the text from `start` on, less the given spans, which come last one first."""
+    """Return the text from `start` on, less the given spans."""
     pieces: list[str] = []
-    for span_start, span_end in reversed(spans):
+    for span_start, span_end in spans:
         pieces.append(text[start:span_start])
         start = span_end
     return "".join([*pieces, text[start:]])
 
 
+def _refuse_if_quoted(answer: str, spans: list[Span], value: dict[str, Any], keys: tuple[str, ...]) -> None:
+    """Refuse an object that stands inside a larger broken one, or in the middle of a line after another verdict."""
+    start = spans[-1][0]
+    before = _without(spans[:-1], answer[:start], 0)
+    if mentions(unclosed_part(before), keys):
+        raise _UnreadableError("the verdict may be a quotation inside a broken one")
+    if answer[:start].rpartition("\n")[2].strip(" \t`"):
+        _refuse_if_contradicted(value, keys, before)
+
+
+def _refuse_if_revised(text: str, value: dict[str, Any], wanted: tuple[str, ...]) -> None:
+    """Refuse a verdict of which a later object changes a part."""
+    if any(f'"{key}"' in text for key in wanted):
+        later = _strict_object(text)
+        key = contradicting_object(value, later, wanted)
+        if key is not None and not _PLACEHOLDER.fullmatch(str(later[key])):
+            raise _UnreadableError(f"{key!r} is changed by a later object")
+
+
+def _refuse_if_contradicted(value: dict[str, Any], keys: tuple[str, ...], text: str) -> None:
+    line = contradicting_line(value, keys, text)
+    if line is not None:
+        raise _UnreadableError(f"the JSON and the line {line!r} say different things")
+
+
 def _unless_overruled(value: dict[str, Any], rest: str, keys: tuple[str, ...]) -> JudgeJson:
     """Return the object found, unless a later verdict, broken or in words, says otherwise."""
-    if mentions(rest, (*keys, *value)):
-        repaired = repair_object(rest, keys)
-        if repaired is None:
+    if mentions(rest, islice((*keys, *value), _MOST_KEYS)):
+        found = repair_object(rest, keys)
+        if found is None:
             raise _UnreadableError("the last verdict is broken beyond repair")
-        return JudgeJson(repaired, "repaired", repaired=True)
-    for key in keys:
-        if (line := labelled_values(rest, key)) and _differs(value[key], line[-1]):
-            raise _UnreadableError(f"{key!r} is {value[key]!r} in the JSON and {line[-1]!r} after it")
+        _refuse_if_contradicted(found[0], keys, rest[found[1] :])
+        return JudgeJson(found[0], "repaired", repaired=True)
+    _refuse_if_contradicted(value, keys, rest)
     return JudgeJson(value, "embedded")
 
 
-def _differs(value: object, written: str) -> bool:
-    """Say whether a line after the verdict gives a number other than the verdict's."""
-    number = plain_number(written)
-    own = plain_number(str(value)) if not isinstance(value, bool) else None
-    return number is not None and own is not None and number[0] != own[0]
-
-
 def _fitting(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return the object if it has the wanted keys, or the only different one inside it that does."""
-    if _has(value, wanted):
+    """Return the object if it has the wanted keys, or the only one inside its wrappers that does."""
+    named = _with_wanted_names(value, wanted)
+    if _has(named, wanted):
+        return named
+    inner = [each for each in map(partial(_with_wanted_names, wanted=wanted), _wrapped(value)) if _has(each, wanted)]
+    return inner[0] if len(inner) == 1 else None
+
+
+def _with_wanted_names(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any]:
+    """Return the object with "Score" called "score", where only one key can be meant."""
+    missing = {key.casefold(): key for key in wanted if key not in value}
+    if not missing:
         return value
-    inner = {json.dumps(each, sort_keys=True): each for each in _inner_objects(value) if _has(each, wanted)}
-    return next(iter(inner.values())) if len(inner) == 1 else None
+    meant = [key for key in value if key.casefold() in missing]
+    if len({key.casefold() for key in meant}) != len(meant):
+        return value
+    return {missing[key.casefold()] if key in meant else key: each for key, each in value.items()}
 
 
 def _has(value: dict[str, Any], wanted: tuple[str, ...]) -> bool:
@@ -185,23 +246,19 @@ def _has(value: dict[str, Any], wanted: tuple[str, ...]) -> bool:
     return not wanted or not all(_PLACEHOLDER.fullmatch(str(value[key])) for key in wanted)
 
 
-def _inner_objects(value: object) -> list[dict[str, Any]]:
-    """Return the objects inside a value; what stands in an echoed JSON Schema is no answer."""
+def _wrapped(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects that stand inside wrappers such as {"result": …} or {"name": "submit", "arguments": …}."""
     found: list[dict[str, Any]] = []
-    waiting = [value]
+    waiting: list[object] = [value]
     while waiting:
         each = waiting.pop()
         if isinstance(each, list):
             waiting += cast(list[object], each)
-        elif isinstance(each, dict) and not ("properties" in each and "type" in each):
-            found.append(cast(dict[str, Any], each))
-            waiting += cast(dict[str, object], each).values()
-    return found
-
-
-def _guessed_keys(text: str) -> tuple[str, ...]:
-    """Return the keys that tell a verdict, for callers that did not say what they want."""
-    return next((keys for keys in (("score",), ("verdict",)) if mentions(text, keys)), ())
+        elif isinstance(each, dict):
+            mapping = cast(dict[str, Any], each)
+            found.append(mapping)
+            waiting += [inner for key, inner in mapping.items() if len(mapping) == 1 or key.casefold() in _WRAPPERS]
+    return found[1:]
 
 
 def _unfenced(text: str) -> str:

@@ -7,6 +7,7 @@ values, and a number that the end of the text may have cut, is an error.
 
 import json
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +33,7 @@ _AFTER_STRING = re.compile(r"\s*(?:[,，:：}\]｝]|\Z|//|/\*|#|\n)")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None}
 _COMMAS, _COLONS, _OPEN, _CLOSE = ",，", ":：", "{｛", "}｝"
+_BRACES = re.compile("[{｛}｝]")
 _DEEPEST = 32
 _ATTEMPTS = 8
 """How many opening braces before a wanted key are tried; a constant, so that time stays linear."""
@@ -43,31 +45,59 @@ class BrokenJson(ValueError):  # noqa: N818 - an outcome of reading, turned into
     """The text cannot be read even leniently, or could mean several things."""
 
 
-def repair_object(text: str, wanted: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return the one object with the wanted keys that a broken text can mean, or None."""
+def repair_object(text: str, wanted: tuple[str, ...]) -> tuple[dict[str, Any], int] | None:
+    """Return the one object with the wanted keys that a broken text can mean, and where it ends; or None."""
     if len(text) > _LONGEST:
         return None
+    if not wanted:
+        return _only_object(text)
     places = [place for key in wanted for place in _key_places(text, key)]
-    if len(places) != len(wanted) or not wanted:
+    if len(places) != len(wanted):
         return None
     first, start = min(places), len(text)
     for _ in range(_ATTEMPTS):
         start = max(text.rfind(brace, 0, min(start, first)) for brace in _OPEN)
         if start < 0:
             return None
-        try:
-            value = _Reader(text, start).read_object()
-        except BrokenJson:
-            continue
-        if all(key in value for key in wanted):
-            return value
+        found = _read(text, start, wanted)
+        if found is not None and all(key in found[0] for key in wanted):
+            return found
     return None
 
 
-def mentions(text: str, keys: tuple[str, ...]) -> bool:
+def _only_object(text: str) -> tuple[dict[str, Any], int] | None:
+    """Return the object of a text that can hold only one, where nobody said what its keys are."""
+    start = min((place for brace in _OPEN if (place := text.find(brace)) >= 0), default=-1)
+    found = _read(text, start) if start >= 0 else None
+    if found is None or not found[0] or any(brace in text[found[1] :] for brace in _OPEN):
+        return None
+    return found
+
+
+def _read(text: str, start: int, exact_keys: tuple[str, ...] = ()) -> tuple[dict[str, Any], int] | None:
+    reader = _Reader(text, start, exact_keys)
+    try:
+        return reader.read_object(), reader.place
+    except BrokenJson:
+        return None
+
+
+def mentions(text: str, keys: Iterable[str]) -> bool:
     """Say whether `text` has an opening brace with one of `keys` written as a key after it."""
-    first = min((place for brace in _OPEN if (place := text.find(brace)) >= 0), default=len(text))
-    return any(place > first for key in keys for place in _key_places(text, key))
+    first = min((place for brace in _OPEN if (place := text.find(brace)) >= 0), default=-1)
+    return first >= 0 and any(place > first for key in keys for place in _key_places(text, key))
+
+
+def unclosed_part(text: str) -> str:
+    """Return the text from the first brace on that is never closed, or nothing."""
+    depth, start = 0, -1
+    for match in _BRACES.finditer(text):
+        if match[0] in _OPEN:
+            start = match.start() if depth == 0 else start
+            depth += 1
+        elif depth:
+            depth -= 1
+    return text[start:] if depth else ""
 
 
 def _key_places(text: str, key: str) -> list[int]:
@@ -79,16 +109,20 @@ def _key_places(text: str, key: str) -> list[int]:
 def _key_pattern(key: str) -> re.Pattern[str]:
     quote = "[" + re.escape("".join({*_CLOSING_QUOTES, *"".join(_CLOSING_QUOTES.values())})) + "]"
     name = re.escape(key)
-    return re.compile(rf"(?:{quote}{name}{quote}|[{{｛,，\n][^\S\n]*{name})(?=\s*[:：](?!\s*(?:{quote}?<|\.\.\.|…)))")
+    return re.compile(rf"(?:{quote}{name}{quote}|[{{｛,，]\s*{name})(?=\s*[:：](?!\s*(?:{quote}?<|\.\.\.|…)))")
 
 
 class _Reader:
     """Walks over one broken object from its opening brace."""
 
-    def __init__(self, text: str, start: int) -> None:
+    def __init__(self, text: str, start: int, exact_keys: tuple[str, ...]) -> None:
         self.text = text
+        self.exact_keys = exact_keys
+        """Keys whose value must not be cut; a reason that is cut is still a reason."""
         self.place = start
         self.depth = 0
+        self.cut_text = False
+        """The text ended inside a string."""
 
     def read_object(self) -> dict[str, Any]:
         self._go_deeper()
@@ -97,7 +131,10 @@ class _Reader:
             key = self._key()
             if not self._passed_colon():
                 break  # cut off before its value: this pair is lost, those before it stand
-            self._add(value, key, self._value())
+            new = self._value()
+            if self.cut_text and not isinstance(new, dict | list) and key in self.exact_keys:
+                break  # what is cut may have been going to say something else
+            self._add(value, key, new)
             self._separator(_CLOSE)
         self.depth -= 1
         return value
@@ -174,9 +211,9 @@ class _Reader:
         if word.lower() in _LITERALS:
             return _LITERALS[word.lower()]
         number = plain_number(word)
-        if number is None:
+        if number is None and not _IDENTIFIER.fullmatch(word):
             raise BrokenJson(f"{word!r} is no value")
-        return number[0] if number[1] is None else word
+        return number[0] if number and number[1] is None else word
 
     def _string(self) -> str:
         closers = _CLOSING_QUOTES[self.text[self.place]]
@@ -195,6 +232,7 @@ class _Reader:
                 pieces.append(match[0])  # a quotation mark inside the text that was not escaped
                 place = match.end()
         self.place = len(self.text)
+        self.cut_text = True
         return _with_pairs_joined("".join(pieces) + self.text[place:])
 
     def _escape(self, place: int) -> tuple[str, int]:

@@ -1,9 +1,9 @@
 """Ask the same judge several times: how much of a score is chance."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from polyjudge.engine import together
 from polyjudge.errors import ConfigError
 from polyjudge.records import Outcome
 
@@ -29,8 +29,8 @@ class RepeatedJudge:
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the mean of all answers that hold a verdict; most must."""
         numbers = range(repeat * self._times, (repeat + 1) * self._times)
-        asked = (self._judge.outcome(candidate, context, repeat=number) for number in numbers)
-        return combined(tuple(await asyncio.gather(*asked)), quorum=self._times // 2 + 1)
+        answers = await together(self._judge.outcome(candidate, context, repeat=number) for number in numbers)
+        return combined(tuple(answers), quorum=self._times // 2 + 1)
 
     async def aclose(self) -> None:
         """Close what the judge has open."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -75,27 +76,34 @@ class RubricJudge:
     _build_prompt = build_prompt  # the founding document's name
 
     def _read(self, reply: Reply) -> JudgeResult:
-        criteria = [criterion.name for criterion in self.rubric.criteria]
-        flags = [flag.name for flag in self.rubric.flags]
-        found = read_reply(
-            reply.text,
-            [*(["score"] if self.rubric.overall else ["subscores"]), *flags],
-            on_lines=[*(["score"] if self.rubric.overall else criteria), *flags],
-            also=[*criteria, "reason"],
-            schema_enforced=reply.schema_enforced,
-            cut_off=reply.finish == "length",
-        )
         try:
-            return self._result(found)
+            return self._result(self._find(reply))
+        except UnreadableReplyError:
+            raise
         except ValueError as error:
             raise UnreadableReplyError(str(error), text=reply.text) from None
+
+    def _find(self, reply: Reply) -> JudgeJson:
+        """Return what the reply says, with subscores in an object of their own or, if need be, beside the rest."""
+        criteria = [criterion.name for criterion in self.rubric.criteria]
+        flags = [flag.name for flag in self.rubric.flags]
+        overall = ["score"] if self.rubric.overall else []
+        read = partial(read_reply, reply.text, schema_enforced=reply.schema_enforced, cut_off=reply.finish == "length")
+        try:
+            wanted, on_lines = [*(overall or ["subscores"]), *flags], [*(overall or criteria), *flags]
+            return read(wanted, on_lines=on_lines, also=[*criteria, "reason"])
+        except UnreadableReplyError:
+            if overall:
+                raise
+            return read([*criteria, *flags], also=["reason"])
 
     def _result(self, found: JudgeJson) -> JudgeResult:
         subscores = self._subscores(found)
         weighted = weighted_mean(self.rubric, subscores)
         own = self._number(found.value["score"], "score") if self.rubric.overall else weighted
-        if own is None:
-            missing = [criterion.name for criterion in self.rubric.criteria if criterion.name not in subscores]
+        missing = [criterion.name for criterion in self.rubric.criteria if criterion.name not in subscores]
+        if own is None or (missing and self.rubric.passing is not None):
+            # Without all scores the pass rule cannot be applied, and that is not the candidate's fault.
             raise ValueError(f"no score for {', '.join(missing)}")
         return JudgeResult(
             score=own,
@@ -109,12 +117,20 @@ class RubricJudge:
 
     def _subscores(self, found: JudgeJson) -> dict[str, float]:
         """Return the scores of the rubric's own criteria; a judge's additions are left aside."""
-        given = found.value if found.rung == "lines" else found.value.get("subscores") or {}
+        beside = found.rung == "lines" or not (self.rubric.overall or "subscores" in found.value)
+        given = found.value if beside else found.value.get("subscores") or {}
         if not isinstance(given, Mapping):
             raise ValueError(f"the subscores are {given!r}, not an object")
-        by_name = {str(name).casefold(): value for name, value in cast(Mapping[str, Any], given).items()}
-        names = [criterion.name for criterion in self.rubric.criteria if criterion.name.casefold() in by_name]
-        return {name: self._number(by_name[name.casefold()], name) for name in names}
+        by_name = [(str(name).casefold(), value) for name, value in cast(Mapping[str, Any], given).items()]
+        subscores: dict[str, float] = {}
+        for criterion in self.rubric.criteria:
+            meant = criterion.name.casefold()
+            values = [self._number(value, criterion.name) for name, value in by_name if name == meant]
+            if len(set(values)) > 1:
+                raise ValueError(f"{criterion.name} is given twice with different values")
+            if values:
+                subscores[criterion.name] = values[0]
+        return subscores
 
     def _number(self, value: object, name: str) -> float:
         try:

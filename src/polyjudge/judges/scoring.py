@@ -1,7 +1,7 @@
 """What every judge of single candidates can do once it can judge one: these functions are its methods."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar, cast
 
 from polyjudge.engine import in_order, run_sync
 from polyjudge.errors import NotRecordedError, ProviderError, RefusedError, TransientError, UnreadableReplyError
@@ -33,10 +33,20 @@ async def score_batch(judge: Judge, items: Sequence[Item], concurrency: int = 5)
     """Judge many candidates, so many at a time; results in the order of the items, failures among them."""
 
     async def one(item: Item) -> Outcome:
-        candidate, context = (item, None) if isinstance(item, str) else item
+        candidate, context = (item, None) if isinstance(item, str) else _unpacked(item)
+        if not isinstance(candidate, str):
+            return Failure(f"an item is a text, or a text and its context, not {str(item)[:100]!r}", "bad_item")
         return await judge.outcome(candidate, context)
 
     return [outcome async for outcome in in_order(one, items, concurrency=concurrency)]
+
+
+def _unpacked(item: object) -> tuple[object, Context | None]:
+    """Take apart what should be a text and its context; not everybody checks types."""
+    if isinstance(item, tuple | list) and len(cast(Sequence[object], item)) == 2:
+        candidate, context = cast(tuple[object, Context | None], item)
+        return candidate, context
+    return None, None
 
 
 def score_sync(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:

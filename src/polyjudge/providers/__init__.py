@@ -1,6 +1,7 @@
 """Who answers: one file a provider, and the table of their names."""
 
 from .access import Access
+from .addresses import is_remote
 from .base import Provider, close_provider
 from .cached import CachedProvider, ReplayProvider
 from .counting import Estimate
@@ -34,6 +35,7 @@ __all__ = [
     "Spent",
     "close_provider",
     "cost_usd",
+    "is_remote",
     "likely_tokens",
     "model_facts",
     "most_tokens",

@@ -6,7 +6,7 @@ from polyjudge.cache import JudgeCache
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.records import Origin
 
-from .addresses import has_address, origin_of
+from .addresses import is_remote, origin_of
 from .base import Provider
 from .cached import CachedProvider, ReplayProvider
 from .counting import CountingProvider, Estimate
@@ -46,10 +46,12 @@ class Access:
         if self.estimate is not None:
             return CountingProvider(_origin(name), self.cache, price, self.estimate)
         inner = open_provider(name, timeout_s=self.timeout_s)
-        paced = PacedProvider(inner, Pace(self.concurrency, rpm=self.rpm, tpm=self.tpm))
-        metered = MeteredProvider(paced, self.meter, price, name=str(name))
-        retrying = RetryingProvider(metered, self.retries)
-        return CachedProvider(retrying, self.cache, refresh=self.refresh) if self.cache else retrying
+        if is_remote(name.provider):
+            inner = PacedProvider(inner, Pace(self.concurrency, rpm=self.rpm, tpm=self.tpm))
+        metered: Provider = MeteredProvider(inner, self.meter, price, name=str(name))
+        if is_remote(name.provider):  # a recording says the same each time
+            metered = RetryingProvider(metered, self.retries)
+        return CachedProvider(metered, self.cache, refresh=self.refresh) if self.cache else metered
 
     def _replay(self, name: ModelName) -> Provider:
         if self.cache is None:
@@ -61,4 +63,4 @@ def _origin(name: ModelName) -> Origin:
     """Return who would answer, without asking for a key."""
     if name.provider not in PROVIDERS:
         raise UnknownNameError("judge provider", name.provider, PROVIDERS)
-    return origin_of(name.provider) if has_address(name.provider) else open_provider(name).origin
+    return origin_of(name.provider) if is_remote(name.provider) else open_provider(name).origin

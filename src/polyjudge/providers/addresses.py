@@ -21,6 +21,6 @@ def origin_of(provider: str) -> Origin:
     return Origin(provider, address.rstrip("/"))
 
 
-def has_address(provider: str) -> bool:
+def is_remote(provider: str) -> bool:
     """Say whether a provider is reached over the network."""
     return provider in _ADDRESSES

@@ -14,20 +14,24 @@ _FIRST_IN_FLIGHT = 8
 _SLACK_S = 0.05
 """How far behind its timetable a pace may catch up; timers are not exact."""
 _WINDOW_S = 1.0
-_CUT, _FIRST_CUT = 0.92, 0.5
-_FAST_GROWTH, _SLOW_GROWTH = 0.25, 0.01
+_CUT, _FIRST_CUT = 0.94, 0.8
+_FAST_GROWTH, _SLOW_GROWTH = 0.25, 0.02
 """Growth of the rate each second, below and above the rate that was refused last."""
 _NEAR = 0.96
+_OUTCOMES, _MANY, _MANY_SHARE = 100, 6, 0.15
+"""Of so many calls, how many refusals, and what share of them, tell of a rate limit and not of chance."""
+_FAR_BELOW, _MEMORY_S = 0.7, 60.0
 LIKELY_ANSWER_TOKENS = 200
 
 
 class Pace:
     """Who may call now.
 
-    The number of calls in flight doubles with every round of answers up to the most allowed. The first refusal for
-    asking too often sets a rate below what was answered lately; from then on calls keep to a timetable. Each further
-    refusal cuts the rate, and time without one lets it grow: fast up to near the rate that was refused, slowly beyond
-    it. Trouble of other kinds says nothing about the rate and changes nothing.
+    The number of calls in flight doubles with every round of answers up to the most allowed. When many are refused for
+    asking too often, a rate below what was answered lately is set, and from then on calls keep to a timetable. Each
+    further refusal cuts the rate, and time without one lets it grow: fast up to near the rate that was refused, slowly
+    beyond it. A few refusals at a rate far below what was answered before have another cause than the rate, and do not
+    cut it; neither does trouble of other kinds.
     """
 
     def __init__(
@@ -47,9 +51,13 @@ class Pace:
         self._rate = self._cap
         self._refused_at_rate: float | None = None
         self._next_call = clock()
+        self._turn = asyncio.Lock()
         self._tokens_per_s = tpm / 60 if tpm else None
         self._tokens_due = clock()
         self._answered: deque[float] = deque()
+        self._outcomes: deque[bool] = deque(maxlen=_OUTCOMES)
+        self._refusals = 0
+        self._best_rate, self._best_at = 0.0, clock()
         self._last_cut = self._last_grown = clock()
 
     async def enter(self, tokens: Callable[[], int] = lambda: 0) -> float:
@@ -89,24 +97,43 @@ class Pace:
         now = self._clock()
         if self._limit < self._most:
             self._limit += 1
+        self._note(refused=False)
         self._answered.append(now)
         while self._answered[0] < now - _WINDOW_S:
             self._answered.popleft()
+        if len(self._answered) / _WINDOW_S >= self._best_rate or now - self._best_at > _MEMORY_S:
+            self._best_rate, self._best_at = len(self._answered) / _WINDOW_S, now
         self._grow(now)
 
     def refused(self, begun: float) -> None:
         """Take note of a refusal; calls begun before the last cut tell nothing new."""
         now = self._clock()
+        self._note(refused=True)
         if begun < self._last_cut:
             return
         if self._rate is None:
+            self._limit = max(1, self._limit // 2)  # fewer at once until it is clear what this is
+            if not self._are_many_refused():
+                return
             window = max(0.1, min(_WINDOW_S, now - self._answered[0])) if self._answered else _WINDOW_S
             self._rate = max(1.0, _FIRST_CUT * len(self._answered) / window)
+        elif self._rate < _FAR_BELOW * self._best_rate and not self._are_many_refused():
+            self._refused_at_rate = None
+            return
         else:
             self._refused_at_rate = self._rate
-            self._rate *= _CUT if self._cap is None or self._rate < self._cap else _FIRST_CUT
+            self._rate *= _CUT
         self._last_cut = self._last_grown = now
         self._next_call = now + 1 / self._rate
+
+    def _note(self, *, refused: bool) -> None:
+        if len(self._outcomes) == _OUTCOMES:
+            self._refusals -= self._outcomes[0]
+        self._outcomes.append(refused)
+        self._refusals += refused
+
+    def _are_many_refused(self) -> bool:
+        return self._refusals >= _MANY and self._refusals > _MANY_SHARE * len(self._outcomes)
 
     def _grow(self, now: float) -> None:
         if self._rate is None or self._rate == self._cap:
@@ -118,13 +145,13 @@ class Pace:
             self._rate = min(self._rate, self._cap)
 
     async def _wait_for_slot(self) -> None:
+        """Wait for the timetable, one after the other, so that a cut of the rate counts for all who still wait."""
         if self._rate is None:
             return
-        now = self._clock()
-        slot = max(self._next_call, now - _SLACK_S)
-        self._next_call = slot + 1 / self._rate
-        if slot > now:
-            await asyncio.sleep(slot - now)
+        async with self._turn:
+            while (wait_s := self._next_call - self._clock()) > 0:
+                await asyncio.sleep(wait_s)
+            self._next_call = max(self._next_call, self._clock() - _SLACK_S) + 1 / self._rate
 
     async def _wait_for_tokens(self, tokens: Callable[[], int]) -> None:
         if self._tokens_per_s is None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-FailureKind = Literal["refused", "transient", "not_recorded", "provider_error", "unreadable", "no_quorum"]
+FailureKind = Literal["refused", "transient", "not_recorded", "provider_error", "unreadable", "no_quorum", "bad_item"]
 """Why there is no verdict."""
 
 Preference = Literal["first", "second", "tie"]

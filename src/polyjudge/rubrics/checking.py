@@ -8,6 +8,8 @@ from polyjudge.records import Rubric
 
 from .templates import check_template
 
+_RESERVED = ("score", "reason", "subscores")
+
 
 def check_rubric(rubric: Rubric) -> None:
     """Raise a `ConfigError` that names what is wrong with a rubric."""
@@ -23,8 +25,7 @@ def _problems(rubric: Rubric) -> Iterator[str]:
         yield "it has no criteria"
     if not scale.lowest < scale.highest:
         yield f"its scale runs from {scale.lowest:g} to {scale.highest:g}"
-    yield from _doubled([criterion.name for criterion in rubric.criteria], "criterion")
-    yield from _doubled([*(flag.name for flag in rubric.flags), "score", "reason", "subscores"], "flag")
+    yield from _doubled([*(each.name for each in rubric.criteria), *(each.name for each in rubric.flags), *_RESERVED])
     for criterion in rubric.criteria:
         if not (math.isfinite(criterion.weight) and criterion.weight > 0):
             yield f"the weight of {criterion.name!r} is {criterion.weight:g}; it must be above 0"
@@ -45,9 +46,12 @@ def _pass_rule_problems(rubric: Rubric) -> Iterator[str]:
             yield f"its pass rule names an unknown flag {name!r}"
 
 
-def _doubled(names: list[str], what: str) -> Iterator[str]:
+def _doubled(names: list[str]) -> Iterator[str]:
+    """Tell names that a reply could not keep apart: judges do not mind their capitals."""
+    seen: set[str] = set()
     for name in names:
         if not name.strip():
-            yield f"a {what} has no name"
-        if names.count(name) > 1:
-            yield f"the name {name!r} is taken twice by a {what}"
+            yield "a criterion or flag has no name"
+        if name.casefold() in seen:
+            yield f"the name {name!r} is taken twice"
+        seen.add(name.casefold())

@@ -5,7 +5,7 @@ import unicodedata
 
 _DIGIT = re.compile(r"\d")
 _SIGNS = str.maketrans({"٫": ".", "．": ".", "／": "/", "∕": "/", "⁄": "/", "−": "-", "－": "-", "＋": "+"})
-_NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:\s*/\s*([0-9]+(?:\.[0-9]+)?))?")
+_NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:\s*(?:/|out of)\s*([0-9]+(?:\.[0-9]+)?))?")
 
 
 def fold_digits(text: str) -> str:
@@ -16,7 +16,7 @@ def fold_digits(text: str) -> str:
 
 
 def plain_number(text: str) -> tuple[float, float | None] | None:
-    """Read text that is a number and nothing else, such as '85' or '85/100': the number and what it is out of."""
+    """Read text that is nothing but a number, such as '85' or '85/100': the number, and what it is out of."""
     match = _NUMBER.fullmatch(fold_digits(text).strip())
     if match is None:
         return None
