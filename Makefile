@@ -13,7 +13,7 @@ demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
 test: check  ## everything that needs no outside component
 	$(BIN)/python -m pytest --ignore=tests/real
 
-test-real: $(VENV)/.dev  ## tests that need a real component; they skip, with the reason, where it is missing
+test-real: $(VENV)/.real  ## tests that need a real component; they skip, with the reason, where it is missing
 	$(BIN)/python -m pytest tests/real
 
 check: $(VENV)/.dev  ## format, lint, types, layers
@@ -46,6 +46,10 @@ $(VENV)/.base: $(VENV)/.uv pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
 	$(INSTALL) --editable . --group dev
+	@touch $@
+
+$(VENV)/.real: $(VENV)/.dev pyproject.toml constraints.txt
+	$(INSTALL) --editable '.[all]' --group dev
 	@touch $@
 
 clean:

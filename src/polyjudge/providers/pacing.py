@@ -149,7 +149,7 @@ class Pace:
         if self._rate is None:
             return
         async with self._turn:
-            while (wait_s := self._next_call - self._clock()) > 0:
+            while (wait_s := self._next_call - self._clock()) > 0:  # noqa: ASYNC110 - for a moment, not an event
                 await asyncio.sleep(wait_s)
             self._next_call = max(self._next_call, self._clock() - _SLACK_S) + 1 / self._rate
 

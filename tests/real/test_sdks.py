@@ -1,0 +1,183 @@
+"""The vendors' own SDKs against a server on loopback that speaks their protocols."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polyjudge import Request
+from polyjudge.cli import main
+from polyjudge.errors import RateLimitedError, RefusedError, TransientError, UnusableError
+from polyjudge.files import read_json_lines, read_outcome_row
+from polyjudge.providers import ModelName, close_provider, open_provider
+from polyjudge.providers.local_chat import chat_body, read_completion
+from polyjudge.records import Failure, JudgeResult
+
+SECRET = "sk-very-secret-key-0123456789"
+REQUEST = Request(
+    prompt="judge item-7 ไทย", model="", system="be fair", temperature=0.0, max_tokens=50, schema={"type": "object"}
+)
+# provider, package, model that takes a temperature, model that does not
+VENDORS = [
+    ("anthropic", "anthropic", "claude-opus-4-6", "claude-sonnet-5-5"),
+    ("openai", "openai", "gpt-4o", "gpt-5"),
+    ("google", "google.genai", "gemini-2.5-pro", "gemini-3.6-flash"),
+]
+
+
+@pytest.fixture(params=VENDORS, ids=[vendor[0] for vendor in VENDORS])
+def vendor(request, server, monkeypatch):
+    """A vendor whose address is the loopback server."""
+    provider, package, *models = request.param
+    pytest.importorskip(package, reason=f"the SDK {package} is not installed")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    monkeypatch.setenv("POLYJUDGE_OPENAI_BASE_URL", f"{server.url}/v1")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_GENAI_API_KEY"):
+        monkeypatch.setenv(name, SECRET)
+    return provider, *models
+
+
+def ask(provider, model, timeout_s=20.0, **changes):
+    async def once():
+        opened = open_provider(ModelName(provider, model), timeout_s=timeout_s)
+        try:
+            return await opened.complete(replace(REQUEST, model=model, **changes))
+        finally:
+            await close_provider(opened)
+
+    return asyncio.run(once())
+
+
+def test_a_question_is_asked_and_answered(vendor, server):
+    provider, model, _ = vendor
+    reply = ask(provider, model)
+
+    assert '"score": 7' in reply.text
+    assert (reply.model, reply.finish, reply.schema_enforced) == (model, "stop", True)
+    assert (reply.input_tokens, reply.output_tokens, reply.attempts) == (100, 20, 1)
+    assert reply.parameters["temperature"] == 0.0
+    assert reply.dropped == ()
+    body = json.dumps(server.bodies[0])
+    assert "be fair" in body
+    assert '"type": "object"' in body
+    assert '"temperature": 0.0' in body or '"temperature": 0' in body
+
+
+def test_a_model_that_takes_no_temperature_is_asked_without_and_the_reply_says_so(vendor, server):
+    provider, _, model = vendor
+    reply = ask(provider, model)
+
+    assert reply.dropped == ("temperature",)
+    assert "temperature" not in json.dumps(server.bodies)
+    assert "temperature" not in reply.parameters
+
+
+def test_a_parameter_that_is_refused_unexpectedly_is_left_out(vendor, server):
+    provider, model, _ = vendor
+    server.faults.refused_parameters = ("temperature",)
+
+    reply = ask(provider, model)
+
+    assert reply.dropped == ("temperature",)
+    assert server.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("faults", "error"),
+    [
+        ({"rate_limited": 1.0, "retry_after": "7"}, RateLimitedError),
+        ({"server_error": 1.0}, TransientError),
+        ({"dropped": 1.0}, TransientError),
+        ({"keys": ("right",)}, UnusableError),
+        ({"models": ("another",)}, UnusableError),
+        ({"refused_parameters": ("item-7",)}, RefusedError),
+    ],
+)
+def test_each_kind_of_trouble_becomes_our_error_after_one_request(vendor, server, faults, error):
+    provider, model, _ = vendor
+    server.faults = replace(server.faults, **faults)
+
+    with pytest.raises(error) as caught:
+        ask(provider, model)
+
+    assert type(caught.value) is error
+    assert SECRET not in str(caught.value)
+    # The SDK's own retries are off; a dropped connection may be tried once more by the transport below it.
+    assert server.asked <= (2 if faults.get("dropped") else 1)
+    if error is RateLimitedError:
+        assert caught.value.retry_after_s == 7
+
+
+def test_a_call_that_hangs_ends_at_its_timeout(vendor, server):
+    provider, model, _ = vendor
+    server.faults.hang = True
+
+    with pytest.raises(TransientError, match="took too long"):
+        ask(provider, model, timeout_s=0.2)
+
+
+def test_a_server_that_is_not_there_is_trouble_that_may_pass(vendor, monkeypatch):
+    provider, model, _ = vendor
+    for name in ("ANTHROPIC_BASE_URL", "POLYJUDGE_OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+
+    with pytest.raises(TransientError, match=f"the call to {provider}"):
+        ask(provider, model)
+
+
+def test_two_thousand_items_in_every_kind_of_trouble_end_judged_or_with_their_reason(vendor, server, in_folder, capsys):
+    provider, model, _ = vendor
+    server.faults.rate_limited, server.faults.server_error = 0.05, 0.02
+    server.faults.dropped, server.faults.garbage = 0.01, 0.01
+    server.faults.retry_after = "0.05"
+    rows = ({"id": str(number), "candidate": f"item-{number}"} for number in range(2000))
+    (in_folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command = ["score", "items.jsonl", "--rubric", "general", "--judge", f"{provider}/{model}", "--output", "r.jsonl"]
+
+    assert main([*command, "--concurrency", "32"]) == 0
+
+    results = [read_outcome_row(row) for _, row in read_json_lines(Path("r.jsonl"))]
+    assert [item_id for item_id, _ in results] == [str(number) for number in range(2000)]
+    judged = {item_id: outcome for item_id, outcome in results if isinstance(outcome, JudgeResult)}
+    assert len(judged) > 1900
+    assert all(int(item_id) % 101 == outcome.score for item_id, outcome in judged.items())
+    assert {outcome.kind for _, outcome in results if isinstance(outcome, Failure)} <= {"unreadable"}
+    assert len(server.delivered) == 2000
+    assert set(server.delivered.values()) == {1}
+    for file in in_folder.rglob("*"):
+        assert not file.is_file() or SECRET.encode() not in file.read_bytes()
+
+
+def test_the_summary_knows_the_cost(vendor, server, in_folder, capsys):
+    provider, model, _ = vendor
+    (in_folder / "items.jsonl").write_text('{"id": "a", "candidate": "item-1"}\n', encoding="utf-8")
+
+    assert (
+        main(["score", "items.jsonl", "--rubric", "general", "--judge", f"{provider}/{model}", "--format", "json"]) == 0
+    )
+
+    spent = json.loads(capsys.readouterr().err)["spent"]
+    assert (spent["calls"], spent["input_tokens"], spent["output_tokens"]) == (1, 100, 20)
+    assert spent["cost_usd"] > 0
+
+
+def test_local_sends_and_reads_what_the_openai_sdk_would(server):
+    openai = pytest.importorskip("openai", reason="the SDK openai is not installed")
+    request = replace(REQUEST, model="m")
+
+    async def through_the_sdk():
+        async with openai.AsyncOpenAI(api_key="k", base_url=f"{server.url}/v1", max_retries=0) as client:
+            body = chat_body(request)
+            return await client.chat.completions.create(**body)
+
+    completion = asyncio.run(through_the_sdk())
+    reply = read_completion(completion.model_dump_json(), request)
+
+    assert server.bodies == [chat_body(request)]
+    assert reply.text == completion.choices[0].message.content
+    assert (reply.model, reply.input_tokens, reply.output_tokens) == (
+        completion.model, completion.usage.prompt_tokens, completion.usage.completion_tokens,
+    )  # fmt: skip
