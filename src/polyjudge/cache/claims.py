@@ -29,24 +29,25 @@ class Claims:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise CacheError(f"cannot be written: {error.strerror}", path=path) from None
-        self._held: set[str] = set()
+        self._held: dict[str, int] = {}
         self._guard = threading.Lock()
         _OPEN.add(self)
 
     def take(self, key: str) -> bool:
         """Claim a question; False where somebody is asking it already."""
         with self._guard:
-            if self._file < 0 or key in self._held or not _lock(self._file, _place(key)):
+            place = _place(key)
+            if self._file < 0 or key in self._held or not _lock(self._file, place):
                 return False
-            self._held.add(key)
+            self._held[key] = place
             return True
 
     def release(self, key: str) -> None:
         """Give a claim back."""
         with self._guard:
-            if self._file >= 0 and key in self._held:
-                _unlock(self._file, _place(key))
-            self._held.discard(key)
+            place = self._held.pop(key, None)
+            if self._file >= 0 and place is not None:
+                _unlock(self._file, place)
 
     def close(self) -> None:
         """Give back all claims."""

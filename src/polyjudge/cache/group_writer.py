@@ -1,9 +1,12 @@
 """Writes from many tasks, committed together: one wait for the disk serves all that arrived during the last one."""
 
+import asyncio
 import sqlite3
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
 from polyjudge.errors import CacheError
@@ -20,7 +23,9 @@ _LARGEST_GROUP = 1_000
 @dataclass(frozen=True, slots=True)
 class _Write:
     entry: Entry
-    done: "Future[None]" = field(default_factory=Future)
+    done: "Future[None] | asyncio.Future[None]"
+    loop: asyncio.AbstractEventLoop | None = None
+    """The loop of the task that waits, where it is a task."""
 
 
 class GroupWriter:
@@ -37,14 +42,22 @@ class GroupWriter:
 
     def write(self, entry: Entry) -> "Future[None]":
         """Hand over an entry; the future is done once it is durable, or holds the reason why it is not."""
-        write = _Write(entry)
-        # Running from the start, so that a caller who is cancelled while waiting cannot cancel the write itself.
-        write.done.set_running_or_notify_cancel()
+        done: Future[None] = Future()
+        self._hand_over(_Write(entry, done))
+        return done
+
+    def write_from_task(self, entry: Entry) -> "asyncio.Future[None]":
+        """Do what `write` does for a task: all tasks whose entries share a commit are woken together."""
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        self._hand_over(_Write(entry, done, loop))
+        return done
+
+    def _hand_over(self, write: _Write) -> None:
         with self._guard:
             if self._closed:
                 raise CacheError("is closed", path=self._database.path)
             self._queue.put(write)
-        return write.done
 
     def close(self) -> None:
         """Commit what is waiting and stop."""
@@ -77,14 +90,16 @@ class GroupWriter:
         return group, False
 
     def _commit(self, group: list[_Write]) -> None:
+        error: Exception | None = None
         try:
             self._insert(group)
-        except Exception as error:  # noqa: BLE001 - whatever it is belongs to those who wait, in their own threads
-            for write in group:
-                write.done.set_exception(error)
-        else:
-            for write in group:
-                write.done.set_result(None)
+        except Exception as raised:  # noqa: BLE001 - whatever it is belongs to those who wait, in their own threads
+            error = raised
+        _tell([write.done for write in group if write.loop is None], error)
+        for loop in {write.loop for write in group if write.loop is not None}:
+            waiting = [write.done for write in group if write.loop is loop]
+            with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+                loop.call_soon_threadsafe(_tell, waiting, error)
 
     def _insert(self, group: list[_Write]) -> None:
         try:
@@ -105,3 +120,14 @@ class GroupWriter:
 
 def _row(entry: Entry) -> tuple[object, ...]:
     return entry.key, entry.kind, entry.provider, entry.model, entry.created_at, entry.checksum, entry.value
+
+
+def _tell(waiting: "Sequence[Future[None] | asyncio.Future[None]]", error: Exception | None) -> None:
+    """Wake those who wait; one who was cancelled meanwhile needs no waking, the entry is kept all the same."""
+    for done in waiting:
+        if done.done():
+            continue
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)

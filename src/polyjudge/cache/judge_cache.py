@@ -77,33 +77,31 @@ class JudgeCache:
         """
         self._check_open()
         wait_s = _SHORTEST_WAIT_S
-        while (reply := self.get_reply(key)) is None:
+        while True:
             claims = self._parts.claims
             if claims is None:
                 raise CacheError("is open for replay; nothing is asked through it", path=self.path)
             if claims.take(key):
                 try:
-                    # Somebody may have answered between our look and our claim.
+                    # Looked up under the claim, so that nobody can answer between the look and the question.
                     return self.get_reply(key) or await self.anew(key, ask, provider)
                 finally:
                     claims.release(key)
+            if (reply := self.get_reply(key)) is not None:
+                return reply
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
-        return reply
 
     async def anew(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "") -> Reply:
         """Ask, whatever is kept under the key, and keep the new reply instead."""
         reply = await ask()
         if reply.finish == "stop":
-            await asyncio.wrap_future(self.write(_reply_entry(key, reply, provider)))
+            await self._writer().write_from_task(_reply_entry(key, reply, provider))
         return reply
 
     def write(self, entry: Entry) -> "Future[None]":
         """Hand over an entry as it is; the future is done when it is on disk."""
-        self._check_open()
-        if self._parts.writer is None:
-            raise CacheError("is open for replay; nothing is written to it", path=self.path)
-        return self._parts.writer.write(entry)
+        return self._writer().write(entry)
 
     def close(self) -> None:
         """Commit what is waiting and let go of the file."""
@@ -143,6 +141,12 @@ class JudgeCache:
                 self._parts.reader.close()
                 raise self._database.problem(error) from None
 
+    def _writer(self) -> GroupWriter:
+        self._check_open()
+        if self._parts.writer is None:
+            raise CacheError("is open for replay; nothing is written to it", path=self.path)
+        return self._parts.writer
+
     def _open(self) -> None:
         self._parts = _Parts(self._database)
         self._finalizer = weakref.finalize(self, self._parts.close)
@@ -178,7 +182,8 @@ class _Parts:
 
 
 def _reply_entry(key: str, reply: Reply, provider: str) -> Entry:
-    return Entry("reply", key, provider, reply.model, _now(), encode(replace(reply, cached=False)))
+    kept = replace(reply, cached=False) if reply.cached else reply
+    return Entry("reply", key, provider, reply.model, _now(), encode(kept))
 
 
 def _now() -> str:

@@ -15,8 +15,12 @@ Reader = Callable[[object], Any]
 
 def to_json(record: object) -> dict[str, Any]:
     """Return a record as JSON-ready values; fields that may be missing are left out when they are None or empty."""
-    pairs = ((name, needed, getattr(record, field)) for field, name, needed in _names(type(record)))
-    return {name: _value_to_json(value) for name, needed, value in pairs if needed or not _is_empty(value)}
+    written: dict[str, Any] = {}
+    for field, name, needed, convert in _writers(type(record)):
+        value = getattr(record, field)
+        if needed or not (value is None or value == "" or value == () or value == {}):
+            written[name] = value if convert is None else convert(value)
+    return written
 
 
 def from_json(record_type: type[Record], data: object, *, strict: bool = False) -> Record:
@@ -37,14 +41,21 @@ def _value_to_json(value: object) -> object:
     return value
 
 
-def _is_empty(value: object) -> bool:
-    return value is None or value in ("", (), {})
-
-
 @cache
-def _names(record_type: type) -> list[tuple[str, str, bool]]:
-    """Return each field's name in Python, its name on disk, and whether it must be there."""
-    return [(field.name, _camel(field.name), _is_needed(field)) for field in fields(record_type)]
+def _writers(record_type: type) -> list[tuple[str, str, bool, Callable[[object], object] | None]]:
+    """Return of each field its name in Python and on disk, whether it must be there, and what converts it."""
+    hints = get_type_hints(record_type)
+    return [
+        (field.name, _camel(field.name), _is_needed(field), None if _is_scalar(hints[field.name]) else _value_to_json)
+        for field in fields(record_type)
+    ]
+
+
+def _is_scalar(hint: Any) -> bool:
+    """Say whether a field's values stand in JSON as they are."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return all(map(_is_scalar, get_args(hint)))
+    return hint in _SCALARS or get_origin(hint) is Literal
 
 
 def _is_needed(field: Field[Any]) -> bool:

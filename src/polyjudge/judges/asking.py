@@ -17,7 +17,7 @@ from polyjudge.providers import (
     prompt_sha256,
     resolve_model,
 )
-from polyjudge.records import Failure, FailureKind, JudgeResult, Outcome, Provenance, Reply, Request
+from polyjudge.records import Failure, FailureKind, JudgeResult, Origin, Outcome, Provenance, Reply, Request
 from polyjudge.version import __version__
 
 
@@ -55,13 +55,12 @@ class Asker:
             temperature=0.0,
             repeat=question.repeat,
         )
-        asked = _asked(provider, request, question)
         try:
             reply = await provider.complete(request)
         except ProviderError as error:
-            told = replace(asked, attempts=error.attempts)
-            return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, told)
-        return _read(reply, read, _answered(asked, reply))
+            asked = _provenance(provider.origin, request, question, Reply(text="", model="", attempts=error.attempts))
+            return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, asked)
+        return _read(reply, read, _provenance(provider.origin, request, question, reply))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
@@ -101,29 +100,23 @@ def _read(reply: Reply, read: Callable[[Reply], JudgeResult], provenance: Proven
     )
 
 
-def _asked(provider: Provider, request: Request, question: Question) -> Provenance:
+def _provenance(origin: Origin, request: Request, question: Question, reply: Reply) -> Provenance:
     return Provenance(
-        provider=provider.origin.provider,
-        base_url=provider.origin.base_url,
+        provider=origin.provider,
+        base_url=origin.base_url,
         model=request.model,
+        model_answered=reply.model,
         rubric=question.rubric,
         rubric_fingerprint=question.fingerprint,
         prompt_sha256=prompt_sha256(request.prompt),
-        repeat=request.repeat,
-        polyjudge_version=__version__,
-    )
-
-
-def _answered(asked: Provenance, reply: Reply) -> Provenance:
-    return replace(
-        asked,
-        model_answered=reply.model,
         parameters=reply.parameters,
         dropped=reply.dropped,
+        repeat=request.repeat,
         attempts=reply.attempts,
         input_tokens=reply.input_tokens,
         output_tokens=reply.output_tokens,
         cost_usd=reply.cost_usd,
         answered_at=reply.answered_at,
         cached=reply.cached,
+        polyjudge_version=__version__,
     )

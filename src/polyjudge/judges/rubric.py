@@ -10,10 +10,10 @@ from polyjudge.errors import UnreadableReplyError
 from polyjudge.providers import Provider
 from polyjudge.records import JudgeResult, Outcome, Reply, Rubric, RubricCriterion
 from polyjudge.rubrics import (
+    PromptRenderer,
     answer_schema,
     check_rubric,
     load_rubric,
-    render_prompt,
     rubric_fingerprint,
     weighted_mean,
 )
@@ -57,6 +57,7 @@ class RubricJudge:
         self.model = model
         self.fingerprint = rubric_fingerprint(self.rubric)
         self._schema = answer_schema(self.rubric)
+        self._renderer = PromptRenderer(self.rubric)
         self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider)
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
@@ -71,7 +72,7 @@ class RubricJudge:
 
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""
-        return render_prompt(self.rubric, candidate, context)
+        return self._renderer.render(candidate, context)
 
     _build_prompt = build_prompt  # the founding document's name
 

@@ -10,16 +10,28 @@ from polyjudge.text import FENCE_NOTE, fence
 from .templates import fill_template
 
 
+class PromptRenderer:
+    """Turns candidates into prompts by one rubric; what is the same in all of them is worked out once."""
+
+    def __init__(self, rubric: Rubric) -> None:
+        self._instruction = f"{FENCE_NOTE.replace('{', '{{').replace('}', '}}')}\n\n{rubric.instruction}"
+        self._criteria = "\n".join(_criterion_lines(criterion) for criterion in rubric.criteria)
+        self._subscores_form = _subscores_form(rubric)
+
+    def render(self, candidate: str, context: Mapping[str, object] | None = None) -> str:
+        """Return the whole prompt, with all judged and quoted text fenced off."""
+        return fill_template(
+            self._instruction,
+            criteria=self._criteria,
+            candidate=fence(candidate),
+            context=render_context(context or {}),
+            subscores_schema=self._subscores_form,
+        )
+
+
 def render_prompt(rubric: Rubric, candidate: str, context: Mapping[str, object] | None = None) -> str:
-    """Return the whole prompt, with all judged and quoted text fenced off."""
-    filled = fill_template(
-        rubric.instruction,
-        criteria="\n".join(_criterion_lines(criterion) for criterion in rubric.criteria),
-        candidate=fence(candidate),
-        context=render_context(context or {}),
-        subscores_schema=_subscores_form(rubric),
-    )
-    return f"{FENCE_NOTE}\n\n{filled}"
+    """Return the prompt for one candidate."""
+    return PromptRenderer(rubric).render(candidate, context)
 
 
 def render_context(context: Mapping[str, object]) -> str:
