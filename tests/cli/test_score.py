@@ -240,6 +240,19 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(items, server, i
     assert server.asked == 400
 
 
+def test_a_deadline_ends_the_run_and_keeps_what_was_done(items, score, server, capsys):
+    server.faults.latency_s = 0.05
+    path = items(2000)
+
+    assert score(path, "--output", "r.jsonl", "--deadline", "1", "--concurrency", "8") == 3
+    assert "stopped after 1 seconds, the deadline" in capsys.readouterr().err
+    done = sum(server.delivered.values())
+    assert 0 < done < 500
+    server.faults.latency_s = 0.0
+    assert score(path, "--output", "r.jsonl", "--concurrency", "32") == 0
+    assert sum(server.delivered.values()) <= 2000 + 8
+
+
 def test_a_missing_key_is_a_soft_skip_after_the_input_was_checked(items, score, capsys):
     path = items(3)
 

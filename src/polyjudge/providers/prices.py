@@ -40,6 +40,8 @@ def parse_price(text: str) -> Price:
 
 def cost_usd(reply: Reply, price: Price | None) -> float | None:
     """Return what a reply cost; None where the price or the number of tokens is not known."""
+    if price == _FREE:
+        return 0.0
     if price is None or reply.input_tokens is None or reply.output_tokens is None:
         return None
     return (reply.input_tokens * price.input + reply.output_tokens * price.output) / 1e6

@@ -1,0 +1,106 @@
+"""The pace: bounded, told by refusals for asking too often, and by nothing else."""
+
+import asyncio
+
+import pytest
+
+from polyjudge import Request, ScriptedProvider
+from polyjudge.errors import RateLimitedError, TransientError
+from polyjudge.providers import Pace, PacedProvider, likely_tokens
+
+REQUEST = Request(prompt="p", model="m")
+
+
+def run(script, pace, count):
+    provider = PacedProvider(ScriptedProvider(script), pace)
+
+    async def all_at_once():
+        return await asyncio.gather(*(provider.complete(REQUEST) for _ in range(count)), return_exceptions=True)
+
+    return asyncio.run(all_at_once())
+
+
+def counting(delay=0.002, error=None):
+    state = {"now": 0, "most": 0, "calls": 0}
+
+    async def script(_):
+        state["now"] += 1
+        state["calls"] += 1
+        state["most"] = max(state["most"], state["now"])
+        await asyncio.sleep(delay)
+        state["now"] -= 1
+        if error is not None:
+            raise error("x")
+        return "answer"
+
+    return script, state
+
+
+def test_calls_in_flight_grow_to_the_most_allowed_and_not_beyond():
+    script, state = counting()
+    run(script, Pace(20), 200)
+
+    assert state["most"] == 20
+
+
+def test_it_begins_with_a_few():
+    script, state = counting(delay=0.05)
+    provider, pace = ScriptedProvider(script), Pace(100)
+
+    async def a_moment():
+        tasks = [asyncio.create_task(PacedProvider(provider, pace).complete(REQUEST)) for _ in range(100)]
+        await asyncio.sleep(0.02)
+        begun = state["most"]
+        await asyncio.gather(*tasks)
+        return begun
+
+    assert asyncio.run(a_moment()) == 8
+
+
+def test_trouble_of_other_kinds_does_not_slow_it_down():
+    script, state = counting(error=TransientError)
+    pace = Pace(8)
+    run(script, pace, 100)
+    begun, state["calls"] = state["calls"], 0
+    good, after = counting()
+    run(good, pace, 100)
+
+    assert (begun, after["most"]) == (100, 8)
+
+
+def test_refusals_give_every_place_back():
+    script, _ = counting(error=RateLimitedError)
+    errors = run(script, Pace(4), 12)
+
+    assert [type(error) for error in errors] == [RateLimitedError] * 12
+
+
+def test_cancelled_calls_give_their_places_back():
+    script, _ = counting(delay=0.05)
+    pace = Pace(2)
+    provider = PacedProvider(ScriptedProvider(script), pace)
+
+    async def cancel_most():
+        tasks = [asyncio.create_task(provider.complete(REQUEST)) for _ in range(10)]
+        await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return await asyncio.wait_for(asyncio.gather(*(provider.complete(REQUEST) for _ in range(4))), 20)
+
+    assert len(asyncio.run(cancel_most())) == 4
+
+
+@pytest.mark.parametrize("limit", ["rpm", "tpm"])
+def test_a_stated_limit_spaces_the_calls(limit):
+    begun = []
+
+    def script(_):
+        begun.append(asyncio.get_running_loop().time())
+        return "answer"
+
+    # Sixty calls a second: sixteen or seventeen milliseconds apart, whatever the machine is doing besides.
+    value = 3600 if limit == "rpm" else 3600 * likely_tokens(REQUEST)
+    run(script, Pace(50, **{limit: value}), 20)
+
+    assert begun[-1] - begun[0] >= 17 / 60 - 0.06
