@@ -240,6 +240,24 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(items, server, i
     assert server.asked == 400
 
 
+def test_a_second_ctrl_c_does_not_wait_for_what_is_in_flight(items, server, in_folder):
+    server.faults.hang = True
+    environment = {**os.environ, "LOCAL_OPENAI_BASE_URL": f"{server.url}/v1"}
+    command = [sys.executable, "-m", "polyjudge", "score", str(items(40)), "--rubric", "general", "--judge", "local/m"]
+    process = subprocess.Popen([*command, "--output", "r.jsonl"], env=environment, stderr=subprocess.PIPE, text=True)
+    while server.asked < 8:
+        time.sleep(0.01)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    begun = time.monotonic()
+    _, told = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert "40 of 40 items were not reached" in told
+    assert time.monotonic() - begun < 4.0
+
+
 def test_a_deadline_ends_the_run_and_keeps_what_was_done(items, score, server, capsys):
     server.faults.latency_s = 0.05
     path = items(2000)

@@ -29,6 +29,7 @@ class ProgressShow:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
+            self._show(time.monotonic())
             self._bar.stop()
 
     def advance(self, *, unjudged: bool) -> None:
@@ -42,10 +43,11 @@ class ProgressShow:
 
     def _show(self, now: float) -> None:
         spent = f"${self._spent.cost_usd:.4f}" if self._spent.cost_usd else f"{self._spent.calls} calls"
+        rate = self._done / max(now - self._begun, 1e-9)
         if self._bar is not None:
-            self._bar.update(self._task, completed=self._done, unjudged=self._unjudged, spent=spent)
+            told = f"{rate:.1f}/s, {self._unjudged} unjudged, {spent}"
+            self._bar.update(self._task, completed=self._done, told=told)
         elif now - self._begun >= _PLAIN_EVERY_S:
-            rate = self._done / (now - self._begun)
             pace = f"{rate:.1f}/s, {(self._total - self._done) / rate:.0f} s left"
             told = f"{self._done}/{self._total} done, {pace}, {self._unjudged} unjudged, {spent}"
             print(f"polyjudge: {told}", file=sys.stderr)
@@ -60,8 +62,8 @@ def _open_bar(total: int) -> tuple[Any, Any]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[unjudged]} unjudged, {task.fields[spent]}"),
+        TextColumn("{task.fields[told]}"),
         console=Console(stderr=True),
     )
     bar.start()
-    return bar, bar.add_task("", total=total, unjudged=0, spent="0 calls")
+    return bar, bar.add_task("", total=total, told="")

@@ -123,8 +123,9 @@ async def _run(job: _Job, judge: Judge, access: Access) -> int:
     loop = asyncio.get_running_loop()
 
     def interrupt() -> None:
+        """Give what is in flight some seconds; who asks twice does not want to wait for it."""
+        stop.request(grace_s=0.0 if interrupted.is_set() else _GRACE_S)
         interrupted.set()
-        stop.request(grace_s=_GRACE_S)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupt)

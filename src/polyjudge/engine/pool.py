@@ -24,11 +24,11 @@ class Stop:
         self._on_request: list[Callable[[float | None], None]] = []
 
     def request(self, error: StoppedError | None = None, *, grace_s: float | None = None) -> None:
-        """Stop; what is under way is cancelled after `grace_s`, or not at all."""
+        """Stop; what is under way is cancelled after `grace_s`, or not at all. A second wish may shorten the grace."""
         if not self.requested:
             self.requested, self.error = True, error
-            for react in self._on_request:
-                react(grace_s)
+        for react in self._on_request:
+            react(grace_s)
 
     def on_request(self, react: Callable[[float | None], None]) -> None:
         """Have a function called, with the grace, when the wish is uttered."""
