@@ -86,14 +86,16 @@ class _Pool(Generic[Item, Result]):
 
     async def next(self) -> Result | _NotDone:
         """Return the result of the earliest item; once one is not done, neither are those after it."""
-        task = self.tasks.popleft()
+        task = self.tasks[0]  # it stays among the tasks while it is waited for, so that it can be cancelled with them
         try:
             return await task
         except asyncio.CancelledError:
             if task.cancelled() and self.stop.requested:
                 return _NOT_DONE
-            self.tasks.appendleft(task)
             raise
+        finally:
+            if task.done():
+                self.tasks.popleft()
 
     async def drain(self) -> None:
         """Wait for what is still under way."""
