@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from polyjudge.errors import ConfigError, StoppedError
@@ -54,14 +54,15 @@ async def in_order(
         raise ConfigError(f"concurrency must be at least 1, not {concurrency}")
     pool = _Pool(work, concurrency, stop or Stop())
     try:
-        for item in items:
-            if pool.stop.requested:
-                break
+        for item in pool.until_stopped(items):
             pool.begin(item)
-            if pool.is_full() and not isinstance(result := await pool.next(), _NotDone):
+            if pool.is_full():
+                if isinstance(result := await pool.next(), _NotDone):
+                    break
                 yield result
-        while pool.tasks and not isinstance(result := await pool.next(), _NotDone):
-            yield result
+        else:
+            while pool.tasks and not isinstance(result := await pool.next(), _NotDone):
+                yield result
         await pool.drain()
     finally:
         await pool.cancel()
@@ -80,6 +81,12 @@ class _Pool(Generic[Item, Result]):
 
     def begin(self, item: Item) -> None:
         self.tasks.append(asyncio.create_task(self._do(item)))
+
+    def until_stopped(self, items: Iterable[Item]) -> Iterator[Item]:
+        for item in items:
+            if self.stop.requested:
+                return
+            yield item
 
     def is_full(self) -> bool:
         return len(self.tasks) >= self._most
