@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.loopback.vendor_server import USAGE
 
 from polyjudge.cli import main
 from polyjudge.files import read_json_lines, read_outcome_row
@@ -166,6 +167,133 @@ def test_garbage_leaves_the_mean_of_the_readable_and_too_much_of_it_is_exit_thre
     assert summary["mean"] == pytest.approx(sum(readable) / len(readable))
     assert summary["unjudged"] + summary["judged"] == 500
     assert score(path, "--output", "r.jsonl", "--max-unjudged", "0.5") == 0
+
+
+def test_a_slow_first_item_leaves_no_hole_when_a_cap_is_reached(items, score, server, capsys):
+    broken = {"item-0 "}
+    verdict = server.reply_to
+
+    async def trouble(request, body, model):
+        return (500, "x") if any(piece in json.dumps(body) for piece in broken) else None
+
+    server._trouble = trouble
+    path = items(20)
+    assert score(path, "--output", "r.jsonl", "--concurrency", "2", "--max-calls", "16") == 3
+    broken.clear()
+    assert score(path, "--output", "r.jsonl", "--concurrency", "2") == 0
+    assert [item_id for item_id, _ in outcomes("r.jsonl")] == [f"i{number}" for number in range(20)]
+    assert verdict is not None
+
+
+def test_the_same_run_twice_at_once_is_refused(items, score, server, in_folder, capsys):
+    server.faults.latency_s = 0.05
+    path = items(60)
+    environment = {**os.environ, "LOCAL_OPENAI_BASE_URL": f"{server.url}/v1"}
+    command = [sys.executable, "-m", "polyjudge", "score", str(path), "--rubric", "general", "--judge", "local/m"]
+    first = subprocess.Popen(
+        [*command, "--output", "r.jsonl", "--concurrency", "1"], env=environment, stdout=subprocess.DEVNULL
+    )
+    while not server.asked:
+        time.sleep(0.01)
+
+    assert score(path, "--output", "r.jsonl") == 2
+    assert "in another process" in capsys.readouterr().err
+    assert first.wait() == 0
+    assert len(outcomes("r.jsonl")) == 60
+
+
+def test_what_an_interrupted_refresh_was_told_is_not_asked_again(items, score, server, capsys):
+    path = items(60)
+    assert score(path, "--output", "r.jsonl") == 0
+    server.delivered.clear()
+
+    assert score(path, "--output", "r.jsonl", "--refresh", "--max-calls", "25") == 3
+    assert score(path, "--output", "r.jsonl", "--refresh") == 0
+    assert set(server.delivered.values()) == {1}
+    assert len(server.delivered) == 60
+    assert not list(Path().glob("*.begun"))
+
+
+def test_unfinished_rows_that_do_not_fit_the_items_are_refused(items, score, server, in_folder, capsys):
+    path = items(6)
+    assert score(path, "--output", "r.jsonl", "--max-calls", "3", "--concurrency", "1") == 3
+    [partial] = in_folder.glob("*.partial")
+    partial.write_text("".join(partial.read_text(encoding="utf-8").splitlines(keepends=True)[1:]), encoding="utf-8")
+
+    assert score(path, "--output", "r.jsonl") == 2
+    assert "was changed since it was left" in capsys.readouterr().err
+
+
+def test_failures_are_not_retried_over_changed_items(items, score, server, in_folder, capsys):
+    path = items(3)
+    score(path, "--output", "r.jsonl")
+    path.write_text(path.read_text(encoding="utf-8").replace("item-1 ", "item-50 "), encoding="utf-8")
+
+    assert score(path, "--output", "r.jsonl", "--retry-failures") == 0
+    assert [outcome.score for _, outcome in outcomes("r.jsonl") if isinstance(outcome, JudgeResult)] == [0, 50, 2]
+    assert server.asked == 4
+    assert score(path, "--output", "r.jsonl", "--retry-failures", "--limit", "1") == 2
+    assert len(outcomes("r.jsonl")) == 3
+
+
+def test_outputs_that_would_destroy_something_are_refused_first(items, score, server, in_folder, capsys):
+    path = items(3)
+    (in_folder / "folder").mkdir()
+
+    assert score(path, "--output", str(path)) == 2
+    assert score(path, "--output", "folder") == 2
+    assert server.asked == 0
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_a_server_that_does_not_say_what_was_used_is_held_to_the_caps(items, score, server, capsys, monkeypatch):
+    monkeypatch.setitem(USAGE, "in", None)
+
+    assert (
+        score(items(50), "--output", "r.jsonl", "--price", "1000,1000", "--max-cost", "20", "--concurrency", "1") == 3
+    )
+    assert server.asked <= 4
+
+
+@pytest.mark.parametrize("told", ["3600", "inf", "1e9"])
+def test_a_wait_without_end_is_not_waited_for(items, score, server, told, capsys):
+    server.faults.rate_limited, server.faults.retry_after = 1.0, told
+
+    if told == "inf":
+        server.faults.rate_limited = 0.5  # no wait is named that can be kept to, so our own is used
+    assert score(items(3), "--output", "r.jsonl") == (0 if told == "inf" else 3)
+
+
+def test_a_jury_with_a_rejected_member_keeps_what_the_others_were_told(items, score, server, capsys):
+    server.faults.models, server.faults.latency_s = ("good",), 0.02
+
+    assert score(items(10), "--output", "r.jsonl", judge="local/good,local/bad") == 3
+    paid = sum(server.delivered.values())
+    server.faults.models = ()
+    assert score(items(10), "--output", "r.jsonl", judge="local/good,local/bad") == 0
+    assert paid > 0
+    assert set(server.delivered.values()) == {2}  # one prompt, two models: each was answered once
+
+
+def test_all_models_of_an_address_share_its_concurrency(items, score, server, capsys):
+    server.faults.latency_s = 0.01
+
+    assert score(items(20), "--output", "r.jsonl", "--concurrency", "3", judge="local/a,local/b,local/c") == 0
+    assert server.most_in_flight <= 3
+
+
+def test_a_dry_run_knows_what_a_refresh_would_ask(items, score, server, capsys):
+    path = items(5)
+    score(path, "--output", "r.jsonl")
+    capsys.readouterr()
+
+    assert score(path, "--dry-run", "--refresh", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["calls"] == 5
+
+
+def test_a_provider_may_be_named_with_its_model_apart(items, score, server, capsys):
+    assert score(items(2), "--output", "r.jsonl", "--judge-model", "gemma3:12b", judge="local") == 0
+    assert server.bodies[0]["model"] == "gemma3:12b"
 
 
 @pytest.mark.parametrize("share", [0.2, 1.0])
@@ -443,6 +571,10 @@ def test_the_project_file_sets_options_and_the_command_line_wins(items, score, s
         'concurrency = "many"\n': "is not a whole number",
         "refresh = 3\n": "refresh must be true or false",
         "x = \n": "is not TOML",
+        "score = 5\n": "score must be a table",
+        "[[score]]\nlimit = 1\n": "score must be a table",
+        'context = ["a", "b"]\n': "context takes one value",
+        "deadline = [[1]]\n": "deadline takes one value",
     }.items():
         project.write_text(bad, encoding="utf-8")
         assert score(path) == 2

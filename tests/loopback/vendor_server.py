@@ -59,6 +59,8 @@ class Server:
     in_flight: int = 0
     most_in_flight: int = 0
     keep_bodies: bool = True
+    odd_body: bytes = b""
+    """Sent with a 200 instead of an answer."""
     port: int = 0
 
     def __post_init__(self) -> None:
@@ -106,6 +108,8 @@ class Server:
                 return web.Response()
             headers = {"retry-after": self.faults.retry_after} if self.faults.retry_after and status == 429 else {}
             return web.json_response(error_of(status, message), status=status, headers=headers)
+        if self.odd_body:
+            return web.Response(body=self.odd_body, content_type="application/json")
         prompt = prompt_of(body)
         self.delivered[hashlib.sha256(prompt.encode()).hexdigest()] += 1
         return web.json_response(reply_of(self.reply_to(prompt), model))
@@ -176,7 +180,7 @@ def _chat_reply(text, model):
     return {
         "id": "c", "object": "chat.completion", "created": 1, "model": model,
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": USAGE["in"], "completion_tokens": USAGE["out"], "total_tokens": sum(USAGE.values())},
+        "usage": {"prompt_tokens": USAGE["in"], "completion_tokens": USAGE["out"], "total_tokens": 120},
     }  # fmt: skip
 
 
@@ -194,7 +198,7 @@ def _responses_reply(text, model):
         "usage": {
             "input_tokens": USAGE["in"], "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": USAGE["out"], "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": sum(USAGE.values()),
+            "total_tokens": 120,
         },
     }  # fmt: skip
 

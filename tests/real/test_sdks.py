@@ -9,7 +9,7 @@ import pytest
 
 from polyjudge import Request
 from polyjudge.cli import main
-from polyjudge.errors import RateLimitedError, RefusedError, TransientError, UnusableError
+from polyjudge.errors import ProviderError, RateLimitedError, RefusedError, TransientError, UnusableError
 from polyjudge.files import read_json_lines, read_outcome_row
 from polyjudge.providers import ModelName, close_provider, open_provider
 from polyjudge.providers.local_chat import chat_body, read_completion
@@ -109,6 +109,23 @@ def test_each_kind_of_trouble_becomes_our_error_after_one_request(vendor, server
     assert server.asked <= (2 if faults.get("dropped") else 1)
     if error is RateLimitedError:
         assert caught.value.retry_after_s == 7
+
+
+@pytest.mark.parametrize("body", [b"<html>502</html>", b"{}", b"not json", b'\xff\xfe{"a": 1}', b"null"])
+def test_a_200_that_is_no_answer_is_an_error_of_the_provider(vendor, server, body):
+    provider, model, _ = vendor
+    server.odd_body = body
+
+    with pytest.raises(ProviderError):
+        ask(provider, model)
+    assert server.asked == 1
+
+
+def test_half_a_character_in_a_text_fails_alone(vendor, server):
+    provider, model, _ = vendor
+
+    with pytest.raises((ProviderError, AssertionError)):
+        assert ask(provider, model, prompt="a\ud800b").text == ""
 
 
 def test_a_call_that_hangs_ends_at_its_timeout(vendor, server):

@@ -25,7 +25,7 @@ from .keys import hash_key
 
 Record = TypeVar("Record")
 
-_SELECT = "SELECT CAST(value AS TEXT), checksum FROM entries WHERE key = ? AND kind = ?"
+_SELECT = "SELECT CAST(value AS TEXT), checksum FROM entries WHERE key = ? AND kind = ? AND created_at >= ?"
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.1
 
 
@@ -61,19 +61,22 @@ class JudgeCache:
         value = encode(replace(result, cached=False))
         self.write(Entry("result", key, provider, result.model, _now(), value)).result()
 
-    def get_reply(self, key: str) -> Reply | None:
-        """Return the reply kept under a key, marked as cached, or None."""
-        reply = self._get(Reply, "reply", key)
+    def get_reply(self, key: str, *, since: str = "") -> Reply | None:
+        """Return the reply kept under a key, marked as cached, or None; `since` passes over older ones."""
+        reply = self._get(Reply, "reply", key, since)
         return replace(reply, cached=True) if reply else None
 
     def put_reply(self, key: str, reply: Reply, provider: str = "") -> None:
         """Keep a reply; an older one under the same key is replaced."""
         self.write(_reply_entry(key, reply, provider)).result()
 
-    async def once(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "") -> Reply:
+    async def once(
+        self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "", *, since: str = ""
+    ) -> Reply:
         """Return the reply kept under a key, or ask for it; however many want it at once, one asks.
 
-        A reply that was cut off or declined is returned but not kept, and an error is nobody's but the asker's.
+        A reply that was cut off or declined is returned but not kept, and an error is nobody's but the asker's. With
+        `since`, a moment in ISO 8601, replies kept before it are asked for anew and replaced.
         """
         self._check_open()
         wait_s = _SHORTEST_WAIT_S
@@ -84,16 +87,15 @@ class JudgeCache:
             if claims.take(key):
                 try:
                     # Looked up under the claim, so that nobody can answer between the look and the question.
-                    return self.get_reply(key) or await self.anew(key, ask, provider)
+                    return self.get_reply(key, since=since) or await self._ask(key, ask, provider)
                 finally:
                     claims.release(key)
-            if (reply := self.get_reply(key)) is not None:
+            if (reply := self.get_reply(key, since=since)) is not None:
                 return reply
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
-    async def anew(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "") -> Reply:
-        """Ask, whatever is kept under the key, and keep the new reply instead."""
+    async def _ask(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str) -> Reply:
         reply = await ask()
         if reply.finish == "stop":
             await self._writer().write_from_task(_reply_entry(key, reply, provider))
@@ -116,9 +118,9 @@ class JudgeCache:
     ) -> None:
         self.close()
 
-    def _get(self, record_type: type[Record], kind: Kind, key: str) -> Record | None:
+    def _get(self, record_type: type[Record], kind: Kind, key: str, since: str = "") -> Record | None:
         try:
-            found = self._find(kind, key)
+            found = self._find(kind, key, since)
         except DamagedCacheError:
             if self._database.read_only:
                 raise
@@ -132,11 +134,11 @@ class JudgeCache:
             warnings.warn(f"{self.path}: entry {key} cannot be read and counts as missing: {error}", stacklevel=3)
             return None
 
-    def _find(self, kind: Kind, key: str) -> tuple[str, int] | None:
+    def _find(self, kind: Kind, key: str, since: str) -> tuple[str, int] | None:
         self._check_open()
         with self._parts.guard:
             try:
-                return self._parts.reader.get().execute(_SELECT, (key, kind)).fetchone()
+                return self._parts.reader.get().execute(_SELECT, (key, kind, since)).fetchone()
             except sqlite3.Error as error:
                 self._parts.reader.close()
                 raise self._database.problem(error) from None

@@ -93,7 +93,7 @@ def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
     parser = build_parser(command)
     if command in COMMANDS:
-        import_module("polyjudge.cli.settings").apply_project_file(subparser_of(parser, command), command)
+        import_module("polyjudge.cli.settings").apply_project_file(subparser_of(parser, command), command, COMMANDS)
     options = parser.parse_args(given)
     if options.version:
         print(f"polyjudge {import_module('polyjudge.version').__version__}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from polyjudge.cache import JudgeCache
 from polyjudge.errors import ConfigError
-from polyjudge.providers import Access, Caps, Estimate, Meter, ModelName, Price, parse_price, resolve_model
+from polyjudge.providers import PROVIDERS, Access, Caps, Estimate, Meter, ModelName, Price, parse_price, resolve_model
 
 DEFAULT_CACHE = ".polyjudge/cache.sqlite"
 
@@ -50,22 +50,24 @@ def _add_cache_options(add: Callable[..., object]) -> None:
 
 def judge_names(options: argparse.Namespace) -> list[ModelName]:
     """Return the judges that `--judge` and `--judge-model` name."""
-    names = [resolve_model(name.strip()) for name in options.judge.split(",") if name.strip()]
-    if not names:
+    given = [name.strip() for name in options.judge.split(",") if name.strip()]
+    if not given:
         raise ConfigError("--judge names nobody")
     if options.judge_model is None:
-        return names
-    if len(names) > 1:
+        return [resolve_model(name) for name in given]
+    if len(given) > 1:
         raise ConfigError("--judge-model goes with one judge; write NAME/MODEL for each of several")
-    return [ModelName(names[0].provider, options.judge_model)]
+    provider = given[0] if given[0] in PROVIDERS else resolve_model(given[0]).provider
+    return [ModelName(provider, options.judge_model)]
 
 
-def open_access(options: argparse.Namespace, cache: JudgeCache | None) -> Access:
-    """Return how this run reaches its models."""
+def open_access(options: argparse.Namespace, cache: JudgeCache | None, began: str) -> Access:
+    """Return how this run reaches its models; `began` is when it was first begun."""
+    asks_anew = options.refresh or options.retry_failures
     price: Price | None = parse_price(options.price) if options.price else None
     return Access(
         cache=cache,
-        refresh=options.refresh or options.retry_failures,
+        since=began if asks_anew else "",
         replay=options.reread,
         concurrency=options.concurrency,
         rpm=options.rpm,

@@ -13,7 +13,8 @@ _PLAIN_EVERY_S = 10.0
 class ProgressShow:
     """Shows done and total, rate, time left, what went wrong and what was spent."""
 
-    def __init__(self, total: int, spent: Spent) -> None:
+    def __init__(self, total: int, spent: Spent, *, shown: bool = True) -> None:
+        self._is_shown = shown
         self._total = total
         self._spent = spent
         self._done = self._unjudged = 0
@@ -21,7 +22,7 @@ class ProgressShow:
         self._bar: Any = None
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
+        if self._is_shown and sys.stderr.isatty():
             self._bar, self._task = _open_bar(self._total)
         return self
 
@@ -47,7 +48,7 @@ class ProgressShow:
         if self._bar is not None:
             told = f"{rate:.1f}/s, {self._unjudged} unjudged, {spent}"
             self._bar.update(self._task, completed=self._done, told=told)
-        elif now - self._begun >= _PLAIN_EVERY_S:
+        elif self._is_shown and now - self._begun >= _PLAIN_EVERY_S:
             pace = f"{rate:.1f}/s, {(self._total - self._done) / rate:.0f} s left"
             told = f"{self._done}/{self._total} done, {pace}, {self._unjudged} unjudged, {spent}"
             print(f"polyjudge: {told}", file=sys.stderr)

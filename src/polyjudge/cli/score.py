@@ -5,23 +5,23 @@ import asyncio
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import CapReachedError, ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files import ItemSource, Survey, fingerprint, read_json_lines, read_outcome_row
 from polyjudge.judges import Judge, RubricJudge, close_judge
-from polyjudge.providers import Access, ModelName
-from polyjudge.records import Failure, Outcome, Rubric
-from polyjudge.rubrics import load_rubric, rubric_fingerprint, rubric_names
+from polyjudge.providers import Access, ModelName, prompt_sha256
+from polyjudge.records import Failure, Item, Outcome, Rubric
+from polyjudge.rubrics import PromptRenderer, load_rubric, rubric_fingerprint, rubric_names
 from polyjudge.suites import Tally, open_judge, score_items
 from polyjudge.text import harmless
 
 from .options import add_judging_options, judge_names, open_access, open_cache
 from .progress import ProgressShow
-from .score_rows import open_rows
+from .score_rows import Rows, open_rows
 from .settings import load_environment
 from .summaries import print_estimate, print_summary
 
@@ -50,18 +50,18 @@ def run(options: argparse.Namespace) -> int:
     job = _job(options)
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
-    try:
-        cache = open_cache(options)
-        access = open_access(options, cache)
-        judge = open_judge(job.rubric, job.judges, access, repeats=options.repeats)
-    except (MissingKeyError, MissingExtraError) as error:
-        print(error, file=sys.stderr)
-        return 3 if options.require_judge else 0
-    try:
-        return run_sync(_run(job, judge, access))
-    finally:
-        if cache is not None:
-            cache.close()
+    with ExitStack() as opened:
+        try:
+            cache = open_cache(options)
+            if cache is not None:
+                opened.callback(cache.close)
+            rows = opened.enter_context(open_rows(None if options.dry_run else options.output, job.fingerprint))
+            access = open_access(options, cache, rows.began)
+            judge = open_judge(job.rubric, job.judges, access, repeats=options.repeats)
+        except (MissingKeyError, MissingExtraError) as error:
+            print(error, file=sys.stderr)
+            return 3 if options.require_judge else 0
+        return run_sync(_run(job, judge, access, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,8 @@ def _job(options: argparse.Namespace) -> _Job:
         raise ConfigError("--retry-failures needs the --output of an earlier run")
     if options.limit is not None and options.limit < 1:
         raise ConfigError(f"--limit must be at least 1, not {options.limit}")
+    if options.output is not None and options.output.resolve() == options.items.resolve():
+        raise ConfigError(f"--output {str(options.output)!r} is the file of the items")
     rubric, judges = load_rubric(options.rubric), judge_names(options)
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
     source = ItemSource(options.items, context, _filters(options.filter), options.limit)
@@ -118,7 +120,7 @@ def _show_prompt(job: _Job, item_id: str) -> int:
     return 0
 
 
-async def _run(job: _Job, judge: Judge, access: Access) -> int:
+async def _run(job: _Job, judge: Judge, access: Access, rows: Rows) -> int:
     stop, interrupted = Stop(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -133,56 +135,73 @@ async def _run(job: _Job, judge: Judge, access: Access) -> int:
         reached = CapReachedError(f"stopped after {job.options.deadline:g} seconds, the deadline")
         loop.call_later(job.options.deadline, lambda: stop.request(reached, grace_s=0.0))
     try:
-        tally = await _judge_all(job, judge, access, stop)
+        tally = await _judge_all(job, judge, access, rows, stop)
     finally:
         await close_judge(judge)
     return _finish(job, tally, access, stop, interrupted=interrupted.is_set())
 
 
-async def _judge_all(job: _Job, judge: Judge, access: Access, stop: Stop) -> Tally:
+async def _judge_all(job: _Job, judge: Judge, access: Access, rows: Rows, stop: Stop) -> Tally:
     """Judge what is left to judge, and write each row as it comes."""
     tally, options = Tally(job.rubric), job.options
-    if options.dry_run:
-        async for _ in score_items(judge, job.source, concurrency=options.concurrency, stop=stop):
-            pass
-        return tally
-    with (
-        ProgressShow(job.survey.count, access.meter.spent) as progress,
-        open_rows(job.options.output, job.fingerprint) as rows,
-    ):
-        done = 0
-        for outcome in rows.kept():
-            done += 1
+    known = _known_results(job) if options.retry_failures else {}
+    with ProgressShow(job.survey.count, access.meter.spent, shown=not options.dry_run) as progress:
+        items = iter(job.source)
+        for item_id, outcome in rows.kept():
+            if next(items, Item("", "")).id != item_id:
+                raise DataError("was changed since it was left; remove it to begin anew", path=rows.place or "")
             tally.add(outcome)
             progress.advance(unjudged=isinstance(outcome, Failure))
-        left = islice(job.source, done, None)
-        known = _known_results(options.output) if options.retry_failures else {}
-        async for item, outcome in score_items(judge, left, concurrency=options.concurrency, stop=stop, known=known):
-            rows.write(item, outcome)
+        scored = score_items(judge, items, concurrency=options.concurrency, stop=stop, known=known)
+        async for item, outcome in scored:
+            if not options.dry_run:
+                rows.write(item, outcome)
             tally.add(outcome)
             progress.advance(unjudged=isinstance(outcome, Failure))
-        if not stop.requested:
+        if not stop.requested and not options.dry_run:
             rows.finish()
     return tally
 
 
-def _known_results(path: Path) -> dict[str, Outcome]:
-    """Return the results of an earlier run by the ids of their items; its failures are left out."""
-    rows = (read_outcome_row(row) for _, row in read_json_lines(path))
-    return {item_id: outcome for item_id, outcome in rows if not isinstance(outcome, Failure)}
+def _known_results(job: _Job) -> dict[str, Outcome]:
+    """Return the results of an earlier run of the same kind by the ids of their items; its failures are left out."""
+    renderer, path = PromptRenderer(job.rubric), job.options.output
+    known: dict[str, Outcome] = {}
+    for number, row in read_json_lines(path):
+        try:
+            item_id, outcome = read_outcome_row(row)
+        except DataError as error:
+            raise DataError(str(error), path=path, line=number) from None
+        if not isinstance(outcome, Failure):
+            known[item_id] = outcome
+    wanted = {item.id: prompt_sha256(renderer.render(item.candidate, item.context)) for item in job.source}
+    left_out = [item_id for item_id in known if item_id not in wanted]
+    if left_out:
+        raise DataError(f"holds {left_out[0]!r}, which is not among the items now; --output would lose it", path=path)
+    judges = {(name.provider, name.model) for name in job.judges}
+    return {item_id: outcome for item_id, outcome in known.items() if _is_answer_to(outcome, wanted[item_id], judges)}
+
+
+def _is_answer_to(outcome: Outcome, prompt: str, judges: set[tuple[str, str]]) -> bool:
+    """Say whether a result answers this very prompt, by judges of this run."""
+    parts = [part for part in (outcome, *outcome.members) if part.provenance is not None]
+    asked = [part.provenance for part in parts if part.provenance is not None]
+    return bool(asked) and all(each.prompt_sha256 == prompt and (each.provider, each.model) in judges for each in asked)
 
 
 def _finish(job: _Job, tally: Tally, access: Access, stop: Stop, *, interrupted: bool) -> int:
     """Sum up, say what is wrong, and return the exit code."""
-    if access.estimate is not None:
+    summary = tally.summary(job.survey.count)
+    if access.estimate is not None and not stop.requested:
         print_estimate(access.estimate, job.survey.count, job.options.format)
         return 0
-    summary = tally.summary(job.survey.count)
-    print_summary(summary, access.meter.spent, job.options)
+    if access.estimate is None:
+        print_summary(summary, access.meter.spent, job.options, skipped=len(job.survey.problems))
     if interrupted or stop.error is not None:
         why = "interrupted" if interrupted else str(stop.error)
         print(f"polyjudge: {why}; {summary.not_reached} of {summary.items} items were not reached", file=sys.stderr)
-        print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
+        if job.options.output is not None and job.options.cache != "none":
+            print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
         return 130 if interrupted else 3
     if not summary.judged or summary.unjudged > job.options.max_unjudged * summary.items:
         share = summary.unjudged / summary.items

@@ -7,14 +7,20 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from polyjudge.files import ResultsFile, outcome_row, row_line
+from polyjudge.providers.clock import utc_now
 from polyjudge.records import Item, Outcome
 
 
 class Rows(Protocol):
     """Takes the outcomes of a run, one after the other."""
 
-    def kept(self) -> Iterator[Outcome]:
-        """Yield what an unfinished run left, in the order of the items."""
+    began: str
+    """When the run was first begun, ISO 8601 in UTC."""
+    place: Path | None
+    """Where unfinished rows stand."""
+
+    def kept(self) -> Iterator[tuple[str, Outcome]]:
+        """Yield what an unfinished run left, with the items' ids, in the order of the items."""
         ...
 
     def write(self, item: Item, outcome: Outcome) -> None:
@@ -39,9 +45,11 @@ def open_rows(path: Path | None, fingerprint: str) -> Generator[Rows]:
 class _Filed:
     def __init__(self, file: ResultsFile) -> None:
         self._file = file
+        self.began = file.began
+        self.place: Path | None = file.partial
 
-    def kept(self) -> Iterator[Outcome]:
-        return (outcome for _, outcome in self._file.rows())
+    def kept(self) -> Iterator[tuple[str, Outcome]]:
+        return self._file.rows()
 
     def write(self, item: Item, outcome: Outcome) -> None:
         self._file.append(_row(item, outcome))
@@ -51,7 +59,11 @@ class _Filed:
 
 
 class _Printed:
-    def kept(self) -> Iterator[Outcome]:
+    def __init__(self) -> None:
+        self.began = utc_now()
+        self.place: Path | None = None
+
+    def kept(self) -> Iterator[tuple[str, Outcome]]:
         return iter(())
 
     def write(self, item: Item, outcome: Outcome) -> None:

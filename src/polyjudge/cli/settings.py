@@ -4,6 +4,8 @@ import argparse
 import os
 import re
 import tomllib
+import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,32 +21,44 @@ def load_environment() -> None:
     """Take variables from the working folder's `.env` that the environment does not hold."""
     if not ENVIRONMENT_FILE.is_file():
         return
-    for number, line in enumerate(ENVIRONMENT_FILE.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    try:
+        lines = ENVIRONMENT_FILE.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise DataError("is not UTF-8 text", path=ENVIRONMENT_FILE) from None
+    for number, line in enumerate(lines, start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _ASSIGNMENT.fullmatch(line)
-        if match is None:
+        if match is None or "\0" in line:
             raise DataError("is not NAME=VALUE", path=ENVIRONMENT_FILE, line=number)  # never the line: it may be a key
         os.environ.setdefault(match[1], _unquoted(match[2]))
 
 
-def apply_project_file(parser: argparse.ArgumentParser, command: str) -> None:
-    """Make what `polyjudge.toml` says the parser's defaults: its top level, then its table of the command's name."""
+def apply_project_file(parser: argparse.ArgumentParser, command: str, known_tables: Collection[str]) -> None:
+    """Make what `polyjudge.toml` says the parser's defaults: its top level, then its table of the command's name.
+
+    What stands at the top level may be meant for another command, so there a name that this one does not know is only
+    warned about.
+    """
     if not PROJECT_FILE.is_file():
         return
     try:
         data = tomllib.loads(PROJECT_FILE.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"is not TOML: {error}", path=PROJECT_FILE) from None
-    general = {key: value for key, value in data.items() if not isinstance(value, dict)}
+    general = {key: value for key, value in data.items() if not isinstance(value, dict) and key not in known_tables}
     own = data.get(command, {})
+    if not isinstance(own, dict):
+        raise DataError(f"{command} must be a table: [{command}]", path=PROJECT_FILE)
     actions = {action.dest: action for action in parser._actions}  # pyright: ignore[reportPrivateUsage]
-    for key, value in {**general, **own}.items():
+    for key, value in {**general, **cast(dict[str, Any], own)}.items():
         name = key.replace("-", "_")
         if name in actions:
             parser.set_defaults(**{name: _setting(actions[name], key, value)})
         elif key in own:
             raise DataError(f"[{command}] has an unknown key {key!r}", path=PROJECT_FILE)
+        elif "judge" in actions:
+            warnings.warn(f"{PROJECT_FILE}: {key!r} is no option of {command}", stacklevel=2)
 
 
 def _setting(action: argparse.Action, key: str, value: Any) -> Any:
@@ -54,12 +68,18 @@ def _setting(action: argparse.Action, key: str, value: Any) -> Any:
             return value
         wanted = "true or false" if action.nargs == 0 else "text or a number"
         raise DataError(f"{key} must be {wanted}", path=PROJECT_FILE)
-    if isinstance(value, list):
-        return [_converted(action, key, each) for each in cast(list[object], value)]
-    return _converted(action, key, value)
+    values = [
+        _converted(action, key, each) for each in cast(list[object], value if isinstance(value, list) else [value])
+    ]
+    takes_several = isinstance(action.default, list)
+    if not takes_several and len(values) != 1:
+        raise DataError(f"{key} takes one value, not a list", path=PROJECT_FILE)
+    return values if takes_several else values[0]
 
 
 def _converted(action: argparse.Action, key: str, value: object) -> Any:
+    if isinstance(value, dict | list):
+        raise DataError(f"{key} takes one value, not {value!r}", path=PROJECT_FILE)
     convert = action.type if callable(action.type) else str
     try:
         read = convert(str(value))

@@ -11,16 +11,18 @@ from polyjudge.statistics import Interval
 from polyjudge.suites import ScoreSummary
 
 
-def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespace) -> None:
+def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespace, *, skipped: int) -> None:
     """Print the summary: to stdout, or to stderr where the rows went to stdout."""
     to = sys.stdout if options.output is not None else sys.stderr
     if options.format == "json":
-        print(json.dumps({**asdict(summary), "spent": asdict(spent)}, indent=2), file=to)
+        print(json.dumps({**asdict(summary), "skipped_rows": skipped, "spent": asdict(spent)}, indent=2), file=to)
         return
     _print_scores(summary, to)
     kinds = ", ".join(f"{count} {kind}" for kind, count in summary.unjudged_by_kind.items())
     if summary.unjudged:
         print(f"unjudged: {summary.unjudged} ({kinds})", file=to)
+    if skipped:
+        print(f"skipped:  {skipped} rows that hold no item", file=to)
     print(f"asked:    {_spent_line(spent)}; {summary.cached} results from the cache", file=to)
     if options.output is not None and not summary.not_reached:
         print(f"results:  {options.output}", file=to)

@@ -10,6 +10,7 @@ from polyjudge.errors import ConfigError, StoppedError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_GRACE_S = 30.0
 _WINDOW = 8
 """Results that may wait for a slow one before them, in multiples of the concurrency; it bounds memory."""
 
@@ -121,7 +122,8 @@ class _Pool(Generic[Item, Result]):
             try:
                 return await self._work(item)
             except StoppedError as error:
-                self.stop.request(error)
+                # What is in flight is paid for and may end; what only waits to try again is not waited for.
+                self.stop.request(error, grace_s=_GRACE_S)
                 return _NOT_DONE
 
     def _cancel_later(self, grace_s: float | None) -> None:
@@ -130,10 +132,16 @@ class _Pool(Generic[Item, Result]):
 
 
 async def together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """Do several things at once and return all results; when one raises, the others are stopped before it goes on."""
+    """Do several things at once and return all results; when one raises, the others are stopped before it goes on.
+
+    A `StoppedError` says that nothing more shall be begun: what the others have in flight is paid for, and may end.
+    """
     tasks = [asyncio.create_task(each) for each in work]
     try:
         return await asyncio.gather(*tasks)
+    except StoppedError:
+        await asyncio.wait(tasks, timeout=_GRACE_S)
+        raise
     finally:
         for task in tasks:
             task.cancel()

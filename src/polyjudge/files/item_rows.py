@@ -65,7 +65,7 @@ class ItemSource:
 
     def _item(self, row: Row) -> Item | str | None:
         """Return the item of a row, what is wrong with it, or None where the filters leave it out."""
-        if any(str(row.get(name, "")) not in wanted for name, wanted in self.filters.items()):
+        if any(_words(row.get(name, "")) not in wanted for name, wanted in self.filters.items()):
             return None
         for name in ("id", "candidate"):
             if row.get(name) is None or (name == "id" and row[name] == ""):
@@ -138,8 +138,8 @@ def _parquet(path: Path) -> Rows:
             for row in batch.to_pylist():
                 number += 1
                 yield number, row
-    except arrow.ArrowInvalid as error:
-        raise DataError(f"is no Parquet file: {error}", path=path) from None
+    except (arrow.ArrowException, ValueError, OverflowError) as error:
+        raise DataError(f"is no Parquet file that can be read: {error}", path=path) from None
 
 
 _READERS = {".jsonl": each_json_line, ".csv": _separated(","), ".tsv": _separated("\t"), ".parquet": _parquet}

@@ -32,6 +32,8 @@ def each_json_line(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
 def _object(line: str) -> dict[str, Any] | str:
     try:
         value = json.loads(line)
+    except RecursionError:
+        return "is nested too deeply"
     except ValueError as error:
         return f"is not JSON: {error}"
     return cast(dict[str, Any], value) if isinstance(value, dict) else "must be a JSON object"

@@ -23,8 +23,8 @@ class Access:
     """What all providers of a run share."""
 
     cache: JudgeCache | None = None
-    refresh: bool = False
-    """Ask anew what the cache could answer."""
+    since: str = ""
+    """Ask anew what was kept before this moment, in ISO 8601."""
     replay: bool = False
     """Answer from the cache alone; no key is needed and nothing is asked."""
     concurrency: int = 16
@@ -37,6 +37,7 @@ class Access:
     estimate: Estimate | None = None
     """Where a dry run counts what it would ask; nothing is asked then."""
     timeout_s: float = 120.0
+    paces: dict[Origin, Pace] = field(default_factory=dict[Origin, Pace])
 
     def open(self, name: ModelName) -> Provider:
         """Open a provider as this run uses it: cached, retried, metered and paced, from the outside in."""
@@ -44,14 +45,20 @@ class Access:
             return self._replay(name)
         price = self.price or price_of(name)
         if self.estimate is not None:
-            return CountingProvider(_origin(name), self.cache, price, self.estimate)
+            return CountingProvider(_origin(name), self.cache, price, self.estimate, since=self.since)
         inner = open_provider(name, timeout_s=self.timeout_s)
         if is_remote(name.provider):
-            inner = PacedProvider(inner, Pace(self.concurrency, rpm=self.rpm, tpm=self.tpm))
+            inner = PacedProvider(inner, self._pace(inner.origin))
         metered: Provider = MeteredProvider(inner, self.meter, price, name=str(name))
         if is_remote(name.provider):  # a recording says the same each time
             metered = RetryingProvider(metered, self.retries)
-        return CachedProvider(metered, self.cache, refresh=self.refresh) if self.cache else metered
+        return CachedProvider(metered, self.cache, since=self.since) if self.cache else metered
+
+    def _pace(self, origin: Origin) -> Pace:
+        """Return the pace of an address, which all its models share."""
+        if origin not in self.paces:
+            self.paces[origin] = Pace(self.concurrency, rpm=self.rpm, tpm=self.tpm)
+        return self.paces[origin]
 
     def _replay(self, name: ModelName) -> Provider:
         if self.cache is None:

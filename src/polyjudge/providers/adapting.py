@@ -20,7 +20,6 @@ _WORDS = {
         "responsejsonschema",
         "text.format",
     ),
-    "max_tokens": ("max_tokens", "max_output_tokens", "max_completion_tokens"),
 }
 
 

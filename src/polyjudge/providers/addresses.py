@@ -1,7 +1,9 @@
 """Where each provider is reached: an environment variable, or the vendor's own address."""
 
 import os
+from urllib.parse import urlsplit
 
+from polyjudge.errors import ConfigError
 from polyjudge.records import Origin
 
 _ADDRESSES = {
@@ -17,7 +19,10 @@ _ADDRESSES = {
 def origin_of(provider: str) -> Origin:
     """Return who answers for a provider, without opening it."""
     variables, usual = _ADDRESSES[provider]
-    address = next((os.environ[name] for name in variables if os.environ.get(name)), usual)
+    address = next((os.environ[name].strip() for name in variables if os.environ.get(name)), usual)
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise ConfigError(f"{variables[0]} is no address of the form http://host or https://host/path")
     return Origin(provider, address.rstrip("/"))
 
 

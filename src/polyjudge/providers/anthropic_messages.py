@@ -9,7 +9,7 @@ from polyjudge.records import Finish, Reply, Request
 from .adapting import ParameterFilter, sent_parameters
 from .addresses import origin_of
 from .clock import Stopwatch
-from .failing import error_for_status, error_for_transport
+from .failing import ODD_REPLY, error_for_reply, error_for_status, error_for_transport
 from .keys import key_for
 from .naming import ModelName, model_facts
 from .per_loop import PerLoop
@@ -49,7 +49,7 @@ class AnthropicProvider:
         watch = Stopwatch()
         try:
             async with asyncio.timeout(self._timeout_s):
-                message = await self._client.get().messages.create(**_arguments(request))
+                reply = _reply(await self._client.get().messages.create(**_arguments(request)), request)
         except self._sdk.APIStatusError as error:
             headers = error.response.headers
             raise error_for_status(
@@ -57,7 +57,9 @@ class AnthropicProvider:
             ) from None
         except (self._sdk.APIConnectionError, TimeoutError) as error:
             raise error_for_transport(error, self._name) from None
-        return watch.stamped(_reply(message, request))
+        except ODD_REPLY as error:  # an SDK does not check what it is told, and fails in its own ways
+            raise error_for_reply(error, self._name) from None
+        return watch.stamped(reply)
 
     def _open(self) -> Any:
         return self._sdk.AsyncAnthropic(

@@ -12,13 +12,13 @@ from .base import Provider, close_provider
 class CachedProvider:
     """Asks another provider only what the cache cannot answer, and keeps what it says.
 
-    With `refresh` it always asks, and what it is told takes the place of what was kept.
+    With `since`, a moment in ISO 8601, replies kept before it are asked for anew.
     """
 
-    def __init__(self, provider: Provider, cache: JudgeCache, *, refresh: bool = False) -> None:
+    def __init__(self, provider: Provider, cache: JudgeCache, *, since: str = "") -> None:
         self._provider = provider
         self._cache = cache
-        self._refresh = refresh
+        self._since = since
 
     @property
     def origin(self) -> Origin:
@@ -28,10 +28,8 @@ class CachedProvider:
     async def complete(self, request: Request) -> Reply:
         """Return the kept reply, or ask for one; the same question asked twice at once is asked once."""
         key = request_key(self.origin, request)
-        ask, name = partial(self._provider.complete, request), self.origin.provider
-        if self._refresh:
-            return await self._cache.anew(key, ask, name)
-        return await self._cache.once(key, ask, name)
+        ask = partial(self._provider.complete, request)
+        return await self._cache.once(key, ask, self.origin.provider, since=self._since)
 
     async def aclose(self) -> None:
         """Close the provider inside; the cache stays open, it may be shared."""

@@ -25,8 +25,11 @@ class Estimate:
 class CountingProvider:
     """Stands in for a provider in a dry run."""
 
-    def __init__(self, origin: Origin, cache: JudgeCache | None, price: Price | None, estimate: Estimate) -> None:
+    def __init__(
+        self, origin: Origin, cache: JudgeCache | None, price: Price | None, estimate: Estimate, *, since: str = ""
+    ) -> None:
         self.origin = origin
+        self._since = since
         self._cache = cache
         self._price = price
         self._estimate = estimate
@@ -34,7 +37,8 @@ class CountingProvider:
     async def complete(self, request: Request) -> Reply:
         """Count the request; there is never an answer."""
         estimate = self._estimate
-        if self._cache is not None and self._cache.get_reply(request_key(self.origin, request)) is not None:
+        key = request_key(self.origin, request)
+        if self._cache is not None and self._cache.get_reply(key, since=self._since) is not None:
             estimate.cached += 1
         else:
             tokens = likely_tokens(request) - LIKELY_ANSWER_TOKENS

@@ -1,14 +1,24 @@
 """Turn what went wrong on the wire into our own errors: once, here, for all providers."""
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from polyjudge.errors import PolyjudgeError, RateLimitedError, RefusedError, TransientError, UnusableError
+from polyjudge.errors import (
+    PolyjudgeError,
+    ProviderError,
+    RateLimitedError,
+    RefusedError,
+    TransientError,
+    UnusableError,
+)
 from polyjudge.text import one_line
 
 from .naming import ModelName, model_facts
 
+ODD_REPLY = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What taking apart an answer raises when it is none."""
 _LATER = {408, 409, 425}
 _LONGEST_MESSAGE = 300
 
@@ -23,7 +33,7 @@ def error_for_status(
         return UnusableError(f"{text}. Check the key that is set for {name.provider}.")
     if status == 404 or "model_not_found" in message:
         return UnusableError(f"{text}. {unknown_model_hint(name)}")
-    if status == 429 and "insufficient_quota" in message:
+    if "insufficient_quota" in message or "credit balance is too low" in message:
         return UnusableError(text)
     retry_after_s = _retry_after_s((headers or {}).get("retry-after", ""))
     if status == 429:
@@ -42,20 +52,29 @@ def unknown_model_hint(name: ModelName) -> str:
     return f"Is {name.model!r} the right name, and may this key use it?"
 
 
+def error_for_reply(error: BaseException, name: ModelName) -> ProviderError:
+    """Return the error for an answer that cannot be taken apart, or a question that cannot be put."""
+    told = one_line(str(error), _LONGEST_MESSAGE)
+    return ProviderError(f"{name.provider} answered with something else than an answer: {type(error).__name__}: {told}")
+
+
 def error_for_transport(error: BaseException, name: ModelName) -> TransientError:
     """Return the error for a call that brought no answer at all: refused, dropped, timed out."""
     what = "took too long" if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__ else "broke off"
     told = one_line(str(error), _LONGEST_MESSAGE)
     message = f"the call to {name.provider} {what}: {type(error).__name__}{f': {told}' if told else ''}"
-    return TransientError(message, may_be_charged=True)
+    never_sent = "Connector" in type(error).__name__ or isinstance(error, ConnectionRefusedError)
+    return TransientError(message, may_be_charged=not never_sent)
 
 
 def _retry_after_s(value: str) -> float | None:
     """Read a Retry-After header: seconds, or a date."""
     try:
-        return max(0.0, float(value))
+        seconds = max(0.0, float(value))
     except ValueError:
         pass
+    else:
+        return seconds if math.isfinite(seconds) else None
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:

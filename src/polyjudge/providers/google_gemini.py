@@ -12,7 +12,7 @@ from polyjudge.records import Finish, Reply, Request
 from .adapting import ParameterFilter, sent_parameters
 from .addresses import origin_of
 from .clock import Stopwatch
-from .failing import error_for_status, error_for_transport
+from .failing import ODD_REPLY, error_for_reply, error_for_status, error_for_transport
 from .keys import key_for
 from .naming import ModelName, model_facts
 from .per_loop import PerLoop
@@ -55,7 +55,7 @@ class GoogleProvider:
         transport_errors = (aiohttp.ClientError, TimeoutError, OSError, self._transport.HTTPError)
         try:
             async with asyncio.timeout(self._timeout_s):
-                response = await self._client.get().aio.models.generate_content(**call)
+                reply = _reply(await self._client.get().aio.models.generate_content(**call), request)
         except self._sdk.errors.APIError as error:
             headers = getattr(error.response, "headers", None)
             message = f"{error.status}: {error.message}"
@@ -64,7 +64,9 @@ class GoogleProvider:
             raise error_for_status(error.code, message, self._name, headers=headers, secret=self._key) from None
         except transport_errors as error:
             raise error_for_transport(error, self._name) from None
-        return watch.stamped(_reply(response, request))
+        except ODD_REPLY as error:  # an SDK does not check what it is told, and fails in its own ways
+            raise error_for_reply(error, self._name) from None
+        return watch.stamped(reply)
 
     def _config(self, request: Request) -> Any:
         types = self._sdk.types

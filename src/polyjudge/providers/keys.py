@@ -2,7 +2,7 @@
 
 import os
 
-from polyjudge.errors import MissingKeyError
+from polyjudge.errors import ConfigError, MissingKeyError
 
 from .naming import ModelName
 
@@ -10,7 +10,15 @@ from .naming import ModelName
 def key_for(name: ModelName, *variables: str, example: str) -> str:
     """Return the first of the variables that is set; without one, raise an error with the two-line instruction."""
     for variable in variables:
-        if os.environ.get(variable):
-            return os.environ[variable]
+        key = os.environ.get(variable, "").strip()
+        if key:
+            return checked_key(key, variable)
     first = variables[0]
     raise MissingKeyError(f"{first} not set — skipping {name}.\nTo enable: export {first}={example}")
+
+
+def checked_key(key: str, variable: str) -> str:
+    """Return a key that can stand in a header; the message does not show it."""
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ConfigError(f"{variable} holds characters that no key has; copy it anew")
+    return key

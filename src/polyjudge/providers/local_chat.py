@@ -13,10 +13,12 @@ from polyjudge.records import Finish, Reply, Request
 from .adapting import ParameterFilter, sent_parameters
 from .addresses import origin_of
 from .clock import Stopwatch
-from .failing import error_for_status, error_for_transport
+from .failing import error_for_reply, error_for_status, error_for_transport
+from .keys import checked_key
 from .naming import ModelName, model_facts
 from .per_loop import PerLoop
 
+_NO_KEY = "none"
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 _PARAMETERS = {"temperature": "temperature", "max_tokens": "max_tokens"}
 
@@ -28,7 +30,7 @@ class LocalChatProvider:
         self.origin = origin_of("local")
         self._name = ModelName("local", model)
         # Never OPENAI_API_KEY: it must not reach whatever server is named.
-        self._key = os.environ.get("LOCAL_OPENAI_API_KEY") or "none"
+        self._key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or _NO_KEY, "LOCAL_OPENAI_API_KEY")
         self._url = f"{self.origin.base_url}/chat/completions"
         self._timeout_s = timeout_s
         self._filter = ParameterFilter(model_facts(self._name))
@@ -48,11 +50,16 @@ class LocalChatProvider:
         try:
             async with asyncio.timeout(self._timeout_s):
                 async with self._client.get().post(self._url, data=json.dumps(body)) as response:
-                    status, text, headers = response.status, await response.text(), response.headers
+                    status, headers = response.status, response.headers
+                    text = (await response.read()).decode(errors="replace")
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise error_for_transport(error, self._name) from None
+        except ValueError as error:
+            raise error_for_reply(error, self._name) from None
         if status != 200:
-            raise error_for_status(status, text, self._name, headers=headers, secret=self._key)
+            raise error_for_status(
+                status, text, self._name, headers=headers, secret=self._key if self._key != "none" else ""
+            )
         return watch.stamped(read_completion(text, request))
 
     def _open(self) -> aiohttp.ClientSession:
@@ -80,18 +87,32 @@ def chat_body(request: Request) -> dict[str, Any]:
 def read_completion(text: str, request: Request) -> Reply:
     """Return the reply in a chat completion."""
     try:
-        data = cast(dict[str, Any], json.loads(text))
+        data: Any = json.loads(text)
         choice = data["choices"][0]
         content = choice["message"].get("content") or ""
-        usage = cast(dict[str, int], data.get("usage") or {})
+        usage: dict[str, Any] = data.get("usage") or {}
+        reply = Reply(
+            text=_text(content),
+            model=str(data.get("model") or request.model),
+            finish=_FINISHES.get(choice.get("finish_reason") or "", "stop"),
+            schema_enforced=request.schema is not None,
+            parameters=sent_parameters(request, _PARAMETERS),
+            input_tokens=_count(usage.get("prompt_tokens")),
+            output_tokens=_count(usage.get("completion_tokens")),
+        )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
         raise ProviderError(f"local answered 200 with something that is no chat completion: {text[:200]!r}") from None
-    return Reply(
-        text=content,
-        model=data.get("model") or request.model,
-        finish=_FINISHES.get(choice.get("finish_reason") or "", "stop"),
-        schema_enforced=request.schema is not None,
-        parameters=sent_parameters(request, _PARAMETERS),
-        input_tokens=usage.get("prompt_tokens"),
-        output_tokens=usage.get("completion_tokens"),
-    )
+    return reply
+
+
+def _text(content: object) -> str:
+    """Return the text of a message, which some servers give in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in cast(list[dict[str, object]], content))
+    if isinstance(content, str):
+        return content
+    raise TypeError("the content is no text")
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

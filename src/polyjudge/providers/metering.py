@@ -89,9 +89,11 @@ class Meter:
         caps, spent = self.caps, self.spent
         if caps.calls is not None and spent.calls >= caps.calls:
             return f"stopped after {spent.calls} calls, the most allowed"
-        if caps.tokens is not None and spent.tokens + tokens > caps.tokens:
-            return f"stopped at {spent.tokens} tokens: the next call may take {tokens}, and {caps.tokens} are allowed"
-        return f"stopped at ${spent.cost_usd:.4f}: the next call may cost ${cost:.4f}, and ${caps.cost_usd} is allowed"
+        used = spent.tokens + spent.lost_tokens
+        if caps.tokens is not None and used + tokens > caps.tokens:
+            return f"stopped at {used} tokens: the next call may take {tokens}, and {caps.tokens} are allowed"
+        dollars = spent.cost_usd + spent.lost_cost_usd
+        return f"stopped at ${dollars:.4f}: the next call may cost ${cost:.4f}, and ${caps.cost_usd} is allowed"
 
 
 class MeteredProvider:
@@ -128,7 +130,7 @@ class MeteredProvider:
             self._lost(tokens, cost)
             raise
         else:
-            return self._booked(reply)
+            return self._booked(reply, tokens, cost)
         finally:
             self._meter.settle(tokens, cost)
 
@@ -152,8 +154,12 @@ class MeteredProvider:
         spent.lost_tokens += tokens
         spent.lost_cost_usd += cost
 
-    def _booked(self, reply: Reply) -> Reply:
+    def _booked(self, reply: Reply, most_tokens: int, most_cost: float) -> Reply:
+        """Book what the reply says it took; where it does not say, or had no bound, the caps count the most."""
         spent, cost = self._meter.spent, cost_usd(reply, self._price)
+        if most_tokens and (reply.input_tokens is None or reply.output_tokens is None):
+            spent.lost_tokens += most_tokens
+            spent.lost_cost_usd += most_cost
         spent.input_tokens += reply.input_tokens or 0
         spent.output_tokens += reply.output_tokens or 0
         spent.cost_usd += cost or 0.0

@@ -21,6 +21,8 @@ class RetryPolicy:
     """Tries after a rate limit, which says nothing about the question and ends by itself."""
     first_wait_s: float = 0.5
     longest_wait_s: float = 60.0
+    longest_named_wait_s: float = 300.0
+    """A provider that names a longer wait than this is not waited for; the item fails and can be retried later."""
 
 
 class RetryingProvider:
@@ -53,7 +55,7 @@ class RetryingProvider:
                 error.attempts = failed + limited + 1
                 limited += isinstance(error, RateLimitedError)
                 failed += not isinstance(error, RateLimitedError)
-                if failed >= self._policy.attempts or limited >= self._policy.rate_limited_attempts:
+                if self._is_last(error, failed, limited):
                     raise
                 await self._sleep(self._wait_s(error, failed + limited))
             else:
@@ -62,6 +64,12 @@ class RetryingProvider:
     async def aclose(self) -> None:
         """Close the provider inside."""
         await close_provider(self._provider)
+
+    def _is_last(self, error: TransientError, failed: int, limited: int) -> bool:
+        policy = self._policy
+        if failed >= policy.attempts or limited >= policy.rate_limited_attempts:
+            return True
+        return error.retry_after_s is not None and error.retry_after_s > policy.longest_named_wait_s
 
     def _wait_s(self, error: TransientError, attempt: int) -> float:
         if error.retry_after_s is not None:
