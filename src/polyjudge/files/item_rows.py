@@ -23,6 +23,7 @@ Rows = Iterator[tuple[int, Row | str]]
 
 DEFAULT_CONTEXT = ("source", "reference", "context")
 _LONGEST_FIELD = 100_000_000
+_SIXTY_FOUR_BITS = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,11 @@ class ItemSource:
                 problems.append(f"{self.path}:{line}: {item}")
             elif self.limit is None or count < self.limit:
                 count += 1
-                seen.append(int.from_bytes(sha256(item.id.encode(errors="surrogatepass")).digest()[:8], "big"))
-                digest.update(json.dumps([item.id, item.candidate, dict(item.context)]).encode())
+                seen.append(hash(item.id) & _SIXTY_FOUR_BITS)
+                for part in (item.id, item.candidate, *item.context, *item.context.values()):
+                    text = part.encode(errors="surrogatepass")
+                    digest.update(b"%d:" % len(text))
+                    digest.update(text)
         if not count:
             why = f": {problems[0]}" if problems else ""
             raise DataError(f"holds no item to judge{why}", path=self.path)

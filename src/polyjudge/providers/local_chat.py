@@ -1,6 +1,5 @@
 """`local`: any server that speaks OpenAI's chat completions, lean over aiohttp."""
 
-import asyncio
 import json
 import os
 from typing import Any, cast
@@ -48,10 +47,9 @@ class LocalChatProvider:
         watch = Stopwatch()
         body = chat_body(request)
         try:
-            async with asyncio.timeout(self._timeout_s):
-                async with self._client.get().post(self._url, data=json.dumps(body)) as response:
-                    status, headers = response.status, response.headers
-                    text = (await response.read()).decode(errors="replace")
+            async with self._client.get().post(self._url, data=json.dumps(body)) as response:
+                status, headers = response.status, response.headers
+                text = (await response.read()).decode(errors="replace")
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise error_for_transport(error, self._name) from None
         except ValueError as error:
@@ -66,7 +64,7 @@ class LocalChatProvider:
         return aiohttp.ClientSession(
             headers={"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"},
             connector=aiohttp.TCPConnector(limit=0),
-            timeout=aiohttp.ClientTimeout(total=None),
+            timeout=aiohttp.ClientTimeout(total=self._timeout_s),
         )
 
 
