@@ -58,12 +58,12 @@ class RubricJudge:
         self.fingerprint = rubric_fingerprint(self.rubric)
         self._schema = answer_schema(self.rubric)
         self._renderer = PromptRenderer(self.rubric)
-        criteria = [criterion.name for criterion in self.rubric.criteria]
+        names = [criterion.name for criterion in self.rubric.criteria]
         flags = [flag.name for flag in self.rubric.flags]
         overall = ["score"] if self.rubric.overall else []
         self._wanted = [*(overall or ["subscores"]), *flags]
-        self._on_lines = [*(overall or criteria), *flags]
-        self._also = [*criteria, "reason"]
+        self._on_lines = [*(overall or names), *flags]
+        self._also = [*names, "reason"]
         self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider)
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
