@@ -10,7 +10,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ITEMS = 2_000
-PAIRS = [("aiohttp", "local/m"), ("openai", "openai/m"), ("anthropic", "anthropic/m"), ("google", "google/m")]
+PAIRS = [
+    ("aiohttp", "local/m"),
+    ("openai", "openai/gpt-5"),
+    ("anthropic", "anthropic/claude-sonnet-4-6"),
+    ("google", "google/gemini-2.5-pro"),
+]
 
 
 def run() -> None:
@@ -71,7 +76,7 @@ def _score(folder: Path, judge: str, items: Path, url: str, cache: str = "") -> 
         "ANTHROPIC_API_KEY": "k",
         "GOOGLE_GENAI_API_KEY": "k",
     }
-    options = ["--rubric", "general", "--judge", judge, "--concurrency", "64", "--price", "1,1"]
+    options = ["--rubric", "general", "--judge", judge, "--concurrency", "64"]
     command = [sys.executable, "-m", "polyjudge", "score", str(items), *options]
     return _cost([*command, "--output", str(folder / "r.jsonl"), "--cache", str(kept)], environment, folder)
 

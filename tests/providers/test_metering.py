@@ -1,6 +1,7 @@
 """Caps hold at any concurrency, because room is reserved before a call is made."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -103,7 +104,23 @@ def test_an_answer_without_a_bound_is_given_one_when_there_is_a_cap():
     assert seen == [4096]
 
 
-def test_prices_are_known_for_the_default_models_and_nothing_is_charged_for_ones_own_server():
+def test_a_price_is_remembered_until_the_table_is_newer(in_folder):
+    memory = in_folder / ".polyjudge" / "prices.json"
+    opus = ModelName("anthropic", "claude-opus-4-6")
+    known = price_of(opus)
+    told = json.loads(memory.read_text(encoding="utf-8"))
+
+    assert known is not None
+    told["prices"][str(opus)] = [1.0, 2.0]
+    memory.write_text(json.dumps(told), encoding="utf-8")
+    assert price_of(opus) == Price(1.0, 2.0)
+    memory.write_text(json.dumps({**told, "edition": "older"}), encoding="utf-8")
+    assert price_of(opus) == known
+    memory.write_text("damaged", encoding="utf-8")
+    assert price_of(opus) == known
+
+
+def test_prices_are_known_for_the_default_models_and_nothing_is_charged_for_ones_own_server(in_folder):
     for name in ("anthropic/claude-opus-4-6", "openai/gpt-5", "google/gemini-3.6-flash"):
         price = price_of(ModelName(*name.split("/")))
         assert price is not None

@@ -40,19 +40,18 @@ class Access:
     paces: dict[Origin, Pace] = field(default_factory=dict[Origin, Pace])
 
     def open(self, name: ModelName) -> Provider:
-        """Open a provider as this run uses it: cached, retried, metered and paced, from the outside in."""
+        """Open a provider as this run uses it: cached, retried, paced and metered, from the outside in."""
         if self.replay:
             return self._replay(name)
         price = self.price or price_of(name)
         if self.estimate is not None:
             return CountingProvider(_origin(name), self.cache, price, self.estimate, since=self.since)
         inner = open_provider(name, timeout_s=self.timeout_s)
-        if is_remote(name.provider):
-            inner = PacedProvider(inner, self._pace(inner.origin))
-        metered: Provider = MeteredProvider(inner, self.meter, price, name=str(name))
-        if is_remote(name.provider):  # a recording says the same each time
-            metered = RetryingProvider(metered, self.retries)
-        return CachedProvider(metered, self.cache, since=self.since) if self.cache else metered
+        # Metered inside the pace: a call that still waits for its turn has not been made.
+        provider: Provider = MeteredProvider(inner, self.meter, price, name=str(name))
+        if is_remote(name.provider):  # a recording needs no pace, and says the same each time
+            provider = RetryingProvider(PacedProvider(provider, self._pace(inner.origin)), self.retries)
+        return CachedProvider(provider, self.cache, since=self.since) if self.cache else provider
 
     def _pace(self, origin: Origin) -> Pace:
         """Return the pace of an address, which all its models share."""

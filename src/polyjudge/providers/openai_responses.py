@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from polyjudge.errors import ProviderError
 from polyjudge.extras import require
 from polyjudge.records import Finish, Reply, Request
 
@@ -79,6 +80,8 @@ def _arguments(request: Request) -> dict[str, Any]:
 
 
 def _reply(response: Any, request: Request) -> Reply:
+    if response.status == "failed":
+        raise ProviderError(f"openai could not answer: {getattr(response.error, 'message', 'no reason given')}")
     usage = response.usage
     return Reply(
         text=response.output_text,

@@ -1,10 +1,18 @@
 """What a call costs."""
 
-from polyjudge.errors import ConfigError
+import json
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files import write_atomically
 from polyjudge.records import Reply
 
 from .naming import ModelName, Price, model_facts
 
+_MEMORY = Path(".polyjudge/prices.json")
 _FREE = Price(0.0, 0.0)
 _FREE_PROVIDERS = {"local", "scripted"}
 _SAMPLE_TOKENS = 1_000  # small, because prices of very long requests are higher
@@ -17,6 +25,30 @@ def price_of(name: ModelName) -> Price | None:
         return own
     if name.provider in _FREE_PROVIDERS:
         return _FREE
+    return _looked_up(name)
+
+
+def _looked_up(name: ModelName) -> Price | None:
+    """Return the price that genai-prices knows, remembered by its version: loading it takes half a second."""
+    edition = version("genai-prices")
+    remembered = _remembered(edition)
+    if str(name) not in remembered:
+        remembered[str(name)] = _from_genai_prices(name)
+        with suppress(DataError), write_atomically(_MEMORY) as file:  # only a help; it may be lost
+            json.dump({"edition": edition, "prices": remembered}, file)
+    found = remembered[str(name)]
+    return None if found is None else Price(*found)
+
+
+def _remembered(edition: str) -> dict[str, list[float] | None]:
+    try:
+        data: Any = json.loads(_MEMORY.read_text(encoding="utf-8"))
+        return dict(data["prices"]) if data["edition"] == edition else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _from_genai_prices(name: ModelName) -> list[float] | None:
     from genai_prices import Usage, calc_price  # here, because it takes longer to load than everything else
 
     try:
@@ -24,7 +56,7 @@ def price_of(name: ModelName) -> Price | None:
         found = calc_price(sample, model_ref=name.model, provider_id=name.provider)
     except LookupError:
         return None
-    return Price(*(float(each) * 1e6 / _SAMPLE_TOKENS for each in (found.input_price, found.output_price)))
+    return [float(each) * 1e6 / _SAMPLE_TOKENS for each in (found.input_price, found.output_price)]
 
 
 def parse_price(text: str) -> Price:
