@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
+from tests.virtual_time import run_in_virtual_time
 
-from polyjudge.engine import in_order
+from polyjudge.engine import Stop, in_order
 from polyjudge.errors import ConfigError
 
 
@@ -61,3 +62,18 @@ def test_an_error_stops_what_is_under_way():
 def test_a_pool_of_nobody_is_refused():
     with pytest.raises(ConfigError, match="at least 1"):
         asyncio.run(collect(asyncio.sleep, [0], 0))
+
+
+@pytest.mark.parametrize(("wishes", "ended_at"), [([(1.0, 5.0)], 6.0), ([(1.0, 5.0), (2.0, 0.0)], 2.0), ([], 100.0)])
+def test_what_is_under_way_gets_its_grace_and_a_second_wish_shortens_it(wishes, ended_at):
+    async def run():
+        stop, loop = Stop(), asyncio.get_running_loop()
+        for moment, grace_s in wishes:
+            loop.call_later(moment, lambda grace_s=grace_s: stop.request(grace_s=grace_s))
+        done = [result async for result in in_order(lambda _: asyncio.sleep(100), range(3), concurrency=3, stop=stop)]
+        return len(done), loop.time()
+
+    done, ended = run_in_virtual_time(run())
+
+    assert ended == pytest.approx(ended_at)
+    assert done == (0 if wishes else 3)

@@ -3,10 +3,11 @@
 import asyncio
 
 import pytest
+from tests.virtual_time import run_in_virtual_time
 
 from polyjudge import Request, ScriptedProvider
 from polyjudge.errors import RateLimitedError, TransientError
-from polyjudge.providers import Pace, PacedProvider, likely_tokens
+from polyjudge.providers import Pace, PacedProvider, RetryingProvider, likely_tokens
 
 REQUEST = Request(prompt="p", model="m")
 
@@ -89,6 +90,41 @@ def test_cancelled_calls_give_their_places_back():
         return await asyncio.wait_for(asyncio.gather(*(provider.complete(REQUEST) for _ in range(4))), 20)
 
     assert len(asyncio.run(cancel_most())) == 4
+
+
+@pytest.mark.parametrize(("rate", "size", "latency_s"), [(150.0, 30.0, 0.02), (40.0, 10.0, 0.1), (600.0, 60.0, 0.05)])
+def test_a_token_bucket_is_used_to_nine_tenths_with_hardly_a_refusal(rate, size, latency_s):
+    """In virtual time, so that the numbers are the algorithm's; long enough for the first overshoot to count little."""
+    count = round(rate * 90)
+
+    async def use_it():
+        clock = asyncio.get_running_loop().time
+        state = {"tokens": size, "filled": clock(), "refused": 0}
+
+        async def bucket(_):
+            await asyncio.sleep(latency_s)
+            state["tokens"] = min(size, state["tokens"] + (clock() - state["filled"]) * rate)
+            state["filled"] = clock()
+            if state["tokens"] < 1:
+                state["refused"] += 1
+                raise RateLimitedError("too many")
+            state["tokens"] -= 1
+            return "answer"
+
+        provider = RetryingProvider(PacedProvider(ScriptedProvider(bucket), Pace(64, clock=clock)))
+        places = asyncio.Semaphore(64)
+
+        async def one():
+            async with places:
+                await provider.complete(REQUEST)
+
+        await asyncio.gather(*(one() for _ in range(count)))
+        return count / rate / clock(), state["refused"] / count
+
+    used, refused = run_in_virtual_time(use_it())
+
+    assert used >= 0.9
+    assert refused < 0.02
 
 
 @pytest.mark.parametrize("limit", ["rpm", "tpm"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -124,8 +125,9 @@ def test_a_200_that_is_no_answer_is_an_error_of_the_provider(vendor, server, bod
 def test_half_a_character_in_a_text_fails_alone(vendor, server):
     provider, model, _ = vendor
 
-    with pytest.raises((ProviderError, AssertionError)):
-        assert ask(provider, model, prompt="a\ud800b").text == ""
+    # Whether it can be sent depends on the SDK; what must not happen is an error that ends the whole run.
+    with suppress(ProviderError):
+        assert ask(provider, model, prompt="a\ud800b").text
 
 
 def test_a_call_that_hangs_ends_at_its_timeout(vendor, server):
