@@ -92,7 +92,9 @@ def test_cancelled_calls_give_their_places_back():
     assert len(asyncio.run(cancel_most())) == 4
 
 
-@pytest.mark.parametrize(("rate", "size", "latency_s"), [(150.0, 30.0, 0.02), (40.0, 10.0, 0.1), (600.0, 60.0, 0.05)])
+@pytest.mark.parametrize(
+    ("rate", "size", "latency_s"), [(150.0, 30.0, 0.02), (40.0, 10.0, 0.1), (40.0, 5.0, 0.3), (600.0, 60.0, 0.05)]
+)
 def test_a_token_bucket_is_used_to_nine_tenths_with_hardly_a_refusal(rate, size, latency_s):
     """In virtual time, so that the numbers are the algorithm's; long enough for the first overshoot to count little."""
     count = round(rate * 90)

@@ -14,9 +14,11 @@ _FIRST_IN_FLIGHT = 8
 _SLACK_S = 0.05
 """How far behind its timetable a pace may catch up; timers are not exact."""
 _WINDOW_S = 1.0
-_CUT, _FIRST_CUT = 0.94, 0.8
+_CUT, _HARD_CUT, _FIRST_CUT = 0.94, 0.75, 0.8
 _FAST_GROWTH, _SLOW_GROWTH = 0.25, 0.02
 """Growth of the rate each second, below and above the rate that was refused last."""
+_SLOW_GROWTH_PER_ANSWER = 0.0002
+"""At low rates growth goes by answers: what counts is how many calls lie between two refusals."""
 _NEAR = 0.96
 _OUTCOMES, _MANY, _MANY_SHARE = 100, 6, 0.15
 """Of so many calls, how many refusals, and what share of them, tell of a rate limit and not of chance."""
@@ -122,7 +124,7 @@ class Pace:
             return
         else:
             self._refused_at_rate = self._rate
-            self._rate *= _CUT
+            self._rate *= _HARD_CUT if self._are_many_refused() else _CUT
         self._last_cut = self._last_grown = now
         self._next_call = now + 1 / self._rate
 
@@ -140,7 +142,8 @@ class Pace:
             return
         seconds, self._last_grown = now - self._last_grown, now
         near = self._refused_at_rate is not None and self._rate > _NEAR * self._refused_at_rate
-        self._rate *= 1 + (_SLOW_GROWTH if near else _FAST_GROWTH) * min(seconds, _WINDOW_S)
+        slow = min(_SLOW_GROWTH, _SLOW_GROWTH_PER_ANSWER * self._rate)
+        self._rate *= 1 + (slow if near else _FAST_GROWTH) * min(seconds, _WINDOW_S)
         if self._cap is not None:
             self._rate = min(self._rate, self._cap)
 
