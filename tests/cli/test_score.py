@@ -1,5 +1,6 @@
 """`polyjudge score` against a server on loopback: nothing lost, nothing paid twice, every item accounted for."""
 
+import asyncio
 import csv
 import json
 import os
@@ -153,6 +154,13 @@ def test_the_cap_on_calls_holds_and_a_run_can_be_finished_in_pieces(items, score
     assert server.asked == 100
 
 
+def test_a_call_repeated_without_a_refused_parameter_counts_as_a_call(items, score, server, capsys):
+    server.faults.refused_parameters = ("temperature",)
+
+    assert score(items(30), "--output", "r.jsonl", "--max-calls", "10", "--concurrency", "4") == 3
+    assert server.asked == 10
+
+
 def test_garbage_leaves_the_mean_of_the_readable_and_too_much_of_it_is_exit_three(items, score, server, capsys):
     server.faults.garbage = 0.2
     path = items(500)
@@ -178,6 +186,38 @@ def test_a_slow_first_item_leaves_no_hole_when_a_cap_is_reached(items, score, se
     broken.clear()
     assert score(path, "--output", "r.jsonl", "--concurrency", "2") == 0
     assert [item_id for item_id, _ in outcomes("r.jsonl")] == [f"i{number}" for number in range(20)]
+
+
+def test_without_a_cache_answers_behind_a_slow_item_outlive_a_kill(items, server, in_folder):
+    slow = True
+
+    async def trouble(request, body, model):
+        while slow and "item-0 " in json.dumps(body):  # noqa: ASYNC110 - the other side is a thread
+            await asyncio.sleep(0.01)
+
+    server._trouble = trouble
+    environment = {**os.environ, "LOCAL_OPENAI_BASE_URL": f"{server.url}/v1"}
+    command = [sys.executable, "-m", "polyjudge", "score", str(items(40)), "--rubric", "general", "--judge", "local/m"]
+    command += ["--cache", "none", "--output", "r.jsonl", "--concurrency", "8"]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    (ahead,) = wait_for(lambda: list(in_folder.glob("*.ahead")))
+    wait_for(lambda: ahead.read_text(encoding="utf-8").count("\n") == 39)
+    process.kill()
+    process.communicate()
+    with ahead.open("a", encoding="utf-8") as file:
+        file.write('{"schemaVersion": 1, "id": "tor')
+    slow = False
+
+    assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+    assert [item_id for item_id, _ in outcomes("r.jsonl")] == [f"i{number}" for number in range(40)]
+    assert sum(server.delivered.values()) <= 40 + 1  # the slow one was in flight at the kill
+    assert [path.name for path in in_folder.glob("r.jsonl*")] == ["r.jsonl"]
+
+
+def wait_for(condition):
+    while not (found := condition()):
+        time.sleep(0.01)
+    return found
 
 
 def test_the_same_run_twice_at_once_is_refused(items, score, server, in_folder, capsys):

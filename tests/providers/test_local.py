@@ -8,7 +8,7 @@ import pytest
 
 from polyjudge import Request
 from polyjudge.errors import ConfigError, ProviderError, RateLimitedError, RefusedError, TransientError, UnusableError
-from polyjudge.providers import close_provider, open_provider, resolve_model
+from polyjudge.providers import RetryingProvider, close_provider, open_provider, resolve_model
 
 REQUEST = Request(
     prompt="judge item-7 ไทย", model="m", system="be fair", temperature=0.0, max_tokens=50, schema={"type": "object"}
@@ -20,9 +20,10 @@ def ask(server, monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1/")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-that-must-not-travel")
 
-    def ask(request=REQUEST, timeout_s=20.0):
+    def ask(request=REQUEST, timeout_s=20.0, retrying=False):
         async def once():
             provider = open_provider(resolve_model("local/m"), timeout_s=timeout_s)
+            provider = RetryingProvider(provider) if retrying else provider
             try:
                 return await provider.complete(request)
             finally:
@@ -102,9 +103,9 @@ def test_a_server_that_is_not_there_is_trouble_that_may_pass(ask, monkeypatch):
 def test_a_parameter_that_the_model_refuses_is_left_out_and_the_reply_says_so(ask, server):
     server.faults.refused_parameters = ("temperature",)
 
-    reply = ask()
+    reply = ask(retrying=True)
 
-    assert reply.dropped == ("temperature",)
+    assert (reply.dropped, reply.attempts) == (("temperature",), 2)
     assert "temperature" not in reply.parameters
     assert ["temperature" in body for body in server.bodies] == [True, False]
 
@@ -165,7 +166,7 @@ def test_a_key_or_an_address_that_can_never_work_is_wrong_usage(ask, monkeypatch
 def test_a_schema_that_the_server_does_not_know_is_left_out_and_not_claimed(ask, server):
     server.faults.refused_parameters = ("response_format",)
 
-    reply = ask()
+    reply = ask(retrying=True)
 
     assert (reply.dropped, reply.schema_enforced) == (("schema",), False)
 

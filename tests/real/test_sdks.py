@@ -12,7 +12,7 @@ from polyjudge import Request
 from polyjudge.cli import main
 from polyjudge.errors import ProviderError, RateLimitedError, RefusedError, TransientError, UnusableError
 from polyjudge.files import read_json_lines, read_outcome_row
-from polyjudge.providers import ModelName, close_provider, open_provider
+from polyjudge.providers import ModelName, RetryingProvider, close_provider, open_provider
 from polyjudge.providers.local_chat import chat_body, read_completion
 from polyjudge.records import Failure, JudgeResult
 
@@ -41,9 +41,10 @@ def vendor(request, server, monkeypatch):
     return provider, *models
 
 
-def ask(provider, model, timeout_s=20.0, **changes):
+def ask(provider, model, timeout_s=20.0, retrying=False, **changes):
     async def once():
         opened = open_provider(ModelName(provider, model), timeout_s=timeout_s)
+        opened = RetryingProvider(opened) if retrying else opened
         try:
             return await opened.complete(replace(REQUEST, model=model, **changes))
         finally:
@@ -80,7 +81,7 @@ def test_a_parameter_that_is_refused_unexpectedly_is_left_out(vendor, server):
     provider, model, _ = vendor
     server.faults.refused_parameters = ("temperature",)
 
-    reply = ask(provider, model)
+    reply = ask(provider, model, retrying=True)
 
     assert reply.dropped == ("temperature",)
     assert server.asked == 2

@@ -1,15 +1,16 @@
 """The key of a question: every part that can change the answer, in one unambiguous spelling."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any
 
 from polyjudge.files import canonical_json, fingerprint
 from polyjudge.records import Origin, Request
 
-_FORM = "polyjudge-key-1"
+_FORM = "polyjudge-key-2"
 """Named in every key, so that a change of form can never meet an old key by chance."""
 
 
@@ -20,19 +21,22 @@ def hash_key(model: str, prompt: str, candidate: str, **more: object) -> str:
 
 def request_key(origin: Origin, request: Request) -> str:
     """Return the key of a request to a provider, made of every field of both."""
-    varying = canonical_json([request.prompt, request.repeat])
-    return sha256(f"{_shared_part(origin, request)}\n{varying}".encode()).hexdigest()
+    shared = _canonical_shared(origin, _shared_values(request), _SameObject(request.schema))
+    # The shared part holds no line break and the number no letter, so no two questions are spelled the same.
+    question = f"{shared}\n{request.repeat}\n{request.prompt}"
+    return sha256(question.encode(errors="surrogatepass")).hexdigest()
 
 
-def _shared_part(origin: Origin, request: Request) -> str:
-    """Return the canonical form of what the questions of a run have in common; only the last few are remembered."""
-    shared = replace(request, prompt="", repeat=0, schema=None)
-    return _canonical_shared(origin, shared, _SameObject(request.schema))
+_VARYING = {"prompt", "repeat", "schema"}
+_SHARED = [field.name for field in fields(Request) if field.name not in _VARYING]
+_shared_values: Callable[[Request], tuple[Hashable, ...]] = attrgetter(*_SHARED)
 
 
 @lru_cache(maxsize=64)
-def _canonical_shared(origin: Origin, shared: Request, schema: "_SameObject") -> str:
-    return canonical_json({"form": _FORM, "origin": origin, "request": replace(shared, schema=schema.value)})
+def _canonical_shared(origin: Origin, shared: tuple[Hashable, ...], schema: "_SameObject") -> str:
+    """Return the canonical form of what the questions of a run have in common; only the last few are remembered."""
+    request = dict(zip(_SHARED, shared, strict=True))
+    return canonical_json({"form": _FORM, "origin": origin, "request": {**request, "schema": schema.value}})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,6 @@ from .settings import load_environment
 from .summaries import print_estimate, print_summary
 
 _GRACE_S = 5.0
-_WARNINGS_SHOWN = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -95,10 +94,10 @@ def _job(options: argparse.Namespace) -> _Job:
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
     source = ItemSource(options.items, context, _filters(options.filter), options.limit)
     survey = source.survey()
-    for problem in survey.problems[:_WARNINGS_SHOWN]:
+    for problem in survey.problems:
         print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
-    if len(survey.problems) > _WARNINGS_SHOWN:
-        print(f"polyjudge: warning: skipped {len(survey.problems)} rows in all", file=sys.stderr)
+    if survey.skipped > len(survey.problems):
+        print(f"polyjudge: warning: skipped {survey.skipped} rows in all", file=sys.stderr)
     return _Job(options, rubric, judges, source, survey)
 
 
@@ -145,6 +144,7 @@ async def _judge_all(job: _Job, judge: Judge, access: Access, rows: Rows, stop: 
     """Judge what is left to judge, and write each row as it comes."""
     tally, options = Tally(job.rubric), job.options
     known = _known_results(job) if options.retry_failures else {}
+    keep = rows.keep_ahead if options.cache == "none" and not options.dry_run else None
     with ProgressShow(job.survey.count, access.meter.spent, shown=not options.dry_run) as progress:
         items = iter(job.source)
         for item_id, outcome in rows.kept():
@@ -152,7 +152,8 @@ async def _judge_all(job: _Job, judge: Judge, access: Access, rows: Rows, stop: 
                 raise DataError("was changed since it was left; remove it to begin anew", path=rows.place or "")
             tally.add(outcome)
             progress.advance(unjudged=isinstance(outcome, Failure))
-        scored = score_items(judge, items, concurrency=options.concurrency, stop=stop, known=known)
+        known |= rows.kept_ahead()
+        scored = score_items(judge, items, concurrency=options.concurrency, stop=stop, known=known, done=keep)
         async for item, outcome in scored:
             if not options.dry_run:
                 rows.write(item, outcome)
@@ -196,11 +197,11 @@ def _finish(job: _Job, tally: Tally, access: Access, stop: Stop, *, interrupted:
         print_estimate(access.estimate, job.survey.count, job.options.format)
         return 0
     if access.estimate is None:
-        print_summary(summary, access.meter.spent, job.options, skipped=len(job.survey.problems))
+        print_summary(summary, access.meter.spent, job.options, skipped=job.survey.skipped)
     if interrupted or stop.error is not None:
         why = "interrupted" if interrupted else str(stop.error)
         print(f"polyjudge: {why}; {summary.not_reached} of {summary.items} items were not reached", file=sys.stderr)
-        if job.options.output is not None and job.options.cache != "none":
+        if job.options.output is not None:
             print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
         return 130 if interrupted else 3
     if not summary.judged or summary.unjudged > job.options.max_unjudged * summary.items:

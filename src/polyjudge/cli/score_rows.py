@@ -27,6 +27,14 @@ class Rows(Protocol):
         """Write the row of one item."""
         ...
 
+    def kept_ahead(self) -> Iterator[tuple[str, Outcome]]:
+        """Yield what an unfinished run kept of items whose turn had not come."""
+        ...
+
+    def keep_ahead(self, item: Item, outcome: Outcome) -> None:
+        """Keep the outcome of an item whose turn has not come."""
+        ...
+
     def finish(self) -> None:
         """All rows are written."""
         ...
@@ -54,6 +62,12 @@ class _Filed:
     def write(self, item: Item, outcome: Outcome) -> None:
         self._file.append(_row(item, outcome))
 
+    def kept_ahead(self) -> Iterator[tuple[str, Outcome]]:
+        return self._file.rows_ahead()
+
+    def keep_ahead(self, item: Item, outcome: Outcome) -> None:
+        self._file.keep_ahead(_row(item, outcome))
+
     def finish(self) -> None:
         self._file.finish()
 
@@ -69,6 +83,12 @@ class _Printed:
     def write(self, item: Item, outcome: Outcome) -> None:
         sys.stdout.write(row_line(_row(item, outcome)))
         sys.stdout.flush()
+
+    def kept_ahead(self) -> Iterator[tuple[str, Outcome]]:
+        return iter(())
+
+    def keep_ahead(self, item: Item, outcome: Outcome) -> None:
+        pass
 
     def finish(self) -> None:
         pass

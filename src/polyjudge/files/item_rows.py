@@ -22,6 +22,7 @@ Rows = Iterator[tuple[int, Row | str]]
 """Line number, and the row or what is wrong with it."""
 
 DEFAULT_CONTEXT = ("source", "reference", "context")
+_PROBLEMS_NAMED = 5
 _LONGEST_FIELD = 100_000_000
 _SIXTY_FOUR_BITS = 2**64 - 1
 
@@ -43,11 +44,13 @@ class ItemSource:
 
     def survey(self) -> "Survey":
         """Read the whole file once: how many items, what is wrong with which rows, and no id twice."""
-        digest, count, problems = sha256(), 0, list[str]()
+        digest, count, skipped, problems = sha256(), 0, 0, list[str]()
         seen = array("Q")
         for line, item in self._all():
             if isinstance(item, str):
-                problems.append(f"{self.path}:{line}: {item}")
+                skipped += 1
+                if skipped <= _PROBLEMS_NAMED:
+                    problems.append(f"{self.path}:{line}: {item}")
             elif self.limit is None or count < self.limit:
                 count += 1
                 seen.append(hash(item.id) & _SIXTY_FOUR_BITS)
@@ -59,7 +62,7 @@ class ItemSource:
             why = f": {problems[0]}" if problems else ""
             raise DataError(f"holds no item to judge{why}", path=self.path)
         self._refuse_doubles(seen)
-        return Survey(count, tuple(problems), digest.hexdigest()[:16])
+        return Survey(count, skipped, tuple(problems), digest.hexdigest()[:16])
 
     def _all(self) -> Iterator[tuple[int, Item | str]]:
         for line, row in _rows(self.path):
@@ -102,7 +105,11 @@ class Survey:
     """What a file of items holds."""
 
     count: int
+    """Items to judge."""
+    skipped: int
+    """Rows that cannot be used."""
     problems: tuple[str, ...]
+    """What is wrong with the first few of them."""
     fingerprint: str
 
 

@@ -2,10 +2,11 @@
 
 While a run is under way its rows stand in `NAME.FINGERPRINT.partial`, in the order of the items. The same run started
 again goes on from there; another run, with other items or another judge, has another fingerprint and begins anew.
+Outcomes that must wait for a slow item before them stand meanwhile in `NAME.FINGERPRINT.ahead`, unless a cache has
+the answers anyway.
 """
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -16,8 +17,7 @@ from typing import Any, Self
 from polyjudge.errors import DataError
 from polyjudge.records import Outcome
 
-from .json_lines import read_json_lines
-from .outcome_rows import read_outcome_row
+from .row_log import RowLog
 
 
 class ResultsFile:
@@ -25,45 +25,42 @@ class ResultsFile:
 
     def __init__(self, path: Path, fingerprint: str) -> None:
         self.path = path
-        self.partial = path.with_name(f"{path.name}.{fingerprint}.partial")
         if path.exists() and not path.is_file():
             raise DataError("is no ordinary file; name another one", path=path)
+        self._rows = RowLog(path.with_name(f"{path.name}.{fingerprint}.partial"))
+        self.partial = self._rows.path
+        self._ahead: RowLog | None = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.partial, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise DataError(f"cannot be written: {error.strerror}", path=path) from None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._rows.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._file)
+            self._rows.close()
             raise DataError("is being written by the same run in another process", path=path) from None
-        self._cut_torn_row()
+        self._rows.cut_torn_row()
         self.began = self._note_beginning()
         """When this run was first begun."""
 
     def rows(self) -> Iterator[tuple[str, Outcome]]:
         """Yield what an earlier run of the same kind left."""
-        for number, row in read_json_lines(self.partial):
-            try:
-                yield read_outcome_row(row)
-            except DataError as error:
-                raise DataError(f"{error}; remove the file to begin anew", path=self.partial, line=number) from None
+        return self._rows.outcomes()
 
     def append(self, row: dict[str, Any]) -> None:
         """Write a row."""
-        rest = row_line(row).encode()
-        try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-        except OSError as error:
-            raise DataError(f"cannot be written: {error.strerror}", path=self.partial) from None
+        self._rows.append(row)
+
+    def rows_ahead(self) -> Iterator[tuple[str, Outcome]]:
+        """Yield what an earlier run kept ahead of its turn."""
+        return self._open_ahead().outcomes() if self._ahead_path.exists() else iter(())
+
+    def keep_ahead(self, row: dict[str, Any]) -> None:
+        """Keep a row whose turn has not come."""
+        self._open_ahead().append(row)
 
     def finish(self) -> None:
         """Give the whole file its name."""
-        os.fsync(self._file)
+        os.fsync(self._rows.descriptor)
         self.partial.replace(self.path)
         self._beginning.unlink(missing_ok=True)
+        self._ahead_path.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
         return self
@@ -71,40 +68,27 @@ class ResultsFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._file)
+        self._rows.close()
+        if self._ahead is not None:
+            self._ahead.close()
 
     @property
     def _beginning(self) -> Path:
         return self.partial.with_suffix(".begun")
 
+    @property
+    def _ahead_path(self) -> Path:
+        return self.partial.with_suffix(".ahead")
+
+    def _open_ahead(self) -> RowLog:
+        if self._ahead is None:
+            self._ahead = RowLog(self._ahead_path)
+            self._ahead.cut_torn_row()
+        return self._ahead
+
     def _note_beginning(self) -> str:
         """Return when the run began: a run that asks anew what is kept must know which answers are its own."""
-        if os.fstat(self._file).st_size == 0 and not self._beginning.exists():
+        if self._rows.is_empty and not self._beginning.exists():
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             self._beginning.write_text(now, encoding="ascii")
         return self._beginning.read_text(encoding="ascii") if self._beginning.exists() else ""
-
-    def _cut_torn_row(self) -> None:
-        """Drop the end of a row that a killed run left without its line break."""
-        size = os.fstat(self._file).st_size
-        place = size
-        while place:
-            start = max(0, place - 65536)
-            newline = os.pread(self._file, place - start, start).rfind(b"\n")
-            if newline >= 0:
-                place = start + newline + 1
-                break
-            place = start
-        if place != size:
-            os.ftruncate(self._file, place)
-
-
-def row_line(row: dict[str, Any]) -> str:
-    """Return a row as a line of readable JSON; halves of characters, which no file can hold, are escaped."""
-    line = json.dumps(row, ensure_ascii=False)
-    if not line.isascii():
-        try:
-            line.encode()
-        except UnicodeEncodeError:
-            line = json.dumps(row)
-    return line + "\n"

@@ -92,17 +92,13 @@ class RubricJudge:
 
     def _find(self, reply: Reply) -> JudgeJson:
         """Return what the reply says, with subscores in an object of their own or, if need be, beside the rest."""
-        criteria = [criterion.name for criterion in self.rubric.criteria]
-        flags = [flag.name for flag in self.rubric.flags]
-        overall = ["score"] if self.rubric.overall else []
         read = partial(read_reply, reply.text, schema_enforced=reply.schema_enforced, cut_off=reply.finish == "length")
         try:
-            wanted, on_lines = [*(overall or ["subscores"]), *flags], [*(overall or criteria), *flags]
-            return read(wanted, on_lines=on_lines, also=[*criteria, "reason"])
+            return read(self._wanted, on_lines=self._on_lines, also=self._also)
         except UnreadableReplyError:
-            if overall:
+            if self.rubric.overall:
                 raise
-            return read([*criteria, *flags], also=["reason"])
+            return read(self._on_lines, also=["reason"])
 
     def _result(self, found: JudgeJson) -> JudgeResult:
         subscores = self._subscores(found)

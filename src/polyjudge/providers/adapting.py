@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from polyjudge.errors import RefusedError
+from polyjudge.errors import RefusedError, TransientError
 from polyjudge.records import Reply, Request
 
 from .naming import ModelFacts
@@ -30,19 +30,21 @@ class ParameterFilter:
         self._left_out = set(facts.without)
 
     async def call(self, request: Request, send: Callable[[Request], Awaitable[Reply]]) -> Reply:
-        """Send a request without the parameters that the model does not take; the reply says which."""
-        while True:
-            dropped = tuple(name for name in sorted(self._left_out) if getattr(request, name) is not None)
-            allowed = replace(request, **dict.fromkeys(dropped)) if dropped else request
-            try:
-                reply = await send(allowed)
-            except RefusedError as error:
-                complaint = self._complaint(str(error), allowed)
-                if complaint is None:
-                    raise
-                self._left_out.add(complaint)
-            else:
-                return replace(reply, dropped=dropped) if dropped else reply
+        """Send a request without the parameters that the model does not take; the reply says which.
+
+        A complaint about one is raised as an error that passes: the call is repeated where calls are counted and paced.
+        """
+        dropped = tuple(name for name in sorted(self._left_out) if getattr(request, name) is not None)
+        allowed = replace(request, **dict.fromkeys(dropped)) if dropped else request
+        try:
+            reply = await send(allowed)
+        except RefusedError as error:
+            complaint = self._complaint(str(error), allowed)
+            if complaint is None:
+                raise
+            self._left_out.add(complaint)
+            raise TransientError(str(error), retry_after_s=0.0) from None
+        return replace(reply, dropped=dropped) if dropped else reply
 
     def _complaint(self, message: str, request: Request) -> str | None:
         """Return the parameter that the model complains about, if it is one that we sent."""

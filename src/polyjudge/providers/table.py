@@ -29,21 +29,21 @@ class ProviderEntry:
 
 PROVIDERS = {
     "anthropic": ProviderEntry(
-        "anthropic_messages:AnthropicProvider",
+        "anthropic_messages:open_anthropic",
         "Anthropic's Messages API",
         ("ANTHROPIC_API_KEY",),
         "anthropic",
         "anthropic",
     ),
     "google": ProviderEntry(
-        "google_gemini:GoogleProvider",
+        "google_gemini:open_google",
         "Google's Gemini API",
         ("GOOGLE_GENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
         "google.genai",
         "google",
     ),
     "openai": ProviderEntry(
-        "openai_responses:OpenAIProvider", "OpenAI's Responses API", ("OPENAI_API_KEY",), "openai", "openai"
+        "openai_responses:open_openai", "OpenAI's Responses API", ("OPENAI_API_KEY",), "openai", "openai"
     ),
     "local": ProviderEntry("local_chat:LocalChatProvider", "any OpenAI-compatible server: Ollama, vLLM, llama.cpp"),
     "scripted": ProviderEntry("scripted:ScriptedProvider.from_recording", "a recording: scripted/FILE.jsonl"),

@@ -1,7 +1,7 @@
 """Any items, any rubric, any judge: the general door."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from polyjudge.engine import Stop, in_order
@@ -23,18 +23,30 @@ def _repeated(judge: RubricJudge, repeats: int) -> Judge:
 
 
 async def score_items(
-    judge: Judge, items: Iterable[Item], *, concurrency: int, stop: Stop, known: Mapping[str, Outcome] | None = None
+    judge: Judge,
+    items: Iterable[Item],
+    *,
+    concurrency: int,
+    stop: Stop,
+    known: Mapping[str, Outcome] | None = None,
+    done: Callable[[Item, Outcome], None] | None = None,
 ) -> AsyncIterator[tuple[Item, Outcome]]:
-    """Yield each item with its outcome, in order; items whose outcome is `known` by their id are not asked about."""
+    """Yield each item with its outcome, in order; items whose outcome is `known` by their id are not asked about.
+
+    `done` is told of each answer as it comes, ahead of its turn.
+    """
     found = known or {}
 
     async def one(item: Item) -> tuple[Item, Outcome]:
         if item.id in found:
             return item, found[item.id]
-        return item, await judge.outcome(item.candidate, item.context)
+        outcome = await judge.outcome(item.candidate, item.context)
+        if done is not None:
+            done(item, outcome)
+        return item, outcome
 
-    async for done in in_order(one, items, concurrency=concurrency, stop=stop):
-        yield done
+    async for scored in in_order(one, items, concurrency=concurrency, stop=stop):
+        yield scored
 
 
 @dataclass(frozen=True, slots=True)
