@@ -1,7 +1,8 @@
 """What can be said of a text, and done to it, without a model."""
 
+from .checking import TextChecker
 from .digits import fold_digits, plain_number
 from .display import harmless, one_line
 from .fencing import FENCE_NOTE, fence
 
-__all__ = ["FENCE_NOTE", "fence", "fold_digits", "harmless", "one_line", "plain_number"]
+__all__ = ["FENCE_NOTE", "TextChecker", "fence", "fold_digits", "harmless", "one_line", "plain_number"]

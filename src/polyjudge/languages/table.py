@@ -1,0 +1,146 @@
+"""Look languages up by tag or by name; a file of the user's own adds rows or replaces shipped ones."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import cast
+
+from polyjudge.errors import DataError
+from polyjudge.records import Language
+
+OWN_ROWS = Path(".polyjudge/languages.tsv")
+"""Where a user's rows stand, in the working folder."""
+_COLUMNS = ("tag", "name", "native_name", "scripts", "family", "direction", "speakers_millions")
+_MORE_COLUMNS = ("detector", "inseparable", "aliases")
+
+
+class LanguageTable:
+    """Languages in their order, found by any of their tags or names."""
+
+    def __init__(self, languages: Mapping[str, Language]) -> None:
+        self._by_tag = dict(languages)
+        self._by_any_tag: dict[str, Language] = {}
+        self._by_name: dict[str, Language] = {}
+        for each in languages.values():
+            for tag in (*each.aliases, each.tag):
+                self._by_any_tag[tag.casefold()] = each
+            for name in (each.name, each.native_name):
+                self._by_name.setdefault(_plain_name(name), each)
+
+    def __iter__(self) -> Iterator[Language]:
+        """Yield the languages, the must-have ones first."""
+        return iter(self._by_tag.values())
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._by_tag)
+
+    def find(self, tag: str, name: str = "") -> Language | None:
+        """Return the language of a tag, else of a name; None for one that the table does not have.
+
+        A region that the table does not tell apart is left aside (`de-AT` is German); a script in the tag is the one
+        that is accepted (`sr-Latn`), and in one that the table does not have the language cannot be identified.
+        """
+        found = self._of_tag(tag.strip().replace("_", "-")) if tag.strip() else None
+        return found or self._of_name(name) or self._of_name(tag)
+
+    def _of_name(self, name: str) -> Language | None:
+        """Return the language of a name, which may leave out what stands in brackets: `Chinese (Mandarin)`."""
+        plain = _plain_name(name)
+        if not plain or plain in self._by_name:
+            return self._by_name.get(plain)
+        if name.strip().casefold() in self._by_any_tag:
+            return self._by_any_tag[name.strip().casefold()]
+        words = set(plain.split())
+        return next((each for each in self if _core(each) <= words <= set(_plain_name(each.name).split())), None)
+
+    def _of_tag(self, tag: str) -> Language | None:
+        whole, parts = tag.casefold(), tag.split("-")
+        if whole in self._by_any_tag:
+            return self._by_any_tag[whole]
+        script = next((part.title() for part in parts[1:] if len(part) == 4 and part.isalpha()), "")
+        for count in range(len(parts) - 1, 0, -1):
+            found = self._by_any_tag.get("-".join(parts[:count]).casefold())
+            if found is not None:
+                return _written_in(found, script, tag) if script else found
+        return None
+
+
+def language_table(own_rows: Path | None = None) -> LanguageTable:
+    """Return the shipped table with the user's rows on top: those of a file, else of `.polyjudge/languages.tsv`."""
+    path = OWN_ROWS if own_rows is None else own_rows
+    if own_rows is None and not path.is_file():
+        return _shipped()
+    return LanguageTable({**{each.tag: each for each in _shipped()}, **_read(path)})
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> LanguageTable:
+    return LanguageTable(_read(cast(Path, files("polyjudge.languages") / "table.tsv")))
+
+
+def _read(path: Path) -> dict[str, Language]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", path=path) from None
+    rows = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+    missing = [name for name in _COLUMNS if name not in (rows.fieldnames or ())]
+    if missing:
+        raise DataError(f"has no column {missing[0]!r}; needed are {', '.join(_COLUMNS)}", path=path, line=1)
+    languages: dict[str, Language] = {}
+    for row in rows:
+        try:
+            each = _language({name: (row.get(name) or "").strip() for name in (*_COLUMNS, *_MORE_COLUMNS)})
+        except ValueError as error:
+            raise DataError(str(error), path=path, line=rows.line_num) from None
+        if each.tag in languages:
+            raise DataError(f"the tag {each.tag!r} stands there twice", path=path, line=rows.line_num)
+        languages[each.tag] = each
+    return languages
+
+
+def _language(row: Mapping[str, str]) -> Language:
+    scripts = _parts(row["scripts"])
+    if not row["tag"] or not row["name"] or not scripts:
+        raise ValueError("a language needs a tag, a name and at least one script")
+    wrong = [script for script in scripts if not (len(script) == 4 and script.isalpha() and script.istitle())]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is no script of ISO 15924, such as Latn")
+    if row["direction"] not in ("ltr", "rtl"):
+        raise ValueError(f"the direction is {row['direction']!r}, not ltr or rtl")
+    return Language(
+        tag=row["tag"],
+        name=row["name"],
+        native_name=row["native_name"],
+        scripts=scripts,
+        family=row["family"] or scripts[0],
+        direction=row["direction"],
+        speakers_millions=float(row["speakers_millions"] or 0),
+        detector=row["detector"],
+        inseparable=_parts(row["inseparable"]),
+        aliases=_parts(row["aliases"]),
+    )
+
+
+def _written_in(language: Language, script: str, tag: str) -> Language:
+    if script in language.scripts:
+        return replace(language, scripts=(script,))
+    return replace(language, tag=tag, scripts=(script,), detector="")
+
+
+def _core(language: Language) -> set[str]:
+    """Return the words of a name that cannot be left out: those before the brackets."""
+    return set(_plain_name(language.name.partition("(")[0]).split())
+
+
+def _parts(cell: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in cell.split(";") if part.strip())
+
+
+def _plain_name(name: str) -> str:
+    """Return a name as it is compared: without case, punctuation and the order of its parts."""
+    return " ".join(sorted("".join(letter if letter.isalnum() else " " for letter in name.casefold()).split()))

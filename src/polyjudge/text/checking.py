@@ -1,0 +1,46 @@
+"""All checks of one text at once: what the judge `offline` and `polyjudge translation check` go by."""
+
+from dataclasses import dataclass
+
+from polyjudge.languages import LanguageTable
+from polyjudge.records import Language, LanguageCheck, Problem, TextCheck
+
+from .degeneration import copied, cut_off, leaked, length, looping
+from .identity import language_identifier
+from .preservation import lost_parts
+from .scripts import check_script
+
+
+@dataclass(frozen=True, slots=True)
+class TextChecker:
+    """Checks texts in the languages of one table."""
+
+    table: LanguageTable
+
+    def check(self, text: str, language: Language, *, source: str = "", prompt: str = "") -> TextCheck:
+        """Return what can be said of a text that should be in a language and, if given, say what the source says."""
+        script = check_script(text, language, source)
+        identity = self.check_language(text, language)
+        problems = list(script.problems)
+        if text.strip():
+            problems += [*leaked(text, source, prompt), *looping(text, source)]
+        if text.strip() and source.strip():
+            if not self._is_in(source, language):
+                problems += copied(text, source)
+            problems += [*cut_off(text, source, language.tag), *length(text, source), *lost_parts(text, source)]
+        if identity.state == "wrong" and script.state != "fail":
+            name = self._name(identity.found)
+            problems.append(Problem("wrong_language", f"this looks like {name}, not {language.name}"))
+        return TextCheck(script=script, language=identity, problems=tuple(problems))
+
+    def check_language(self, text: str, language: Language) -> LanguageCheck:
+        """Say whether a text is in a language, by its words alone."""
+        return language_identifier(self.table).check(text, language)
+
+    def _is_in(self, source: str, language: Language) -> bool:
+        """Say whether the source is in the language asked for already, so that it may well stand as it is."""
+        return language_identifier(self.table).guess(source) == (language.detector or language.tag)
+
+    def _name(self, tag: str) -> str:
+        found = self.table.find(tag)
+        return found.name if found else tag

@@ -1,0 +1,171 @@
+"""Is a text written in a script of its language, and where is it not?"""
+
+import unicodedata
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from polyjudge.records import Language, Problem, ScriptCheck, ScriptState
+
+from .segments import Word, prose, words
+
+PASSING_SHARE = 0.8
+FAILING_SHARE = 0.5
+_HAN = {"Hans": "Hani", "Hant": "Hani"}
+_LONE_HAN = 8
+"""So many Chinese characters without a letter of the language's own are Chinese; fewer may be a sign or a name."""
+_ALPHABETS = {"Latn", "Cyrl", "Grek"}
+"""Scripts whose letters look alike and whose words stand apart; elsewhere Latin letters join words as they are."""
+
+
+def check_script(text: str, language: Language, source: str = "") -> ScriptCheck:
+    """Say whether the letters are in an accepted script; names and terms of the source may stand as they are."""
+    accepted = {_HAN.get(script, script) for script in language.scripts}
+    ours, foreign = _sorted_letters(text, accepted, source)
+    count, alien = len(ours), sum(len(word.text) for word in foreign)
+    share = count / (count + alien) if count + alien else None
+    problems = (
+        *_whole_text_problems(text, language, source, share, count),
+        *_variant_problems(ours, language),
+        *_foreign_spans(foreign, share),
+        *_mixed_words(text, accepted),
+        *_broken_characters(text),
+    )
+    return ScriptCheck(state=_state(share, problems), share=share, problems=problems)
+
+
+def _state(share: float | None, problems: Collection[Problem]) -> ScriptState:
+    if any(problem.kind in ("empty", "wrong_script") and problem.severity == "fail" for problem in problems):
+        return "fail"
+    if share is None:
+        return "unknown"
+    return "warn" if share < PASSING_SHARE or problems else "pass"
+
+
+def _sorted_letters(text: str, accepted: set[str], source: str) -> tuple[str, list[Word]]:
+    """Return the letters of accepted scripts, and the runs of letters of others that are no names of the source."""
+    plain, names, scripts = prose(text), _names(source), tuple(sorted(accepted))
+    ours = "".join(_accepted_pattern(scripts).findall(plain))
+    runs = [Word(run[0], run.start()) for run in _foreign_pattern(scripts).finditer(plain)]
+    named = [word for word in words(plain) if word.text in names] if runs else []
+    return ours, [run for run in runs if not any(name.start <= run.start < name.end for name in named)]
+
+
+@lru_cache(maxsize=256)
+def _names(source: str) -> frozenset[str]:
+    """Return the words of the source that are names or terms: with a capital inside a sentence, or with a digit."""
+    names: set[str] = set()
+    end = 0
+    for word in words(source):
+        opens = end == 0 or any(mark in ".!?:\n" for mark in source[end : word.start])
+        capitals = sum(letter.isupper() for letter in word.text)
+        if any(letter.isdigit() for letter in word.text) or capitals > 1 or (capitals and not opens):
+            names.add(word.text)
+        end = word.end
+    return frozenset(names) - {"I", "I'm", "I’m", "I'd", "I’d", "I've", "I’ve", "I'll", "I’ll"}
+
+
+def _whole_text_problems(
+    text: str, language: Language, source: str, share: float | None, count: int
+) -> Iterator[Problem]:
+    wanted = f"{language.name} is written in {' or '.join(language.scripts)}"
+    if not text.strip():
+        yield Problem("empty", "there is no text")
+    elif share is None:
+        if words(prose(source)) and not (words(prose(text)) and _names(source)):
+            yield Problem("wrong_script", f"there is no letter; {wanted}")
+    elif share < FAILING_SHARE:
+        yield Problem("wrong_script", f"{share:.0%} of the letters are in the right script; {wanted}")
+    elif count < 2 and len(words(source)) > 2:
+        yield Problem("wrong_script", f"there is but one letter; {wanted}")
+
+
+def _variant_problems(ours: str, language: Language) -> Iterator[Problem]:
+    """Tell Japanese and Korean from Chinese, and simplified from traditional characters."""
+    han = _accepted_pattern(("Hani",)).findall(ours)
+    if not han:
+        return
+    if "Hani" in language.scripts and len(han) == len(ours):
+        if len(han) >= _LONE_HAN:
+            yield Problem("wrong_script", f"Chinese characters alone; {language.name} has letters of its own")
+        return
+    simplified, traditional = _han_variants()
+    counts = {"Hans": sum(sign in simplified for sign in han), "Hant": sum(sign in traditional for sign in han)}
+    if language.scripts in (("Hans",), ("Hant",)):
+        right, other = counts[language.scripts[0]], counts["Hant" if language.scripts == ("Hans",) else "Hans"]
+        named = "traditional" if language.scripts == ("Hans",) else "simplified"
+        if other > right and other > 1:
+            yield Problem("wrong_script", f"{named} characters; {language.name} has the others")
+        elif other:
+            yield Problem("mixed_script", f"{other} {named} characters among the others", "warn")
+
+
+def _foreign_spans(foreign: list[Word], share: float | None) -> Iterator[Problem]:
+    if share is not None and FAILING_SHARE <= share < 1:
+        for word in foreign:
+            yield Problem("mixed_script", f"{word.text!r} is in another script", "warn", word.start, word.end)
+
+
+def _mixed_words(text: str, accepted: set[str]) -> Iterator[Problem]:
+    """Find words made of letters of several scripts: one Cyrillic letter among Latin ones looks right and is not."""
+    if not accepted & _ALPHABETS:
+        return
+    for word in words(prose(text)):
+        if not word.text.isascii():
+            found = {script for script in _ALPHABETS if _accepted_pattern((script,)).search(word.text)}
+            if len(found) > 1:
+                message = f"{word.text!r} mixes {' and '.join(sorted(found))}"
+                yield Problem("mixed_script", message, "warn", word.start, word.end)
+
+
+def _broken_characters(text: str) -> Iterator[Problem]:
+    if text.isprintable() and "\ufffd" not in text and not _mojibake().search(text):
+        return
+    for place, letter in enumerate(text):
+        if letter == "\ufffd":
+            yield Problem("broken_characters", "a character was lost (U+FFFD)", "fail", place, place + 1)
+        elif _is_no_character(letter):
+            message = f"U+{ord(letter):04X} is no character of any text"
+            yield Problem("broken_characters", message, "fail", place, place + 1)
+    for match in _mojibake().finditer(text):
+        yield Problem("broken_characters", f"{match[0]!r} is text decoded wrongly", "fail", match.start(), match.end())
+
+
+def _is_no_character(letter: str) -> bool:
+    if letter.isprintable() or letter in "\n\r\t":
+        return False
+    return unicodedata.category(letter) in ("Cn", "Co", "Cs", "Cc")
+
+
+@lru_cache(maxsize=256)
+def _accepted_pattern(scripts: tuple[str, ...]) -> Any:
+    import regex  # here, because it takes a while to load and most commands do without
+
+    return regex.compile(rf"(?=\p{{L}})[{_classes(scripts)}]", regex.V1)
+
+
+@lru_cache(maxsize=256)
+def _foreign_pattern(scripts: tuple[str, ...]) -> Any:
+    import regex
+
+    return regex.compile(rf"[\p{{L}}--[{_classes((*scripts, 'Zyyy', 'Zinh'))}]]+", regex.V1)
+
+
+def _classes(scripts: tuple[str, ...]) -> str:
+    return "".join(rf"\p{{sc={script}}}" for script in scripts)
+
+
+@lru_cache(maxsize=1)
+def _mojibake() -> Any:
+    import regex
+
+    return regex.compile(r"Ã[\u0080-\u00bf]|â€[\u0080-\u00bf™œ“”˜]|(?:[ÐÑ][\u0080-\u00bf]){2}|(?:à[¤¥¦§¨]..?){2}")
+
+
+@lru_cache(maxsize=1)
+def _han_variants() -> tuple[frozenset[str], frozenset[str]]:
+    """Return common characters that stand in simplified text alone, and those that stand in traditional text alone."""
+    lines = (files("polyjudge.text") / "han_variants.txt").read_text(encoding="utf-8").splitlines()
+    pairs = [pair for line in lines if not line.startswith("#") for pair in line.split()]
+    return frozenset(pair[0] for pair in pairs), frozenset(pair[1] for pair in pairs)
