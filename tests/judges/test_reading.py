@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from polyjudge import UnreadableReplyError, parse_judge_json, read_judge_json
@@ -89,6 +89,7 @@ def test_a_different_verdict_before_it_never_wins(first, between, verdict, after
 
 
 @given(first=VERDICTS, between=NOISE, verdict=VERDICTS, cut=st.integers(1, 200))
+@example(first={"score": 1, "reason": ""}, between="", verdict={"reason": "<", "subscores": {}, "score": 0}, cut=4)
 @settings(max_examples=400)
 def test_a_sound_draft_never_stands_in_for_a_broken_verdict(first, between, verdict, cut):
     # The final verdict is cut off somewhere, with enough left to see what it was going to be.

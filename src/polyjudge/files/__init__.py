@@ -8,23 +8,32 @@ from .outcome_rows import outcome_row, read_outcome_row
 from .results_file import ResultsFile
 from .row_log import row_line
 from .schema_files import schema, schema_names
-from .writing import write_atomically
+from .translation_results import TranslationResults, language_row, write_translation_results
+from .translation_scores import TranslationScores, score_row, write_translation_scores
+from .writing import readable_json, write_atomically
 
 __all__ = [
     "DEFAULT_CONTEXT",
     "ItemSource",
     "ResultsFile",
     "Survey",
+    "TranslationResults",
+    "TranslationScores",
     "canonical_json",
     "each_json_line",
     "fingerprint",
     "from_json",
+    "language_row",
     "outcome_row",
     "read_json_lines",
     "read_outcome_row",
+    "readable_json",
     "row_line",
     "schema",
     "schema_names",
+    "score_row",
     "to_json",
     "write_atomically",
+    "write_translation_results",
+    "write_translation_scores",
 ]

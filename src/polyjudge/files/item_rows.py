@@ -65,7 +65,7 @@ class ItemSource:
         return Survey(count, skipped, tuple(problems), digest.hexdigest()[:16])
 
     def _all(self) -> Iterator[tuple[int, Item | str]]:
-        for line, row in _rows(self.path):
+        for line, row in rows_of(self.path):
             item = row if isinstance(row, str) else self._item(row)
             if item is not None:
                 yield line, item
@@ -113,7 +113,8 @@ class Survey:
     fingerprint: str
 
 
-def _rows(path: Path) -> Rows:
+def rows_of(path: Path) -> Rows:
+    """Yield line number and row of a JSON Lines, CSV, TSV or Parquet file, or what is wrong with the row."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise DataError(f"is of an unknown kind; items come as {', '.join(_READERS)}", path=path)

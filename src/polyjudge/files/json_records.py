@@ -46,7 +46,7 @@ def _writers(record_type: type) -> list[tuple[str, str, bool, Callable[[object],
     """Return of each field its name in Python and on disk, whether it must be there, and what converts it."""
     hints = get_type_hints(record_type)
     return [
-        (field.name, _camel(field.name), _is_needed(field), None if _is_scalar(hints[field.name]) else _value_to_json)
+        (field.name, camel(field.name), _is_needed(field), None if _is_scalar(hints[field.name]) else _value_to_json)
         for field in fields(record_type)
     ]
 
@@ -62,7 +62,8 @@ def _is_needed(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """Return a field's name as it stands on disk."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
@@ -71,7 +72,7 @@ def _camel(name: str) -> str:
 def _readers(record_type: type, strict: bool) -> dict[str, tuple[Field[Any], Reader]]:
     """Return, for each name on disk, the field and what reads its value."""
     hints = get_type_hints(record_type)
-    return {_camel(field.name): (field, _reader(hints[field.name], strict)) for field in fields(record_type)}
+    return {camel(field.name): (field, _reader(hints[field.name], strict)) for field in fields(record_type)}
 
 
 def _read_record(record_type: type, data: object, strict: bool) -> object:

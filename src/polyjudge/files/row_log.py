@@ -1,6 +1,5 @@
 """A file of JSON rows that only grows: each row is with the system when it is said to be written."""
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from polyjudge.records import Outcome
 
 from .json_lines import read_json_lines
 from .outcome_rows import read_outcome_row
+from .writing import readable_json
 
 
 class RowLog:
@@ -66,11 +66,5 @@ class RowLog:
 
 
 def row_line(row: dict[str, Any]) -> str:
-    """Return a row as a line of readable JSON; halves of characters, which no file can hold, are escaped."""
-    line = json.dumps(row, ensure_ascii=False)
-    if not line.isascii():
-        try:
-            line.encode()
-        except UnicodeEncodeError:
-            line = json.dumps(row)
-    return line + "\n"
+    """Return a row as a line of readable JSON."""
+    return readable_json(row) + "\n"

@@ -1,5 +1,6 @@
 """Write a file so that a reader sees the old content or the new one, never half of it."""
 
+import json
 import os
 import secrets
 from collections.abc import Generator
@@ -26,3 +27,14 @@ def write_atomically(path: Path) -> Generator[TextIO]:
     finally:
         with suppress(OSError):  # there is none when all went well, or when its folder could not be made
             part.unlink()
+
+
+def readable_json(value: object, *, indent: int | None = None) -> str:
+    """Return JSON with all scripts as they are; halves of characters, which no file can hold, are escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            text = json.dumps(value, indent=indent)
+    return text

@@ -36,9 +36,16 @@ class Asker:
     """Asks one model, through the provider given or the one that its name stands for."""
 
     def __init__(
-        self, model: str, *, system: str = "", cache_db: Path | str | None = None, provider: Provider | None = None
+        self,
+        model: str,
+        *,
+        system: str = "",
+        cache_db: Path | str | None = None,
+        provider: Provider | None = None,
+        max_tokens: int | None = None,
     ) -> None:
         self._name = model
+        self._max_tokens = max_tokens
         self._system = system
         self._cache_db = cache_db
         self._given = provider
@@ -53,6 +60,7 @@ class Asker:
             system=self._system,
             schema=question.schema,
             temperature=0.0,
+            max_tokens=self._max_tokens,
             repeat=question.repeat,
         )
         try:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.providers import Provider
@@ -15,15 +15,12 @@ from polyjudge.rubrics import (
     check_rubric,
     load_rubric,
     rubric_fingerprint,
-    weighted_mean,
 )
 
 from . import scoring
 from .asking import Asker, Question
-from .numbers import read_number
 from .reading import JudgeJson, read_reply
-
-_YES_NO = {"true": True, "yes": True, "false": False, "no": False}
+from .verdicts import rubric_result
 
 
 class RubricJudge:
@@ -36,6 +33,7 @@ class RubricJudge:
         cache_db: SQLite file that keeps every reply; the same question is not paid for twice.
         prompt_template: The prompt, with the places {criteria} {candidate} {context} {subscores_schema}.
         provider: Who answers, instead of the provider that the model's name stands for.
+        max_tokens: Most tokens of a reply; None leaves it to the provider.
     """
 
     score = scoring.score
@@ -51,6 +49,7 @@ class RubricJudge:
         cache_db: Path | str | None = None,
         prompt_template: str = "",
         provider: Provider | None = None,
+        max_tokens: int | None = None,
     ) -> None:
         self.rubric = _rubric(criteria, prompt_template)
         check_rubric(self.rubric)
@@ -64,7 +63,7 @@ class RubricJudge:
         self._wanted = [*(overall or ["subscores"]), *flags]
         self._on_lines = [*(overall or names), *flags]
         self._also = [*names, "reason"]
-        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider)
+        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider, max_tokens=max_tokens)
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
@@ -84,7 +83,7 @@ class RubricJudge:
 
     def _read(self, reply: Reply) -> JudgeResult:
         try:
-            return self._result(self._find(reply))
+            return rubric_result(self.rubric, self._find(reply))
         except UnreadableReplyError:
             raise
         except ValueError as error:
@@ -100,66 +99,9 @@ class RubricJudge:
                 raise
             return read(self._on_lines, also=["reason"])
 
-    def _result(self, found: JudgeJson) -> JudgeResult:
-        subscores = self._subscores(found)
-        weighted = weighted_mean(self.rubric, subscores)
-        own = self._number(found.value["score"], "score") if self.rubric.overall else weighted
-        missing = [criterion.name for criterion in self.rubric.criteria if criterion.name not in subscores]
-        if own is None or (missing and self.rubric.passing is not None):
-            # Without all scores the pass rule cannot be applied, and that is not the candidate's fault.
-            raise ValueError(f"no score for {', '.join(missing)}")
-        return JudgeResult(
-            score=own,
-            reason=_words(found.value.get("reason")),
-            subscores=subscores,
-            flags={flag.name: _yes_or_no(flag.name, found.value[flag.name]) for flag in self.rubric.flags},
-            weighted_score=weighted,
-            rung=found.rung,
-            repaired=found.repaired,
-        )
-
-    def _subscores(self, found: JudgeJson) -> dict[str, float]:
-        """Return the scores of the rubric's own criteria; a judge's additions are left aside."""
-        beside = found.rung == "lines" or not (self.rubric.overall or "subscores" in found.value)
-        given = found.value if beside else found.value.get("subscores") or {}
-        if not isinstance(given, Mapping):
-            raise ValueError(f"the subscores are {given!r}, not an object")
-        by_name = [(str(name).casefold(), value) for name, value in cast(Mapping[str, Any], given).items()]
-        subscores: dict[str, float] = {}
-        for criterion in self.rubric.criteria:
-            meant = criterion.name.casefold()
-            values = [self._number(value, criterion.name) for name, value in by_name if name == meant]
-            if len(set(values)) > 1:
-                raise ValueError(f"{criterion.name} is given twice with different values")
-            if values:
-                subscores[criterion.name] = values[0]
-        return subscores
-
-    def _number(self, value: object, name: str) -> float:
-        try:
-            return read_number(value, self.rubric.scale)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
-
 
 def _rubric(criteria: Sequence[RubricCriterion] | Rubric, template: str) -> Rubric:
     if not isinstance(criteria, Rubric):
         general = load_rubric("general")
         criteria = Rubric(name="custom", instruction=general.instruction, criteria=tuple(criteria), scale=general.scale)
     return replace(criteria, instruction=template) if template else criteria
-
-
-def _yes_or_no(name: str, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.strip().casefold() in _YES_NO:
-        return _YES_NO[value.strip().casefold()]
-    raise ValueError(f"{name}: {value!r} is neither true nor false")
-
-
-def _words(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return "\n".join(map(str, cast(list[object], value)))
-    return str(value)

@@ -15,8 +15,10 @@ from .item import Item
 from .language import Direction, Language
 from .outcomes import Failure, FailureKind, JudgeResult, Outcome, PairwiseResult, Preference, Provenance
 from .rubric import Flag, PassRule, Rubric, RubricCriterion, Scale
+from .translation import DIMENSIONS, LanguageResult, LanguageScore, PromptResult, PromptScore
 
 __all__ = [
+    "DIMENSIONS",
     "Direction",
     "Failure",
     "FailureKind",
@@ -26,6 +28,8 @@ __all__ = [
     "JudgeResult",
     "Language",
     "LanguageCheck",
+    "LanguageResult",
+    "LanguageScore",
     "LanguageState",
     "Origin",
     "Outcome",
@@ -34,6 +38,8 @@ __all__ = [
     "Preference",
     "Problem",
     "ProblemKind",
+    "PromptResult",
+    "PromptScore",
     "Provenance",
     "Reply",
     "Request",

@@ -1,0 +1,80 @@
+"""What a translator wrote in many languages, and what a judge says of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .outcomes import Provenance
+
+DIMENSIONS = ("script", "grammar", "coherence")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptResult:
+    """One thing that was to be translated, and what came of it."""
+
+    category: str = ""
+    source_text: str = ""
+    prompt: str = ""
+    """What the translator was told, the source text in it."""
+    generated_output: str
+    token_count: int | None = None
+    tokens_per_second: float | None = None
+    script_validation_passed: bool | None = None
+    duration_ms: float | None = None
+    reference: str = ""
+    """One good translation."""
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Fields of the file that polyjudge does not know; they are written back as they were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageResult:
+    """All results in one language."""
+
+    language_name: str
+    language_code: str = ""
+    """BCP 47."""
+    script_family: str = ""
+    priority: str = ""
+    prompts: tuple[PromptResult, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptScore:
+    """What a judge says of one prompt; None where it cannot tell."""
+
+    index: int
+    """Place of the prompt in its language, from 0."""
+    script_score: float | None = None
+    grammar_score: float | None = None
+    coherence_score: float | None = None
+    is_correct_language: bool | None = None
+    notes: str = ""
+    error: str = ""
+    """Why there is no verdict."""
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageScore:
+    """What a judge says of a language: what at least 80% of its judged prompts reach."""
+
+    language_name: str
+    language_code: str = ""
+    script_score: float | None = None
+    grammar_score: float | None = None
+    coherence_score: float | None = None
+    is_correct_language: bool | None = None
+    notes: str = ""
+    error: str = ""
+    """Why there is no score at all."""
+    judge: str = ""
+    judged: int = 0
+    """Prompts with a verdict."""
+    unjudged: int = 0
+    means: Mapping[str, float] = field(default_factory=dict[str, float])
+    prompts: tuple[PromptScore, ...] = ()
+    batching: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """How many languages shared a call, and how far that moved the scores."""
