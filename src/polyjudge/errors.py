@@ -50,7 +50,16 @@ class UnknownNameError(ConfigError):
 
 
 class MissingKeyError(ConfigError):
-    """An environment variable that a provider needs is not set."""
+    """An environment variable that a provider needs is not set; the message says in two lines what to do."""
+
+    def __init__(self, variable: str, *, example: str, skipped: str) -> None:
+        super().__init__(f"{variable} not set — skipping {skipped}.\nTo enable: export {variable}={example}")
+        self.variable = variable
+        self.example = example
+
+    def instead(self, skipped: str) -> "MissingKeyError":
+        """Return the same with another word for what is skipped."""
+        return MissingKeyError(self.variable, example=self.example, skipped=skipped)
 
 
 class MissingExtraError(ConfigError):

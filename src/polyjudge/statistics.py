@@ -53,6 +53,18 @@ class RunningMean:
         return Interval(self.mean - half, self.mean + half)
 
 
+def reached_by(values: Sequence[float | None], share: float = 0.8) -> float | None:
+    """Return the highest value that at least such a share of the values reach.
+
+    A value that is not known may be any: the answer is None where it hangs on those, or where there are no values.
+    """
+    if not values:
+        return None
+    needed = math.ceil(share * len(values) - 1e-9)
+    reached = sorted((math.inf if value is None else value for value in values), reverse=True)[max(needed, 1) - 1]
+    return None if reached == math.inf else reached
+
+
 def wilson_interval(hits: int, count: int) -> Interval | None:
     """Return the 95% interval of a rate by Wilson's score; None where nothing was counted."""
     if not count:

@@ -18,6 +18,8 @@ COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is given
     "demo": "judge a packaged sample: no key, no network",
     "score": "judge any items by any rubric with any judge",
+    "translation": "check and judge a translator's output in many languages, or make it",
+    "report": "turn results and judge scores into a report",
     "providers": "show who can answer, and what is missing",
     "cache": "look after the replies already paid for",
 }
@@ -88,16 +90,22 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
 
 def subparser_of(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
     """Return the part of the parser that reads a command's own options."""
-    # argparse has no public way to ask for it.
-    [commands] = [each for each in parser._actions if isinstance(each.choices, dict)]  # pyright: ignore[reportPrivateUsage]
-    return cast(dict[str, argparse.ArgumentParser], commands.choices)[command]
+    return actions_of(parser)[command]
+
+
+def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of the commands or actions below this one; argparse has no public way to ask for them."""
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
+        if isinstance(action.choices, dict):
+            return cast(dict[str, argparse.ArgumentParser], action.choices)
+    return {}
 
 
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
     parser = build_parser(command)
     if command in COMMANDS:
-        import_module("polyjudge.cli.settings").apply_project_file(subparser_of(parser, command), command, COMMANDS)
+        _apply_settings(subparser_of(parser, command), command, given)
     options = parser.parse_args(given)
     if options.version:
         print(f"polyjudge {import_module('polyjudge.version').__version__}")
@@ -106,6 +114,16 @@ def _run(given: list[str]) -> int:
         parser.print_help(sys.stderr)
         return 2
     return _module(options.command).run(options)
+
+
+def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> None:
+    settings = import_module("polyjudge.cli.settings")
+    actions = actions_of(parser)
+    action = next((word for word in given if word in actions), "")
+    if not actions:
+        settings.apply_project_file(parser, command, COMMANDS)
+    elif action:
+        settings.apply_project_file(actions[action], command, COMMANDS, action)
 
 
 def _module(command: str) -> ModuleType:

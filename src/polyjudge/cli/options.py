@@ -1,7 +1,7 @@
 """The options that all judging commands share: the same words everywhere."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from polyjudge.cache import JudgeCache
@@ -14,8 +14,8 @@ DEFAULT_CACHE = ".polyjudge/cache.sqlite"
 def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) -> None:
     """Add the options of every command that asks judges."""
     _add_judge_options(parser.add_argument_group("judge").add_argument, default_judge)
-    _add_call_options(parser.add_argument_group("calls").add_argument)
-    _add_cache_options(parser.add_argument_group("cache").add_argument)
+    add_call_options(parser.add_argument_group("calls").add_argument)
+    add_cache_options(parser.add_argument_group("cache").add_argument)
 
 
 def _add_judge_options(add: Callable[..., object], default: str) -> None:
@@ -28,7 +28,8 @@ def _add_judge_options(add: Callable[..., object], default: str) -> None:
     add("--max-unjudged", type=_share, default=0.2, metavar="SHARE", help=too_many)
 
 
-def _add_call_options(add: Callable[..., object]) -> None:
+def add_call_options(add: Callable[..., object]) -> None:
+    """Add the options of every command that makes calls."""
     in_flight = "calls in flight at most; default: %(default)s"
     add("--concurrency", type=_at_least(1), default=16, metavar="N", help=in_flight)
     add("--rpm", type=_positive, metavar="N", help="calls a minute at most")
@@ -42,7 +43,8 @@ def _add_call_options(add: Callable[..., object]) -> None:
     add("--dry-run", action="store_true", help="say what would be asked and what it would cost")
 
 
-def _add_cache_options(add: Callable[..., object]) -> None:
+def add_cache_options(add: Callable[..., object]) -> None:
+    """Add the options of every command that keeps replies."""
     add("--cache", default=DEFAULT_CACHE, metavar="PATH|none", help="default: %(default)s")
     add("--refresh", action="store_true", help="ask anew what the cache could answer")
     add("--reread", action="store_true", help="read kept replies again and ask nothing")
@@ -59,6 +61,17 @@ def judge_names(options: argparse.Namespace) -> list[ModelName]:
         raise ConfigError("--judge-model goes with one judge; write NAME/MODEL for each of several")
     provider = given[0] if given[0] in PROVIDERS else resolve_model(given[0]).provider
     return [ModelName(provider, options.judge_model)]
+
+
+def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:
+    """Return the values that `--filter COLUMN=VALUE,…` allows in each column."""
+    filters: dict[str, frozenset[str]] = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"--filter {text!r} is not COLUMN=VALUE")
+        filters[name] = filters.get(name, frozenset()) | frozenset(values.split(","))
+    return filters
 
 
 def open_access(options: argparse.Namespace, cache: JudgeCache | None, began: str) -> Access:

@@ -13,8 +13,9 @@ _PLAIN_EVERY_S = 10.0
 class ProgressShow:
     """Shows done and total, rate, time left, what went wrong and what was spent."""
 
-    def __init__(self, total: int, spent: Spent, *, shown: bool = True) -> None:
+    def __init__(self, total: int, spent: Spent, *, shown: bool = True, doing: str = "judging") -> None:
         self._is_shown = shown
+        self._doing = doing
         self._total = total
         self._spent = spent
         self._done = self._unjudged = 0
@@ -23,7 +24,7 @@ class ProgressShow:
 
     def __enter__(self) -> Self:
         if self._is_shown and sys.stderr.isatty():
-            self._bar, self._task = _open_bar(self._total)
+            self._bar, self._task = _open_bar(self._total, self._doing)
         return self
 
     def __exit__(
@@ -54,12 +55,12 @@ class ProgressShow:
             print(f"polyjudge: {told}", file=sys.stderr)
 
 
-def _open_bar(total: int) -> tuple[Any, Any]:
+def _open_bar(total: int, doing: str) -> tuple[Any, Any]:
     from rich.console import Console  # here, because rich takes longer to load than most commands to run
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
-        TextColumn("judging"),
+        TextColumn(doing),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

@@ -1,9 +1,8 @@
 """Write the command-line reference from the commands' own help: `make docs`."""
 
 import argparse
-from typing import cast
 
-from . import COMMANDS, build_parser
+from . import COMMANDS, actions_of, build_parser
 
 _HEADING = """\
 # Command line
@@ -16,20 +15,9 @@ def reference() -> str:
     """Return the reference of all commands as Markdown."""
     sections = [_section(build_parser())]
     for command in COMMANDS:
-        sections += [_section(parser) for parser in _with_actions(_choices(build_parser(command))[command])]
+        parser = actions_of(build_parser(command))[command]
+        sections += [_section(each) for each in (parser, *actions_of(parser).values())]
     return "\n".join([_HEADING, *sections])
-
-
-def _with_actions(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    return [parser, *_choices(parser).values()]
-
-
-def _choices(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    # argparse has no public way to list a parser's commands.
-    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
-        if isinstance(action.choices, dict):
-            return cast(dict[str, argparse.ArgumentParser], action.choices)
-    return {}
 
 
 def _section(parser: argparse.ArgumentParser) -> str:

@@ -1,16 +1,13 @@
 """`polyjudge score ITEMS --rubric R`: any items, any rubric, any judge."""
 
 import argparse
-import asyncio
-import signal
 import sys
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.engine import Stop, run_sync
-from polyjudge.errors import CapReachedError, ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files import ItemSource, Survey, fingerprint, read_json_lines, read_outcome_row
 from polyjudge.judges import Judge, RubricJudge, close_judge
 from polyjudge.providers import Access, ModelName, prompt_sha256
@@ -19,13 +16,12 @@ from polyjudge.rubrics import PromptRenderer, load_rubric, rubric_fingerprint, r
 from polyjudge.suites import Tally, open_judge, score_items
 from polyjudge.text import harmless
 
-from .options import add_judging_options, judge_names, open_access, open_cache
+from .options import add_judging_options, filters_of, judge_names, open_access, open_cache
 from .progress import ProgressShow
 from .score_rows import Rows, open_rows
 from .settings import load_environment
-from .summaries import print_estimate, print_summary
-
-_GRACE_S = 5.0
+from .stopping import Ended, until_stopped
+from .summaries import print_estimate, print_summary, too_many_unjudged
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -92,23 +88,13 @@ def _job(options: argparse.Namespace) -> _Job:
         raise ConfigError(f"--output {str(options.output)!r} is the file of the items")
     rubric, judges = load_rubric(options.rubric), judge_names(options)
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
-    source = ItemSource(options.items, context, _filters(options.filter), options.limit)
+    source = ItemSource(options.items, context, filters_of(options.filter), options.limit)
     survey = source.survey()
     for problem in survey.problems:
         print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
     if survey.skipped > len(survey.problems):
         print(f"polyjudge: warning: skipped {survey.skipped} rows in all", file=sys.stderr)
     return _Job(options, rubric, judges, source, survey)
-
-
-def _filters(given: list[str]) -> Mapping[str, frozenset[str]]:
-    filters: dict[str, frozenset[str]] = {}
-    for text in given:
-        name, equals, values = text.partition("=")
-        if not equals or not name:
-            raise ConfigError(f"--filter {text!r} is not COLUMN=VALUE")
-        filters[name] = filters.get(name, frozenset()) | frozenset(values.split(","))
-    return filters
 
 
 def _show_prompt(job: _Job, item_id: str) -> int:
@@ -120,24 +106,13 @@ def _show_prompt(job: _Job, item_id: str) -> int:
 
 
 async def _run(job: _Job, judge: Judge, access: Access, rows: Rows) -> int:
-    stop, interrupted = Stop(), asyncio.Event()
-    loop = asyncio.get_running_loop()
+    async def work(stop: Stop) -> Tally:
+        try:
+            return await _judge_all(job, judge, access, rows, stop)
+        finally:
+            await close_judge(judge)
 
-    def interrupt() -> None:
-        """Give what is in flight some seconds; who asks twice does not want to wait for it."""
-        stop.request(grace_s=0.0 if interrupted.is_set() else _GRACE_S)
-        interrupted.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupt)
-    if job.options.deadline:
-        reached = CapReachedError(f"stopped after {job.options.deadline:g} seconds, the deadline")
-        loop.call_later(job.options.deadline, lambda: stop.request(reached, grace_s=0.0))
-    try:
-        tally = await _judge_all(job, judge, access, rows, stop)
-    finally:
-        await close_judge(judge)
-    return _finish(job, tally, access, stop, interrupted=interrupted.is_set())
+    return _finish(job, await until_stopped(work, deadline_s=job.options.deadline), access)
 
 
 async def _judge_all(job: _Job, judge: Judge, access: Access, rows: Rows, stop: Stop) -> Tally:
@@ -190,24 +165,19 @@ def _is_answer_to(outcome: Outcome, prompt: str, judges: set[tuple[str, str]]) -
     return bool(asked) and all(each.prompt_sha256 == prompt and (each.provider, each.model) in judges for each in asked)
 
 
-def _finish(job: _Job, tally: Tally, access: Access, stop: Stop, *, interrupted: bool) -> int:
+def _finish(job: _Job, ended: Ended[Tally], access: Access) -> int:
     """Sum up, say what is wrong, and return the exit code."""
-    summary = tally.summary(job.survey.count)
-    if access.estimate is not None and not stop.requested:
+    summary = ended.result.summary(job.survey.count)
+    if access.estimate is not None and not ended.stop.requested:
         print_estimate(access.estimate, job.survey.count, job.options.format)
         return 0
     if access.estimate is None:
         print_summary(summary, access.meter.spent, job.options, skipped=job.survey.skipped)
-    if interrupted or stop.error is not None:
-        why = "interrupted" if interrupted else str(stop.error)
-        print(f"polyjudge: {why}; {summary.not_reached} of {summary.items} items were not reached", file=sys.stderr)
+    if ended.early:
+        code = ended.explain(f"{summary.not_reached} of {summary.items} items were not reached")
         if job.options.output is not None:
             print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
-        return 130 if interrupted else 3
+        return code
     if not summary.judged or summary.unjudged > job.options.max_unjudged * summary.items:
-        share = summary.unjudged / summary.items
-        print(
-            f"polyjudge: {share:.1%} of the items could not be judged, more than --max-unjudged allows", file=sys.stderr
-        )
-        return 3
+        return too_many_unjudged(summary.unjudged, summary.items)
     return 0

@@ -34,8 +34,12 @@ def load_environment() -> None:
         os.environ.setdefault(match[1], _unquoted(match[2]))
 
 
-def apply_project_file(parser: argparse.ArgumentParser, command: str, known_tables: Collection[str]) -> None:
+def apply_project_file(
+    parser: argparse.ArgumentParser, command: str, known_tables: Collection[str], action: str = ""
+) -> None:
     """Make what `polyjudge.toml` says the parser's defaults: its top level, then its table of the command's name.
+
+    A command of several actions has a table for all of them, and within it one for each: `[translation.quick]`.
 
     What stands at the top level may be meant for another command, so there a name that this one does not know is only
     warned about.
@@ -50,15 +54,26 @@ def apply_project_file(parser: argparse.ArgumentParser, command: str, known_tabl
     own = data.get(command, {})
     if not isinstance(own, dict):
         raise DataError(f"{command} must be a table: [{command}]", path=PROJECT_FILE)
-    actions = {action.dest: action for action in parser._actions}  # pyright: ignore[reportPrivateUsage]
-    for key, value in {**general, **cast(dict[str, Any], own)}.items():
+    shared, own = _of_action(cast(dict[str, Any], own), action)
+    options = {option.dest: option for option in parser._actions}  # pyright: ignore[reportPrivateUsage]
+    for key, value in {**general, **shared, **own}.items():
         name = key.replace("-", "_")
-        if name in actions:
-            parser.set_defaults(**{name: _setting(actions[name], key, value)})
+        if name in options:
+            parser.set_defaults(**{name: _setting(options[name], key, value)})
         elif key in own:
             raise DataError(f"[{command}] has an unknown key {key!r}", path=PROJECT_FILE)
-        elif "judge" in actions:
+        elif "judge" in options and key in general:
             warnings.warn(f"{PROJECT_FILE}: {key!r} is no option of {command}", stacklevel=2)
+
+
+def _of_action(table: dict[str, Any], action: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a command's table says for all its actions, and for one of them; without actions all is its own."""
+    if not action:
+        return {}, table
+    own: object = table.get(action, {})
+    if not isinstance(own, dict):
+        raise DataError(f"{action} must be a table", path=PROJECT_FILE)
+    return {key: value for key, value in table.items() if not isinstance(value, dict)}, cast(dict[str, Any], own)
 
 
 def _setting(action: argparse.Action, key: str, value: Any) -> Any:

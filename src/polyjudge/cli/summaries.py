@@ -23,7 +23,7 @@ def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespa
         print(f"unjudged: {summary.unjudged} ({kinds})", file=to)
     if skipped:
         print(f"skipped:  {skipped} rows that hold no item", file=to)
-    print(f"asked:    {_spent_line(spent)}; {summary.cached} results from the cache", file=to)
+    print(f"asked:    {spent_line(spent)}; {summary.cached} results from the cache", file=to)
     if options.output is not None and not summary.not_reached:
         print(f"results:  {options.output}", file=to)
 
@@ -40,6 +40,13 @@ def print_estimate(estimate: Estimate, items: int, form: str) -> None:
         print("cost:     unknown; give --price INPUT,OUTPUT in USD per million tokens")
     else:
         print(f"cost:     about ${estimate.cost_usd:.4f}")
+
+
+def too_many_unjudged(unjudged: int, items: int) -> int:
+    """Say that the judge could not do its work, and return the exit code."""
+    share = unjudged / items if items else 1.0
+    print(f"polyjudge: {share:.1%} of the items could not be judged, more than --max-unjudged allows", file=sys.stderr)
+    return 3
 
 
 def _print_scores(summary: ScoreSummary, to: TextIO) -> None:
@@ -62,7 +69,8 @@ def _between(interval: Interval | None, scale: float, unit: str = "") -> str:
     return f", 95% interval {interval.low * scale:.2f}{unit} to {interval.high * scale:.2f}{unit}"
 
 
-def _spent_line(spent: Spent) -> str:
+def spent_line(spent: Spent) -> str:
+    """Return what a run asked and paid."""
     parts = [f"{spent.calls} calls", f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"]
     if spent.unpriced_calls:
         parts.append(f"cost unknown for {spent.unpriced_calls} of them")

@@ -6,7 +6,7 @@ from .json_lines import each_json_line, read_json_lines
 from .json_records import from_json, to_json
 from .outcome_rows import outcome_row, read_outcome_row
 from .results_file import ResultsFile
-from .row_log import row_line
+from .row_log import RowLog, row_line
 from .schema_files import schema, schema_names
 from .translation_results import TranslationResults, language_row, write_translation_results
 from .translation_scores import TranslationScores, score_row, write_translation_scores
@@ -16,6 +16,7 @@ __all__ = [
     "DEFAULT_CONTEXT",
     "ItemSource",
     "ResultsFile",
+    "RowLog",
     "Survey",
     "TranslationResults",
     "TranslationScores",

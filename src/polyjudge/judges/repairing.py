@@ -109,7 +109,8 @@ def _key_places(text: str, key: str) -> list[int]:
 def _key_pattern(key: str) -> re.Pattern[str]:
     quote = "[" + re.escape("".join({*_CLOSING_QUOTES, *"".join(_CLOSING_QUOTES.values())})) + "]"
     name = re.escape(key)
-    return re.compile(rf"(?:{quote}{name}{quote}|[{{｛,，]\s*{name})(?=\s*[:：](?!\s*(?:{quote}?<[^<>\n]{{1,200}}>|\.\.\.|…)))")
+    form = rf"{quote}?<[^<>\n]{{1,200}}>|\.\.\.|…"
+    return re.compile(rf"(?:{quote}{name}{quote}|[{{｛,，]\s*{name})(?=\s*[:：](?!\s*(?:{form})))")
 
 
 class _Reader:

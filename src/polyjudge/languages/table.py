@@ -15,6 +15,14 @@ OWN_ROWS = Path(".polyjudge/languages.tsv")
 """Where a user's rows stand, in the working folder."""
 _COLUMNS = ("tag", "name", "native_name", "scripts", "family", "direction", "speakers_millions")
 _MORE_COLUMNS = ("detector", "inseparable", "aliases")
+_SEVERAL = {"Jpan": ("Hira", "Kana", "Hani"), "Kore": ("Hang", "Hani"), "Hrkt": ("Hira", "Kana"), "Aran": ("Arab",)}
+"""What ISO 15924 has a code for, and Unicode has not: several scripts together, and a style of one."""
+_USUAL_SCRIPTS = (
+    "Arab Armn Beng Cyrl Deva Ethi Geor Grek Gujr Guru Hang Hani Hans Hant Hebr Hira Kana Khmr Knda Laoo Latn Mlym Mymr"
+    " Orya Sinh Taml Telu Thai"
+)
+_MOST_SPEAKERS = 10_000
+_WITHOUT_LETTERS = {"Zyyy", "Zinh", "Zzzz", "Qaai"}
 
 
 class LanguageTable:
@@ -24,11 +32,13 @@ class LanguageTable:
         self._by_tag = dict(languages)
         self._by_any_tag: dict[str, Language] = {}
         self._by_name: dict[str, Language] = {}
+        self._families = {each.family.casefold(): each.family for each in languages.values()}
         for each in languages.values():
             for tag in (*each.aliases, each.tag):
                 self._by_any_tag[tag.casefold()] = each
-            for name in (each.name, each.native_name):
-                self._by_name.setdefault(_plain_name(name), each)
+            for name in filter(None, (_plain_name(each.name), _plain_name(each.native_name))):
+                self._by_name.setdefault(name, each)
+        self._by_script = {script: each for each in reversed(self._by_tag.values()) for script in each.scripts[:1]}
 
     def __iter__(self) -> Iterator[Language]:
         """Yield the languages, the must-have ones first."""
@@ -47,6 +57,13 @@ class LanguageTable:
         found = self._of_tag(tag.strip().replace("_", "-")) if tag.strip() else None
         return found or self._of_name(name) or self._of_name(tag)
 
+    def family(self, given: str, tag: str, name: str = "") -> str:
+        """Return a script family as reports write it: the word given in the table's spelling, else the language's."""
+        if given:
+            return self._families.get(given.casefold(), given)
+        found = self.find(tag, name)
+        return found.family if found else ""
+
     def _of_name(self, name: str) -> Language | None:
         """Return the language of a name, which may leave out what stands in brackets: `Chinese (Mandarin)`."""
         plain = _plain_name(name)
@@ -58,15 +75,24 @@ class LanguageTable:
         return next((each for each in self if _core(each) <= words <= set(_plain_name(each.name).split())), None)
 
     def _of_tag(self, tag: str) -> Language | None:
-        whole, parts = tag.casefold(), tag.split("-")
-        if whole in self._by_any_tag:
-            return self._by_any_tag[whole]
-        script = next((part.title() for part in parts[1:] if len(part) == 4 and part.isalpha()), "")
-        for count in range(len(parts) - 1, 0, -1):
-            found = self._by_any_tag.get("-".join(parts[:count]).casefold())
+        parts = tag.casefold().split("-")
+        alone = next((place for place, part in enumerate(parts) if place and len(part) == 1), len(parts))
+        parts = parts[:alone]  # after a single letter stands what is no part of the language
+        script = next((part.title() for part in parts[1:3] if len(part) == 4 and part.isalpha()), "")
+        for count in range(len(parts), 0, -1):
+            found = self._by_any_tag.get("-".join(parts[:count]))
             if found is not None:
-                return _written_in(found, script, tag) if script else found
+                return self._written_in(found, script, tag) if script.casefold() in parts[count:] else found
         return None
+
+    def _written_in(self, language: Language, script: str, tag: str) -> Language | None:
+        scripts = _SEVERAL.get(script, (script,))
+        if not all(map(_is_script, scripts)):
+            return None
+        model = self._by_script.get(scripts[0], language)
+        family = model.family if scripts[0] != language.scripts[0] else language.family
+        written = replace(language, scripts=scripts, family=family, direction=model.direction)
+        return written if set(scripts) <= set(language.scripts) else replace(written, tag=tag, detector="")
 
 
 def language_table(own_rows: Path | None = None) -> LanguageTable:
@@ -87,19 +113,20 @@ def _read(path: Path) -> dict[str, Language]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", path=path) from None
-    rows = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-    missing = [name for name in _COLUMNS if name not in (rows.fieldnames or ())]
+    lines = text.split("\n")
+    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    missing = [name for name in _COLUMNS if name not in lines[0].strip().split("\t")]
     if missing:
         raise DataError(f"has no column {missing[0]!r}; needed are {', '.join(_COLUMNS)}", path=path, line=1)
     languages: dict[str, Language] = {}
-    for row in rows:
-        try:
+    try:
+        for row in rows:
             each = _language({name: (row.get(name) or "").strip() for name in (*_COLUMNS, *_MORE_COLUMNS)})
-        except ValueError as error:
-            raise DataError(str(error), path=path, line=rows.line_num) from None
-        if each.tag in languages:
-            raise DataError(f"the tag {each.tag!r} stands there twice", path=path, line=rows.line_num)
-        languages[each.tag] = each
+            if each.tag in languages:
+                raise ValueError(f"the tag {each.tag!r} stands there twice")
+            languages[each.tag] = each
+    except (ValueError, csv.Error) as error:
+        raise DataError(str(error), path=path, line=rows.line_num) from None
     return languages
 
 
@@ -107,7 +134,8 @@ def _language(row: Mapping[str, str]) -> Language:
     scripts = _parts(row["scripts"])
     if not row["tag"] or not row["name"] or not scripts:
         raise ValueError("a language needs a tag, a name and at least one script")
-    wrong = [script for script in scripts if not (len(script) == 4 and script.isalpha() and script.istitle())]
+    scripts = tuple(one for script in scripts for one in _SEVERAL.get(script, (script,)))
+    wrong = [script for script in scripts if not _is_script(script)]
     if wrong:
         raise ValueError(f"{wrong[0]!r} is no script of ISO 15924, such as Latn")
     if row["direction"] not in ("ltr", "rtl"):
@@ -119,17 +147,36 @@ def _language(row: Mapping[str, str]) -> Language:
         scripts=scripts,
         family=row["family"] or scripts[0],
         direction=row["direction"],
-        speakers_millions=float(row["speakers_millions"] or 0),
+        speakers_millions=_millions(row["speakers_millions"] or "0"),
         detector=row["detector"],
         inseparable=_parts(row["inseparable"]),
         aliases=_parts(row["aliases"]),
     )
 
 
-def _written_in(language: Language, script: str, tag: str) -> Language:
-    if script in language.scripts:
-        return replace(language, scripts=(script,))
-    return replace(language, tag=tag, scripts=(script,), detector="")
+def _is_script(script: str) -> bool:
+    """Say whether a code is one of ISO 15924 that letters can be told by."""
+    if script in _USUAL_SCRIPTS.split():
+        return True
+    if len(script) != 4 or not script.isascii() or not script.isalpha() or not script.istitle():
+        return False
+    import regex  # here, because it takes a while to load and the shipped table does without
+
+    try:
+        regex.compile(rf"\p{{sc={script}}}")
+    except regex.error:
+        return False
+    return script not in _WITHOUT_LETTERS
+
+
+def _millions(cell: str) -> float:
+    try:
+        millions = float(cell)
+    except ValueError:
+        millions = -1.0
+    if not 0 <= millions <= _MOST_SPEAKERS:
+        raise ValueError(f"the speakers in millions are {cell!r}, not a number such as 7.5")
+    return millions
 
 
 def _core(language: Language) -> set[str]:

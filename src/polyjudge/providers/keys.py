@@ -13,8 +13,7 @@ def key_for(name: ModelName, *variables: str, example: str) -> str:
         key = os.environ.get(variable, "").strip()
         if key:
             return checked_key(key, variable)
-    first = variables[0]
-    raise MissingKeyError(f"{first} not set — skipping {name}.\nTo enable: export {first}={example}")
+    raise MissingKeyError(variables[0], example=example, skipped=str(name))
 
 
 def checked_key(key: str, variable: str) -> str:

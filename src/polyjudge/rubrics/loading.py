@@ -11,11 +11,13 @@ from polyjudge.records import Rubric
 
 from .checking import check_rubric
 
+_NOT_RUBRICS = {"language_questions.toml"}
+
 
 def rubric_names() -> list[str]:
     """Return the names of the rubrics that ship with polyjudge."""
-    folder = files("polyjudge.rubrics")
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    entries = [entry.name for entry in files("polyjudge.rubrics").iterdir()]
+    return sorted(name.removesuffix(".toml") for name in entries if name.endswith(".toml") and name not in _NOT_RUBRICS)
 
 
 def load_rubric(name: str | Path) -> Rubric:

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from polyjudge.records import JudgeResult, Rubric
+from polyjudge.records import JudgeResult, LanguageScore, PromptScore, Rubric
+
+PASSING_SCORE = 3.0
 
 
 def passes(rubric: Rubric, result: JudgeResult) -> bool | None:
@@ -23,3 +25,14 @@ def weighted_mean(rubric: Rubric, subscores: Mapping[str, float]) -> float | Non
         return None
     total = sum(criterion.weight for criterion in rubric.criteria)
     return sum(criterion.weight * subscores[criterion.name] for criterion in rubric.criteria) / total
+
+
+def scores_pass(score: LanguageScore | PromptScore) -> bool | None:
+    """Say whether the scores of a translation pass: all that are there at least 3, in the right language.
+
+    None where there are no scores; what a judge cannot tell is left aside.
+    """
+    found = [value for value in (score.script_score, score.grammar_score, score.coherence_score) if value is not None]
+    if score.error or (not found and score.is_correct_language is None):
+        return None
+    return all(value >= PASSING_SCORE for value in found) and score.is_correct_language is not False

@@ -15,17 +15,17 @@ class PromptRenderer:
 
     def __init__(self, rubric: Rubric) -> None:
         self._instruction = f"{FENCE_NOTE.replace('{', '{{').replace('}', '}}')}\n\n{rubric.instruction}"
-        self._criteria = "\n".join(_criterion_lines(criterion) for criterion in rubric.criteria)
-        self._subscores_form = _subscores_form(rubric)
+        self.criteria = "\n".join(_criterion_lines(criterion) for criterion in rubric.criteria)
+        self.subscores_form = _subscores_form(rubric)
 
     def render(self, candidate: str, context: Mapping[str, object] | None = None) -> str:
         """Return the whole prompt, with all judged and quoted text fenced off."""
         return fill_template(
             self._instruction,
-            criteria=self._criteria,
+            criteria=self.criteria,
             candidate=fence(candidate),
             context=render_context(context or {}),
-            subscores_schema=self._subscores_form,
+            subscores_schema=self.subscores_form,
         )
 
 

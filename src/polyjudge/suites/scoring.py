@@ -12,9 +12,14 @@ from polyjudge.rubrics import passes
 from polyjudge.statistics import Interval, RunningMean, wilson_interval
 
 
-def open_judge(rubric: Rubric, names: Sequence[ModelName], access: Access, *, repeats: int = 1) -> Judge:
+def open_judge(
+    rubric: Rubric, names: Sequence[ModelName], access: Access, *, repeats: int = 1, max_tokens: int | None = None
+) -> Judge:
     """Return a judge by a rubric: one model, or a jury of several, each asked so many times."""
-    judges = [_repeated(RubricJudge(rubric, model=name.model, provider=access.open(name)), repeats) for name in names]
+    judges = [
+        _repeated(RubricJudge(rubric, model=name.model, provider=access.open(name), max_tokens=max_tokens), repeats)
+        for name in names
+    ]
     return judges[0] if len(judges) == 1 else Jury(judges)
 
 

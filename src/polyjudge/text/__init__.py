@@ -4,5 +4,16 @@ from .checking import TextChecker
 from .digits import fold_digits, plain_number
 from .display import harmless, one_line
 from .fencing import FENCE_NOTE, fence
+from .reference import chrf, chrf_signature
 
-__all__ = ["FENCE_NOTE", "TextChecker", "fence", "fold_digits", "harmless", "one_line", "plain_number"]
+__all__ = [
+    "FENCE_NOTE",
+    "TextChecker",
+    "chrf",
+    "chrf_signature",
+    "fence",
+    "fold_digits",
+    "harmless",
+    "one_line",
+    "plain_number",
+]

@@ -1,6 +1,6 @@
 """All checks of one text at once: what the judge `offline` and `polyjudge translation check` go by."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polyjudge.languages import LanguageTable
 from polyjudge.records import Language, LanguageCheck, Problem, TextCheck
@@ -8,7 +8,7 @@ from polyjudge.records import Language, LanguageCheck, Problem, TextCheck
 from .degeneration import copied, cut_off, leaked, length, looping
 from .identity import language_identifier
 from .preservation import lost_parts
-from .scripts import check_script
+from .scripts import check_script, is_blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,15 @@ class TextChecker:
         script = check_script(text, language, source)
         identity = self.check_language(text, language)
         problems = list(script.problems)
-        if text.strip():
+        has_text = not is_blank(text)
+        if has_text:
             problems += [*leaked(text, source, prompt), *looping(text, source)]
-        if text.strip() and source.strip():
+        if has_text and source.strip():
             if not self._is_in(source, language):
                 problems += copied(text, source)
             problems += [*cut_off(text, source, language.tag), *length(text, source), *lost_parts(text, source)]
+        if any(problem.kind == "source_copied" and problem.severity == "warn" for problem in problems):
+            identity = replace(identity, state="unsure")  # a name is of any language
         if identity.state == "wrong" and script.state != "fail":
             name = self._name(identity.found)
             problems.append(Problem("wrong_language", f"this looks like {name}, not {language.name}"))

@@ -37,9 +37,10 @@ class LanguageIdentifier:
         self._by_label: dict[str, Language] = {}
         for language in table:
             self._by_label.setdefault(_label(language), language)
-        self._guess, known = _limited_guesser({each.detector for each in table if each.detector})
+        self._guess, self._first = _limited_guesser({each.detector for each in table if each.detector})
+        """Languages that the first identifier knows; the others are left to the second opinion."""
         self._guessed: dict[str, str] = {}
-        self._known = known | _second_opinions()
+        self._known = self._first | _second_opinions()
 
     def check(self, text: str, language: Language) -> LanguageCheck:
         """Say whether a text is in a language."""
@@ -48,7 +49,7 @@ class LanguageIdentifier:
         if is_short or _label(language) not in self._known:
             return _UNSURE
         if _label(language) in ("yue", "zh") and _is_han(plain):
-            return self._check_chinese(plain, _label(language))
+            return _check_chinese(plain, language)
         ranked, second = self._guess(plain), _second_opinion(plain)
         if not ranked:
             return _UNSURE
@@ -67,12 +68,11 @@ class LanguageIdentifier:
         wanted = _label(language)
         best = max(ranked, key=lambda name: ranked[name])
         likely = ranked.get(wanted, 0.0)
-        if not language.detector:  # one that only the second opinion knows
+        likelihood = ranked[best]
+        if wanted not in self._first:
             best, likely, likelihood = second, share if second == wanted else 0.0, share
-        else:
-            likelihood = ranked[best]
-            if second in self._by_label and not self._by_label[second].detector and share >= _MOST:
-                best = second
+        elif second in self._by_label and second not in self._first and share >= _MOST:
+            best, likelihood = second, share
         state: LanguageState = "unsure"
         if best == wanted and (likely >= _LIKELY or second == wanted):
             state = "right"
@@ -88,13 +88,16 @@ class LanguageIdentifier:
         """Say whether one of the guesses is a language that cannot be told from the one asked for."""
         return any(tag in language.inseparable for tag in (best, second))
 
-    def _check_chinese(self, text: str, wanted: str) -> LanguageCheck:
-        """Tell Cantonese by its own words: one of them proves it, none proves nothing."""
-        if _is_cantonese(text):
-            return LanguageCheck(state="right" if wanted == "yue" else "wrong", found="yue", confidence=1.0)
-        if wanted == "yue":
-            return LanguageCheck(state="unsure", found="zh-Hant", confidence=0.5)
-        return LanguageCheck(state="right", found=self._by_label["zh"].tag, confidence=0.9)
+
+def _check_chinese(text: str, language: Language) -> LanguageCheck:
+    """Tell Cantonese by its own words: one of them proves it, none proves nothing."""
+    wants_cantonese = _label(language) == "yue"
+    if _is_cantonese(text):
+        found = language.tag if wants_cantonese else "yue"
+        return LanguageCheck(state="right" if wants_cantonese else "wrong", found=found, confidence=1.0)
+    if wants_cantonese:
+        return LanguageCheck(state="unsure", found="zh-Hant", confidence=0.5)
+    return LanguageCheck(state="right", found=language.tag, confidence=0.9)
 
 
 @lru_cache(maxsize=8)
@@ -157,12 +160,16 @@ def _is_han(text: str) -> bool:
 
 
 def _is_cantonese(text: str) -> bool:
-    proofs, hints = _cantonese_markers()
-    return any(marker in text for marker in proofs) or sum(marker in text for marker in hints) > 1
+    proofs, hints, others = _cantonese_markers()
+    if any(marker in text for marker in proofs):
+        return True
+    for word in others:
+        text = text.replace(word, " ")
+    return sum(marker in text for marker in hints) > 1
 
 
 @lru_cache(maxsize=1)
-def _cantonese_markers() -> tuple[list[str], list[str]]:
+def _cantonese_markers() -> tuple[list[str], list[str], list[str]]:
     lines = (files("polyjudge.text") / "cantonese_markers.txt").read_text(encoding="utf-8").splitlines()
-    proofs, hints = (line.split() for line in lines if not line.startswith("#"))
-    return proofs, hints
+    proofs, hints, others = (line.split() for line in lines if not line.startswith("#"))
+    return proofs, hints, others

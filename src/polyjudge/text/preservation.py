@@ -2,25 +2,47 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
 
 from polyjudge.records import Problem, ProblemKind, Severity
 
 from .digits import fold_digits
-from .segments import PLACEHOLDER, TAG, URL
+from .segments import PLACEHOLDER, TAG, URL, prose
 
-_NUMBER = re.compile(r"\d+(?:[.,٬٫'’\u00a0\u202f ]\d{3})*(?:[.,٫]\d+)?")
+_NUMBER = re.compile(
+    r"([1-9]\d?(?:,\d\d){1,6},\d{3}(?!\d)"  # 12,34,567, as in India
+    r"|[1-9]\d{0,2}(?:[.,٬'’\u00a0\u202f ]\d{3}){1,9}(?!\d)|\d+)(?:[.,](\d+))?"
+)
 _ANYTHING = re.compile(r"[\d{%<@$]|www\.|://")
+_TAG_NAME = re.compile(r"</?[\w:-]+")
+_AFTERNOON = re.compile(r"\d\s?p\.?\s?m\b", re.IGNORECASE)
 _WRITTEN_OUT = 12
 """Numbers up to this one are often written as words."""
+
+
+class _Number(NamedTuple):
+    plain: str
+    """Without what groups digits, and with a point for decimals."""
+    parts: tuple[str, ...]
+    """Its runs of digits: a time or a date is parted by other signs in other languages."""
+    is_scaled: bool
+    """A word such as *million* follows."""
+
+    @property
+    def digits(self) -> str:
+        """What stays when it is counted in thousands or millions."""
+        return self.plain.replace(".", "").strip("0")
 
 
 def lost_parts(text: str, source: str) -> Iterator[Problem]:
     """Find parts of the source that the text should have and has not."""
     if not _ANYTHING.search(source) and not _ANYTHING.search(text):
         return
-    for kind, pattern, what in _EXACT:
-        wanted, given = Counter(pattern.findall(source)), Counter(pattern.findall(text))
+    for kind, parts, what in _EXACT:
+        wanted, given = Counter(parts(source)), Counter(parts(text))
         for part in wanted - given:
             yield Problem(kind, f"{what} {part!r} is missing")
         if kind == "placeholder_lost":
@@ -31,36 +53,69 @@ def lost_parts(text: str, source: str) -> Iterator[Problem]:
 
 def _lost_numbers(text: str, source: str) -> Iterator[Problem]:
     wanted, given = _numbers(source), _numbers(text)
-    if wanted == given:
+    if not wanted or [each.plain for each in wanted] == [each.plain for each in given]:
         return
-    added = given - wanted
-    for number, value in sorted(wanted.items()):
-        if number not in given or given[number] < value:
-            small = number.isdigit() and int(number) <= _WRITTEN_OUT
-            if small and not added:
-                continue  # written as a word, most likely
-            severity: Severity = "fail" if added else "warn"
-            instead = f"; {', '.join(sorted(added))} stands there" if added else ""
+    by_clock = bool(_AFTERNOON.search(source) or _AFTERNOON.search(text))
+    lost, added = _missing(wanted, given, by_clock), _missing(given, wanted, by_clock)
+    lost, added = _not_rescaled(lost, added), _not_rescaled(added, lost)
+    severity: Severity = "fail" if added else "warn"
+    others = ", ".join(sorted({number.plain for number in added}))
+    instead = f"; {others} stands there" if added else ""
+    for number in sorted({number.plain for number in lost}):
+        if added or not (len(number) < 3 and number.isdigit() and int(number) <= _WRITTEN_OUT):
             yield Problem("number_lost", f"the number {number} is missing{instead}", severity)
 
 
-def _numbers(text: str) -> Counter[str]:
-    """Return the numbers of a text without what groups digits, and with a point for decimals."""
-    bare = PLACEHOLDER.sub(" ", URL.sub(" ", text))
-    return Counter(_plain(match[0]) for match in _NUMBER.finditer(fold_digits(bare)))
+@lru_cache(maxsize=256)
+def _numbers(text: str) -> tuple[_Number, ...]:
+    bare = fold_digits(prose(text))
+    return tuple(_number(match, bare) for match in _NUMBER.finditer(bare))
 
 
-def _plain(number: str) -> str:
-    parts = re.split(r"[.,٬٫'’\u00a0\u202f ]", number)
-    if len(parts) == 1:
-        return number.lstrip("0") or "0"
-    if all(len(part) == 3 for part in parts[1:]) and len(parts[0]) <= 3:
-        return "".join(parts)  # groups of three; whether 1.234 means a thousand or not, both sides are read the same
-    return "".join(parts[:-1]) + "." + parts[-1].rstrip("0")
+def _number(match: re.Match[str], text: str) -> _Number:
+    whole = re.sub(r"\D", "", match[1]).lstrip("0") or "0"
+    rest = (match[2] or "").rstrip("0")
+    parts = tuple(part.lstrip("0") or "0" for part in re.findall(r"\d+", match[0]))
+    is_scaled = _scale_word().match(text, match.end()) is not None
+    return _Number(f"{whole}.{rest}" if rest else whole, parts, is_scaled)
 
 
-_EXACT: tuple[tuple[ProblemKind, re.Pattern[str], str], ...] = (
-    ("url_lost", URL, "the address"),
-    ("placeholder_lost", PLACEHOLDER, "the placeholder"),
-    ("markup_lost", TAG, "the mark"),
+def _missing(numbers: Sequence[_Number], others: Sequence[_Number], by_clock: bool) -> list[_Number]:
+    """Return the numbers that the others do not have, neither whole nor in parts."""
+    left = Counter(number.plain for number in numbers) - Counter(number.plain for number in others)
+    theirs = Counter(part for number in others for part in number.parts)
+    parts = Counter(part for number in numbers for part in number.parts) - theirs
+    if by_clock:  # 3:30 pm is 15:30
+        parts = Counter({part: count for part, count in parts.items() if not _other_hour(part) & theirs.keys()})
+    return [number for number in numbers if number.plain in left and any(part in parts for part in number.parts)]
+
+
+def _other_hour(part: str) -> set[str]:
+    return {str(int(part) + 12), str(int(part) - 12)} if len(part) < 3 else set()
+
+
+def _not_rescaled(numbers: Sequence[_Number], others: Sequence[_Number]) -> list[_Number]:
+    """Leave out those that the others have in another unit: 30,000 as 30 thousand, 20.4 million as 2040万."""
+    scaled = {number.digits for number in others if number.is_scaled}
+    plain = {number.digits for number in others}
+    return [each for each in numbers if each.digits not in (plain if each.is_scaled else scaled)]
+
+
+def _tags(text: str) -> list[str]:
+    """Return the tags by name: what stands in an attribute may well be translated."""
+    names = (_TAG_NAME.match(tag) for tag in TAG.findall(text))
+    return [f"{name[0].casefold()}>" for name in names if name]
+
+
+@lru_cache(maxsize=1)
+def _scale_word() -> re.Pattern[str]:
+    lines = (files("polyjudge.text") / "scale_words.txt").read_text(encoding="utf-8").splitlines()
+    known = [re.escape(word) for line in lines if not line.startswith("#") for word in line.split()]
+    return re.compile(rf"[\s\u00a0-]{{0,2}}(?:{'|'.join(known)})", re.IGNORECASE)
+
+
+_EXACT: tuple[tuple[ProblemKind, Callable[[str], list[str]], str], ...] = (
+    ("url_lost", URL.findall, "the address"),
+    ("placeholder_lost", PLACEHOLDER.findall, "the placeholder"),
+    ("markup_lost", _tags, "the mark"),
 )

@@ -3,10 +3,18 @@
 import re
 from functools import lru_cache
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
-URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]。、，।؟]|[\w.+-]+@[\w-]+\.[\w.-]*\w", re.ASCII)
+_IN_URL = r"!#-&(-;=?-_a-~"
+"""Signs of ASCII alone, for in Chinese or Thai the next word follows an address without a space."""
+URL = re.compile(
+    rf"(?:https?://|www\.)[{_IN_URL}]*(?![.,;:!?)\]])[{_IN_URL}]"
+    r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w",  # from its beginning only, or a long word takes forever
+    re.ASCII,
+)
 PLACEHOLDER = re.compile(
-    r"\{\{\s*[\w.-]+\s*\}\}|\$\{[\w.]+\}|\{[\w.:]*\}|%\([\w]+\)[sdif]|%\d+\$[@sdif]|%[@sdif](?![a-zA-Z])", re.ASCII
+    r"\{\{\s*[\w.-]+\s*\}\}|\$\{[\w.]+\}|\{[\w.:]*\}|%\([\w]+\)[sdif]|%\d+\$[@sdif]|%(?:\.\d)?[@sdif](?![a-zA-Z])",
+    re.ASCII,
 )
 TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]{0,200})?/?>")
 _NOT_PROSE = re.compile("|".join(f"(?:{each.pattern})" for each in (URL, TAG, PLACEHOLDER)), re.ASCII)
@@ -40,8 +48,8 @@ def words(text: str) -> tuple[Word, ...]:
 
 @lru_cache(maxsize=_KEPT)
 def plain_words(text: str) -> tuple[str, ...]:
-    """Return the words without case, for comparing."""
-    return tuple(word.text.casefold() for word in words(text))
+    """Return the words without case and with one form for each letter, for comparing."""
+    return tuple(normalize("NFC", word.text.casefold()) for word in words(text))
 
 
 @lru_cache(maxsize=1)

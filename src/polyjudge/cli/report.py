@@ -1,0 +1,49 @@
+"""`polyjudge report --results R`: what a translator's results and its judges come to."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from polyjudge.files import TranslationResults, TranslationScores, write_atomically
+from polyjudge.languages import language_table
+from polyjudge.providers.clock import utc_now
+from polyjudge.reports import FORMATS, Report
+from polyjudge.text import harmless
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("--results", type=Path, required=True, metavar="FILE", help="what a translator wrote, by language")
+    add("--quick-judge", type=Path, metavar="FILE", help="scores of `translation quick`")
+    add("--full-judge", type=Path, metavar="FILE", help="scores of `translation full`")
+    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add("--format", choices=list(FORMATS), default="markdown", help="default: %(default)s")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read the files, sum up, and write."""
+    given = {"quick": options.quick_judge, "full": options.full_judge}
+    scores = {name: TranslationScores(path) for name, path in given.items() if path is not None}
+    report = Report(TranslationResults(options.results), scores, language_table(), timestamp=utc_now())
+    write_report(report, options.format, options.output)
+    warn_of(report)
+    return 0
+
+
+def write_report(report: Report, form: str, path: Path | None) -> None:
+    """Write a report to a file, or to stdout where none is named."""
+    if path is None:
+        sys.stdout.writelines(FORMATS[form](report))
+        return
+    with write_atomically(path) as file:
+        file.writelines(FORMATS[form](report))
+
+
+def warn_of(report: Report) -> None:
+    """Name on stderr what could not be used."""
+    for warning in report.warnings[:5]:
+        print(f"polyjudge: warning: {harmless(warning)}", file=sys.stderr)
+    if len(report.warnings) > 5 or report.skipped_rows > 5:
+        count = max(report.skipped_rows, len(report.warnings))
+        print(f"polyjudge: warning: {count} parts of the files could not be used", file=sys.stderr)

@@ -1,0 +1,52 @@
+"""How a run ends before its time: Ctrl-C, SIGTERM, a deadline, a cap."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from polyjudge.engine import Stop
+from polyjudge.errors import CapReachedError
+
+Result = TypeVar("Result")
+_GRACE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Generic[Result]):
+    """What a run came to, and why it ended."""
+
+    result: Result
+    stop: Stop
+    interrupted: bool
+
+    @property
+    def early(self) -> bool:
+        """Not everything was done."""
+        return self.interrupted or self.stop.error is not None
+
+    def explain(self, left: str) -> int:
+        """Say why a run ended early and what is left; return the exit code."""
+        why = "interrupted" if self.interrupted else str(self.stop.error)
+        print(f"polyjudge: {why}; {left}", file=sys.stderr)
+        return 130 if self.interrupted else 3
+
+
+async def until_stopped(work: Callable[[Stop], Awaitable[Result]], *, deadline_s: float | None) -> Ended[Result]:
+    """Do the work with a wish to stop at hand, which signals and the deadline utter."""
+    stop, interrupted = Stop(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        """Give what is in flight some seconds; who asks twice does not want to wait for it."""
+        stop.request(grace_s=0.0 if interrupted.is_set() else _GRACE_S)
+        interrupted.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupt)
+    if deadline_s:
+        reached = CapReachedError(f"stopped after {deadline_s:g} seconds, the deadline")
+        loop.call_later(deadline_s, lambda: stop.request(reached, grace_s=0.0))
+    return Ended(await work(stop), stop, interrupted.is_set())

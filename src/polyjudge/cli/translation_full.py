@@ -1,0 +1,50 @@
+"""`polyjudge translation full RESULTS`: all languages, several in a call, with the drift of batches measured."""
+
+import argparse
+from collections.abc import Callable
+
+from polyjudge.engine import Stop
+from polyjudge.errors import ConfigError
+from polyjudge.judges import BatchJudge
+from polyjudge.providers import Access
+from polyjudge.records import Outcome
+from polyjudge.rubrics import load_rubric
+from polyjudge.suites import BatchOptions, BatchRun, Task
+
+from .translation_judging import Job, Judged, configure_judging, judge_alone, run_judging
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    configure_judging(parser, tier="full", default_judge="gemini-flash")
+    add = parser.add_argument_group("batches").add_argument
+    add("--batch-size", type=int, default=8, metavar="N", help="languages in a call, 1 to 10; default: %(default)s")
+    controls = "share of outputs that are judged alone as well; default: %(default)s"
+    add("--control-share", type=float, default=0.05, metavar="SHARE", help=controls)
+    tolerance = "points that batches may move scores on average before they are halved; default: %(default)s"
+    add("--drift-tolerance", type=float, default=0.5, metavar="POINTS", help=tolerance)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Judge all languages."""
+    if not 1 <= options.batch_size <= 10:
+        raise ConfigError(f"--batch-size must be 1 to 10, not {options.batch_size}")
+    if not 0 <= options.control_share <= 1 or options.drift_tolerance < 0:
+        raise ConfigError("--control-share is a share between 0 and 1, --drift-tolerance a number of points")
+    if options.batch_size > 1 and (options.repeats != 1 or "," in options.judge):
+        raise ConfigError("several judges and --repeats need --batch-size 1: a batch is asked of one judge, once")
+    return run_judging(options, "full", lambda languages, _: languages, _judge)
+
+
+async def _judge(job: Job, access: Access, stop: Stop, done: Callable[[Task, Outcome], None]) -> Judged:
+    if not job.judges or job.options.batch_size == 1:
+        return await judge_alone(job, access, stop, done)
+    [name] = job.judges
+    judge = BatchJudge(load_rubric("translation"), name.model, provider=access.open(name))
+    options = job.options
+    batches = BatchOptions(options.batch_size, options.control_share, options.drift_tolerance, options.seed)
+    try:
+        run = BatchRun(judge, batches, concurrency=options.concurrency, stop=stop, done=done)
+        return await run.judge(job.tasks)
+    finally:
+        await judge.aclose()

@@ -1,0 +1,184 @@
+"""`polyjudge translation generate`: a results file from any model, or any program that reads stdin."""
+
+import argparse
+import platform
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyjudge.engine import Stop, run_sync
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, ProviderError
+from polyjudge.files import RowLog, fingerprint, read_json_lines, write_translation_results
+from polyjudge.languages import LanguageTable, language_table
+from polyjudge.providers import Access, close_provider, resolve_model
+from polyjudge.providers.clock import utc_now
+from polyjudge.records import Language
+from polyjudge.suites import (
+    CommandTranslator,
+    ModelTranslator,
+    PromptSet,
+    Translator,
+    assembled,
+    generate,
+    load_prompt_set,
+    orders_for,
+    prompt_set_names,
+    translation_row,
+)
+
+from .options import add_cache_options, add_call_options, open_access, open_cache
+from .progress import ProgressShow
+from .settings import load_environment
+from .stopping import Ended, until_stopped
+from .summaries import print_estimate, spent_line
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    who = parser.add_mutually_exclusive_group(required=True)
+    who.add_argument("--translator", metavar="NAME[/MODEL]", help="a model that translates")
+    command = "a program that reads a text from stdin and writes its translation; {tag} and {language} are filled in"
+    who.add_argument("--command", metavar="'PROGRAM ARGUMENT…'", help=command)
+    add("--output", type=Path, required=True, metavar="FILE", help="the results, as JSON")
+    shipped = ", ".join(prompt_set_names())
+    add("--prompts", default="travel", metavar="FILE|NAME", help=f"a TOML file, or {shipped}; default: %(default)s")
+    add("--languages", default="all", metavar="TAG,…", help="default: all of the table")
+    add("--send", choices=["text", "prompt"], default="text", help="what a program reads; default: the text alone")
+    add("--max-answer-tokens", type=int, metavar="N", help="most tokens of one translation by a model")
+    add("--max-failed", type=float, default=0.2, metavar="SHARE", help="more failures are exit 3; default: %(default)s")
+    add("--format", choices=["text", "json"], default="text", help="of a dry run; default: %(default)s")
+    add_call_options(parser.add_argument_group("calls").add_argument)
+    add_cache_options(parser.add_argument_group("cache").add_argument)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    options: argparse.Namespace
+    table: LanguageTable
+    languages: list[Language]
+    prompts: PromptSet
+
+    @property
+    def partial(self) -> Path:
+        """Where translations stand until all are there; another translator or set has another file."""
+        options = self.options
+        tags, sent = [each.tag for each in self.languages], [options.send, options.max_answer_tokens]
+        mark = fingerprint([options.translator or options.command, self.prompts, tags, sent], 12)
+        return options.output.with_name(f"{options.output.name}.{mark}.partial")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Translate what is missing, and write the file when all is there."""
+    load_environment()
+    options.retry_failures = False
+    table = language_table()
+    job = _Job(options, table, _languages(options.languages, table), load_prompt_set(options.prompts))
+    cache = open_cache(options) if options.translator else None
+    try:
+        access = open_access(options, cache, utc_now())
+        translator, close = _translator(job, access)
+        return run_sync(_run(job, translator, access, close))
+    except (MissingKeyError, MissingExtraError) as error:
+        print(error.instead("generation") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
+        return 0
+    finally:
+        if cache is not None:
+            cache.close()
+
+
+def _languages(given: str, table: LanguageTable) -> list[Language]:
+    if given == "all":
+        return list(table)
+    found = {name.strip(): table.find(name.strip()) for name in given.split(",") if name.strip()}
+    unknown = [name for name, language in found.items() if language is None]
+    if unknown or not found:
+        raise ConfigError(f"--languages: {', '.join(unknown) or 'none'} is not in the table of languages")
+    return list({language.tag: language for language in found.values() if language is not None}.values())
+
+
+def _translator(job: _Job, access: Access) -> tuple[Translator, Any]:
+    options = job.options
+    if options.translator:
+        name = resolve_model(options.translator)
+        provider = access.open(name)
+        translator = ModelTranslator(provider, name.model, max_tokens=options.max_answer_tokens)
+        return translator, lambda: close_provider(provider)
+    try:
+        command = shlex.split(options.command)
+    except ValueError as error:
+        raise ConfigError(f"--command cannot be read: {error}") from None
+    if not command:
+        raise ConfigError("--command names no program")
+    return CommandTranslator(command, timeout_s=options.timeout, sends_instruction=options.send == "prompt"), None
+
+
+async def _run(job: _Job, translator: Translator, access: Access, close: Any) -> int:
+    orders = orders_for(job.languages, job.prompts)
+    rows, failures = _kept(job), list[str]()
+    left = [order for order in orders if order.id not in rows]
+    log = None if job.options.dry_run else RowLog(job.partial)
+
+    async def work(stop: Stop) -> None:
+        with ProgressShow(len(left), access.meter.spent, shown=log is not None, doing="translating") as progress:
+            async for order, made in generate(
+                translator, left, job.prompts, concurrency=job.options.concurrency, stop=stop
+            ):
+                if isinstance(made, ProviderError):
+                    failures.append(f"{order.id}: {made}")
+                elif log is not None:
+                    rows[order.id] = translation_row(made)
+                    log.append({"id": order.id, **rows[order.id]})
+                progress.advance(unjudged=isinstance(made, ProviderError))
+
+    try:
+        ended = await until_stopped(work, deadline_s=job.options.deadline)
+    finally:
+        if close is not None:
+            await close()
+        if log is not None:
+            log.close()
+    if access.estimate is not None:
+        print_estimate(access.estimate, len(left), job.options.format)
+        return 0
+    return _finish(job, ended, rows, failures, access)
+
+
+def _kept(job: _Job) -> dict[str, dict[str, Any]]:
+    """Return what an unfinished run left."""
+    if not job.partial.exists():
+        return {}
+    log = RowLog(job.partial)
+    log.cut_torn_row()
+    log.close()
+    rows = {row.pop("id", ""): row for _, row in read_json_lines(job.partial)}
+    if any(not isinstance(row.get("generatedOutput"), str) for row in rows.values()):
+        raise DataError("holds rows that are no translations; remove it to begin anew", path=job.partial)
+    return rows
+
+
+def _finish(job: _Job, ended: Ended[None], rows: dict[str, dict[str, Any]], failures: list[str], access: Access) -> int:
+    options, total = job.options, len(job.languages) * len(job.prompts.prompts)
+    if ended.early:
+        code = ended.explain(f"{total - len(rows)} of {total} translations are missing")
+        print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
+        return code
+    about = {
+        "bindingUsed": options.command or "polyjudge",
+        "deviceInfo": platform.platform(terse=True),
+        "model": str(resolve_model(options.translator)) if options.translator else "",
+        "generatedAt": utc_now(),
+    }
+    write_translation_results(options.output, about, assembled(job.languages, job.prompts, rows, job.table))
+    for failure in failures[:5]:
+        print(f"polyjudge: no translation of {failure}", file=sys.stderr)
+    print(f"{len(rows)} of {total} translations in {len(job.languages)} languages: {options.output}")
+    if options.translator:
+        print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)
+    if not failures:
+        job.partial.unlink(missing_ok=True)
+        return 0
+    print(f"polyjudge: {len(failures)} failed; the same command tries those again", file=sys.stderr)
+    return 3 if len(failures) > options.max_failed * total else 0

@@ -1,0 +1,281 @@
+"""What `translation quick` and `translation full` share: which outputs, which judge, and what is said in the end."""
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyjudge.cache import JudgeCache
+from polyjudge.engine import Stop, run_sync
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.files import TranslationResults, readable_json, write_translation_scores
+from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge, with_question
+from polyjudge.languages import LanguageTable, language_table
+from polyjudge.providers import Access, ModelName
+from polyjudge.providers.clock import utc_now
+from polyjudge.records import Failure, LanguageResult, LanguageScore, Outcome
+from polyjudge.reports import Verdict, VerdictMaker
+from polyjudge.rubrics import load_rubric
+from polyjudge.suites import Drift, Task, judge_each, language_score, open_judge, tasks_of
+from polyjudge.text import harmless, one_line
+
+from .options import add_judging_options, filters_of, judge_names, open_access, open_cache
+from .progress import ProgressShow
+from .settings import load_environment
+from .stopping import Ended, until_stopped
+from .summaries import print_estimate, spent_line, too_many_unjudged
+from .tables import print_table
+
+Judged = tuple[dict[Task, Outcome], Drift | None]
+Judging = Callable[["Job", Access, Stop, Callable[[Task, Outcome], None]], Any]
+"""How the tasks of a job are judged; returns a `Judged` to wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be judged, and by whom."""
+
+    tier: str
+    """`quick` or `full`."""
+    options: argparse.Namespace
+    table: LanguageTable
+    languages: Sequence[LanguageResult]
+    tasks: Sequence[Task]
+    judges: Sequence[ModelName]
+    """Empty for the judge `offline`."""
+
+    @property
+    def output(self) -> Path:
+        """Where the scores go: beside the results, unless said otherwise."""
+        given: Path | None = self.options.output
+        results: Path = self.options.results
+        return given or results.with_name(f"{results.stem}-{self.tier}-judge.json")
+
+    @property
+    def judge(self) -> str:
+        """Who judges, for the scores file."""
+        return ", ".join(map(str, self.judges)) or "offline"
+
+
+def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_judge: str) -> None:
+    """Add the options of both commands."""
+    add = parser.add_argument
+    add("results", type=Path, metavar="RESULTS", help="what a translator wrote: JSON, JSONL, CSV, TSV or Parquet")
+    add("--output", type=Path, metavar="FILE", help=f"default: RESULTS with -{tier}-judge.json instead of its ending")
+    add("--format", choices=["text", "json"], default="text", help="of the summary; default: %(default)s")
+    add("--samples", type=int, metavar="N", help="judge a seeded sample of N outputs of each language, not all")
+    add("--seed", type=int, default=0, metavar="N", help="of all samples; default: %(default)s")
+    add("--limit", type=int, metavar="N", help="only the first N languages")
+    add("--filter", action="append", default=[], metavar="language=TAG,…", help="only these languages")
+    add("--show-prompt", metavar="TAG:N", help="print the prompt for output N of a language, from 0, and stop")
+    add_judging_options(parser, default_judge=default_judge)
+
+
+def run_judging(
+    options: argparse.Namespace,
+    tier: str,
+    choose: Callable[[Sequence[LanguageResult], LanguageTable], Sequence[LanguageResult]],
+    judging: Judging,
+) -> int:
+    """Check the input, judge, write the scores, and sum up."""
+    load_environment()
+    options.retry_failures = False
+    job = _job(options, tier, choose)
+    if options.show_prompt is not None:
+        return _show_prompt(job, options.show_prompt)
+    with _cache(job) as cache:
+        access = open_access(options, cache, utc_now())
+        try:
+            return run_sync(_run(job, access, judging))
+        except (MissingKeyError, MissingExtraError) as error:
+            told = error.instead(f"{tier} coherence check") if isinstance(error, MissingKeyError) else error
+            print(told, file=sys.stderr)
+            return 3 if options.require_judge else 0
+
+
+async def judge_alone(job: Job, access: Access, stop: Stop, done: Callable[[Task, Outcome], None]) -> Judged:
+    """Judge each output by itself, by models or by the checks."""
+    rubric, opened = load_rubric("translation"), dict[str, Judge]()
+    offline = OfflineJudge(rubric, table=job.table) if not job.judges else None
+
+    def judge_for(task: Task) -> tuple[Judge, Mapping[str, Any]]:
+        if offline is not None:
+            return offline, task.plain_context()
+        return opened[task.question()], task.context()
+
+    for question in dict.fromkeys(task.question() for task in job.tasks if job.judges):
+        limit, repeats = _MOST_TOKENS.get(job.tier), job.options.repeats
+        asking = with_question(rubric, question)
+        opened[question] = open_judge(asking, job.judges, access, repeats=repeats, max_tokens=limit)
+    try:
+        outcomes = await judge_each(judge_for, job.tasks, concurrency=job.options.concurrency, stop=stop, done=done)
+    finally:
+        for judge in opened.values():
+            await close_judge(judge)
+    return outcomes, None
+
+
+_MOST_TOKENS = {"quick": 512}
+
+
+def _job(
+    options: argparse.Namespace,
+    tier: str,
+    choose: Callable[[Sequence[LanguageResult], LanguageTable], Sequence[LanguageResult]],
+) -> Job:
+    for name in ("samples", "limit"):
+        if getattr(options, name) is not None and getattr(options, name) < 1:
+            raise ConfigError(f"--{name} must be at least 1, not {getattr(options, name)}")
+    judges = [] if options.judge == "offline" else judge_names(options)
+    table, results = language_table(), TranslationResults(options.results)
+    languages = list(results)
+    for problem in results.problems[:5]:
+        print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
+    if results.skipped > 5:
+        print(f"polyjudge: warning: {results.skipped} parts of the file could not be used", file=sys.stderr)
+    chosen = list(choose(_filtered(languages, options, table), table))[: options.limit]
+    tasks = tasks_of(chosen, table, samples=options.samples, seed=options.seed)
+    if not tasks:
+        raise DataError("holds no output to judge", path=options.results)
+    return Job(tier, options, table, chosen, tasks, judges)
+
+
+def _filtered(
+    languages: Sequence[LanguageResult], options: argparse.Namespace, table: LanguageTable
+) -> list[LanguageResult]:
+    """Return the languages that `--filter language=` names, by tag or by name."""
+    filters = filters_of(options.filter)
+    unknown = [name for name in filters if name != "language"]
+    if unknown:
+        raise ConfigError(f"--filter {unknown[0]}=…: languages are chosen by language=TAG,…")
+    if not filters:
+        return list(languages)
+    wanted = [table.find(name) or name for name in filters["language"]]
+    chosen = [
+        each
+        for each in languages
+        if {table.find(each.language_code, each.language_name), each.language_code, each.language_name} & set(wanted)
+    ]
+    if not chosen:
+        raise ConfigError(f"--filter: none of {', '.join(sorted(filters['language']))} is in the file")
+    return chosen
+
+
+def _show_prompt(job: Job, task_id: str) -> int:
+    task = next((task for task in job.tasks if task.id == task_id), None)
+    if task is None:
+        raise DataError(f"holds no output {task_id!r}; the first is {job.tasks[0].id!r}", path=job.options.results)
+    judge = RubricJudge(with_question(load_rubric("translation"), task.question()))
+    print(harmless(judge.build_prompt(task.prompt.generated_output, task.context())))
+    return 0
+
+
+@contextmanager
+def _cache(job: Job) -> Generator[JudgeCache | None]:
+    """Open the cache; without one, answers are kept beside the scores for as long as they are not written."""
+    if not job.judges:
+        yield None
+        return
+    private = job.output.with_name(f"{job.output.name}.replies.sqlite") if job.options.cache == "none" else None
+    if private is not None:
+        if job.options.dry_run:
+            yield None
+            return
+        job.options.cache = str(private)
+    cache = open_cache(job.options)
+    try:
+        yield cache
+    finally:
+        if cache is not None:
+            cache.close()
+        if private is not None and job.output.exists():
+            for path in job.output.parent.glob(f"{private.name}*"):
+                with suppress(OSError):
+                    path.unlink()
+
+
+async def _run(job: Job, access: Access, judging: Judging) -> int:
+    async def work(stop: Stop) -> Judged:
+        shown = not job.options.dry_run
+        with ProgressShow(len(job.tasks), access.meter.spent, shown=shown) as progress:
+
+            def done(_: Task, outcome: Outcome) -> None:
+                progress.advance(unjudged=isinstance(outcome, Failure))
+
+            return await judging(job, access, stop, done)
+
+    ended = await until_stopped(work, deadline_s=job.options.deadline)
+    if access.estimate is not None and not ended.stop.requested:
+        print_estimate(access.estimate, len(job.tasks), job.options.format)
+        return 0
+    return _finish(job, ended, access)
+
+
+def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
+    outcomes, drift = ended.result
+    if ended.early:
+        code = ended.explain(f"{len(job.tasks) - len(outcomes)} of {len(job.tasks)} outputs were not reached")
+        print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
+        return code
+    scores = _scores(job, outcomes, drift)
+    write_translation_scores(job.output, scores)
+    maker = VerdictMaker(job.table)
+    verdicts = [
+        maker.verdict(language, maker.checks(language), {job.tier: score})
+        for language, score in zip(job.languages, scores, strict=True)
+    ]
+    _show(job, verdicts, scores, drift)
+    print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)
+    print(f"scores:  {job.output}", file=sys.stderr)
+    unjudged = sum(isinstance(outcome, Failure) for outcome in outcomes.values())
+    if unjudged == len(outcomes) or unjudged > job.options.max_unjudged * len(outcomes):
+        return too_many_unjudged(unjudged, len(outcomes))
+    return 1 if any(verdict.status in ("FAIL", "CONFLICT") for verdict in verdicts) else 0
+
+
+def _scores(job: Job, outcomes: Mapping[Task, Outcome], drift: Drift | None) -> list[LanguageScore]:
+    by_language: dict[str, dict[int, Outcome]] = defaultdict(dict)
+    for task, outcome in outcomes.items():
+        by_language[task.language.language_name][task.index] = outcome
+    batching = drift.as_row() if drift else None
+    return [
+        language_score(language, by_language[language.language_name], job.judge, batching) for language in job.languages
+    ]
+
+
+def _show(job: Job, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore], drift: Drift | None) -> None:
+    if job.options.format == "json":
+        rows = [{"languageName": each.name, "status": each.status, "reason": each.reason} for each in verdicts]
+        print(readable_json({"languages": rows, "batching": drift.as_row() if drift else None}, indent=1))
+        return
+    rows = [
+        (
+            verdict.name,
+            *("–" if value is None else f"{value:g}" for value in _points(score)),
+            {True: "yes", False: "no", None: "–"}[score.is_correct_language],
+            f"{score.judged}/{score.judged + score.unjudged}",
+            verdict.status,
+            one_line(verdict.reason or score.notes, 70),
+        )
+        for verdict, score in zip(verdicts, scores, strict=True)
+    ]
+    header = ("Language", "Script", "Grammar", "Coherence", "Right language", "Judged", "Status", "Why")
+    print_table(header, rows, numbers=(1, 2, 3))
+    counts = ", ".join(
+        f"{count} {status}"
+        for status in ("PASS", "FAIL", "CONFLICT", "UNJUDGED", "SKIPPED")
+        if (count := sum(verdict.status == status for verdict in verdicts))
+    )
+    print(f"{len(verdicts)} languages: {counts}")
+    if drift is not None and drift.mean_distance is not None:
+        halved = "".join(f", {each['batchSize']} moved them {each['meanDistance']:.2f}" for each in drift.tried)
+        told = f"{drift.batch_size} languages in a call move scores by {drift.mean_distance:.2f} on average"
+        print(f"batches: {told} ({drift.compared} compared, {drift.flipped} flipped{halved})")
+
+
+def _points(score: LanguageScore) -> tuple[float | None, float | None, float | None]:
+    return score.script_score, score.grammar_score, score.coherence_score

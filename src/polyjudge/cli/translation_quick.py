@@ -1,0 +1,29 @@
+"""`polyjudge translation quick RESULTS`: the must-have languages, and one of each script family."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from polyjudge.languages import LanguageTable
+from polyjudge.records import LanguageResult
+from polyjudge.suites import quick_choice
+
+from .translation_judging import configure_judging, judge_alone, run_judging
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    configure_judging(parser, tier="quick", default_judge="sonnet")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Judge each output of the chosen languages by itself."""
+    return run_judging(options, "quick", _choose, judge_alone)
+
+
+def _choose(languages: Sequence[LanguageResult], table: LanguageTable) -> Sequence[LanguageResult]:
+    chosen, absent = quick_choice(languages, table)
+    if absent:
+        names = ", ".join(each.name for each in absent)
+        print(f"polyjudge: must-have languages that are not in the file: {names}", file=sys.stderr)
+    return chosen

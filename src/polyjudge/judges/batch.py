@@ -1,0 +1,162 @@
+"""Judge several candidates in one call; rows are matched by opaque ids, never by their order."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any, cast
+
+from polyjudge.errors import UnreadableReplyError
+from polyjudge.providers import Provider
+from polyjudge.records import Failure, JudgeResult, Outcome, Reply, Rubric
+from polyjudge.rubrics import PromptRenderer, answer_schema, fill_template, render_context, rubric_fingerprint
+from polyjudge.text import FENCE_NOTE, fence
+
+from .asking import Asker, Question
+from .reading import JudgeJson, read_judge_json
+from .rubric import RubricJudge
+from .verdicts import rubric_result
+
+
+@dataclass(frozen=True, slots=True)
+class BatchItem:
+    """One candidate of a batch."""
+
+    candidate: str
+    context: Mapping[str, Any]
+    question: str = ""
+    """What is to be asked about this one in particular."""
+
+    @property
+    def id(self) -> str:
+        """A name that says nothing: a judge cannot guess it, and cannot take it for another's."""
+        parts = [self.candidate, *(f"{key}\n{value}" for key, value in sorted(self.context.items()))]
+        return sha256("\n".join(parts).encode(errors="surrogatepass")).hexdigest()[:8]
+
+
+class BatchJudge:
+    """Asks about several candidates at once, and about those alone that came back amiss.
+
+    Args:
+        rubric: What to score.
+        model: As for `RubricJudge`.
+        provider: Who answers, instead of the provider that the model's name stands for.
+    """
+
+    def __init__(self, rubric: Rubric, model: str, *, provider: Provider | None = None) -> None:
+        self.rubric = rubric
+        self.model = model
+        self._fingerprint = rubric_fingerprint(rubric)
+        self._renderer = PromptRenderer(rubric)
+        self._asker = Asker(model, provider=provider)
+        self._provider = provider
+        self._alone: dict[str, RubricJudge] = {}
+
+    async def outcomes(self, items: Sequence[BatchItem]) -> list[Outcome]:
+        """Return one outcome for each item, in order; rows missing, doubled or unreadable are asked for alone."""
+        distinct = {item.id: item for item in items}
+        if len(distinct) == 1:
+            outcome = await self.alone(items[0])
+            return [outcome] * len(items)
+        question = Question(self.prompt(items), _schema(self.rubric), self.rubric.name, self._fingerprint)
+        found: dict[str, JudgeResult] = {}
+
+        def read(reply: Reply) -> JudgeResult:
+            found.update(read_rows(self.rubric, reply, set(distinct)))
+            return JudgeResult(score=0.0, reason="")
+
+        whole = await self._asker.outcome(question, read)
+        if isinstance(whole, Failure) and whole.kind not in ("unreadable", "refused"):
+            return [whole] * len(items)
+        outcomes = {
+            item_id: _stamped(found[item_id], whole) if item_id in found else await self.alone(item)
+            for item_id, item in distinct.items()
+        }
+        return [outcomes[item.id] for item in items]
+
+    async def alone(self, item: BatchItem) -> Outcome:
+        """Return the outcome of one item asked about by itself."""
+        if item.question not in self._alone:
+            rubric = with_question(self.rubric, item.question)
+            self._alone[item.question] = RubricJudge(rubric, model=self.model, provider=self._provider)
+        return await self._alone[item.question].outcome(item.candidate, item.context)
+
+    def prompt(self, items: Sequence[BatchItem]) -> str:
+        """Return the prompt that would be sent."""
+        template = (files("polyjudge.judges") / "prompts" / "batch.txt").read_text(encoding="utf-8")
+        note = FENCE_NOTE.replace("{", "{{").replace("}", "}}")
+        return fill_template(
+            f"{note}\n\n{template}",
+            criteria=self._renderer.criteria,
+            items="\n\n".join(map(_item_text, items)),
+            subscores_schema=self._renderer.subscores_form,
+            flags_schema="".join(f', "{flag.name}": <true or false>' for flag in self.rubric.flags),
+        )
+
+    async def aclose(self) -> None:
+        """Close connections; the next question opens new ones."""
+        await self._asker.aclose()
+
+
+def with_question(rubric: Rubric, question: str) -> Rubric:
+    """Return a rubric that asks one thing more, before the form of the answer."""
+    if not question:
+        return rubric
+    before, mark, after = rubric.instruction.rpartition("Respond with JSON")
+    escaped = question.replace("{", "{{").replace("}", "}}")
+    return replace(rubric, instruction=f"{before}{escaped}\n\n{mark}{after}" if mark else f"{after}\n\n{escaped}")
+
+
+def read_rows(rubric: Rubric, reply: Reply, wanted: set[str]) -> dict[str, JudgeResult]:
+    """Return the rows of a reply that have one of the ids, once, and can be read."""
+    found = _find_rows(reply)
+    objects = [cast(dict[str, Any], row) for row in found.value["rows"] if isinstance(row, dict)]
+    times = Counter(str(row.get("id")) for row in objects)
+    results: dict[str, JudgeResult] = {}
+    for row in objects:
+        item_id = str(row.get("id"))
+        if item_id in wanted and times[item_id] == 1:
+            try:
+                results[item_id] = rubric_result(rubric, JudgeJson(row, found.rung, found.repaired))
+            except (ValueError, KeyError):  # no verdict in this row: it is asked for again, like a missing one
+                continue
+    return results
+
+
+def _find_rows(reply: Reply) -> JudgeJson:
+    """Return the object with the rows; a bare list of them, in a fence perhaps, is taken as well."""
+    bare = reply.text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    if bare.startswith("[") and bare.endswith("]"):
+        try:
+            return JudgeJson({"rows": json.loads(bare)}, "unwrapped")
+        except (ValueError, RecursionError):
+            pass
+    is_cut = reply.finish == "length"
+    found = read_judge_json(reply.text, ["rows"], schema_enforced=reply.schema_enforced, cut_off=is_cut)
+    if not isinstance(found.value["rows"], list):
+        raise UnreadableReplyError("the rows are no list", text=reply.text)
+    return found
+
+
+def _item_text(item: BatchItem) -> str:
+    asked = f"\n{item.question}" if item.question else ""
+    return f"## Candidate {item.id}{asked}{render_context(item.context)}\n\nCandidate:\n{fence(item.candidate)}"
+
+
+def _schema(rubric: Rubric) -> dict[str, Any]:
+    row = answer_schema(rubric)
+    properties = {"id": {"type": "string"}, **row["properties"]}
+    each = {**row, "properties": properties, "required": list(properties)}
+    rows = {"type": "array", "items": each}
+    return {"type": "object", "properties": {"rows": rows}, "required": ["rows"], "additionalProperties": False}
+
+
+def _stamped(result: JudgeResult, whole: Outcome) -> Outcome:
+    """Return a row's result with where the whole reply came from; a reply that failed has no rows."""
+    if isinstance(whole, Failure):
+        return whole
+    return replace(
+        result, model=whole.model, duration_ms=whole.duration_ms, cached=whole.cached, provenance=whole.provenance
+    )

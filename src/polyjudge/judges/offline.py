@@ -1,0 +1,130 @@
+"""`offline`: a judge without a model. It scores what the checks can see, and says nothing of what they cannot."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from polyjudge.errors import ConfigError
+from polyjudge.languages import LanguageTable, language_table
+from polyjudge.records import Failure, JudgeResult, Language, Outcome, Provenance, Rubric, ScriptCheck, TextCheck
+from polyjudge.rubrics import rubric_fingerprint
+from polyjudge.text import TextChecker, chrf
+from polyjudge.version import __version__
+
+from . import scoring
+
+MODEL = "checks-1"
+"""Named in every result; a change that can move a score changes it."""
+_NO_TRANSLATION = {"empty", "source_copied", "refusal", "repetition", "prompt_leak"}
+_BROKEN_TEXT = {"empty", "repetition", "template_leak", "broken_characters"}
+_INCOMPLETE = {"untranslated", "cut_off", "wrong_length", "number_lost", "placeholder_lost", "markup_lost", "url_lost"}
+_CHRF_SCORES = ((65.0, 5.0), (45.0, 4.0))
+"""Agreement with a reference from which a translation is good; less proves nothing, since wordings differ."""
+
+
+class OfflineJudge:
+    """Judges translations by script, language, degeneration and preservation; needs the item's language and source."""
+
+    score = scoring.score
+    score_batch = scoring.score_batch
+    score_sync = scoring.score_sync
+    score_batch_sync = scoring.score_batch_sync
+    model = MODEL
+
+    def __init__(self, rubric: Rubric, *, table: LanguageTable | None = None) -> None:
+        names = {criterion.name for criterion in rubric.criteria}
+        if names != {"script", "grammar", "coherence"}:
+            raise ConfigError(
+                f"the judge 'offline' has no idea of {rubric.name!r}; it judges script, grammar and coherence "
+                "(--rubric translation)"
+            )
+        self.rubric = rubric
+        self._table = table or language_table()
+        self._checker = TextChecker(self._table)
+        self._fingerprint = rubric_fingerprint(rubric)
+
+    async def outcome(
+        self,
+        candidate: str,
+        context: Mapping[str, Any] | None = None,
+        *,
+        repeat: int = 0,  # noqa: ARG002 - it says the same each time
+    ) -> Outcome:
+        """Return what the checks make of one candidate; its context must name the language."""
+        given = context or {}
+        language = self._table.find(str(given.get("language", "")))
+        if language is None:
+            return Failure(f"no known language is named, but {given.get('language', '')!r}", "bad_item", model=MODEL)
+        source, reference = str(given.get("source", "")), str(given.get("reference", ""))
+        check = self._checker.check(candidate, language, source=source, prompt=str(given.get("prompt", "")))
+        return self._result(check, language, candidate, reference)
+
+    def _result(self, check: TextCheck, language: Language, candidate: str, reference: str) -> JudgeResult:
+        agreement = chrf(candidate, reference) if reference and candidate.strip() else None
+        subscores = {
+            "script": _script_score(check.script),
+            "grammar": _grammar_score(check),
+            "coherence": _coherence_score(check, agreement),
+        }
+        seen = {name: score for name, score in subscores.items() if score is not None}
+        sure = check.language.state != "unsure"
+        return JudgeResult(
+            score=sum(seen.values()) / len(seen),
+            reason="; ".join(_reasons(check, language, agreement, [name for name in subscores if name not in seen])),
+            subscores=seen,
+            model=MODEL,
+            flags={"isCorrectLanguage": check.language.state == "right"} if sure else {},
+            rung="checks",
+            provenance=Provenance(
+                provider="offline",
+                model=MODEL,
+                model_answered=MODEL,
+                rubric=self.rubric.name,
+                rubric_fingerprint=self._fingerprint,
+                prompt_sha256="",
+                polyjudge_version=__version__,
+            ),
+        )
+
+
+def _script_score(script: ScriptCheck) -> float:
+    if script.state == "fail":
+        return 1.0 if script.share is None or script.share < 0.2 else 2.0
+    if any(problem.kind == "broken_characters" for problem in script.problems):
+        return 2.0
+    if script.state == "warn":
+        return 3.0
+    return 5.0
+
+
+def _grammar_score(check: TextCheck) -> float | None:
+    """Return a low score where there is no sentence at all; whether one is good, no check can see."""
+    kinds = {problem.kind for problem in check.problems}
+    if kinds & _BROKEN_TEXT:
+        return 1.0 if kinds & {"empty", "repetition"} else 2.0
+    return None
+
+
+def _coherence_score(check: TextCheck, agreement: float | None) -> float | None:
+    kinds = {problem.kind for problem in check.problems}
+    if kinds & _NO_TRANSLATION:
+        return 1.0
+    if check.language.state == "wrong" or check.script.state == "fail" or kinds & {"wrong_length", "untranslated"}:
+        return 2.0
+    if any(problem.kind in _INCOMPLETE and problem.severity == "fail" for problem in check.problems):
+        return 2.0
+    if kinds & _INCOMPLETE:
+        return 3.0
+    return next((score for least, score in _CHRF_SCORES if agreement is not None and agreement >= least), None)
+
+
+def _reasons(check: TextCheck, language: Language, agreement: float | None, unseen: list[str]) -> Iterator[str]:
+    for problem in check.problems:
+        yield f"{problem.kind.replace('_', ' ')}: {problem.message}"
+    if not check.problems:
+        yield "the checks find nothing wrong"
+    if check.language.state == "unsure":
+        yield f"whether it is {language.name} cannot be told"
+    if agreement is not None:
+        yield f"chrF++ {agreement:.0f} against the reference"
+    if unseen:
+        yield f"{' and '.join(unseen)} cannot be seen without a model"

@@ -1,0 +1,36 @@
+"""A report in Markdown, as GitHub and CommonMark with tables show it."""
+
+import re
+from collections.abc import Iterator
+
+from .blocks import Heading, Lines, Table, blocks
+from .report import Report
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|~&]")
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the pieces of the report; text from models is escaped, so that it stays text."""
+    for block in blocks(report):
+        if isinstance(block, Heading):
+            yield f"{'#' * block.level} {escape(block.text)}\n\n"
+        elif isinstance(block, Lines):
+            yield "  \n".join(map(escape, block.lines)) + "\n\n"
+        else:
+            yield "".join(_table(block)) + "\n"
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield _row(table.header)
+    yield _row(tuple("---:" if place in table.numbers else "---" for place in range(len(table.header))))
+    for row in table.rows:
+        yield _row(tuple(map(escape, row)))
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def escape(text: str) -> str:
+    """Return text that Markdown shows as it is."""
+    return _SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))

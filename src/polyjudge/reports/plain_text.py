@@ -1,0 +1,48 @@
+"""A report in plain text, with columns aligned by how wide each script is shown."""
+
+import unicodedata
+from collections.abc import Iterator
+
+from .blocks import Block, Heading, Lines, Table, blocks, scorecard
+from .report import Report
+
+_UNDERLINES = {1: "=", 2: "-"}
+
+
+def plain_text(report: Report) -> Iterator[str]:
+    """Yield the pieces of the report."""
+    yield from map(_drawn, blocks(report))
+
+
+def plain_text_scorecard(report: Report) -> Iterator[str]:
+    """Yield the pieces of the scorecard alone."""
+    yield from map(_drawn, scorecard(report))
+
+
+def _drawn(block: Block) -> str:
+    if isinstance(block, Heading):
+        line = _UNDERLINES.get(block.level, "")
+        return f"{block.text}\n{line * _width(block.text)}{chr(10) if line else ''}"
+    if isinstance(block, Lines):
+        return "\n".join(block.lines) + "\n\n"
+    return "".join(_table(block)) + "\n"
+
+
+def _table(table: Table) -> Iterator[str]:
+    widths = [max(_width(row[place]) for row in (table.header, *table.rows)) for place in range(len(table.header))]
+    for row in (table.header, tuple("-" * width for width in widths), *table.rows):
+        cells = [_aligned(cell, widths[place], place in table.numbers) for place, cell in enumerate(row)]
+        yield "  ".join(cells).rstrip() + "\n"
+
+
+def _aligned(cell: str, width: int, right: bool) -> str:
+    space = " " * (width - _width(cell))
+    if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in cell):
+        cell = f"\u2068{cell}\u2069"  # by itself, so that it does not turn the columns after it around
+    return space + cell if right else cell + space
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len  # here, because rich takes a while to load
+
+    return cell_len(text)

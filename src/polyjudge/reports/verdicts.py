@@ -1,0 +1,167 @@
+"""What a report says of each language: its state, and why."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import fmean
+from typing import Literal
+
+from polyjudge.languages import LanguageTable
+from polyjudge.records import Language, LanguageResult, LanguageScore, TextCheck
+from polyjudge.rubrics import PASSING_SCORE, scores_pass
+from polyjudge.text import TextChecker
+
+Status = Literal["PASS", "FAIL", "CONFLICT", "UNJUDGED", "SKIPPED"]
+STATUSES: tuple[Status, ...] = ("PASS", "FAIL", "CONFLICT", "UNJUDGED", "SKIPPED")
+NEEDED_SHARE = 0.8
+"""Of the prompts, in the right script; with more than the rest sure to be in another language there is a conflict."""
+_FAR_APART = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One language in a report."""
+
+    language: str
+    """Tag, as the file gives it."""
+    name: str
+    family: str
+    is_priority: bool
+    status: Status
+    script_only: bool = False
+    """No judge was asked, so it passes or fails on script alone."""
+    reason: str = ""
+    prompts: int = 0
+    script_passed: int = 0
+    tokens_per_second: float | None = None
+    scores: Mapping[str, LanguageScore] = field(default_factory=dict[str, LanguageScore])
+    """What each judge says of the language as a whole."""
+    disagreements: tuple[str, ...] = ()
+    looks_like: str = ""
+    """The language that the check is sure of instead, where it is sure of one in too many prompts."""
+    problems: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Kinds of problems that the checks found, and in how many prompts."""
+
+
+class VerdictMaker:
+    """Makes up its mind about languages, one after the other."""
+
+    def __init__(self, table: LanguageTable) -> None:
+        self._table = table
+        self._checker = TextChecker(table)
+
+    def checks(self, language: LanguageResult) -> list[TextCheck | None]:
+        """Return what the checks say of each prompt; None where the table does not know the language."""
+        known = self._table.find(language.language_code, language.language_name)
+        return [
+            self._checker.check(each.generated_output, known, source=each.source_text, prompt=each.prompt)
+            if known
+            else None
+            for each in language.prompts
+        ]
+
+    def verdict(
+        self, language: LanguageResult, checks: Sequence[TextCheck | None], scores: Mapping[str, LanguageScore]
+    ) -> Verdict:
+        """Return the verdict on one language by its script, its judges, and the check of its language."""
+        script_passed = sum(script_ok(language, index, check) for index, check in enumerate(checks))
+        found = self._other_language(checks)
+        rates = [each.tokens_per_second for each in language.prompts if each.tokens_per_second is not None]
+        known = self._table.find(language.language_code, language.language_name)
+        status, reason = _status(language, script_passed, scores, found)
+        return Verdict(
+            language=language.language_code,
+            name=language.language_name,
+            family=self._table.family(language.script_family, language.language_code, language.language_name),
+            is_priority=is_must_have(language.priority),
+            status=status,
+            script_only=not scores and status in ("PASS", "FAIL"),
+            reason=reason,
+            prompts=len(language.prompts),
+            script_passed=script_passed,
+            tokens_per_second=fmean(rates) if rates else None,
+            scores=scores,
+            disagreements=tuple(_disagreements(scores, found, known)),
+            looks_like=found,
+            problems=Counter(kind for check in checks if check for kind in {each.kind for each in check.problems}),
+        )
+
+    def _other_language(self, checks: Sequence[TextCheck | None]) -> str:
+        wrong = [check.language.found for check in checks if check is not None and check.language.state == "wrong"]
+        if not wrong or is_enough(len(checks) - len(wrong), len(checks)):
+            return ""
+        (tag, _), *_ = Counter(wrong).most_common(1)
+        found = self._table.find(tag)
+        return found.name if found else tag
+
+
+def is_enough(part: int, whole: int) -> bool:
+    """Say whether a part is at least the share that is needed; in whole numbers, since 0.8 is none that a float has."""
+    return 100 * part >= round(100 * NEEDED_SHARE) * whole
+
+
+def is_must_have(priority: str) -> bool:
+    """Say whether a priority is the highest, however it is spelled: `must-have`, `mustHave`, `must have`."""
+    return "".join(letter for letter in priority.casefold() if letter.isalpha()) == "musthave"
+
+
+def script_ok(language: LanguageResult, index: int, check: TextCheck | None) -> bool:
+    """Say whether a prompt passes the script check: as the file says or, where it does not, as our own check does."""
+    given = language.prompts[index].script_validation_passed
+    if given is not None:
+        return given
+    return check is None or check.script.state != "fail"
+
+
+def _status(
+    language: LanguageResult, script_passed: int, scores: Mapping[str, LanguageScore], other: str
+) -> tuple[Status, str]:
+    count = len(language.prompts)
+    if not count:
+        return "SKIPPED", "no usable prompt"
+    if not is_enough(script_passed, count):
+        return "FAIL", f"wrong script in {count - script_passed} of {count} outputs"
+    if not scores:
+        return "PASS", ""
+    passing = {name: scores_pass(score) for name, score in scores.items()}
+    failing = [name for name, passed in passing.items() if passed is False]
+    if failing:
+        return "FAIL", "; ".join(f"{name}: {_shortfall(scores[name])}" for name in failing)
+    if all(passed is None for passed in passing.values()):
+        return "UNJUDGED", next((score.error for score in scores.values() if score.error), "no score")
+    if other:
+        return "CONFLICT", f"a judge passes it, but the check is sure that it is {other}"
+    return "PASS", ""
+
+
+def _shortfall(score: LanguageScore) -> str:
+    named = {"script": score.script_score, "grammar": score.grammar_score, "coherence": score.coherence_score}
+    low = [f"{name} {value:g}/5" for name, value in named.items() if value is not None and value < PASSING_SCORE]
+    return ", ".join([*low, *(["wrong language"] if score.is_correct_language is False else [])])
+
+
+def _disagreements(scores: Mapping[str, LanguageScore], other: str, known: Language | None) -> list[str]:
+    found: list[str] = []
+    judged = {name: score for name, score in scores.items() if scores_pass(score) is not None}
+    for first, second in pairwise(judged):
+        one, two = judged[first], judged[second]
+        if scores_pass(one) != scores_pass(two):
+            found.append(f"{first} says {_word(one)}, {second} says {_word(two)}")
+        pairs = {
+            "script": (one.script_score, two.script_score),
+            "grammar": (one.grammar_score, two.grammar_score),
+            "coherence": (one.coherence_score, two.coherence_score),
+        }
+        for dimension, (left, right) in pairs.items():
+            if left is not None and right is not None and abs(left - right) >= _FAR_APART:
+                found.append(f"{dimension}: {first} {left:g}, {second} {right:g}")
+    for name, score in judged.items():
+        if other and score.is_correct_language:
+            wanted = known.name if known else "the right language"
+            found.append(f"{name} says that it is {wanted}, the check is sure that it is {other}")
+    return found
+
+
+def _word(score: LanguageScore) -> str:
+    return "PASS" if scores_pass(score) else "FAIL"

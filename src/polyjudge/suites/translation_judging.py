@@ -1,0 +1,159 @@
+"""Judge the prompts of many languages: each alone, or several languages in a call, with the drift measured."""
+
+import random
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from statistics import fmean
+from typing import Any
+
+from polyjudge.engine import Stop, in_order
+from polyjudge.judges import BatchJudge, Judge
+from polyjudge.records import JudgeResult, Outcome
+from polyjudge.rubrics import scores_pass
+
+from .translation_scores import prompt_score
+from .translation_tasks import Task
+
+Done = Callable[[Task, Outcome], None]
+"""Told of each outcome as it comes."""
+Outcomes = dict[Task, Outcome]
+
+
+async def judge_each(
+    judge_for: Callable[[Task], tuple[Judge, Mapping[str, Any]]],
+    tasks: Iterable[Task],
+    *,
+    concurrency: int,
+    stop: Stop,
+    done: Done | None = None,
+) -> Outcomes:
+    """Judge every task by itself; `judge_for` says by whom, and what the judge is told."""
+
+    async def one(task: Task) -> tuple[Task, Outcome]:
+        judge, context = judge_for(task)
+        return task, await judge.outcome(task.prompt.generated_output, context)
+
+    outcomes: Outcomes = {}
+    async for task, outcome in in_order(one, tasks, concurrency=concurrency, stop=stop):
+        outcomes[task] = outcome
+        if done is not None:
+            done(task, outcome)
+    return outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """How batches are made and watched."""
+
+    size: int = 8
+    """Languages in a call."""
+    control_share: float = 0.05
+    """Rows that are judged alone as well."""
+    tolerance: float = 0.5
+    """Mean distance between batched and single scores, in points of the scale, beyond which batches are halved."""
+    seed: int = 0
+
+
+@dataclass(slots=True)
+class Drift:
+    """How far judging in batches moves the scores."""
+
+    batch_size: int
+    """Languages in a call, in the end."""
+    compared: int = 0
+    """Rows judged both ways, at that size."""
+    mean_distance: float | None = None
+    """Between the two, over all dimensions."""
+    flipped: int = 0
+    """Rows that pass one way and fail the other."""
+    tolerance: float = 0.5
+    tried: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """Larger sizes that moved the scores too far."""
+
+    def as_row(self) -> dict[str, Any]:
+        """Return it as it stands in a scores file."""
+        names = {"batch_size": "batchSize", "mean_distance": "meanDistance"}
+        return {names.get(name, name): value for name, value in asdict(self).items() if value not in (None, [])}
+
+
+class BatchRun:
+    """One run in batches: a seeded sample is judged alone first, beside the batches it stands in.
+
+    While the two differ too much the size is halved and those batches are judged again; the rest is judged at the size
+    that held.
+    """
+
+    def __init__(self, judge: BatchJudge, options: BatchOptions, *, concurrency: int, stop: Stop, done: Done) -> None:
+        self._judge = judge
+        self._options = options
+        self._concurrency = concurrency
+        self._stop = stop
+        self._done = done
+
+    async def judge(self, tasks: Sequence[Task]) -> tuple[Outcomes, Drift]:
+        """Return the outcome of each task, and how far batches moved the scores."""
+        controls = self._controls(tasks)
+        singles = {task: outcome async for task, outcome in self._alone(controls)}
+        drift = Drift(self._options.size, tolerance=self._options.tolerance)
+        outcomes: Outcomes = {}
+        while not self._stop.requested:
+            batches = [batch for batch in batches_of(tasks, drift.batch_size) if controls & set(batch)]
+            outcomes = {task: outcome async for task, outcome in self._batched(batches)}
+            _compare(drift, singles, outcomes)
+            if drift.batch_size == 1 or drift.mean_distance is None or drift.mean_distance <= drift.tolerance:
+                break
+            drift.tried.append({"batchSize": drift.batch_size, "meanDistance": drift.mean_distance})
+            drift.batch_size //= 2
+        rest = [batch for batch in batches_of(tasks, drift.batch_size) if not controls & set(batch)]
+        outcomes |= {task: outcome async for task, outcome in self._batched(rest)}
+        outcomes |= {task: single for task, single in singles.items() if isinstance(single, JudgeResult)}
+        for task, outcome in outcomes.items():
+            self._done(task, outcome)
+        return outcomes, drift
+
+    def _controls(self, tasks: Sequence[Task]) -> set[Task]:
+        count = max(1, round(self._options.control_share * len(tasks)))
+        return set(random.Random(self._options.seed).sample(list(tasks), min(count, len(tasks))))
+
+    async def _alone(self, tasks: Iterable[Task]) -> AsyncIterator[tuple[Task, Outcome]]:
+        async def one(task: Task) -> tuple[Task, Outcome]:
+            return task, await self._judge.alone(task.batch_item())
+
+        ordered = sorted(tasks, key=lambda task: task.id)
+        async for pair in in_order(one, ordered, concurrency=self._concurrency, stop=self._stop):
+            yield pair
+
+    async def _batched(self, batches: Sequence[Sequence[Task]]) -> AsyncIterator[tuple[Task, Outcome]]:
+        async def one(batch: Sequence[Task]) -> list[tuple[Task, Outcome]]:
+            outcomes = await self._judge.outcomes([task.batch_item() for task in batch])
+            return list(zip(batch, outcomes, strict=True))
+
+        async for pairs in in_order(one, batches, concurrency=self._concurrency, stop=self._stop):
+            for pair in pairs:
+                yield pair
+
+
+def batches_of(tasks: Sequence[Task], size: int) -> list[list[Task]]:
+    """Return the tasks in calls of so many languages, one prompt of each; no call has a language twice."""
+    batches: list[list[Task]] = []
+    by_place = sorted(enumerate(tasks), key=lambda pair: (pair[1].index, pair[0]))
+    for _, group in groupby(by_place, key=lambda pair: pair[1].index):
+        row = [task for _, task in group]
+        count = -(-len(row) // size)
+        # Evenly, so that the last call is not left with one language alone.
+        batches += [row[number * len(row) // count : (number + 1) * len(row) // count] for number in range(count)]
+    return batches
+
+
+def _compare(drift: Drift, singles: Outcomes, batched: Outcomes) -> None:
+    """Measure how far the rows that were judged both ways lie apart."""
+    distances: list[float] = []
+    drift.compared = drift.flipped = 0
+    for task, single in singles.items():
+        other = batched.get(task)
+        if isinstance(single, JudgeResult) and isinstance(other, JudgeResult):
+            drift.compared += 1
+            distances += [abs(value - other.subscores[name]) for name, value in single.subscores.items()]
+            drift.flipped += scores_pass(prompt_score(0, single)) != scores_pass(prompt_score(0, other))
+    drift.mean_distance = round(fmean(distances), 4) if distances else None
