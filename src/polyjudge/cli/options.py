@@ -19,7 +19,7 @@ def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) 
 
 
 def _add_judge_options(add: Callable[..., object], default: str) -> None:
-    by_default = "one judge, or several as a jury; default: %(default)s"
+    by_default = "one judge, several as a jury, or offline: the checks alone; default: %(default)s"
     add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=by_default)
     add("--judge-model", metavar="MODEL", help="another model of the judge's provider")
     add("--require-judge", action="store_true", help="a judge that cannot be used is exit 3, not a skip")
@@ -51,10 +51,14 @@ def add_cache_options(add: Callable[..., object]) -> None:
 
 
 def judge_names(options: argparse.Namespace) -> list[ModelName]:
-    """Return the judges that `--judge` and `--judge-model` name."""
+    """Return the models that `--judge` and `--judge-model` name; none for the judge `offline`, which asks nobody."""
     given = [name.strip() for name in options.judge.split(",") if name.strip()]
     if not given:
         raise ConfigError("--judge names nobody")
+    if "offline" in given:
+        if given != ["offline"] or options.judge_model is not None:
+            raise ConfigError("the judge 'offline' stands alone and has no model")
+        return []
     if options.judge_model is None:
         return [resolve_model(name) for name in given]
     if len(given) > 1:

@@ -55,6 +55,34 @@ class ProgressShow:
             print(f"polyjudge: {told}", file=sys.stderr)
 
 
+class CountShow:
+    """Shows how far a reading has come whose end is not known."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._count = 0
+        self._shown = time.monotonic()
+        self._on_terminal = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._on_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def advance(self) -> None:
+        """Take note of one more."""
+        self._count += 1
+        now = time.monotonic()
+        if now - self._shown >= (0.1 if self._on_terminal else _PLAIN_EVERY_S):
+            self._shown = now
+            start, end = ("\r", "") if self._on_terminal else ("", "\n")
+            print(f"{start}polyjudge: {self._count} {self._what}", end=end, file=sys.stderr, flush=True)
+
+
 def _open_bar(total: int, doing: str) -> tuple[Any, Any]:
     from rich.console import Console  # here, because rich takes longer to load than most commands to run
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

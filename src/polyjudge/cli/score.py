@@ -9,7 +9,7 @@ from pathlib import Path
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files import ItemSource, Survey, fingerprint, read_json_lines, read_outcome_row
-from polyjudge.judges import Judge, RubricJudge, close_judge
+from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge
 from polyjudge.providers import Access, ModelName, prompt_sha256
 from polyjudge.records import Failure, Item, Outcome, Rubric
 from polyjudge.rubrics import PromptRenderer, load_rubric, rubric_fingerprint, rubric_names
@@ -87,6 +87,8 @@ def _job(options: argparse.Namespace) -> _Job:
     if options.output is not None and options.output.resolve() == options.items.resolve():
         raise ConfigError(f"--output {str(options.output)!r} is the file of the items")
     rubric, judges = load_rubric(options.rubric), judge_names(options)
+    if not judges:
+        OfflineJudge(rubric)  # refuses a rubric that it has no idea of, before anything is written
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
     source = ItemSource(options.items, context, filters_of(options.filter), options.limit)
     survey = source.survey()

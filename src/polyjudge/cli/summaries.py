@@ -55,9 +55,9 @@ def _print_scores(summary: ScoreSummary, to: TextIO) -> None:
         print(f"mean:     none ({coverage})", file=to)
         return
     print(f"mean:     {summary.mean:.2f}{_between(summary.interval, 1)} ({coverage})", file=to)
-    if summary.passed is not None:
-        share = summary.passed / summary.judged
-        print(f"passed:   {summary.passed} ({share:.1%}){_between(summary.pass_interval, 100, '%')}", file=to)
+    if summary.passed is not None and summary.decided:
+        share = f"{summary.passed / summary.decided:.1%} of {summary.decided}"
+        print(f"passed:   {summary.passed} ({share}){_between(summary.pass_interval, 100, '%')}", file=to)
     if summary.mean_spread is not None:
         flipped = "" if summary.flipped is None else f"; {summary.flipped:.1%} of the items flip between pass and fail"
         print(f"spread:   {summary.mean_spread:.2f} between answers to one item, on average{flipped}", file=to)

@@ -4,7 +4,7 @@ import argparse
 from importlib import import_module
 
 _ACTIONS = {
-    # name: what it does; its module translation_NAME is imported only for the one that is given
+    # name: what it does; its module is translation_NAME
     "generate": "have a model or a program translate a set of prompts into many languages",
     "check": "run the checks that need no model",
     "quick": "judge the must-have languages and one of each script family",

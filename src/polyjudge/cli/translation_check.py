@@ -14,6 +14,7 @@ from polyjudge.records import LanguageResult, PromptResult, TextCheck
 from polyjudge.reports import VerdictMaker, is_enough
 from polyjudge.text import harmless, one_line
 
+from .progress import CountShow
 from .tables import print_table
 
 _SHOWN = 20
@@ -85,15 +86,17 @@ def _checked(
 ) -> Iterator[LanguageResult]:
     """Yield each language as it is to be written, and note what was found."""
     maker = VerdictMaker(table)
-    for language in results:
-        known = table.find(language.language_code, language.language_name)
-        findings = _Findings(language.language_name, language.language_code, known is not None)
-        found.append(findings)
-        prompts = [
-            _note(findings, index, prompt, check, correct)
-            for index, (prompt, check) in enumerate(zip(language.prompts, maker.checks(language), strict=True))
-        ]
-        yield replace(language, prompts=tuple(prompts))
+    with CountShow("languages checked") as progress:
+        for language in results:
+            known = table.find(language.language_code, language.language_name)
+            findings = _Findings(language.language_name, language.language_code, known is not None)
+            found.append(findings)
+            prompts = [
+                _note(findings, index, prompt, check, correct)
+                for index, (prompt, check) in enumerate(zip(language.prompts, maker.checks(language), strict=True))
+            ]
+            progress.advance()
+            yield replace(language, prompts=tuple(prompts))
 
 
 def _note(

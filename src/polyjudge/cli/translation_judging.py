@@ -130,7 +130,7 @@ def _job(
     for name in ("samples", "limit"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise ConfigError(f"--{name} must be at least 1, not {getattr(options, name)}")
-    judges = [] if options.judge == "offline" else judge_names(options)
+    judges = judge_names(options)
     table, results = language_table(), TranslationResults(options.results)
     languages = list(results)
     for problem in results.problems[:5]:

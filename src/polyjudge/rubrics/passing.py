@@ -8,15 +8,16 @@ PASSING_SCORE = 3.0
 
 
 def passes(rubric: Rubric, result: JudgeResult) -> bool | None:
-    """Say whether a result passes; None where the rubric has no pass rule, or the result lacks what the rule needs."""
+    """Say whether a result passes; None where the rubric has no pass rule, or where it hangs on what is not known."""
     rule = rubric.passing
     if rule is None:
         return None
-    names = [criterion.name for criterion in rubric.criteria]
-    if any(name not in result.subscores for name in names) or any(name not in result.flags for name in rule.flags):
-        return None
-    scores = [result.subscores[name] for name in names] + ([result.score] if rubric.overall else [])
-    return all(score >= rule.minimum for score in scores) and all(result.flags[name] for name in rule.flags)
+    scores = [result.subscores.get(criterion.name) for criterion in rubric.criteria]
+    scores += [result.score] if rubric.overall else []
+    flags = [result.flags.get(name) for name in rule.flags]
+    if any(score is not None and score < rule.minimum for score in scores) or False in flags:
+        return False
+    return None if None in scores or None in flags else True
 
 
 def weighted_mean(rubric: Rubric, subscores: Mapping[str, float]) -> float | None:

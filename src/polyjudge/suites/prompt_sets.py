@@ -32,8 +32,7 @@ class PromptSet:
 
     def instruction(self, language: str, text: str) -> str:
         """Return what a model is told; braces in the text are text."""
-        before, _, after = self.template.partition("{text}")
-        return before.replace("{language}", language) + text + after.replace("{language}", language)
+        return text.join(part.replace("{language}", language) for part in self.template.split("{text}"))
 
 
 def prompt_set_names() -> list[str]:

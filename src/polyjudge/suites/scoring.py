@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from polyjudge.engine import Stop, in_order
-from polyjudge.judges import Judge, Jury, RepeatedJudge, RubricJudge
+from polyjudge.judges import Judge, Jury, OfflineJudge, RepeatedJudge, RubricJudge
 from polyjudge.providers import Access, ModelName
-from polyjudge.records import Failure, Item, JudgeResult, Outcome, Rubric
+from polyjudge.records import Failure, Item, JudgeResult, Outcome, Rubric, Scale
 from polyjudge.rubrics import passes
 from polyjudge.statistics import Interval, RunningMean, wilson_interval
 
@@ -15,7 +15,9 @@ from polyjudge.statistics import Interval, RunningMean, wilson_interval
 def open_judge(
     rubric: Rubric, names: Sequence[ModelName], access: Access, *, repeats: int = 1, max_tokens: int | None = None
 ) -> Judge:
-    """Return a judge by a rubric: one model, or a jury of several, each asked so many times."""
+    """Return a judge by a rubric: one model, a jury of several, each asked so many times, or for none the checks."""
+    if not names:
+        return OfflineJudge(rubric)
     judges = [
         _repeated(RubricJudge(rubric, model=name.model, provider=access.open(name), max_tokens=max_tokens), repeats)
         for name in names
@@ -40,12 +42,13 @@ async def score_items(
 
     `done` is told of each answer as it comes, ahead of its turn.
     """
-    found = known or {}
+    found, needs_language = known or {}, isinstance(judge, OfflineJudge)
 
     async def one(item: Item) -> tuple[Item, Outcome]:
         if item.id in found:
             return item, found[item.id]
-        outcome = await judge.outcome(item.candidate, item.context)
+        context = {**item.context, "language": item.language} if needs_language else item.context
+        outcome = await judge.outcome(item.candidate, context)
         if done is not None:
             done(item, outcome)
         return item, outcome
@@ -70,6 +73,8 @@ class ScoreSummary:
     standard_deviation: float | None
     passed: int | None
     """Results that pass by the rubric's rule, where it has one."""
+    decided: int | None
+    """Results that pass or fail; with scores missing, as of the judge `offline`, it cannot always be told."""
     pass_interval: Interval | None
     cached: int
     mean_spread: float | None
@@ -86,7 +91,7 @@ class Tally:
         self._scores = RunningMean()
         self._spreads = RunningMean()
         self._kinds: Counter[str] = Counter()
-        self._passed = self._cached = self._flipped = 0
+        self._passed = self._decided = self._cached = self._flipped = 0
 
     @property
     def judged(self) -> int:
@@ -105,7 +110,9 @@ class Tally:
             return
         self._scores.add(outcome.score)
         self._cached += outcome.cached
-        self._passed += bool(passes(self._rubric, outcome))
+        passed = passes(self._rubric, outcome)
+        self._passed += bool(passed)
+        self._decided += passed is not None
         answers = [member for member in outcome.members if isinstance(member, JudgeResult)]
         if len(answers) > 1:
             scores = [answer.score for answer in answers]
@@ -122,11 +129,19 @@ class Tally:
             unjudged_by_kind=dict(self._kinds.most_common()),
             not_reached=items - scores.count - self.unjudged,
             mean=scores.mean if scores.count else None,
-            interval=scores.interval(),
+            interval=_within(scores.interval(), self._rubric.scale),
             standard_deviation=scores.standard_deviation,
             passed=self._passed if has_rule else None,
-            pass_interval=wilson_interval(self._passed, scores.count) if has_rule else None,
+            decided=self._decided if has_rule else None,
+            pass_interval=wilson_interval(self._passed, self._decided) if has_rule else None,
             cached=self._cached,
             mean_spread=self._spreads.mean if self._spreads.count else None,
             flipped=self._flipped / self._spreads.count if self._spreads.count and has_rule else None,
         )
+
+
+def _within(interval: Interval | None, scale: Scale) -> Interval | None:
+    """Return an interval cut at the ends of the scale, where no mean can lie beyond."""
+    if interval is None:
+        return None
+    return Interval(max(interval.low, scale.lowest), min(interval.high, scale.highest))

@@ -1,9 +1,9 @@
 """Judge the prompts of many languages: each alone, or several languages in a call, with the drift measured."""
 
 import random
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
 from statistics import fmean
 from typing import Any
 
@@ -95,7 +95,8 @@ class BatchRun:
         """Return the outcome of each task, and how far batches moved the scores."""
         controls = self._controls(tasks)
         singles = {task: outcome async for task, outcome in self._alone(controls)}
-        drift = Drift(self._options.size, tolerance=self._options.tolerance)
+        languages = len({id(task.language) for task in tasks})  # more than there are cannot stand in a call
+        drift = Drift(min(self._options.size, languages), tolerance=self._options.tolerance)
         outcomes: Outcomes = {}
         while not self._stop.requested:
             batches = [batch for batch in batches_of(tasks, drift.batch_size) if controls & set(batch)]
@@ -105,10 +106,12 @@ class BatchRun:
                 break
             drift.tried.append({"batchSize": drift.batch_size, "meanDistance": drift.mean_distance})
             drift.batch_size //= 2
-        rest = [batch for batch in batches_of(tasks, drift.batch_size) if not controls & set(batch)]
-        outcomes |= {task: outcome async for task, outcome in self._batched(rest)}
         outcomes |= {task: single for task, single in singles.items() if isinstance(single, JudgeResult)}
         for task, outcome in outcomes.items():
+            self._done(task, outcome)
+        rest = [batch for batch in batches_of(tasks, drift.batch_size) if not controls & set(batch)]
+        async for task, outcome in self._batched(rest):
+            outcomes[task] = outcome
             self._done(task, outcome)
         return outcomes, drift
 
@@ -137,9 +140,12 @@ class BatchRun:
 def batches_of(tasks: Sequence[Task], size: int) -> list[list[Task]]:
     """Return the tasks in calls of so many languages, one prompt of each; no call has a language twice."""
     batches: list[list[Task]] = []
-    by_place = sorted(enumerate(tasks), key=lambda pair: (pair[1].index, pair[0]))
-    for _, group in groupby(by_place, key=lambda pair: pair[1].index):
-        row = [task for _, task in group]
+    rows: dict[int, list[Task]] = defaultdict(list)
+    seen = Counter[int]()
+    for task in tasks:  # by its turn among those of its language: in a sample, places in the file have gaps
+        rows[seen[id(task.language)]].append(task)
+        seen[id(task.language)] += 1
+    for row in rows.values():
         count = -(-len(row) // size)
         # Evenly, so that the last call is not left with one language alone.
         batches += [row[number * len(row) // count : (number + 1) * len(row) // count] for number in range(count)]

@@ -39,8 +39,9 @@ class Task:
         return {"language": name, **self._texts()}
 
     def plain_context(self) -> dict[str, str]:
-        """Return what the judge `offline` is told: the language by its tag."""
-        return {"language": self.known.tag if self.known else "", "prompt": self.prompt.prompt, **self._texts()}
+        """Return what the judge `offline` is told: the language as the file names it, which may name its script."""
+        named = {"language": self.language.language_code, "language_name": self.language.language_name}
+        return {**named, "prompt": self.prompt.prompt, **self._texts()}
 
     def question(self) -> str:
         """Return what is asked about this language in particular."""
@@ -87,12 +88,13 @@ def quick_choice(
     families: dict[str, LanguageResult] = {}
     for language in languages:
         family = table.family(language.script_family, language.language_code, language.language_name).casefold()
-        if family not in families or _speakers(language, table) > _speakers(families[family], table):
+        if family not in families or _weight(language, table) > _weight(families[family], table):
             families[family] = language
     chosen += [language for language in families.values() if language not in chosen]
     return chosen, absent
 
 
-def _speakers(language: LanguageResult, table: LanguageTable) -> float:
+def _weight(language: LanguageResult, table: LanguageTable) -> tuple[bool, float]:
+    """Return how well a language stands for its family: one with nothing to judge cannot, whoever speaks it."""
     known = table.find(language.language_code, language.language_name)
-    return known.speakers_millions if known else 0.0
+    return bool(language.prompts), known.speakers_millions if known else 0.0
