@@ -1,6 +1,5 @@
 """Look languages up by tag or by name; a file of the user's own adds rows or replaces shipped ones."""
 
-import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -113,20 +112,23 @@ def _read(path: Path) -> dict[str, Language]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", path=path) from None
-    lines = text.split("\n")
-    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    missing = [name for name in _COLUMNS if name not in lines[0].strip().split("\t")]
+    header, *lines = text.split("\n")
+    columns = [name.strip() for name in header.split("\t")]
+    missing = [name for name in _COLUMNS if name not in columns]
     if missing:
         raise DataError(f"has no column {missing[0]!r}; needed are {', '.join(_COLUMNS)}", path=path, line=1)
     languages: dict[str, Language] = {}
-    try:
-        for row in rows:
-            each = _language({name: (row.get(name) or "").strip() for name in (*_COLUMNS, *_MORE_COLUMNS)})
-            if each.tag in languages:
-                raise ValueError(f"the tag {each.tag!r} stands there twice")
-            languages[each.tag] = each
-    except (ValueError, csv.Error) as error:
-        raise DataError(str(error), path=path, line=rows.line_num) from None
+    for number, line in enumerate(lines, start=2):
+        if not line.strip():
+            continue
+        cells = dict(zip(columns, line.split("\t"), strict=False))
+        try:
+            each = _language({name: cells.get(name, "").strip() for name in (*_COLUMNS, *_MORE_COLUMNS)})
+        except ValueError as error:
+            raise DataError(str(error), path=path, line=number) from None
+        if each.tag in languages:
+            raise DataError(f"the tag {each.tag!r} stands there twice", path=path, line=number)
+        languages[each.tag] = each
     return languages
 
 

@@ -11,6 +11,7 @@ from .checks import (
     Severity,
     TextCheck,
 )
+from .fixture import CaseResult, CaseStatus, Fixture, Recorded, Suite
 from .item import Item
 from .language import Direction, Language
 from .outcomes import Failure, FailureKind, JudgeResult, Outcome, PairwiseResult, Preference, Provenance
@@ -19,10 +20,13 @@ from .translation import DIMENSIONS, LanguageResult, LanguageScore, PromptResult
 
 __all__ = [
     "DIMENSIONS",
+    "CaseResult",
+    "CaseStatus",
     "Direction",
     "Failure",
     "FailureKind",
     "Finish",
+    "Fixture",
     "Flag",
     "Item",
     "JudgeResult",
@@ -41,6 +45,7 @@ __all__ = [
     "PromptResult",
     "PromptScore",
     "Provenance",
+    "Recorded",
     "Reply",
     "Request",
     "Rubric",
@@ -49,5 +54,6 @@ __all__ = [
     "ScriptCheck",
     "ScriptState",
     "Severity",
+    "Suite",
     "TextCheck",
 ]

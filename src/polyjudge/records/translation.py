@@ -55,6 +55,7 @@ class PromptScore:
     error: str = ""
     """Why there is no verdict."""
     provenance: Provenance | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +79,4 @@ class LanguageScore:
     prompts: tuple[PromptScore, ...] = ()
     batching: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """How many languages shared a call, and how far that moved the scores."""
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])

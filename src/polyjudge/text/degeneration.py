@@ -123,7 +123,7 @@ def cut_off(text: str, source: str, language: str = "") -> Iterator[Problem]:
 
 def _dangles(text: str, language: str) -> bool:
     if text[-1] in _QUOTES:
-        return text[-2:-1].isspace()
+        return text[-2:-1].isspace() or text[-2:-1] in "([（"
     if (text[-1], language[:2]) in _ENDS_THERE:
         return False
     return text[-1] in _DANGLING

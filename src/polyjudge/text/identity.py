@@ -133,7 +133,8 @@ def _limited_guesser(labels: set[str]) -> tuple[Guesser, set[str]]:
 
 def _second_opinions() -> set[str]:
     cld2: Any = import_module("pycld2")
-    return {_their_name(label) for _, label in cld2.LANGUAGES}
+    detected = set(cld2.DETECTED_LANGUAGES)  # it has names for more than it can tell
+    return {_their_name(label) for name, label in cld2.LANGUAGES if name in detected}
 
 
 def _their_name(label: str) -> str:

@@ -56,7 +56,10 @@ def _lost_numbers(text: str, source: str) -> Iterator[Problem]:
     if not wanted or [each.plain for each in wanted] == [each.plain for each in given]:
         return
     by_clock = bool(_AFTERNOON.search(source) or _AFTERNOON.search(text))
-    lost, added = _missing(wanted, given, by_clock), _missing(given, wanted, by_clock)
+    lost, added = _unmatched(wanted, given), _unmatched(given, wanted)
+    parted, theirs = _in_parts(lost, added, by_clock), _in_parts(added, lost, by_clock)
+    same, also = set(_in_parts(parted, theirs, by_clock)), set(_in_parts(theirs, parted, by_clock))
+    lost, added = [each for each in lost if each not in same], [each for each in added if each not in also]
     lost, added = _not_rescaled(lost, added), _not_rescaled(added, lost)
     severity: Severity = "fail" if added else "warn"
     others = ", ".join(sorted({number.plain for number in added}))
@@ -80,14 +83,17 @@ def _number(match: re.Match[str], text: str) -> _Number:
     return _Number(f"{whole}.{rest}" if rest else whole, parts, is_scaled)
 
 
-def _missing(numbers: Sequence[_Number], others: Sequence[_Number], by_clock: bool) -> list[_Number]:
-    """Return the numbers that the others do not have, neither whole nor in parts."""
+def _unmatched(numbers: Sequence[_Number], others: Sequence[_Number]) -> list[_Number]:
     left = Counter(number.plain for number in numbers) - Counter(number.plain for number in others)
-    theirs = Counter(part for number in others for part in number.parts)
-    parts = Counter(part for number in numbers for part in number.parts) - theirs
-    if by_clock:  # 3:30 pm is 15:30
-        parts = Counter({part: count for part, count in parts.items() if not _other_hour(part) & theirs.keys()})
-    return [number for number in numbers if number.plain in left and any(part in parts for part in number.parts)]
+    return [number for number in numbers if number.plain in left]
+
+
+def _in_parts(numbers: Sequence[_Number], others: Sequence[_Number], by_clock: bool) -> list[_Number]:
+    """Return the numbers whose parts the others have, too: 7:55 is 7.55, and by the clock 3:30 pm is 15.30."""
+    theirs = {part for number in others for part in number.parts}
+    if by_clock:
+        theirs |= {hour for part in theirs for hour in _other_hour(part)}
+    return [number for number in numbers if theirs.issuperset(number.parts)]
 
 
 def _other_hour(part: str) -> set[str]:

@@ -66,8 +66,8 @@ def _names(source: str) -> frozenset[str]:
     end, shouted = 0, source.isupper() and len(words(source)) > 2
     for word in words(source):
         opens = end == 0 or any(mark in ".!?:\n" for mark in source[end : word.start])
-        is_name = word.text[:1].isupper() if not opens else word.text[1:] != word.text[1:].lower()
-        if any(letter.isdigit() for letter in word.text) or (is_name and not shouted):
+        letters = word.text[1:] if opens else word.text
+        if any(letter.isdigit() for letter in word.text) or (letters != letters.lower() and not shouted):
             names |= {word.text, word.text.removesuffix("'s").removesuffix("’s")}
         end = word.end
     return frozenset(names) - {"I", "I'm", "I’m", "I'd", "I’d", "I've", "I’ve", "I'll", "I’ll"}

@@ -1,0 +1,102 @@
+"""Show two texts to a person who must see why they differ: by grapheme, with code points where eyes are not enough."""
+
+import unicodedata
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Any, Literal
+
+from .display import harmless
+
+Part = Literal["same", "removed", "added"]
+_LONGEST = 1_000
+_EXPLAINED = 12
+_INVISIBLE = {"Cf", "Cc", "Zs", "Zl", "Zp", "Cn", "Co", "Cs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two texts in parts, each marked as the same, removed or added; and what cannot be told by looking."""
+
+    expected: tuple[tuple[Part, str], ...]
+    actual: tuple[tuple[Part, str], ...]
+    notes: tuple[str, ...] = ()
+
+
+def difference(expected: str, actual: str) -> Difference:
+    """Compare two texts by grapheme; beyond some thousand, only the first that differ are shown."""
+    left, right = graphemes(expected), graphemes(actual)
+    start = _same_start(left, right)
+    if max(len(left), len(right)) > _LONGEST:
+        left, right = left[start : start + _LONGEST], right[start : start + _LONGEST]
+    sides: tuple[list[tuple[Part, str]], list[tuple[Part, str]]] = ([], [])
+    notes: list[str] = []
+    for kind, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if kind == "equal":
+            for side, pieces in zip(sides, (left[a:b], right[c:d]), strict=True):
+                side.append(("same", "".join(pieces)))
+            continue
+        if b > a:
+            sides[0].append(("removed", "".join(left[a:b])))
+        if d > c:
+            sides[1].append(("added", "".join(right[c:d])))
+        notes += _notes(left[a:b], right[c:d], a)
+    return Difference(tuple(sides[0]), tuple(sides[1]), tuple(notes[:_EXPLAINED]))
+
+
+def graphemes(text: str) -> list[str]:
+    """Return what a reader takes for single signs."""
+    return _grapheme().findall(text)
+
+
+def shown(text: str) -> str:
+    """Return a text whose invisible signs can be seen and none of which acts on a terminal."""
+    return "".join(_visible(sign) for sign in harmless(text.replace("\n", "⏎\n").replace("\t", "⇥")))
+
+
+def code_points(text: str) -> str:
+    """Return the code points of a text with their names."""
+    return ", ".join(f"U+{ord(sign):04X} {unicodedata.name(sign, 'unnamed')}" for sign in text)
+
+
+def _notes(removed: list[str], added: list[str], place: int) -> list[str]:
+    """Explain a replaced part where the two look alike, combine, are invisible or change direction."""
+    is_blank = not "".join((*removed, *added)).strip()
+    if not is_blank and not any(map(_needs_words, (*removed, *added))) and not _look_alike(removed, added):
+        return []
+    expected = code_points("".join(removed)) or "nothing"
+    actual = code_points("".join(added)) or "nothing"
+    return [f"at {place}: expected {expected}; got {actual}"]
+
+
+def _needs_words(grapheme: str) -> bool:
+    return len(grapheme) > 1 or any(unicodedata.category(sign) in _INVISIBLE for sign in grapheme if sign != " ")
+
+
+def _look_alike(removed: list[str], added: list[str]) -> bool:
+    """Say whether a part was replaced by letters of another script, which may look the same."""
+    scripts = {_script(sign) for sign in "".join(removed) if sign.isalpha()}
+    others = {_script(sign) for sign in "".join(added) if sign.isalpha()}
+    return bool(scripts and others and scripts != others)
+
+
+def _script(sign: str) -> str:
+    return unicodedata.name(sign, "").partition(" ")[0]
+
+
+def _same_start(left: list[str], right: list[str]) -> int:
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(left), len(right)))
+
+
+def _visible(sign: str) -> str:
+    if sign in " \n" or unicodedata.category(sign) not in _INVISIBLE:
+        return sign
+    return f"<U+{ord(sign):04X}>"
+
+
+@lru_cache(maxsize=1)
+def _grapheme() -> Any:
+    import regex  # here, because it takes a while to load and most commands do without
+
+    return regex.compile(r"\X")
