@@ -36,6 +36,8 @@ class LanguageIdentifier:
     def __init__(self, table: LanguageTable) -> None:
         self._by_label: dict[str, Language] = {}
         for language in table:
+            if language.tag == _label(language):  # Spanish, not the Spanish of some region
+                self._by_label[language.tag] = language
             self._by_label.setdefault(_label(language), language)
         self._guess, self._first = _limited_guesser({each.detector for each in table if each.detector})
         """Languages that the first identifier knows; the others are left to the second opinion."""

@@ -34,7 +34,7 @@ def check_script(text: str, language: Language, source: str = "") -> ScriptCheck
     problems = (
         *_whole_text_problems(text, language, source, share, count),
         *_variant_problems(ours, language),
-        *islice(_foreign_spans(foreign, share), _MOST_PLACES),
+        *islice(_foreign_spans(text, foreign, share), _MOST_PLACES),
         *islice(_mixed_words(text, accepted), _MOST_PLACES),
         *islice(_broken_characters(text), _MOST_PLACES),
     )
@@ -108,10 +108,18 @@ def _variant_problems(ours: str, language: Language) -> Iterator[Problem]:
             yield Problem("mixed_script", f"{other} {named} characters among the others", "warn")
 
 
-def _foreign_spans(foreign: list[Word], share: float | None) -> Iterator[Problem]:
-    if share is not None and FAILING_SHARE <= share < 1:
-        for word in foreign:
-            yield Problem("mixed_script", f"{word.text!r} is in another script", "warn", word.start, word.end)
+def _foreign_spans(text: str, foreign: list[Word], share: float | None) -> Iterator[Problem]:
+    """Name the stretches in another script; words with nothing but signs between them are one."""
+    if share is None or not FAILING_SHARE <= share < 1:
+        return
+    place = 0
+    while place < len(foreign):
+        last = place
+        while last + 1 < len(foreign) and not any(map(str.isalpha, text[foreign[last].end : foreign[last + 1].start])):
+            last += 1
+        start, end = foreign[place].start, foreign[last].end
+        yield Problem("mixed_script", f"{text[start:end]!r} is in another script", "warn", start, end)
+        place = last + 1
 
 
 def _mixed_words(text: str, accepted: set[str]) -> Iterator[Problem]:
