@@ -8,7 +8,10 @@ from polyjudge.files import TranslationResults, TranslationScores, write_atomica
 from polyjudge.languages import language_table
 from polyjudge.providers.clock import utc_now
 from polyjudge.reports import FORMATS, Report
-from polyjudge.text import harmless
+from polyjudge.text import one_line
+
+_WARNINGS_SHOWN = 5
+_LONGEST_WARNING = 400
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +45,7 @@ def write_report(report: Report, form: str, path: Path | None) -> None:
 
 def warn_of(report: Report) -> None:
     """Name on stderr what could not be used."""
-    for warning in report.warnings[:5]:
-        print(f"polyjudge: warning: {harmless(warning)}", file=sys.stderr)
-    if len(report.warnings) > 5 or report.skipped_rows > 5:
-        count = max(report.skipped_rows, len(report.warnings))
-        print(f"polyjudge: warning: {count} parts of the files could not be used", file=sys.stderr)
+    for warning in report.warnings[:_WARNINGS_SHOWN]:
+        print(f"polyjudge: warning: {one_line(warning, _LONGEST_WARNING)}", file=sys.stderr)
+    if report.skipped_rows > _WARNINGS_SHOWN:
+        print(f"polyjudge: warning: {report.skipped_rows} parts of the files could not be used", file=sys.stderr)

@@ -8,8 +8,9 @@ from .outcome_rows import outcome_row, read_outcome_row
 from .results_file import ResultsFile
 from .row_log import RowLog, row_line
 from .schema_files import schema, schema_names
-from .translation_results import TranslationResults, language_row, write_translation_results
-from .translation_scores import TranslationScores, score_row, write_translation_scores
+from .scratch_rows import ScratchRows
+from .translation_results import TranslationResults, language_row, read_language_row, write_translation_results
+from .translation_scores import TranslationScores, read_score_row, score_row, write_translation_scores
 from .writing import readable_json, write_atomically
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "ItemSource",
     "ResultsFile",
     "RowLog",
+    "ScratchRows",
     "Survey",
     "TranslationResults",
     "TranslationScores",
@@ -27,7 +29,9 @@ __all__ = [
     "language_row",
     "outcome_row",
     "read_json_lines",
+    "read_language_row",
     "read_outcome_row",
+    "read_score_row",
     "readable_json",
     "row_line",
     "schema",

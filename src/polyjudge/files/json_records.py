@@ -31,6 +31,20 @@ def from_json(record_type: type[Record], data: object, *, strict: bool = False) 
         raise DataError(str(error)) from None
 
 
+def to_open_json(record: object) -> dict[str, Any]:
+    """Return a record as JSON-ready values, what stands in its field `extra` beside the others."""
+    written = to_json(record)
+    extra = written.pop("extra", {})
+    return {**written, **extra}
+
+
+def from_open_json(record_type: type[Record], data: Mapping[str, Any]) -> Record:
+    """Build a record whose field `extra` takes the keys that it does not know; null is as good as missing."""
+    names = {camel(field.name) for field in fields(cast(Any, record_type))} - {"extra"}
+    known = {key: value for key, value in data.items() if key in names and value is not None}
+    return from_json(record_type, {**known, "extra": {key: data[key] for key in data if key not in names}})
+
+
 def _value_to_json(value: object) -> object:
     if is_dataclass(value):
         return to_json(value)

@@ -1,15 +1,17 @@
 """Read a large JSON file element by element, so that memory holds one element and not the file."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from io import TextIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from polyjudge.errors import DataError
 
 _CHUNK = 1 << 16
 _SPACE = " \t\r\n"
+_DEEPEST = 100
+"""Levels of lists and objects; Python itself gives up at some hundreds, sooner when writing than when reading."""
 
 
 class JsonStream:
@@ -30,10 +32,10 @@ class JsonStream:
         try:
             with self._path.open(encoding="utf-8-sig") as self._file:
                 yield from self._top()
-        except UnicodeDecodeError as error:
-            raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=self._path) from None
+        except UnicodeDecodeError:
+            raise _not_utf8(self._path) from None
         except RecursionError:
-            raise DataError("is nested too deeply", path=self._path) from None
+            raise self._wrong("is nested too deeply") from None
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror or error}", path=self._path) from None
 
@@ -51,26 +53,41 @@ class JsonStream:
             raise self._wrong("something stands after the end")
 
     def _members(self) -> Iterator[tuple[int, object]]:
-        self._take("{")
-        while self._peek() != "}":
+        goes_on = self._begins("{", "}")
+        while goes_on:
+            if self._peek() != '"':
+                raise self._wrong("is not JSON: a name in quotes expected")
             key = self._value()
             self._take(":")
             if key in self._names and self._peek() == "[":
                 yield from self._elements()
             else:
-                self.rest[str(key)] = self._value()
-            if self._peek() != "}":
-                self._take(",")
-        self._take("}")
+                self.rest[key] = self._value()
+                if is_deep(self.rest[key]):
+                    raise self._wrong("is nested too deeply")
+            goes_on = self._goes_on("}")
 
     def _elements(self) -> Iterator[tuple[int, object]]:
-        self._take("[")
-        while self._peek() != "]":
+        goes_on = self._begins("[", "]")
+        while goes_on:
+            self._peek()
             line = self._line
             yield line, self._value()
-            if self._peek() != "]":
-                self._take(",")
-        self._take("]")
+            goes_on = self._goes_on("]")
+
+    def _begins(self, opening: str, closing: str) -> bool:
+        """Step over what opens, and what closes where nothing is between; say whether something is."""
+        self._take(opening)
+        if self._peek() != closing:
+            return True
+        self._place += 1
+        return False
+
+    def _goes_on(self, closing: str) -> bool:
+        """Step over a comma or what closes; say whether it was a comma, after which something must come."""
+        is_closed = self._peek() == closing
+        self._take(closing if is_closed else ",")
+        return not is_closed
 
     def _value(self) -> Any:
         """Return the next value; where the buffer may hold only a part of it, more is read first."""
@@ -81,8 +98,11 @@ class JsonStream:
             except json.JSONDecodeError as error:
                 if self._ended:
                     raise self._wrong(f"is not JSON: {error.msg}", at=error.pos) from None
+            except ValueError:  # Python reads no number of thousands of digits
+                if self._ended:
+                    raise self._wrong("a number is too long") from None
             else:
-                if end < len(self._buffer) or self._ended:  # a number at the very end may go on
+                if end + len("e+") < len(self._buffer) or self._ended:  # a number at the very end may go on
                     self._pass_over(end)
                     return value
             self._read_more()
@@ -116,3 +136,31 @@ class JsonStream:
     def _wrong(self, message: str, at: int | None = None) -> DataError:
         line = self._line if at is None else self._line + self._buffer.count("\n", self._place, at)
         return DataError(message, path=self._path, line=line)
+
+
+def is_deep(value: object) -> bool:
+    """Say whether a value is nested more deeply than it can be worked with."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [part for each in level for part in _parts(each)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: object) -> Collection[object]:
+    if isinstance(value, dict):
+        return cast(dict[str, object], value).values()
+    return cast(list[object], value) if isinstance(value, list) else ()
+
+
+def _not_utf8(path: Path) -> DataError:
+    """Return the error that names the line; the decoder itself knows only the piece that it was given."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                message = f"is not UTF-8 text ({error.reason} at byte {error.start} of the line)"
+                return DataError(message, path=path, line=number)
+    return DataError("is not UTF-8 text", path=path)

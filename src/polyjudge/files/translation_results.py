@@ -1,7 +1,8 @@
 """Results of a translator on disk: JSON, JSON Lines, CSV, TSV or Parquet, read language by language."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -9,13 +10,23 @@ from polyjudge.errors import DataError
 from polyjudge.records import LanguageResult, PromptResult
 
 from .item_rows import rows_of
-from .json_records import camel
-from .json_stream import JsonStream
+from .json_records import camel, from_open_json
+from .json_stream import JsonStream, is_deep
 from .writing import readable_json, write_atomically
 
 Record = TypeVar("Record", LanguageResult, PromptResult)
 _LIST_NAMES = ("results", "languageResults")
 _PROBLEMS_NAMED = 20
+_NO_OBJECT = "a language must be an object"
+_NAMELESS = "a language needs languageName or languageCode"
+
+
+@dataclass(frozen=True, slots=True)
+class _FlatRow:
+    """A prompt with the line that it stands at."""
+
+    line: int
+    data: dict[str, Any]
 
 
 class TranslationResults:
@@ -53,7 +64,8 @@ class TranslationResults:
             yield from self._grouped()
         else:
             stream = JsonStream(self.path, _LIST_NAMES)
-            yield from stream
+            for line, row in stream:
+                yield line, _NO_OBJECT if isinstance(row, str) else row
             self.about = stream.rest
 
     def _grouped(self) -> Iterator[tuple[int, object]]:
@@ -65,29 +77,37 @@ class TranslationResults:
                 continue
             known = {name: row[name] for name in _OF_LANGUAGE if row.get(name) not in (None, "")}
             key = str(known.get("languageCode") or known.get("languageName") or "").casefold()
-            _, language = languages.setdefault(key, (line, {**known, "prompts": []}))
-            language["prompts"].append({name: value for name, value in row.items() if name not in _OF_LANGUAGE})
+            if not key:
+                yield line, _NAMELESS
+                continue
+            _, language = languages.setdefault(key, (line, {"prompts": []}))
+            language.update({**known, **language})
+            prompt = {name: value for name, value in row.items() if name not in _OF_LANGUAGE}
+            language["prompts"].append(_FlatRow(line, prompt))
         yield from languages.values()
 
     def _language(self, line: int, row: object) -> LanguageResult | None:
         if not isinstance(row, Mapping):
-            return self._note(line, row if isinstance(row, str) else "a language must be an object")
+            return self._note(line, row if isinstance(row, str) else _NO_OBJECT)
         data = {name: value for name, value in cast(Mapping[str, Any], row).items() if name != "prompts"}
-        if not (data.get("languageName") or data.get("languageCode")):
-            return self._note(line, "a language needs languageName or languageCode")
-        data["languageName"] = str(data.get("languageName") or data["languageCode"])
+        values = self._values(LanguageResult, data, line, "")
+        name = values.get("language_name") or values.get("language_code")
+        if not name:
+            return self._note(line, _NAMELESS)
+        shown = name[:60] if name.isprintable() else repr(name[:60])
         given: object = cast(Mapping[str, Any], row).get("prompts")
         if not isinstance(given, list):
-            self._note(line, f"{data['languageName']}: the prompts are no list")
+            self._note(line, f"{shown}: the prompts are no list")
             given = []
-        place = f"{data['languageName']}, "
         prompts = [
-            self._prompt(line, f"{place}prompt {index}", each) for index, each in enumerate(cast(list[object], given))
+            self._prompt(line, f"{shown}, prompt {index}", each) for index, each in enumerate(cast(list[object], given))
         ]
-        values = self._values(LanguageResult, data, line, place)
+        values["language_name"] = name
         return LanguageResult(**values, prompts=tuple(prompt for prompt in prompts if prompt is not None))
 
     def _prompt(self, line: int, place: str, row: object) -> PromptResult | None:
+        if isinstance(row, _FlatRow):
+            line, row = row.line, row.data
         if not isinstance(row, Mapping):
             return self._note(line, f"{place}: must be an object")
         data = dict(cast(Mapping[str, Any], row))
@@ -103,7 +123,9 @@ class TranslationResults:
         for key, value in data.items():
             if key not in names:
                 extra[key] = value
-            elif value is not None:
+                if is_deep(value):
+                    self._note(line, f"{place}{extra.popitem()[0][:60]!r} is nested too deeply")
+            elif value is not None and (value != "" or names[key] not in _FIELD_READERS):
                 try:
                     values[names[key]] = _FIELD_READERS.get(names[key], _text)(value)
                 except ValueError as error:
@@ -119,6 +141,12 @@ class TranslationResults:
 def language_row(language: LanguageResult) -> dict[str, Any]:
     """Return a language as it stands in a results file."""
     return {**_row(language), "prompts": [_row(prompt) for prompt in language.prompts]}
+
+
+def read_language_row(row: Mapping[str, Any]) -> LanguageResult:
+    """Return a language from a row that `language_row` made."""
+    language = from_open_json(LanguageResult, {**row, "prompts": []})
+    return replace(language, prompts=tuple(from_open_json(PromptResult, each) for each in row["prompts"]))
 
 
 def write_translation_results(path: Path, about: Mapping[str, Any], languages: Iterable[LanguageResult]) -> None:
@@ -147,19 +175,34 @@ def _text(value: object) -> str:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise ValueError(f"{str(value)[:60]!r} is no text")
+    raise ValueError(f"{_start(value)!r} is no text")
+
+
+def _start(value: object) -> str:
+    """Return the first part of a value, which may be of any kind and length."""
+    is_long = isinstance(value, int) and value.bit_length() > 1000
+    return "a number of hundreds of digits" if is_long else str(value)[:60]
 
 
 def _number(value: object) -> float:
-    if isinstance(value, str):
-        value = float(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
-        return value
-    raise ValueError(f"{str(value)[:60]!r} is no number")
+    number = _parsed(value) if isinstance(value, str) else value
+    if isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= sys.float_info.max:
+        return number
+    raise ValueError(f"{_start(value)!r} is no number")
+
+
+def _parsed(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _count(value: object) -> int:
-    return int(_number(value))
+    number = _number(value)
+    if number != int(number):
+        raise ValueError(f"{_start(value)!r} is no whole number")
+    return int(number)
 
 
 def _yes_or_no(value: object) -> bool:
@@ -167,7 +210,7 @@ def _yes_or_no(value: object) -> bool:
         return value.casefold() == "true"
     if isinstance(value, bool):
         return value
-    raise ValueError(f"{str(value)[:60]!r} is neither true nor false")
+    raise ValueError(f"{_start(value)!r} is neither true nor false")
 
 
 _FIELD_READERS = {

@@ -1,20 +1,24 @@
 """Write a file so that a reader sees the old content or the new one, never half of it."""
 
 import json
+import math
 import os
+import re
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 from polyjudge.errors import DataError
+
+_ACTING = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @contextmanager
 def write_atomically(path: Path) -> Generator[TextIO]:
     """Give a text file to write to; it takes the place of `path` only when the block ends well."""
-    part = path.with_name(f".{path.name[:64]}.{secrets.token_hex(8)}.part")
+    part = path.parent / f".{path.name[:48]}.{secrets.token_hex(8)}.part"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("x", encoding="utf-8", newline="\n") as file:
@@ -30,11 +34,23 @@ def write_atomically(path: Path) -> Generator[TextIO]:
 
 
 def readable_json(value: object, *, indent: int | None = None) -> str:
-    """Return JSON with all scripts as they are; halves of characters, which no file can hold, are escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            text = json.dumps(value, indent=indent)
-    return text
+    """Return JSON with all scripts as they are.
+
+    What would act on a terminal, and halves of characters, which no file can hold, are escaped. Numbers that JSON does
+    not have (NaN, infinity) are null, and what is no JSON at all (a date from Parquet) is text.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, indent=indent, default=str)
+    return text if text.isascii() else _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in cast(dict[str, object], value).items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in cast(list[object], value)]
+    return value

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from polyjudge.files import readable_json
 from polyjudge.records import LanguageResult, LanguageScore, PromptScore
+from polyjudge.rubrics import scores_pass
 from polyjudge.statistics import Interval
 from polyjudge.text import one_line
 
@@ -12,7 +14,10 @@ from .verdicts import Status, Verdict
 
 _LONGEST_CELL = 400
 _SHORT_CELL = 110
+_LONGEST_NAME = 100
+_LONGEST_LINE = 2_000
 _WARNINGS_SHOWN = 20
+_YES_OR_NO = {True: "Yes", False: "No", None: "–"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,8 @@ def scorecard(report: Report) -> Iterator[Block]:
     yield from _findings(report)
     if report.warnings:
         yield Heading(3, "Rows that could not be used")
-        more = report.skipped_rows - len(report.warnings)
         shown = report.warnings[:_WARNINGS_SHOWN]
+        more = report.skipped_rows - len(shown)
         yield Lines((*shown, *([f"and {more} more"] if more > 0 else [])))
 
 
@@ -79,7 +84,7 @@ def _head(report: Report) -> Iterator[str]:
     ):
         value = next((about[key] for key in keys if about.get(key)), None)
         if value is not None:
-            yield f"{name}: {one_line(str(value), _LONGEST_CELL)}"
+            yield f"{name}: {_cell(value if isinstance(value, str) else readable_json(value))}"
     if not report.judges:
         yield "No judge scores were given: languages pass or fail on script alone."
 
@@ -111,8 +116,8 @@ def _priority_table(report: Report) -> Iterator[Block]:
 def _priority_row(verdict: Verdict) -> tuple[str, ...]:
     scores = list(verdict.scores.values())
     if not scores:
-        share = f"{verdict.script_passed}/{verdict.prompts} outputs" if verdict.prompts else "–"
-        return verdict.name, share, "–", "–", "–", status_word(verdict)
+        share = f"{verdict.script_passed}/{verdict.script_checked} outputs" if verdict.script_checked else "–"
+        return _name(verdict), share, "–", "–", "–", status_word(verdict)
     cells = [
         _lowest([score.script_score for score in scores]),
         _lowest([score.grammar_score for score in scores]),
@@ -120,7 +125,7 @@ def _priority_row(verdict: Verdict) -> tuple[str, ...]:
     ]
     answers = [score.is_correct_language for score in scores if score.is_correct_language is not None]
     correct = ("Yes" if all(answers) else "No") if answers else "–"
-    return verdict.name, *cells, correct, status_word(verdict)
+    return _name(verdict), *cells, correct, status_word(verdict)
 
 
 def _lowest(values: list[float | None]) -> str:
@@ -133,7 +138,7 @@ def _family_table(report: Report) -> Iterator[Block]:
     yield Heading(3, "By Script Family")
     rows = [
         (
-            row.family,
+            one_line(row.family, _LONGEST_NAME),
             str(row.languages),
             str(row.passed),
             str(row.failed),
@@ -151,18 +156,20 @@ def _failures(report: Report) -> Iterator[Block]:
     if failing:
         yield Heading(3, "Quick Failures")
         rows = [
-            (each.name, each.status, one_line(each.reason, _SHORT_CELL), one_line(_first_note(each), _SHORT_CELL))
+            (_name(each), each.status, one_line(each.reason, _SHORT_CELL), one_line(_first_note(each), _SHORT_CELL))
             for each in failing
         ]
         yield Table(("Language", "Status", "Issue", "Notes"), tuple(rows))
 
 
 def _first_note(verdict: Verdict) -> str:
-    return next((score.notes for score in verdict.scores.values() if score.notes), "")
+    """Return what a judge that fails it says, else what any judge does."""
+    scores = sorted(verdict.scores.values(), key=lambda score: scores_pass(score) is not False)
+    return next((score.notes for score in scores if score.notes), "")
 
 
 def _disagreements(report: Report) -> Iterator[Block]:
-    rows = [(each.name, _cell("; ".join(each.disagreements))) for each in report.verdicts if each.disagreements]
+    rows = [(_name(each), _cell("; ".join(each.disagreements))) for each in report.verdicts if each.disagreements]
     if rows:
         yield Heading(3, "Disagreements")
         yield Table(("Language", "What they say"), tuple(rows))
@@ -173,7 +180,7 @@ def _findings(report: Report) -> Iterator[Block]:
     found = [each for each in report.verdicts if each.problems]
     if found:
         yield Heading(3, "Findings of the checks")
-        rows = [(each.name, _kinds(each), each.looks_like or "–", status_word(each)) for each in found]
+        rows = [(_name(each), _kinds(each), each.looks_like or "–", status_word(each)) for each in found]
         yield Table(("Language", "Problems (outputs)", "Looks like", "Status"), tuple(rows))
 
 
@@ -182,8 +189,9 @@ def _kinds(verdict: Verdict) -> str:
 
 
 def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, LanguageScore]) -> Iterator[Block]:
-    yield Heading(3, f"{one_line(verdict.name, 100)} — {status_word(verdict)}")
-    facts = [f"Script: {verdict.family or 'unknown'} | Priority: {one_line(language.priority, 60) or '–'}"]
+    yield Heading(3, f"{_name(verdict)} — {status_word(verdict)}")
+    family, priority = one_line(verdict.family, _LONGEST_NAME), one_line(language.priority, _LONGEST_NAME)
+    facts = [f"Script: {family or 'unknown'} | Priority: {priority or '–'}"]
     facts.append(f"Prompts tested: {verdict.prompts}")
     if verdict.tokens_per_second is not None:
         facts.append(f"Average tokens/sec: {verdict.tokens_per_second:.1f}")
@@ -192,12 +200,12 @@ def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, Langu
     yield Lines(tuple(facts))
     by_prompt = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
     for category in dict.fromkeys(prompt.category for prompt in language.prompts):
-        yield Heading(4, one_line(category, 100) or "Outputs")
+        yield Heading(4, one_line(category, _LONGEST_NAME) or "Outputs")
         rows = [
             (
                 _cell(prompt.source_text),
                 _cell(prompt.generated_output) or "(empty)",
-                "Yes" if prompt.script_validation_passed else "No",
+                _YES_OR_NO[prompt.script_validation_passed],
                 _judged(index, by_prompt),
             )
             for index, prompt in enumerate(language.prompts)
@@ -211,7 +219,7 @@ def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, Langu
 
 
 def _judge_name(name: str, score: LanguageScore) -> str:
-    return f"{name.capitalize()} ({one_line(score.judge, 100)})" if score.judge else name.capitalize()
+    return f"{name.capitalize()} ({one_line(score.judge, _LONGEST_NAME)})" if score.judge else name.capitalize()
 
 
 def _note(score: LanguageScore) -> str:
@@ -243,5 +251,14 @@ def status_word(verdict: Verdict) -> str:
     return f"{verdict.status} (script-only)" if verdict.script_only else verdict.status
 
 
+def _name(verdict: Verdict) -> str:
+    return one_line(verdict.name, _LONGEST_NAME)
+
+
 def _cell(text: str) -> str:
     return one_line(text, _LONGEST_CELL)
+
+
+def shown(text: str) -> str:
+    """Return any text of a block as it may be shown: on one line and harmless, wherever it comes from."""
+    return one_line(text, _LONGEST_LINE)

@@ -31,10 +31,10 @@ def _joined(rows: Iterable[str]) -> Iterator[str]:
 
 def _head(report: Report) -> dict[str, Any]:
     interval = report.interval("PASS")
-    return {
+    head = {
         "schemaVersion": SCHEMA_VERSION,
         "timestamp": report.timestamp,
-        **_about(report),
+        **_named(report),
         "totalLanguages": report.total,
         "passedLanguages": report.count("PASS"),
         "failedLanguages": report.count("FAIL"),
@@ -51,17 +51,17 @@ def _head(report: Report) -> dict[str, Any]:
         "warnings": list(report.warnings),
         "skippedRows": report.skipped_rows,
     }
+    own = (*head, "binding", "device", "languageResults", "judgeScores")
+    return {**head, **{key: value for key, value in report.about.items() if key not in own}}
 
 
-def _about(report: Report) -> dict[str, Any]:
+def _named(report: Report) -> dict[str, Any]:
     about = report.about
-    named = {
+    return {
         "bindingUsed": about.get("bindingUsed", about.get("binding")),
         "deviceInfo": about.get("deviceInfo", about.get("device")),
         "model": about.get("model"),
     }
-    rest = {key: value for key, value in about.items() if key not in (*named, "binding", "device")}
-    return {**rest, **named}
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -74,6 +74,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "scriptFamily": verdict.family,
         "mustHave": verdict.is_priority,
         "prompts": verdict.prompts,
+        "scriptChecked": verdict.script_checked,
         "scriptPassed": verdict.script_passed,
         "tokensPerSecond": verdict.tokens_per_second,
         "disagreements": list(verdict.disagreements),

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from .blocks import Heading, Lines, Table, blocks
+from .blocks import Heading, Lines, Table, blocks, shown
 from .report import Report
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>|~&]")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#]")
+_BEGINNING = re.compile(r"^(\d*)([-+=.)])")
 
 
 def markdown(report: Report) -> Iterator[str]:
@@ -15,7 +16,7 @@ def markdown(report: Report) -> Iterator[str]:
         if isinstance(block, Heading):
             yield f"{'#' * block.level} {escape(block.text)}\n\n"
         elif isinstance(block, Lines):
-            yield "  \n".join(map(escape, block.lines)) + "\n\n"
+            yield "  \n".join(map(_line, block.lines)) + "\n\n"
         else:
             yield "".join(_table(block)) + "\n"
 
@@ -31,6 +32,11 @@ def _row(cells: tuple[str, ...]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def _line(text: str) -> str:
+    """Return a line that begins no list and underlines nothing."""
+    return _BEGINNING.sub(r"\1\\\2", escape(text))
+
+
 def escape(text: str) -> str:
     """Return text that Markdown shows as it is."""
-    return _SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\g<0>", shown(text))

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Iterator
 
-from .blocks import Block, Heading, Lines, Table, blocks, scorecard
+from .blocks import Block, Heading, Lines, Table, blocks, scorecard, shown
 from .report import Report
 
 _UNDERLINES = {1: "=", 2: "-"}
@@ -22,15 +22,17 @@ def plain_text_scorecard(report: Report) -> Iterator[str]:
 def _drawn(block: Block) -> str:
     if isinstance(block, Heading):
         line = _UNDERLINES.get(block.level, "")
-        return f"{block.text}\n{line * _width(block.text)}{chr(10) if line else ''}"
+        text = shown(block.text)
+        return f"{text}\n{line * _width(text)}{chr(10) if line else ''}"
     if isinstance(block, Lines):
-        return "\n".join(block.lines) + "\n\n"
+        return "\n".join(map(shown, block.lines)) + "\n\n"
     return "".join(_table(block)) + "\n"
 
 
 def _table(table: Table) -> Iterator[str]:
-    widths = [max(_width(row[place]) for row in (table.header, *table.rows)) for place in range(len(table.header))]
-    for row in (table.header, tuple("-" * width for width in widths), *table.rows):
+    rows = [tuple(map(shown, row)) for row in (table.header, *table.rows)]
+    widths = [max(_width(row[place]) for row in rows) for place in range(len(table.header))]
+    for row in (rows[0], tuple("-" * width for width in widths), *rows[1:]):
         cells = [_aligned(cell, widths[place], place in table.numbers) for place, cell in enumerate(row)]
         yield "  ".join(cells).rstrip() + "\n"
 

@@ -1,14 +1,20 @@
 """The numbers of a report, put together language by language; memory holds verdicts, the texts stand on disk."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from tempfile import TemporaryFile
 from typing import Any
 
-from polyjudge.files import TranslationResults, TranslationScores, from_json, language_row, score_row
+from polyjudge.files import (
+    ScratchRows,
+    TranslationResults,
+    TranslationScores,
+    language_row,
+    read_language_row,
+    read_score_row,
+    score_row,
+)
 from polyjudge.languages import LanguageTable
-from polyjudge.records import LanguageResult, LanguageScore, PromptResult
+from polyjudge.records import LanguageResult, LanguageScore
 from polyjudge.statistics import Interval, wilson_interval
 
 from .verdicts import STATUSES, Status, Verdict, VerdictMaker, script_ok
@@ -52,17 +58,17 @@ class Report:
     ) -> None:
         self.timestamp = timestamp
         self.judges = tuple(scores)
-        self._texts = TemporaryFile()  # noqa: SIM115 - open as long as this is
+        self._texts = ScratchRows()
         entries: list[tuple[Verdict, int]] = []
         maker = VerdictMaker(table)
         for language in results:
             verdict, checked = _judged(maker, language, scores)
-            entries.append((verdict, self._texts.seek(0, 2)))
-            self._texts.write(json.dumps([language_row(checked), _score_rows(language, scores)]).encode() + b"\n")
+            entries.append((verdict, self._texts.add([language_row(checked), _score_rows(language, scores)])))
             progress(language)
         self.about = dict(results.about)
         self.warnings = (*results.problems, *(problem for each in scores.values() for problem in each.problems))
-        self.skipped_rows = results.skipped
+        self.skipped_rows = results.skipped + sum(each.skipped for each in scores.values())
+        """Parts of the files that could not be used; `warnings` name the first of them."""
         entries.sort(key=lambda entry: (not entry[0].is_priority, entry[0].name.casefold()))
         self.verdicts = tuple(verdict for verdict, _ in entries)
         """Priority languages first, then by name."""
@@ -101,13 +107,12 @@ class Report:
     def details(self) -> Iterator[tuple[Verdict, LanguageResult, dict[str, LanguageScore]]]:
         """Yield each language with all its texts and scores, in the order of the verdicts, one in memory at a time."""
         for verdict, (row, scores) in zip(self.verdicts, self.rows(), strict=True):
-            yield verdict, _language(row), {name: from_json(LanguageScore, each) for name, each in scores.items()}
+            yield verdict, read_language_row(row), {name: read_score_row(each) for name, each in scores.items()}
 
     def rows(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Yield what the files say of each language as they say it: the results, and each judge's scores."""
         for place in self._places:
-            self._texts.seek(place)
-            row, scores = json.loads(self._texts.readline())
+            row, scores = self._texts.at(place)
             yield row, scores
 
 
@@ -128,9 +133,3 @@ def _judged(
 def _score_rows(language: LanguageResult, scores: Mapping[str, TranslationScores]) -> dict[str, Any]:
     found = {name: each.find(language.language_code, language.language_name) for name, each in scores.items()}
     return {name: score_row(score) for name, score in found.items() if score is not None}
-
-
-def _language(row: dict[str, Any]) -> LanguageResult:
-    """Return a language that was stored here; it was checked when it was first read."""
-    prompts = tuple(from_json(PromptResult, each) for each in row["prompts"])
-    return replace(from_json(LanguageResult, {**row, "prompts": []}), prompts=prompts)

@@ -33,6 +33,8 @@ class Verdict:
     """No judge was asked, so it passes or fails on script alone."""
     reason: str = ""
     prompts: int = 0
+    script_checked: int = 0
+    """Prompts whose script the file or the check says something of."""
     script_passed: int = 0
     tokens_per_second: float | None = None
     scores: Mapping[str, LanguageScore] = field(default_factory=dict[str, LanguageScore])
@@ -65,11 +67,11 @@ class VerdictMaker:
         self, language: LanguageResult, checks: Sequence[TextCheck | None], scores: Mapping[str, LanguageScore]
     ) -> Verdict:
         """Return the verdict on one language by its script, its judges, and the check of its language."""
-        script_passed = sum(script_ok(language, index, check) for index, check in enumerate(checks))
+        script = [script_ok(language, index, check) for index, check in enumerate(checks)]
         found = self._other_language(checks)
         rates = [each.tokens_per_second for each in language.prompts if each.tokens_per_second is not None]
         known = self._table.find(language.language_code, language.language_name)
-        status, reason = _status(language, script_passed, scores, found)
+        status, reason = _status(script, scores, found)
         return Verdict(
             language=language.language_code,
             name=language.language_name,
@@ -79,7 +81,8 @@ class VerdictMaker:
             script_only=not scores and status in ("PASS", "FAIL"),
             reason=reason,
             prompts=len(language.prompts),
-            script_passed=script_passed,
+            script_checked=len(script) - script.count(None),
+            script_passed=script.count(True),
             tokens_per_second=fmean(rates) if rates else None,
             scores=scores,
             disagreements=tuple(_disagreements(scores, found, known)),
@@ -106,24 +109,29 @@ def is_must_have(priority: str) -> bool:
     return "".join(letter for letter in priority.casefold() if letter.isalpha()) == "musthave"
 
 
-def script_ok(language: LanguageResult, index: int, check: TextCheck | None) -> bool:
-    """Say whether a prompt passes the script check: as the file says or, where it does not, as our own check does."""
+def script_ok(language: LanguageResult, index: int, check: TextCheck | None) -> bool | None:
+    """Say whether a prompt passes the script check: as the file says or, where it does not, as our own check does.
+
+    None where the file does not say and the language is not known.
+    """
     given = language.prompts[index].script_validation_passed
-    if given is not None:
+    if given is not None or check is None:
         return given
-    return check is None or check.script.state != "fail"
+    return check.script.state != "fail"
 
 
-def _status(
-    language: LanguageResult, script_passed: int, scores: Mapping[str, LanguageScore], other: str
-) -> tuple[Status, str]:
-    count = len(language.prompts)
-    if not count:
+def _status(script: Sequence[bool | None], scores: Mapping[str, LanguageScore], other: str) -> tuple[Status, str]:
+    if not script:
         return "SKIPPED", "no usable prompt"
-    if not is_enough(script_passed, count):
-        return "FAIL", f"wrong script in {count - script_passed} of {count} outputs"
-    if not scores:
-        return "PASS", ""
+    passed, failed = script.count(True), script.count(False)
+    if not is_enough(passed, passed + failed):
+        return "FAIL", f"wrong script in {failed} of {passed + failed} outputs"
+    if scores:
+        return _judged_status(scores, other)
+    return ("PASS", "") if passed else ("UNJUDGED", "nobody says what script it should be in")
+
+
+def _judged_status(scores: Mapping[str, LanguageScore], other: str) -> tuple[Status, str]:
     passing = {name: scores_pass(score) for name, score in scores.items()}
     failing = [name for name, passed in passing.items() if passed is False]
     if failing:

@@ -1,0 +1,290 @@
+"""`polyjudge report` as a person runs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import TEXTS
+
+from polyjudge.cli import main
+from polyjudge.languages import language_table
+
+RESULTS = [
+    {
+        "languageName": "Spanish",
+        "languageCode": "es-419",
+        "scriptFamily": "latin",
+        "priority": "mustHave",
+        "prompts": [
+            {"category": "food", "sourceText": "Water, please", "generatedOutput": "Agua, por favor"},
+            {"category": "food", "sourceText": "The bill, please", "generatedOutput": "La cuenta, por favor"},
+        ],
+    },
+    {
+        "languageName": "Thai",
+        "languageCode": "th",
+        "prompts": [{"sourceText": "Water, please", "generatedOutput": "Water, please"}],
+    },
+]
+POINTS = {"scriptScore": 5, "grammarScore": 4, "coherenceScore": 4, "isCorrectLanguage": True}
+QUICK = [{"languageName": "Spanish", "languageCode": "es-419", **POINTS, "notes": "quick likes it", "judge": "sonnet"}]
+FULL = [
+    {"languageName": "Spanish", "languageCode": "es-419", **POINTS, "coherenceScore": 2, "notes": "full does not"},
+    {"languageName": "Thai", "languageCode": "th", "error": "refused: no", "notes": ""},
+]
+
+
+@pytest.fixture
+def files(in_folder):
+    for name, content in (("r.json", RESULTS), ("q.json", QUICK), ("f.json", FULL)):
+        Path(name).write_text(json.dumps(content), encoding="utf-8")
+    return in_folder
+
+
+def test_help_names_every_option(capsys):
+    with pytest.raises(SystemExit) as exited:
+        main(["report", "--help"])
+
+    assert exited.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(option in shown for option in ("--results", "--quick-judge", "--full-judge", "--output", "--format"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "--results"),
+        (["--results"], "expected one argument"),
+        (["--quick-judge", "q.json"], "--results"),
+        (["--results", "r.json", "--format", "pdf"], "invalid choice: 'pdf'"),
+        (["--results", "r.json", "more"], "unrecognized arguments: more"),
+    ],
+)
+def test_wrong_usage_is_told_and_exits_with_two(files, capsys, arguments, words):
+    with pytest.raises(SystemExit) as exited:
+        main(["report", *arguments])
+
+    assert exited.value.code == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("usage: polyjudge")
+    assert words in shown.err
+    assert shown.out == ""
+
+
+@pytest.mark.parametrize("option", ["--results", "--quick-judge", "--full-judge"])
+@pytest.mark.parametrize("name", ["missing.json", "folder", "broken.json", "empty.json", "binary.json"])
+def test_a_file_that_cannot_be_read_is_one_message_and_nothing_is_written(files, capsys, option, name):
+    Path("folder").mkdir()
+    Path("broken.json").write_text('[{"languageName": "Thai",', encoding="utf-8")
+    Path("empty.json").write_text("", encoding="utf-8")
+    Path("binary.json").write_bytes(b"\x89PNG\xff\xfe")
+    given = {"--results": "r.json", option: name}
+
+    code = main(["report", "--output", "o.md", *(word for pair in given.items() for word in pair)])
+
+    shown = capsys.readouterr()
+    assert code == 2
+    assert shown.err.startswith(f"polyjudge: {name}")
+    assert (shown.err.count("\n"), shown.out) == (1, "")
+    assert not Path("o.md").exists()
+
+
+def test_markdown_to_stdout_is_the_usual(files, capsys):
+    assert main(["report", "--results", "r.json"]) == 0
+
+    shown = capsys.readouterr()
+    assert shown.out.startswith("# Translation report\n")
+    assert shown.err == ""
+
+
+@pytest.mark.parametrize("form", ["markdown", "text", "json"])
+def test_a_file_gets_what_stdout_would(files, capsys, form):
+    assert main(["report", "--results", "r.json", "--format", form]) == 0
+    shown = capsys.readouterr().out
+    assert main(["report", "--results", "r.json", "--format", form, "--output", "deep/folder/o"]) == 0
+
+    assert capsys.readouterr().out == ""
+    without_time = [line for line in shown.splitlines() if "Generated" not in line and "timestamp" not in line]
+    written = Path("deep/folder/o").read_text(encoding="utf-8").splitlines()
+    assert [line for line in written if "Generated" not in line and "timestamp" not in line] == without_time
+
+
+def test_without_scores_languages_pass_on_script_alone_and_it_says_so(files, capsys):
+    main(["report", "--results", "r.json"])
+
+    shown = capsys.readouterr().out
+    assert "No judge scores were given" in shown
+    assert "### Spanish — PASS (script-only)" in shown
+    assert "### Thai — FAIL (script-only)" in shown
+    assert "| Spanish | 2/2 outputs | – | – | – | PASS (script-only) |" in shown
+
+
+def test_the_quick_judge_alone_leaves_the_others_to_their_script(files, capsys):
+    main(["report", "--results", "r.json", "--quick-judge", "q.json"])
+
+    shown = capsys.readouterr().out
+    assert "No judge scores" not in shown
+    assert "### Spanish — PASS\n" in shown
+    assert "| Spanish | 5/5 | 4/5 | 4/5 | Yes | PASS |" in shown
+    assert "Quick (sonnet): quick likes it" in shown
+    assert "### Thai — FAIL (script-only)" in shown
+
+
+def test_both_judges_are_shown_with_their_disagreement(files, capsys):
+    main(["report", "--results", "r.json", "--quick-judge", "q.json", "--full-judge", "f.json"])
+
+    shown = capsys.readouterr().out
+    assert "### Spanish — FAIL\n" in shown
+    assert "| Spanish | 5/5 | 4/5 | 2/5 | Yes | FAIL |" in shown
+    assert "quick says PASS, full says FAIL" in shown
+    assert "Quick (sonnet): quick likes it  \nFull: full does not" in shown
+    assert "Full: no verdict: refused: no" in shown
+
+
+def test_the_json_is_on_stdout_alone_and_holds_both_judges(files, capsys):
+    main(["report", "--results", "r.json", "--quick-judge", "q.json", "--full-judge", "f.json", "--format", "json"])
+
+    made = json.loads(capsys.readouterr().out)
+    assert [(row["tier"], row["languageName"]) for row in made["judgeScores"]] == [
+        ("quick", "Spanish"),
+        ("full", "Spanish"),
+        ("full", "Thai"),
+    ]
+    assert (made["totalLanguages"], made["passedLanguages"], made["failedLanguages"]) == (2, 0, 2)
+
+
+def test_malformed_parts_are_warned_about_and_the_rest_is_reported(files, capsys):
+    bad = [
+        *RESULTS,
+        7,
+        {"languageName": "\x1b[31mred\u202e", "prompts": [{}, {"generatedOutput": "x", "tokenCount": "y"}]},
+    ]
+    Path("r.json").write_text(json.dumps(bad, indent=0), encoding="utf-8")
+    Path("q.json").write_text(
+        json.dumps([*QUICK, "row", {"languageName": "Thai", "scriptScore": 50}]), encoding="utf-8"
+    )
+
+    assert main(["report", "--results", "r.json", "--quick-judge", "q.json"]) == 0
+
+    shown = capsys.readouterr()
+    warnings = shown.err.splitlines()
+    assert len(warnings) == 5
+    assert all(line.startswith("polyjudge: warning: ") for line in warnings)
+    line = json.dumps(bad, indent=0).splitlines().index("7,") + 1
+    assert f"r.json:{line}: a language must be an object" in warnings[0]
+    assert "prompt 0: generatedOutput is no text" in warnings[1]
+    assert "prompt 1: tokenCount: 'y' is no number" in warnings[2]
+    assert "q.json:1: a row must be an object" in warnings[3]
+    assert "q.json:1: scriptScore: 50 is not on the scale from 1 to 5" in warnings[4]
+    assert not set(shown.err + shown.out) & set("\x1b\u202e")
+    assert "### Spanish — PASS\n" in shown.out
+    assert "### Rows that could not be used" in shown.out
+
+
+def test_many_malformed_parts_are_five_warnings_and_a_count(files, capsys):
+    Path("r.json").write_text(json.dumps([*RESULTS, *range(100)]), encoding="utf-8")
+
+    assert main(["report", "--results", "r.json"]) == 0
+
+    *first, last = capsys.readouterr().err.splitlines()
+    assert len(first) == 5
+    assert last == "polyjudge: warning: 100 parts of the files could not be used"
+
+
+def test_a_language_twice_is_an_error(files, capsys):
+    Path("r.json").write_text(json.dumps([*RESULTS, RESULTS[0]]), encoding="utf-8")
+
+    assert main(["report", "--results", "r.json"]) == 2
+    shown = capsys.readouterr()
+    assert "'es-419' stands already" in shown.err
+    assert shown.out == ""
+
+
+@pytest.mark.parametrize("output", [".", "folder", "r.json/below", "/"])
+def test_a_place_that_is_no_file_is_an_error_and_leaves_nothing_behind(files, capsys, output):
+    Path("folder").mkdir()
+
+    assert main(["report", "--results", "r.json", "--output", output]) == 2
+
+    assert "cannot be written" in capsys.readouterr().err
+    assert sorted(path.name for path in files.rglob("*")) == ["f.json", "folder", "q.json", "r.json"]
+
+
+def test_an_old_report_stays_where_the_new_one_cannot_be_made(files, capsys):
+    Path("o.md").write_text("old", encoding="utf-8")
+    Path("r.json").write_text("[", encoding="utf-8")
+
+    assert main(["report", "--results", "r.json", "--output", "o.md"]) == 2
+    assert Path("o.md").read_text(encoding="utf-8") == "old"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(files):
+    command = f"{sys.executable} -m polyjudge report --results r.json | head -n 1"
+
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("# Translation report\n", "")
+
+
+@pytest.mark.parametrize("form", ["markdown", "text", "json"])
+def test_a_terminal_without_unicode_gets_the_report_too(files, form):
+    Path("r.json").write_text(json.dumps([{**RESULTS[1], "languageName": "ไทย \ud800"}]), encoding="utf-8")
+    environment = {"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin"}
+    command = [sys.executable, "-m", "polyjudge", "report", "--results", "r.json", "--format", form]
+
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u0e44" in done.stdout
+
+
+MEASURE = """
+import sys, tracemalloc
+from polyjudge.cli import main
+assert main(["report", "--results", "small.json", "--output", "small.md"]) == 0  # loads what is loaded once
+tracemalloc.start()
+assert main(sys.argv[1:]) == 0
+print(tracemalloc.get_traced_memory()[1])
+"""
+
+
+def peak_bytes(count):
+    """Return the most memory that a report over so many languages of 45 prompts each takes."""
+    texts = list(TEXTS.values())
+    Path("small.json").write_text(json.dumps(RESULTS), encoding="utf-8")
+    with (
+        Path("large.json").open("w", encoding="utf-8") as results,
+        Path("s.json").open("w", encoding="utf-8") as scores,
+    ):
+        for number, language in enumerate(list(language_table())[:count]):
+            named = {"languageName": language.name, "languageCode": language.tag}
+            prompts = [{"generatedOutput": texts[place % len(texts)], "log": "x" * 5_600} for place in range(45)]
+            judged = [{"index": place, **POINTS, "notes": "n" * 1_000} for place in range(45)]
+            results.write(f"{',' if number else '['}{json.dumps({**named, 'prompts': prompts})}")
+            scores.write(f"{',' if number else '['}{json.dumps({**named, **POINTS, 'prompts': judged})}")
+        results.write("]")
+        scores.write("]")
+    arguments = [
+        "report",
+        "--results",
+        "large.json",
+        "--full-judge",
+        "s.json",
+        "--format",
+        "json",
+        "--output",
+        "o.json",
+    ]
+    command = [sys.executable, "-c", MEASURE, *arguments]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def test_memory_does_not_grow_with_the_file(in_folder):
+    small = peak_bytes(8)
+    large = peak_bytes(72)
+
+    assert Path("large.json").stat().st_size > 17_000_000
+    assert len(json.loads(Path("o.json").read_text(encoding="utf-8"))["languageResults"]) == 72
+    assert large - small < 1_000_000
