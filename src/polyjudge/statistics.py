@@ -58,11 +58,19 @@ def reached_by(values: Sequence[float | None], share: float = 0.8) -> float | No
 
     A value that is not known may be any: the answer is None where it hangs on those, or where there are no values.
     """
-    if not values:
-        return None
+    best = reached_at_best(values, share)
+    return best if best is not None and _reached(values, share, -math.inf) == best else None
+
+
+def reached_at_best(values: Sequence[float | None], share: float = 0.8) -> float | None:
+    """Return what `reached_by` cannot be higher than, whatever the unknown values are; None where it may be any."""
+    best = _reached(values, share, math.inf) if values else math.inf
+    return None if best == math.inf else best
+
+
+def _reached(values: Sequence[float | None], share: float, unknown: float) -> float:
     needed = math.ceil(share * len(values) - 1e-9)
-    reached = sorted((math.inf if value is None else value for value in values), reverse=True)[max(needed, 1) - 1]
-    return None if reached == math.inf else reached
+    return sorted((unknown if value is None else value for value in values), reverse=True)[max(needed, 1) - 1]
 
 
 def wilson_interval(hits: int, count: int) -> Interval | None:

@@ -6,8 +6,8 @@ from statistics import fmean
 from typing import Any
 
 from polyjudge.records import DIMENSIONS, Failure, JudgeResult, LanguageResult, LanguageScore, Outcome, PromptScore
-from polyjudge.rubrics import scores_pass
-from polyjudge.statistics import reached_by
+from polyjudge.rubrics import PASSING_SCORE, scores_pass
+from polyjudge.statistics import reached_at_best, reached_by
 
 NEEDED_SHARE = 0.8
 _NOTES_KEPT = 3
@@ -40,14 +40,14 @@ def language_score(
     results = [outcome for outcome in outcomes.values() if isinstance(outcome, JudgeResult)]
     values = {name: [result.subscores.get(name) for result in results] for name in DIMENSIONS}
     flags = [result.flags.get("isCorrectLanguage") for result in results]
-    reached = reached_by([None if flag is None else float(flag) for flag in flags], NEEDED_SHARE)
+    reached = _score([None if flag is None else float(flag) for flag in flags], sure_below=1.0)
     unjudged = len(prompts) - len(results)
     return LanguageScore(
         language_name=language.language_name,
         language_code=language.language_code,
-        script_score=reached_by(values["script"], NEEDED_SHARE),
-        grammar_score=reached_by(values["grammar"], NEEDED_SHARE),
-        coherence_score=reached_by(values["coherence"], NEEDED_SHARE),
+        script_score=_score(values["script"]),
+        grammar_score=_score(values["grammar"]),
+        coherence_score=_score(values["coherence"]),
         is_correct_language=None if reached is None else bool(reached),
         notes=_notes(prompts),
         error="" if results else _error(prompts),
@@ -58,6 +58,12 @@ def language_score(
         prompts=prompts,
         batching=batching or {},
     )
+
+
+def _score(values: Sequence[float | None], sure_below: float = PASSING_SCORE) -> float | None:
+    """Return what 80% reach; where that hangs on unknown values, what they reach at best if even that is too low."""
+    best = reached_at_best(values, NEEDED_SHARE)
+    return best if best is not None and best < sure_below else reached_by(values, NEEDED_SHARE)
 
 
 def _means(values: Mapping[str, Sequence[float | None]]) -> Iterator[tuple[str, float]]:
