@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -10,12 +11,13 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from polyjudge import JudgeCache, Reply, __version__
-from polyjudge.cli import COMMANDS, main
-from polyjudge.files import read_json_lines, read_outcome_row
+from polyjudge.cli import COMMANDS, demo, main
+from polyjudge.records import ProblemKind
 
 
 def run(*arguments, **options):
@@ -52,23 +54,30 @@ def test_the_version_is_told(capsys):
     assert capsys.readouterr().out == f"polyjudge {__version__}\n"
 
 
-def test_the_demo_finds_what_was_planted_and_accuses_nothing_else(in_folder, capsys):
+def test_the_demo_finds_every_planted_fault_and_accuses_no_clean_output(in_folder, capsys):
     assert main(["demo"]) == 0
 
     shown = capsys.readouterr().out
-    outcomes = dict(read_outcome_row(row) for _, row in read_json_lines(in_folder / "polyjudge-demo" / "results.jsonl"))
-    status = {
-        line.split()[0]: line for line in shown.splitlines() if "PASS" in line or "FAIL" in line or "UNJUDGED" in line
-    }
-    assert len(outcomes) == 12
-    for language in ("Spanish", "Arabic", "Cantonese", "Thai", "Hindi", "German"):
-        assert " PASS " in status[language]
-    for language in ("Russian", "Swahili", "Turkish"):
-        assert " FAIL " in status[language]
-    for language in ("Korean", "Bengali", "Greek"):
-        assert " UNJUDGED " in status[language]
-    assert "6 PASS, 3 FAIL, 3 UNJUDGED" in shown
-    assert "Asked the recorded judge 12 times. A second run asked 2 times" in shown
+    found, planted, accused, clean = map(
+        int, re.search(r"faults found: (\d+) of (\d+)\. Clean outputs accused: (\d+) of (\d+)\.", shown).groups()
+    )
+    assert (found, accused) == (planted, 0)
+    assert planted > 30
+    assert clean > 200
+    folder = in_folder / "polyjudge-demo"
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))["results"]
+    scores = json.loads((folder / "results-full-judge.json").read_text(encoding="utf-8"))
+    assert len(results) == len(scores) >= 70
+    assert len({each["scriptFamily"] for each in results}) >= 15
+    assert all(f"{folder.name}/{name}" in shown for name in ("report.md", "results.json", "results-full-judge.json"))
+    assert "Marathi" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_demo_plants_a_fault_of_every_kind():
+    with (Path(demo.__file__).parent / "demo_data" / "faults.jsonl").open(encoding="utf-8") as file:
+        planted = {json.loads(line)["kind"] for line in file}
+
+    assert planted == set(get_args(ProblemKind))
 
 
 def test_the_demo_can_be_run_again_and_says_the_same(in_folder):

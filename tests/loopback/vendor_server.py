@@ -49,7 +49,8 @@ class Server:
 
     faults: Faults = field(default_factory=Faults)
     seed: int = 1
-    verdict: Callable[[str], str] | None = None
+    verdict: Callable[[str], str | tuple[str, str]] | None = None
+    """Answers by the prompt: a text or, where the model did not come to an end, a text and `length` or `refusal`."""
     asked: int = 0
     delivered: Counter[str] = field(default_factory=Counter)
     """How often each prompt was answered with a 200."""
@@ -112,7 +113,9 @@ class Server:
             return web.Response(body=self.odd_body, content_type="application/json")
         prompt = prompt_of(body)
         self.delivered[hashlib.sha256(prompt.encode()).hexdigest()] += 1
-        return web.json_response(reply_of(self.reply_to(prompt), model))
+        answer = self.reply_to(prompt)
+        text, finish = (answer, "stop") if isinstance(answer, str) else answer
+        return web.json_response(reply_of(text, model, finish))
 
     async def _trouble(self, request, body, model) -> tuple[int, str] | None:
         faults = self.faults
@@ -161,7 +164,7 @@ class Server:
         self._tokens -= 1
         return True
 
-    def reply_to(self, prompt: str) -> str:
+    def reply_to(self, prompt: str) -> str | tuple[str, str]:
         if self.verdict is not None:
             return self.verdict(prompt)
         digest = int(hashlib.sha256(prompt.encode()).hexdigest()[:8], 16)
@@ -176,10 +179,11 @@ def _chat_prompt(body):
     return "\n".join(message["content"] for message in body["messages"])
 
 
-def _chat_reply(text, model):
+def _chat_reply(text, model, finish):
+    reason = {"refusal": "content_filter"}.get(finish, finish)
     return {
         "id": "c", "object": "chat.completion", "created": 1, "model": model,
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}],
         "usage": {"prompt_tokens": USAGE["in"], "completion_tokens": USAGE["out"], "total_tokens": 120},
     }  # fmt: skip
 
@@ -188,7 +192,8 @@ def _responses_prompt(body):
     return (body.get("instructions") or "") + body["input"]
 
 
-def _responses_reply(text, model):
+def _responses_reply(text, model, finish):
+    assert finish == "stop", "not needed so far"
     content = [{"type": "output_text", "text": text, "annotations": []}]
     return {
         "id": "r", "object": "response", "created_at": 1, "model": model, "status": "completed", "error": None,
@@ -207,10 +212,11 @@ def _messages_prompt(body):
     return (body.get("system") or "") + body["messages"][0]["content"]
 
 
-def _messages_reply(text, model):
+def _messages_reply(text, model, finish):
+    reason = {"stop": "end_turn", "length": "max_tokens"}.get(finish, finish)
     return {
         "id": "msg", "type": "message", "role": "assistant", "model": model,
-        "content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "stop_sequence": None,
+        "content": [{"type": "text", "text": text}], "stop_reason": reason, "stop_sequence": None,
         "usage": {"input_tokens": USAGE["in"], "output_tokens": USAGE["out"]},
     }  # fmt: skip
 
@@ -219,9 +225,10 @@ def _gemini_prompt(body):
     return "".join(part["text"] for content in body["contents"] for part in content["parts"])
 
 
-def _gemini_reply(text, model):
+def _gemini_reply(text, model, finish):
+    reason = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}[finish]
     return {
-        "candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP", "index": 0}],
+        "candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason, "index": 0}],
         "usageMetadata": {"promptTokenCount": USAGE["in"], "candidatesTokenCount": USAGE["out"]},
         "modelVersion": model,
     }  # fmt: skip

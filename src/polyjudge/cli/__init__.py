@@ -19,6 +19,7 @@ COMMANDS = {
     "demo": "judge a packaged sample: no key, no network",
     "score": "judge any items by any rubric with any judge",
     "translation": "check and judge a translator's output in many languages, or make it",
+    "regression": "see whether a translator program still says what it said",
     "report": "turn results and judge scores into a report",
     "providers": "show who can answer, and what is missing",
     "cache": "look after the replies already paid for",
@@ -80,7 +81,7 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(dest="polyjudge_command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == command:
@@ -110,10 +111,10 @@ def _run(given: list[str]) -> int:
     if options.version:
         print(f"polyjudge {import_module('polyjudge.version').__version__}")
         return 0
-    if not options.command:
+    if not options.polyjudge_command:
         parser.print_help(sys.stderr)
         return 2
-    return _module(options.command).run(options)
+    return _module(options.polyjudge_command).run(options)
 
 
 def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> None:

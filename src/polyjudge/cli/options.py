@@ -23,7 +23,7 @@ def _add_judge_options(add: Callable[..., object], default: str) -> None:
     add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=by_default)
     add("--judge-model", metavar="MODEL", help="another model of the judge's provider")
     add("--require-judge", action="store_true", help="a judge that cannot be used is exit 3, not a skip")
-    add("--repeats", type=_at_least(1), default=1, metavar="K", help="ask each question K times")
+    add("--repeats", type=at_least(1), default=1, metavar="K", help="ask each question K times")
     too_many = "a larger share without a verdict is exit 3; default: %(default)s"
     add("--max-unjudged", type=_share, default=0.2, metavar="SHARE", help=too_many)
 
@@ -31,13 +31,13 @@ def _add_judge_options(add: Callable[..., object], default: str) -> None:
 def add_call_options(add: Callable[..., object]) -> None:
     """Add the options of every command that makes calls."""
     in_flight = "calls in flight at most; default: %(default)s"
-    add("--concurrency", type=_at_least(1), default=16, metavar="N", help=in_flight)
+    add("--concurrency", type=at_least(1), default=16, metavar="N", help=in_flight)
     add("--rpm", type=_positive, metavar="N", help="calls a minute at most")
     add("--tpm", type=_positive, metavar="N", help="tokens a minute, about")
     add("--timeout", type=_positive, default=120.0, metavar="S", help="seconds for one call; default: %(default)s")
     add("--deadline", type=_positive, metavar="S", help="seconds for the whole run")
-    add("--max-calls", type=_at_least(1), metavar="N", help="stop after so many calls")
-    add("--max-tokens", type=_at_least(1), metavar="N", help="stop before more tokens than this")
+    add("--max-calls", type=at_least(1), metavar="N", help="stop after so many calls")
+    add("--max-tokens", type=at_least(1), metavar="N", help="stop before more tokens than this")
     add("--max-cost", type=_positive, metavar="USD", help="stop before spending more than this")
     add("--price", metavar="IN,OUT", help="USD per million tokens, where the model's price is not known")
     add("--dry-run", action="store_true", help="say what would be asked and what it would cost")
@@ -106,7 +106,9 @@ def open_cache(options: argparse.Namespace) -> JudgeCache | None:
     return JudgeCache(path, read_only=options.reread or options.dry_run)
 
 
-def _at_least(least: int) -> Callable[[str], int]:
+def at_least(least: int) -> Callable[[str], int]:
+    """Return what reads a whole number that is not too small."""
+
     def number(text: str) -> int:
         if not text.lstrip("+-").isdecimal() or int(text) < least:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")

@@ -55,15 +55,36 @@ def apply_project_file(
     if not isinstance(own, dict):
         raise DataError(f"{command} must be a table: [{command}]", path=PROJECT_FILE)
     shared, own = _of_action(cast(dict[str, Any], own), action)
-    options = {option.dest: option for option in parser._actions}  # pyright: ignore[reportPrivateUsage]
+    options = _options(parser)
     for key, value in {**general, **shared, **own}.items():
         name = key.replace("-", "_")
         if name in options:
-            parser.set_defaults(**{name: _setting(options[name], key, value)})
+            parser.set_defaults(**{options[name].dest: _setting(options[name], key, value)})
+            _need_no_more(parser, options[name])
         elif key in own:
-            raise DataError(f"[{command}] has an unknown key {key!r}", path=PROJECT_FILE)
-        elif "judge" in options and key in general:
-            warnings.warn(f"{PROJECT_FILE}: {key!r} is no option of {command}", stacklevel=2)
+            table = f"{command}.{action}" if action else command
+            raise DataError(f"[{table}] has an unknown key {key!r}", path=PROJECT_FILE)
+        elif "judge" in options:
+            warnings.warn(f"{PROJECT_FILE}: {key!r} is no option of {command} {action}".rstrip(), stacklevel=2)
+
+
+def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+    """Return the options by the names that the command line has for them."""
+    actions = parser._actions  # pyright: ignore[reportPrivateUsage]
+    return {
+        name.lstrip("-").replace("-", "_"): option
+        for option in actions
+        for name in option.option_strings or [option.dest]
+    }
+
+
+def _need_no_more(parser: argparse.ArgumentParser, option: argparse.Action) -> None:
+    """Let an option that must be given be left out of the command line, since the file gives it."""
+    if option.option_strings:
+        option.required = False
+    for group in parser._mutually_exclusive_groups:  # pyright: ignore[reportPrivateUsage]
+        if option in group._group_actions:  # pyright: ignore[reportPrivateUsage]
+            group.required = False
 
 
 def _of_action(table: dict[str, Any], action: str) -> tuple[dict[str, Any], dict[str, Any]]:

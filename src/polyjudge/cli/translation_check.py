@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from polyjudge.errors import ConfigError
 from polyjudge.files import TranslationResults, readable_json, to_json, write_translation_results
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.records import LanguageResult, PromptResult, TextCheck
@@ -56,6 +57,10 @@ class _Findings:
 
 def run(options: argparse.Namespace) -> int:
     """Check every output, say what was found, and write the file anew if asked."""
+    if options.output is not None:
+        check_results_name(options.output)
+    elif options.correct:
+        raise ConfigError("--correct needs an --output to write to")
     table, results, found = language_table(), TranslationResults(options.results), list[_Findings]()
     if options.output is not None:
         results.about.update(_about(options.results))
@@ -71,6 +76,14 @@ def run(options: argparse.Namespace) -> int:
     for problem in results.problems[:5]:
         print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
     return 1 if any(each.passed is False for each in found) else 0
+
+
+def check_results_name(path: Path) -> None:
+    """Refuse a name by which results, which are written as JSON, could not be read again."""
+    if path.suffix.lower() in (".jsonl", ".csv", ".tsv", ".parquet"):
+        raise ConfigError(f"--output {str(path)!r}: results are written as JSON; name a .json file")
+    if path.is_dir():
+        raise ConfigError(f"--output {str(path)!r} is a folder")
 
 
 def _about(path: Path) -> dict[str, Any]:

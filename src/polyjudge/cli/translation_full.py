@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     """Judge all languages."""
     if not 1 <= options.batch_size <= 10:
         raise ConfigError(f"--batch-size must be 1 to 10, not {options.batch_size}")
-    if not 0 <= options.control_share <= 1 or options.drift_tolerance < 0:
+    if not 0 <= options.control_share <= 1 or not options.drift_tolerance >= 0:
         raise ConfigError("--control-share is a share between 0 and 1, --drift-tolerance a number of points")
     if options.batch_size > 1 and (options.repeats != 1 or "," in options.judge):
         raise ConfigError("several judges and --repeats need --batch-size 1: a batch is asked of one judge, once")

@@ -27,12 +27,14 @@ from polyjudge.suites import (
     prompt_set_names,
     translation_row,
 )
+from polyjudge.text import one_line
 
 from .options import add_cache_options, add_call_options, open_access, open_cache
 from .progress import ProgressShow
 from .settings import load_environment
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line
+from .translation_check import check_results_name
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
     """Translate what is missing, and write the file when all is there."""
     load_environment()
     options.retry_failures = False
+    _check_options(options)
     table = language_table()
     job = _Job(options, table, _languages(options.languages, table), load_prompt_set(options.prompts))
     cache = open_cache(options) if options.translator else None
@@ -87,6 +90,20 @@ def run(options: argparse.Namespace) -> int:
     finally:
         if cache is not None:
             cache.close()
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    if options.translator and options.command:  # the command line takes one of them, so one is from polyjudge.toml
+        raise ConfigError("--translator and --command are both set; one translates")
+    if not options.translator and not options.command:
+        raise ConfigError("neither --translator nor --command names anybody")
+    if options.max_answer_tokens is not None and options.max_answer_tokens < 1:
+        raise ConfigError(f"--max-answer-tokens must be at least 1, not {options.max_answer_tokens}")
+    if not 0 <= options.max_failed <= 1:
+        raise ConfigError(f"--max-failed is a share between 0 and 1, not {options.max_failed}")
+    if options.dry_run and options.command:
+        raise ConfigError("--dry-run counts what a model would be asked; a --command can only be run")
+    check_results_name(options.output)
 
 
 def _languages(given: str, table: LanguageTable) -> list[Language]:
@@ -139,11 +156,17 @@ async def _run(job: _Job, translator: Translator, access: Access, close: Any) ->
         if close is not None:
             await close()
         if log is not None:
-            log.close()
+            _close(log, rows)
     if access.estimate is not None:
         print_estimate(access.estimate, len(left), job.options.format)
         return 0
     return _finish(job, ended, rows, failures, access)
+
+
+def _close(log: RowLog, rows: dict[str, dict[str, Any]]) -> None:
+    log.close()
+    if not rows:
+        log.path.unlink(missing_ok=True)
 
 
 def _kept(job: _Job) -> dict[str, dict[str, Any]]:
@@ -173,7 +196,7 @@ def _finish(job: _Job, ended: Ended[None], rows: dict[str, dict[str, Any]], fail
     }
     write_translation_results(options.output, about, assembled(job.languages, job.prompts, rows, job.table))
     for failure in failures[:5]:
-        print(f"polyjudge: no translation of {failure}", file=sys.stderr)
+        print(f"polyjudge: no translation of {one_line(failure, 400)}", file=sys.stderr)
     print(f"{len(rows)} of {total} translations in {len(job.languages)} languages: {options.output}")
     if options.translator:
         print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,13 @@ from typing import Any
 from polyjudge.cache import JudgeCache
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files import TranslationResults, readable_json, write_translation_scores
+from polyjudge.files import (
+    TranslationResults,
+    fingerprint,
+    readable_json,
+    write_atomically,
+    write_translation_scores,
+)
 from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge, with_question
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import Access, ModelName
@@ -87,14 +93,18 @@ def run_judging(
     job = _job(options, tier, choose)
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
-    with _cache(job) as cache:
-        access = open_access(options, cache, utc_now())
+    with _kept_replies(job) as kept:
         try:
-            return run_sync(_run(job, access, judging))
-        except (MissingKeyError, MissingExtraError) as error:
+            access = open_access(options, kept.cache, kept.began)
+            code, kept.may_go = run_sync(_run(job, access, judging))
+        except ConfigError as error:  # before the first call
+            kept.may_go = kept.is_new
+            if not isinstance(error, MissingKeyError | MissingExtraError):
+                raise
             told = error.instead(f"{tier} coherence check") if isinstance(error, MissingKeyError) else error
             print(told, file=sys.stderr)
             return 3 if options.require_judge else 0
+        return code
 
 
 async def judge_alone(job: Job, access: Access, stop: Stop, done: Callable[[Task, Outcome], None]) -> Judged:
@@ -132,6 +142,10 @@ def _job(
             raise ConfigError(f"--{name} must be at least 1, not {getattr(options, name)}")
     judges = judge_names(options)
     table, results = language_table(), TranslationResults(options.results)
+    if options.output is not None and options.output.resolve() == options.results.resolve():
+        raise ConfigError(f"--output {str(options.output)!r} is the file of the results")
+    if options.output is not None and options.output.is_dir():
+        raise ConfigError(f"--output {str(options.output)!r} is a folder")
     languages = list(results)
     for problem in results.problems[:5]:
         print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
@@ -174,31 +188,58 @@ def _show_prompt(job: Job, task_id: str) -> int:
     return 0
 
 
+@dataclass(slots=True)
+class _Kept:
+    """What an unfinished run leaves for the next one."""
+
+    cache: JudgeCache | None
+    began: str
+    """When the run was first begun: what a refresh was told since then is not asked for again."""
+    is_new: bool
+    """No earlier run left anything."""
+    may_go: bool = False
+    """The scores are written, or nothing was asked."""
+
+
 @contextmanager
-def _cache(job: Job) -> Generator[JudgeCache | None]:
-    """Open the cache; without one, answers are kept beside the scores for as long as they are not written."""
-    if not job.judges:
-        yield None
+def _kept_replies(job: Job) -> Generator[_Kept]:
+    """Open the cache; without one, replies are kept beside the scores until those are written."""
+    options, mark = job.options, fingerprint([job.judge, job.options.repeats], 12)
+    private = job.output.with_name(f"{job.output.name}.replies.sqlite")
+    begun = job.output.with_name(f"{job.output.name}.{mark}.begun")
+    is_new = not private.exists() and not begun.exists()
+    if not job.judges or (options.dry_run and options.cache == "none"):
+        yield _Kept(None, utc_now(), is_new)
         return
-    private = job.output.with_name(f"{job.output.name}.replies.sqlite") if job.options.cache == "none" else None
-    if private is not None:
-        if job.options.dry_run:
-            yield None
-            return
-        job.options.cache = str(private)
-    cache = open_cache(job.options)
+    is_private = options.cache == "none"
+    options.cache = str(private) if is_private else options.cache
+    cache = open_cache(options)
+    kept = _Kept(cache, utc_now(), is_new)
     try:
-        yield cache
+        if options.refresh and not options.dry_run:
+            kept.began = _beginning(begun)
+        yield kept
     finally:
         if cache is not None:
             cache.close()
-        if private is not None and job.output.exists():
-            for path in job.output.parent.glob(f"{private.name}*"):
-                with suppress(OSError):
-                    path.unlink()
+        if kept.may_go and not options.dry_run:
+            begun.unlink(missing_ok=True)
+            for path in list(private.parent.iterdir()) if is_private else []:
+                if path.name.startswith(private.name):  # SQLite and the cache keep files beside theirs
+                    path.unlink(missing_ok=True)
 
 
-async def _run(job: Job, access: Access, judging: Judging) -> int:
+def _beginning(note: Path) -> str:
+    """Return the moment that a file notes, which is now where there is none."""
+    if not note.exists():
+        with write_atomically(note) as file:
+            file.write(utc_now())
+    return note.read_text(encoding="utf-8")
+
+
+async def _run(job: Job, access: Access, judging: Judging) -> tuple[int, bool]:
+    """Return the exit code, and whether all is done."""
+
     async def work(stop: Stop) -> Judged:
         shown = not job.options.dry_run
         with ProgressShow(len(job.tasks), access.meter.spent, shown=shown) as progress:
@@ -211,8 +252,8 @@ async def _run(job: Job, access: Access, judging: Judging) -> int:
     ended = await until_stopped(work, deadline_s=job.options.deadline)
     if access.estimate is not None and not ended.stop.requested:
         print_estimate(access.estimate, len(job.tasks), job.options.format)
-        return 0
-    return _finish(job, ended, access)
+        return 0, False
+    return _finish(job, ended, access), not ended.early
 
 
 def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
@@ -238,13 +279,12 @@ def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
 
 
 def _scores(job: Job, outcomes: Mapping[Task, Outcome], drift: Drift | None) -> list[LanguageScore]:
-    by_language: dict[str, dict[int, Outcome]] = defaultdict(dict)
+    # Two languages may have one name: pt and pt-BR, both Portuguese.
+    by_language: dict[int, dict[int, Outcome]] = defaultdict(dict)
     for task, outcome in outcomes.items():
-        by_language[task.language.language_name][task.index] = outcome
+        by_language[id(task.language)][task.index] = outcome
     batching = drift.as_row() if drift else None
-    return [
-        language_score(language, by_language[language.language_name], job.judge, batching) for language in job.languages
-    ]
+    return [language_score(language, by_language[id(language)], job.judge, batching) for language in job.languages]
 
 
 def _show(job: Job, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore], drift: Drift | None) -> None:
@@ -271,10 +311,16 @@ def _show(job: Job, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore]
         if (count := sum(verdict.status == status for verdict in verdicts))
     )
     print(f"{len(verdicts)} languages: {counts}")
-    if drift is not None and drift.mean_distance is not None:
-        halved = "".join(f", {each['batchSize']} moved them {each['meanDistance']:.2f}" for each in drift.tried)
-        told = f"{drift.batch_size} languages in a call move scores by {drift.mean_distance:.2f} on average"
-        print(f"batches: {told} ({drift.compared} compared, {drift.flipped} flipped{halved})")
+    if drift is not None:
+        print(f"batches: {_drift_line(drift)}")
+
+
+def _drift_line(drift: Drift) -> str:
+    if drift.mean_distance is None:
+        return f"{drift.batch_size} languages in a call; how that moves scores could not be measured"
+    halved = "".join(f", {each['batchSize']} moved them {each['meanDistance']:.2f}" for each in drift.tried)
+    told = f"{drift.batch_size} languages in a call move scores by {drift.mean_distance:.2f} on average"
+    return f"{told} ({drift.compared} compared, {drift.flipped} flipped{halved})"
 
 
 def _points(score: LanguageScore) -> tuple[float | None, float | None, float | None]:

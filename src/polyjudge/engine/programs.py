@@ -4,14 +4,16 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import cast
 
 from polyjudge.errors import ConfigError, ProviderError, TransientError
 
 _LONGEST_OUTPUT = 10_000_000
 _TOLD = 300
+_Streams = tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,13 @@ class ProgramOutput:
     duration_ms: int
 
 
-async def run_program(command: Sequence[str], stdin: str, *, timeout_s: float) -> ProgramOutput:
-    """Run a program in a process group of its own; on a timeout or a cancellation the whole group ends."""
+async def run_program(
+    command: Sequence[str], stdin: str, *, timeout_s: float, environment: Mapping[str, str] | None = None
+) -> ProgramOutput:
+    """Run a program in a process group of its own; on a timeout or a cancellation the whole group ends.
+
+    It sees our environment, or only the one given.
+    """
     begun = time.monotonic()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -31,27 +38,59 @@ async def run_program(command: Sequence[str], stdin: str, *, timeout_s: float) -
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            env=None if environment is None else dict(environment),
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         raise ConfigError(f"the program {command[0]!r} cannot be run: {error}") from None
     try:
         async with asyncio.timeout(timeout_s):
-            out, err = await process.communicate(stdin.encode(errors="surrogatepass"))
+            out, err = await _communicate(process, stdin.encode(errors="surrogatepass"))
     except TimeoutError:
         raise TransientError(f"{command[0]} took longer than {timeout_s:g} seconds") from None
     finally:
         await _end(process)
+    if max(len(out), len(err)) > _LONGEST_OUTPUT:
+        raise ProviderError(f"{command[0]} wrote more than {_LONGEST_OUTPUT:,} bytes")
     if process.returncode:
         told = err.decode(errors="replace").strip()[-_TOLD:]
         raise ProviderError(f"{command[0]} ended with code {process.returncode}: {told or 'nothing on stderr'}")
-    if len(out) > _LONGEST_OUTPUT:
-        raise ProviderError(f"{command[0]} wrote {len(out):,} bytes, more than {_LONGEST_OUTPUT:,}")
     return ProgramOutput(out.decode(errors="replace"), round((time.monotonic() - begun) * 1000))
+
+
+async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
+    """Write and read at the same time; a program that writes too much is ended, so that memory holds only so much."""
+    stdin, stdout, stderr = cast(_Streams, (process.stdin, process.stdout, process.stderr))
+    _, out, err = await asyncio.gather(_feed(stdin, given), _read(process, stdout), _read(process, stderr))
+    await process.wait()
+    return out, err
+
+
+async def _feed(stdin: asyncio.StreamWriter, given: bytes) -> None:
+    with suppress(BrokenPipeError, ConnectionResetError):  # a program need not read
+        stdin.write(given)
+        await stdin.drain()
+    stdin.close()
+
+
+async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader) -> bytes:
+    """Return what a program writes to one of its streams, up to the first piece too much."""
+    pieces, size = list[bytes](), 0
+    while piece := await stream.read(65536):
+        if size <= _LONGEST_OUTPUT:
+            pieces.append(piece)
+            size += len(piece)
+        if size > _LONGEST_OUTPUT:
+            _kill(process)  # and what still stands in the pipe is read, so that it can end
+    return b"".join(pieces)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
     """End the group, also what the program itself started and left behind."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    _kill(process)
     await process.wait()

@@ -1,6 +1,7 @@
 """From disk to records and back."""
 
 from .canonical import canonical_json, fingerprint
+from .fixtures import FixtureFile, read_fixtures
 from .item_rows import DEFAULT_CONTEXT, ItemSource, Survey
 from .json_lines import each_json_line, read_json_lines
 from .json_records import from_json, to_json
@@ -15,6 +16,7 @@ from .writing import readable_json, write_atomically
 
 __all__ = [
     "DEFAULT_CONTEXT",
+    "FixtureFile",
     "ItemSource",
     "ResultsFile",
     "RowLog",
@@ -28,6 +30,7 @@ __all__ = [
     "from_json",
     "language_row",
     "outcome_row",
+    "read_fixtures",
     "read_json_lines",
     "read_language_row",
     "read_outcome_row",

@@ -32,8 +32,8 @@ class BatchItem:
     @property
     def id(self) -> str:
         """A name that says nothing: a judge cannot guess it, and cannot take it for another's."""
-        parts = [self.candidate, *(f"{key}\n{value}" for key, value in sorted(self.context.items()))]
-        return sha256("\n".join(parts).encode(errors="surrogatepass")).hexdigest()[:8]
+        parts = [self.candidate, sorted((str(key), str(value)) for key, value in self.context.items())]
+        return sha256(json.dumps(parts).encode()).hexdigest()[:8]
 
 
 class BatchJudge:
@@ -57,10 +57,14 @@ class BatchJudge:
     async def outcomes(self, items: Sequence[BatchItem]) -> list[Outcome]:
         """Return one outcome for each item, in order; rows missing, doubled or unreadable are asked for alone."""
         distinct = {item.id: item for item in items}
+        if any(item != distinct[item.id] for item in items):  # chance, or texts made to have the same id
+            return [await self.alone(item) for item in items]
         if len(distinct) == 1:
             outcome = await self.alone(items[0])
             return [outcome] * len(items)
-        question = Question(self.prompt(items), _schema(self.rubric), self.rubric.name, self._fingerprint)
+        question = Question(
+            self.prompt(list(distinct.values())), _schema(self.rubric), self.rubric.name, self._fingerprint
+        )
         found: dict[str, JudgeResult] = {}
 
         def read(reply: Reply) -> JudgeResult:
@@ -98,6 +102,8 @@ class BatchJudge:
     async def aclose(self) -> None:
         """Close connections; the next question opens new ones."""
         await self._asker.aclose()
+        for judge in self._alone.values():
+            await judge.aclose()
 
 
 def with_question(rubric: Rubric, question: str) -> Rubric:

@@ -51,14 +51,14 @@ class OfflineJudge:
     ) -> Outcome:
         """Return what the checks make of one candidate; its context must name the language."""
         given = context or {}
-        language = self._table.find(str(given.get("language", "")))
+        language = self._table.find(str(given.get("language", "")), str(given.get("language_name", "")))
         if language is None:
             return Failure(f"no known language is named, but {given.get('language', '')!r}", "bad_item", model=MODEL)
         source, reference = str(given.get("source", "")), str(given.get("reference", ""))
         check = self._checker.check(candidate, language, source=source, prompt=str(given.get("prompt", "")))
         return self._result(check, language, candidate, reference)
 
-    def _result(self, check: TextCheck, language: Language, candidate: str, reference: str) -> JudgeResult:
+    def _result(self, check: TextCheck, language: Language, candidate: str, reference: str) -> Outcome:
         agreement = chrf(candidate, reference) if reference and candidate.strip() else None
         subscores = {
             "script": _script_score(check.script),
@@ -66,6 +66,8 @@ class OfflineJudge:
             "coherence": _coherence_score(check, agreement),
         }
         seen = {name: score for name, score in subscores.items() if score is not None}
+        if not seen:
+            return Failure("the checks see nothing in it: no letter, and no fault", "bad_item", model=MODEL)
         sure = check.language.state != "unsure"
         return JudgeResult(
             score=sum(seen.values()) / len(seen),
@@ -86,14 +88,15 @@ class OfflineJudge:
         )
 
 
-def _script_score(script: ScriptCheck) -> float:
+def _script_score(script: ScriptCheck) -> float | None:
+    """Return how well the script fits; in a text without letters, such as a number, it cannot be seen."""
     if script.state == "fail":
         return 1.0 if script.share is None or script.share < 0.2 else 2.0
     if any(problem.kind == "broken_characters" for problem in script.problems):
         return 2.0
     if script.state == "warn":
         return 3.0
-    return 5.0
+    return None if script.state == "unknown" else 5.0
 
 
 def _grammar_score(check: TextCheck) -> float | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from .json_report import json_report
+from .junit import junit_xml
 from .markdown import markdown
 from .plain_text import plain_text, plain_text_scorecard
 from .report import FamilyRow, Report
@@ -14,4 +15,14 @@ FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
     "json": json_report,
 }
 
-__all__ = ["FORMATS", "STATUSES", "FamilyRow", "Report", "Verdict", "VerdictMaker", "is_enough", "plain_text_scorecard"]
+__all__ = [
+    "FORMATS",
+    "STATUSES",
+    "FamilyRow",
+    "Report",
+    "Verdict",
+    "VerdictMaker",
+    "is_enough",
+    "junit_xml",
+    "plain_text_scorecard",
+]

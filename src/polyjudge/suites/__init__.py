@@ -1,6 +1,10 @@
 """What is evaluated: the flow of each kind of run."""
 
 from .prompt_sets import PromptSet, load_prompt_set, prompt_set_names
+from .regression import TranslatorCommand, clean_environment, is_match, run_case, run_cases, translator_command
+from .regression_audit import Finding, audit
+from .regression_capture import captured_text, changes, recorded_now
+from .regression_lines import fits_one_line, run_line_by_line
 from .scoring import ScoreSummary, Tally, open_judge, score_items
 from .translation_generation import (
     CommandTranslator,
@@ -21,14 +25,22 @@ __all__ = [
     "BatchRun",
     "CommandTranslator",
     "Drift",
+    "Finding",
     "ModelTranslator",
     "PromptSet",
     "ScoreSummary",
     "Tally",
     "Task",
     "Translator",
+    "TranslatorCommand",
     "assembled",
+    "audit",
+    "captured_text",
+    "changes",
+    "clean_environment",
+    "fits_one_line",
     "generate",
+    "is_match",
     "judge_each",
     "language_score",
     "load_prompt_set",
@@ -36,7 +48,12 @@ __all__ = [
     "orders_for",
     "prompt_set_names",
     "quick_choice",
+    "recorded_now",
+    "run_case",
+    "run_cases",
+    "run_line_by_line",
     "score_items",
     "tasks_of",
     "translation_row",
+    "translator_command",
 ]

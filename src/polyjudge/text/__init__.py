@@ -1,19 +1,28 @@
 """What can be said of a text, and done to it, without a model."""
 
 from .checking import TextChecker
+from .difference import Difference, Part, difference, graphemes, shown
 from .digits import fold_digits, plain_number
 from .display import harmless, one_line
 from .fencing import FENCE_NOTE, fence
 from .reference import chrf, chrf_signature
+from .unsafe import is_opaque, unsafe_parts
 
 __all__ = [
     "FENCE_NOTE",
+    "Difference",
+    "Part",
     "TextChecker",
     "chrf",
     "chrf_signature",
+    "difference",
     "fence",
     "fold_digits",
+    "graphemes",
     "harmless",
+    "is_opaque",
     "one_line",
     "plain_number",
+    "shown",
+    "unsafe_parts",
 ]

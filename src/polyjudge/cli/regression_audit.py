@@ -1,0 +1,105 @@
+"""`polyjudge regression audit F`: unsafe content, padding, duplicates, and captured mistakes."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from polyjudge.engine import Stop, run_sync
+from polyjudge.errors import MissingExtraError, MissingKeyError
+from polyjudge.files import FixtureFile, read_fixtures
+from polyjudge.judges import Judge, close_judge
+from polyjudge.languages import LanguageTable, language_table
+from polyjudge.providers.clock import utc_now
+from polyjudge.records import Failure, Item
+from polyjudge.rubrics import load_rubric, passes
+from polyjudge.suites import Finding, audit, open_judge, score_items
+from polyjudge.text import one_line
+
+from .options import add_judging_options, judge_names, open_access, open_cache
+from .settings import load_environment
+from .stopping import until_stopped
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("fixtures", type=Path, metavar="F", help="a TSV, or a folder of TSVs and case folders")
+    add("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    add_judging_options(parser, default_judge="")
+
+
+def run(options: argparse.Namespace) -> int:
+    """List what is wrong; with a judge, also what it doubts."""
+    load_environment()
+    file, table = read_fixtures(options.fixtures), language_table()
+    findings, code = list(audit(file, table)), 0
+    if options.judge:
+        doubtful, code = _ask(options, file, table)
+        findings += doubtful
+    if options.format == "json":
+        print(json.dumps([asdict(finding) for finding in findings], indent=1))
+    else:
+        _show(findings, len(file.fixtures))
+    return code or (1 if any(not finding.is_warning for finding in findings) else 0)
+
+
+def _show(findings: Sequence[Finding], cases: int) -> None:
+    for finding in findings:
+        place = f"{finding.path}:{finding.line}" if finding.line else finding.path
+        kind = f"{'warning: ' if finding.is_warning else ''}{finding.kind.replace('_', ' ')}"
+        case = f" {finding.case_id}:" if finding.case_id else ""
+        print(one_line(f"{place}:{case} {kind}: {finding.message}", 400))
+    found = sum(not finding.is_warning for finding in findings)
+    print(f"{cases} cases: {found} findings, {len(findings) - found} warnings")
+
+
+def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -> tuple[list[Finding], int]:
+    """Return what a judge doubts, and an exit code where it could not do its work."""
+    options.retry_failures = False
+    rubric, cache = load_rubric("translation"), open_cache(options)
+    try:
+        access = open_access(options, cache, utc_now())
+        judge = open_judge(rubric, judge_names(options), access, repeats=options.repeats)
+        return run_sync(_judged(options, file, table, judge))
+    except (MissingKeyError, MissingExtraError) as error:
+        print(error.instead("the judge's look") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
+        return [], 3 if options.require_judge else 0
+    finally:
+        if cache is not None:
+            cache.close()
+
+
+async def _judged(
+    options: argparse.Namespace, file: FixtureFile, table: LanguageTable, judge: Judge
+) -> tuple[list[Finding], int]:
+    fixtures = {each.case_id: each for each in file.fixtures if each.suite == "translation"}
+    findings: list[Finding] = []
+    unjudged = 0
+    items: list[Item] = []
+    for each in fixtures.values():
+        known = table.find(each.target_lang)
+        context = {"language": known.name if known else each.target_lang, "source": each.input_text}
+        items.append(Item(each.case_id, each.expected_output, context, known.tag if known else each.target_lang))
+
+    async def work(stop: Stop) -> None:
+        nonlocal unjudged
+        try:
+            async for item, outcome in score_items(judge, items, concurrency=options.concurrency, stop=stop):
+                if isinstance(outcome, Failure):
+                    unjudged += 1
+                elif passes(load_rubric("translation"), outcome) is False:
+                    fixture = fixtures[item.id]
+                    told = f"the judge doubts the expected output: {outcome.reason}"
+                    findings.append(Finding(item.id, "doubted", told, fixture.path, fixture.line))
+        finally:
+            await close_judge(judge)
+
+    ended = await until_stopped(work, deadline_s=options.deadline)
+    if ended.early:
+        return findings, ended.explain("not all cases were judged")
+    if unjudged:
+        print(f"polyjudge: {unjudged} of {len(items)} cases could not be judged", file=sys.stderr)
+    return findings, 3 if unjudged > options.max_unjudged * len(items) else 0

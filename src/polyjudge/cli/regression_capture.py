@@ -1,0 +1,92 @@
+"""`polyjudge regression capture --inputs I --command C --output F`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from polyjudge.engine import Stop, run_sync
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files import FixtureFile, read_fixtures, write_atomically
+from polyjudge.records import CaseResult, Fixture, Recorded
+from polyjudge.suites import TranslatorCommand, captured_text, recorded_now, run_cases
+from polyjudge.text import harmless
+
+from .differences import print_difference
+from .options import at_least
+from .stopping import until_stopped
+from .translators import add_translator_options, default_concurrency, open_translator, translator_version
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("--inputs", type=Path, required=True, metavar="I", help="a TSV with case_id, source_lang, target_lang, text")
+    add("--output", type=Path, required=True, metavar="F", help="the file with the expected outputs")
+    add("--update", action="store_true", help="show what would change in a file that is there, and ask")
+    add("--yes", action="store_true", help="do not ask")
+    add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help="default: processors")
+    add_translator_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Translate every input, and write the file when all are there."""
+    inputs = read_fixtures(options.inputs, with_expected=False)
+    if not inputs.lines:
+        raise ConfigError(f"--inputs {str(options.inputs)!r} must be a TSV")
+    if options.output.exists() and not options.update and options.output.resolve() != options.inputs.resolve():
+        raise ConfigError(f"{str(options.output)!r} is there already; --update shows what would change")
+    with open_translator(options) as command:
+        recorded = recorded_now(command, translator_version(options, command))
+        return run_sync(_run(options, inputs, command, recorded))
+
+
+async def _run(options: argparse.Namespace, inputs: FixtureFile, command: TranslatorCommand, recorded: Recorded) -> int:
+    results: list[CaseResult] = []
+
+    async def work(stop: Stop) -> None:
+        cases = run_cases(command.translate, inputs.fixtures, match="exact", concurrency=options.concurrency, stop=stop)
+        results.extend([result async for result in cases])
+
+    ended = await until_stopped(work, deadline_s=None)
+    if ended.early:
+        return ended.explain("nothing was written")
+    failed = [result for result in results if result.status == "ERROR"]
+    for result in failed:
+        print(f"[ERROR] {harmless(result.fixture.case_id)}\n    {harmless(result.message)}", file=sys.stderr)
+    if failed:
+        told = f"{len(failed)} of {len(results)} texts have no translation; nothing was written"
+        print(f"polyjudge: {told}", file=sys.stderr)
+        return 3
+    outputs = {result.fixture.case_id: result.actual for result in results}
+    text = captured_text(inputs, outputs, recorded)
+    if options.update and options.output.exists() and not _is_agreed(options, outputs):
+        return 1
+    with write_atomically(options.output) as file:
+        file.write(text)
+    print(f"{len(results)} cases: {options.output}")
+    return 0
+
+
+def _is_agreed(options: argparse.Namespace, outputs: dict[str, str]) -> bool:
+    """Show what would change, and ask whether it shall."""
+    before = {each.case_id: each.expected_output for each in _existing(options.output)}
+    changed = {name: output for name, output in outputs.items() if before.get(name) != output}
+    for name, output in changed.items():
+        print(f"[{'CHANGE' if name in before else 'NEW'}] {harmless(name)}")
+        print_difference(before.get(name, ""), output)
+    gone = [name for name in before if name not in outputs]
+    for name in gone:
+        print(f"[GONE] {harmless(name)}")
+    print(f"{len(changed)} of {len(outputs)} expected outputs change, {len(gone)} cases go")
+    if options.yes or not (changed or gone):
+        return True
+    if not sys.stdin.isatty():
+        raise ConfigError("there is nobody to ask; --yes writes the changes")
+    return input("Write them? [y/N] ").strip().casefold() in ("y", "yes")
+
+
+def _existing(path: Path) -> tuple[Fixture, ...]:
+    try:
+        return read_fixtures(path).fixtures
+    except DataError as error:
+        raise DataError(f"cannot be compared: {error}") from None

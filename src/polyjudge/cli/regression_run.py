@@ -1,0 +1,167 @@
+"""`polyjudge regression run --fixtures F --command C`: what passed, what failed, what could not be translated."""
+
+import argparse
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from polyjudge.engine import Stop, run_sync
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files import FixtureFile, read_fixtures, write_atomically
+from polyjudge.records import CaseResult, Fixture
+from polyjudge.reports import junit_xml
+from polyjudge.suites import (
+    TranslatorCommand,
+    changes,
+    fits_one_line,
+    recorded_now,
+    run_cases,
+    run_line_by_line,
+)
+from polyjudge.text import harmless
+
+from .differences import print_difference
+from .options import at_least
+from .stopping import until_stopped
+from .translators import add_translator_options, default_concurrency, open_translator, say, translator_version
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("--fixtures", type=Path, required=True, metavar="F", help="a TSV, or a folder of TSVs and case folders")
+    add("--suite", choices=["translation", "preserve", "all"], default="all", help="default: %(default)s")
+    match = "exact but for one final line break, without outer white space, or in NFC with single spaces"
+    add("--match", choices=["exact", "trim", "normalized"], default="exact", help=f"{match}; default: %(default)s")
+    add("--persistent", action="store_true", help="one process for all cases of a pair, line by line")
+    add("--repeat", type=at_least(1), default=1, metavar="N", help="run each case N times and name those that differ")
+    add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help="default: processors")
+    add("--deadline", type=float, metavar="S", help="seconds for the whole run")
+    add("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    add("--junit", type=Path, metavar="FILE", help="write JUnit XML too")
+    add("--output", type=Path, metavar="FILE", help="write the results as JSON too")
+    add_translator_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the cases and say what became of them."""
+    file = read_fixtures(options.fixtures)
+    fixtures = [each for each in file.fixtures if options.suite in ("all", each.suite)]
+    if not fixtures:
+        raise DataError(f"holds no case of the suite {options.suite!r}", path=options.fixtures)
+    if options.persistent and options.repeat > 1:
+        raise ConfigError("--repeat runs each case by itself, --persistent does not: choose one")
+    with open_translator(options) as command:
+        _warn_of_changes(options, file, command)
+        return run_sync(_run(options, fixtures, command))
+
+
+def _warn_of_changes(options: argparse.Namespace, file: FixtureFile, command: TranslatorCommand) -> None:
+    for change in changes(file.recorded, recorded_now(command, translator_version(options, command))):
+        say(change)
+
+
+async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand) -> int:
+    results: list[CaseResult] = []
+
+    async def work(stop: Stop) -> None:
+        known = await _settled_line_by_line(options, fixtures, command) if options.persistent else {}
+
+        async def translate(fixture: Fixture) -> tuple[str, int]:
+            if fixture.case_id in known:
+                return known[fixture.case_id].actual, known[fixture.case_id].duration_ms
+            return await command.translate(fixture)
+
+        cases = run_cases(
+            translate,
+            fixtures,
+            match=options.match,
+            concurrency=options.concurrency,
+            repeat=options.repeat,
+            stop=stop,
+        )
+        async for result in cases:
+            results.append(result)
+            if options.format == "text":
+                show_result(result)
+
+    ended = await until_stopped(work, deadline_s=options.deadline)
+    _finish(options, results)
+    if ended.early:
+        return ended.explain(f"{len(fixtures) - len(results)} of {len(fixtures)} cases were not run")
+    statuses = Counter(result.status for result in results)
+    return 3 if statuses["ERROR"] else 1 if statuses["FAIL"] or any(each.variants for each in results) else 0
+
+
+async def _settled_line_by_line(
+    options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand
+) -> dict[str, CaseResult]:
+    pairs: dict[tuple[str, str], list[Fixture]] = defaultdict(list)
+    for fixture in fixtures:
+        if fits_one_line(fixture):
+            pairs[fixture.source_lang, fixture.target_lang].append(fixture)
+    settled: dict[str, CaseResult] = {}
+    for chosen in pairs.values():
+        settled |= await run_line_by_line(command, chosen, match=options.match, warn=say)
+    return settled
+
+
+def show_result(result: CaseResult) -> None:
+    """Print what became of a case, and for a person who must see it, how it differs."""
+    print(f"[{result.status}] {harmless(result.fixture.case_id)}")
+    if result.status == "ERROR":
+        print(f"    {harmless(result.message)}")
+    elif result.status == "FAIL":
+        print_difference(result.fixture.expected_output, result.actual)
+    if result.variants:
+        print(f"    {len(result.variants)} different outputs of the same text:")
+        for variant in result.variants[:5]:
+            print(f"      {harmless(variant)}")
+
+
+def _finish(options: argparse.Namespace, results: Sequence[CaseResult]) -> None:
+    by_suite: dict[str, Counter[str]] = defaultdict(Counter)
+    for result in results:
+        by_suite[result.fixture.suite][result.status] += 1
+    total = sum(by_suite.values(), Counter[str]())
+    rows = {"suites": {name: dict(counts) for name, counts in by_suite.items()}, "cases": list(map(_row, results))}
+    if options.format == "json":
+        print(json.dumps(rows, ensure_ascii=True, indent=1))
+    else:
+        for name, counts in by_suite.items():
+            if len(by_suite) > 1:
+                print(f"{name}: {_counted(counts)}")
+        print(f"Summary: {_counted(total)}")
+        flaky = sum(bool(result.variants) for result in results)
+        if flaky:
+            print(f"{flaky} cases differ from run to run")
+    if options.junit is not None:
+        with write_atomically(options.junit) as file:
+            file.write(junit_xml(results))
+    if options.output is not None:
+        with write_atomically(options.output) as file:
+            json.dump(rows, file, ensure_ascii=True, indent=1)
+    sys.stdout.flush()
+
+
+def _counted(counts: Counter[str]) -> str:
+    return f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['ERROR']} errors"
+
+
+def _row(result: CaseResult) -> dict[str, Any]:
+    fixture = result.fixture
+    return {
+        "caseId": fixture.case_id,
+        "suite": fixture.suite,
+        "sourceLang": fixture.source_lang,
+        "targetLang": fixture.target_lang,
+        "status": result.status,
+        "expected": fixture.expected_output,
+        "actual": result.actual,
+        "message": result.message,
+        "durationMs": result.duration_ms,
+        "variants": list(result.variants),
+    }

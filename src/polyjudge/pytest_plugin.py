@@ -1,0 +1,124 @@
+"""Cases of a translator as tests: `pytest` stays the one command.
+
+In the project's own pytest settings:
+
+    polyjudge_command = apertium -u {source_lang}-{target_lang}
+    polyjudge_fixtures = tests/fixtures/*.tsv
+
+Without the command nothing is collected.
+"""
+
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+if TYPE_CHECKING:
+    from polyjudge.records import CaseResult, Fixture
+
+_SETTINGS = {
+    "polyjudge_command": ("a translator that reads stdin and writes stdout", None),
+    "polyjudge_fixtures": ("files of cases, as patterns relative to the root", "linelist"),
+    "polyjudge_model": ("what {model} in the command stands for", None),
+    "polyjudge_match": ("exact, trim or normalized", None),
+    "polyjudge_timeout": ("seconds for one text", None),
+    "polyjudge_env": ("variables that the program may see", "linelist"),
+    "polyjudge_set": ("variables that the program sees, as NAME=VALUE", "linelist"),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the settings."""
+    for name, (meaning, kind) in _SETTINGS.items():
+        parser.addini(name, meaning, type=cast(Any, kind), default=[] if kind else "")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "FixtureTests | None":
+    """Collect a file of cases."""
+    config = parent.config
+    patterns = config.getini("polyjudge_fixtures")
+    if not patterns or not config.getini("polyjudge_command"):
+        return None
+    place = file_path.relative_to(config.rootpath).as_posix() if file_path.is_relative_to(config.rootpath) else ""
+    if any(fnmatch(place, pattern) for pattern in patterns):
+        return cast(Any, FixtureTests).from_parent(parent, path=file_path)
+    return None
+
+
+class FixtureTests(pytest.File):
+    """One file of cases."""
+
+    def collect(self) -> "Iterator[CaseTest]":
+        """Yield a test for each case."""
+        from polyjudge.errors import PolyjudgeError
+        from polyjudge.files import read_fixtures
+
+        try:
+            fixtures = read_fixtures(self.path).fixtures
+        except PolyjudgeError as error:
+            raise self.CollectError(str(error)) from None
+        for fixture in fixtures:
+            yield cast(Any, CaseTest).from_parent(self, name=fixture.case_id, fixture=fixture)
+
+
+class CaseTest(pytest.Item):
+    """One case, run by itself."""
+
+    def __init__(self, *, fixture: "Fixture", **more: Any) -> None:
+        super().__init__(**more)  # pyright: ignore[reportUnknownMemberType] - pytest leaves it untyped
+        self.fixture = fixture
+
+    def runtest(self) -> None:
+        """Translate, and fail where the output is another."""
+        result = self._result()
+        if result.status != "PASS":
+            raise CaseFailedError(result)
+
+    def repr_failure(self, excinfo: "pytest.ExceptionInfo[BaseException]", style: Any = None) -> Any:
+        """Show how the texts differ, and nothing of our own code."""
+        if isinstance(excinfo.value, CaseFailedError):
+            return "\n".join(_told(excinfo.value.result))
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> "tuple[Path, int | None, str]":
+        """Return where the case stands."""
+        return self.path, self.fixture.line - 1 if self.fixture.line else None, self.fixture.case_id
+
+    def _result(self) -> "CaseResult":
+        from polyjudge.engine import run_sync
+        from polyjudge.suites import clean_environment, run_case, translator_command
+
+        setting = self.config.getini
+        with TemporaryDirectory(prefix="polyjudge-home-") as home:
+            command = translator_command(
+                setting("polyjudge_command"),
+                model=Path(setting("polyjudge_model")) if setting("polyjudge_model") else None,
+                environment=clean_environment(Path(home), setting("polyjudge_env"), setting("polyjudge_set")),
+                timeout_s=float(setting("polyjudge_timeout") or 60),
+            )
+            match = setting("polyjudge_match") or "exact"
+            return run_sync(run_case(command.translate, self.fixture, match))
+
+
+class CaseFailedError(Exception):
+    """A case that did not pass."""
+
+    def __init__(self, result: "CaseResult") -> None:
+        super().__init__(result.message or "the output is not the expected one")
+        self.result = result
+
+
+def _told(result: "CaseResult") -> Iterator[str]:
+    from polyjudge.text import difference, harmless, shown
+
+    if result.status == "ERROR":
+        yield f"the translator failed: {harmless(result.message)}"
+        return
+    found = difference(result.fixture.expected_output, result.actual)
+    marks = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
+    for name, parts in (("expected", found.expected), ("actual  ", found.actual)):
+        yield f"{name}  " + "".join(f"{marks[part][0]}{shown(text)}{marks[part][1]}" for part, text in parts)
+    yield from found.notes

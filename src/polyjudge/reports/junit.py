@@ -1,0 +1,51 @@
+"""Results of cases as JUnit XML, which every CI reads."""
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from polyjudge.records import CaseResult
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_xml(results: Sequence[CaseResult], *, name: str = "polyjudge regression") -> str:
+    """Return one test suite for each kind of cases."""
+    root = ElementTree.Element("testsuites", name=name)
+    for suite in dict.fromkeys(result.fixture.suite for result in results):
+        chosen = [result for result in results if result.fixture.suite == suite]
+        element = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=suite,
+            tests=str(len(chosen)),
+            failures=str(sum(result.status == "FAIL" for result in chosen)),
+            errors=str(sum(result.status == "ERROR" for result in chosen)),
+            time=f"{sum(result.duration_ms for result in chosen) / 1000:.3f}",
+        )
+        for result in chosen:
+            _add_case(element, result)
+    ElementTree.indent(root)
+    return f"<?xml version='1.0' encoding='UTF-8'?>\n{ElementTree.tostring(root, encoding='unicode')}\n"
+
+
+def _add_case(suite: ElementTree.Element, result: CaseResult) -> None:
+    fixture = result.fixture
+    place = f"{fixture.suite}.{fixture.source_lang}-{fixture.target_lang}"
+    case = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=_clean(place),
+        name=_clean(fixture.case_id),
+        time=f"{result.duration_ms / 1000:.3f}",
+    )
+    if result.status == "FAIL":
+        failure = ElementTree.SubElement(case, "failure", message="the output is not the expected one")
+        failure.text = _clean(f"expected: {fixture.expected_output}\nactual:   {result.actual}")
+    elif result.status == "ERROR":
+        ElementTree.SubElement(case, "error", message=_clean(result.message))
+
+
+def _clean(text: str) -> str:
+    """Return text without what XML cannot hold."""
+    return _NOT_XML.sub("\ufffd", text)

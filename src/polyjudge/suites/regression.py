@@ -1,0 +1,140 @@
+"""Does a translator still say what it said? One case after the other, or several at once, results in their order."""
+
+import os
+import shlex
+import unicodedata
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from polyjudge.engine import Stop, in_order, run_program
+from polyjudge.errors import ConfigError, ProviderError
+from polyjudge.records import CaseResult, Fixture
+
+Match = Literal["exact", "trim", "normalized"]
+Translate = Callable[[Fixture], Awaitable[tuple[str, int]]]
+"""Gives the output for a case, and how many milliseconds it took."""
+MODEL_VARIABLE = "POLYJUDGE_TRANSLATOR_MODEL"
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatorCommand:
+    """A program that reads a text on stdin and writes its translation to stdout."""
+
+    parts: tuple[str, ...]
+    """The program and its arguments, with the places {source_lang}, {target_lang} and {model}."""
+    environment: Mapping[str, str]
+    """All that it sees of the environment."""
+    model: Path | None = None
+    timeout_s: float = 60.0
+
+    def for_pair(self, source_lang: str, target_lang: str) -> list[str]:
+        """Return the command for a pair of languages; what is filled in is text, never syntax."""
+        named = {"{source_lang}": source_lang, "{target_lang}": target_lang, "{model}": str(self.model or "")}
+        return [_filled(part, named) for part in self.parts]
+
+    async def translate(self, fixture: Fixture) -> tuple[str, int]:
+        """Return the output for a case, and how long it took."""
+        command = self.for_pair(fixture.source_lang, fixture.target_lang)
+        text = fixture.input_text if fixture.input_text.endswith("\n") else f"{fixture.input_text}\n"
+        output = await run_program(command, text, timeout_s=self.timeout_s, environment=self.environment)
+        return checked_output(output.text, fixture), output.duration_ms
+
+
+def translator_command(
+    command: str, *, model: Path | None, environment: Mapping[str, str], timeout_s: float
+) -> TranslatorCommand:
+    """Split a command without a shell, and see that the model it needs is there."""
+    try:
+        parts = tuple(shlex.split(command))
+    except ValueError as error:
+        raise ConfigError(f"--command cannot be read: {error}") from None
+    if not parts:
+        raise ConfigError("--command names no program")
+    given = model or (Path(os.environ[MODEL_VARIABLE]) if os.environ.get(MODEL_VARIABLE) else None)
+    if any("{model}" in part for part in parts):
+        if given is None:
+            raise ConfigError(f"the command has {{model}}: give --model PATH or set {MODEL_VARIABLE}")
+        if not given.exists():
+            raise ConfigError(f"the model {str(given)!r} is not there")
+    return TranslatorCommand(parts, environment, given, timeout_s)
+
+
+def clean_environment(home: Path, names: Sequence[str], settings: Sequence[str]) -> dict[str, str]:
+    """Return PATH, an empty home, and what is named: variables of ours by name, others as NAME=VALUE."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+    for name in names:
+        if name not in os.environ:
+            raise ConfigError(f"--env {name}: it is not set")
+        environment[name] = os.environ[name]
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"--set {setting!r} is not NAME=VALUE")
+        environment[name] = value
+    return environment
+
+
+def checked_output(output: str, fixture: Fixture) -> str:
+    """Return an output without its final line break; nothing at all for a text is an error, whatever the exit code."""
+    text = without_final_newline(output)
+    if not text.strip() and fixture.input_text.strip():
+        raise ProviderError("the translation is empty")
+    return text
+
+
+async def run_cases(
+    translate: Translate,
+    fixtures: Sequence[Fixture],
+    *,
+    match: Match,
+    concurrency: int,
+    repeat: int = 1,
+    stop: Stop,
+) -> AsyncIterator[CaseResult]:
+    """Yield what became of each case, in the order of the file."""
+
+    async def one(fixture: Fixture) -> CaseResult:
+        results = [await run_case(translate, fixture, match) for _ in range(repeat)]
+        worst = min(results, key=lambda result: ("ERROR", "FAIL", "PASS").index(result.status))
+        variants = tuple(dict.fromkeys(result.actual for result in results))
+        return replace(worst, variants=variants if len(variants) > 1 else ())
+
+    async for result in in_order(one, fixtures, concurrency=concurrency, stop=stop):
+        yield result
+
+
+async def run_case(translate: Translate, fixture: Fixture, match: Match) -> CaseResult:
+    """Return what became of one case."""
+    try:
+        actual, duration_ms = await translate(fixture)
+    except ProviderError as error:
+        return CaseResult(fixture=fixture, status="ERROR", message=str(error))
+    status = "PASS" if is_match(fixture.expected_output, actual, match) else "FAIL"
+    return CaseResult(fixture=fixture, status=status, actual=actual, duration_ms=duration_ms)
+
+
+def is_match(expected: str, actual: str, match: Match) -> bool:
+    """Say whether an output is the expected one: exactly, but for one final line break, or more loosely on request."""
+    left, right = without_final_newline(expected), without_final_newline(actual)
+    if match == "trim":
+        return left.strip() == right.strip()
+    if match == "normalized":
+        return _normalized(left) == _normalized(right)
+    return left == right
+
+
+def without_final_newline(text: str) -> str:
+    """Return a text without one line break at its end."""
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _normalized(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _filled(part: str, named: Mapping[str, str]) -> str:
+    for place, value in named.items():
+        part = part.replace(place, value)
+    return part

@@ -1,0 +1,992 @@
+"""`polyjudge translation` against a server on loopback: what is judged and said, and that nothing is paid twice."""
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from polyjudge.cli import main
+from polyjudge.languages import language_table
+
+IDS = re.compile(r"^## Candidate ([0-9a-f]{8})$", re.MULTILINE)
+SOURCE = "Excuse me, where is the nearest train station?"
+GOOD = {
+    "th": "ขอโทษครับ สถานีรถไฟที่ใกล้ที่สุดอยู่ที่ไหนครับ",
+    "ru": "Извините, где находится ближайшая железнодорожная станция?",
+    "uk": "Вибачте, де знаходиться найближча залізнична станція?",
+    "hi": "माफ़ कीजिए, सबसे नज़दीकी रेलवे स्टेशन कहाँ है?",
+    "yue": "唔好意思，請問最近嘅火車站喺邊度呀？",
+    "zh-Hans": "不好意思，请问最近的火车站在哪里？",
+    "es-419": "Disculpe, ¿dónde está la estación de tren más cercana?",
+    "en": "Excuse me, where is the nearest train station?",
+}
+NAMES = {"zh-Hans": "Mandarin Chinese", "es-419": "Spanish (Latin American)"}
+ALL = tuple(GOOD)
+
+
+def language(tag, outputs=None, prompts=1, **fields):
+    known = language_table().find(tag)
+    outputs = outputs or [GOOD[tag]] * prompts
+    return {
+        "languageName": NAMES.get(tag, known.name if known else tag),
+        "languageCode": tag,
+        "scriptFamily": known.family if known else "",
+        "priority": "standard",
+        "prompts": [
+            {"category": "directions", "sourceText": f"{SOURCE}{' ' * number}", "generatedOutput": output}
+            for number, output in enumerate(outputs)
+        ],
+        **fields,
+    }
+
+
+def write(rows, name="results.json"):
+    Path(name).write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    return name
+
+
+def row(score=4, right=True):
+    scores = {"script": score, "grammar": score, "coherence": score}
+    return {"reason": "as it should be", "subscores": scores, "isCorrectLanguage": right}
+
+
+def judge_by(single):
+    """Return what a server answers, in rows where it is asked for several, by what it says to each section."""
+
+    def verdict(prompt):
+        ids = IDS.findall(prompt)
+        if not ids:
+            return json.dumps(single(prompt))
+        parts = re.split(IDS, prompt)[1:]
+        rows = [{"id": item_id, **single(text)} for item_id, text in zip(parts[::2], parts[1::2], strict=True)]
+        return json.dumps({"rows": rows})
+
+    return verdict
+
+
+@pytest.fixture
+def local(server, monkeypatch, in_folder):
+    """The loopback server as the judge `local/m`, content with everything."""
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
+    server.verdict = judge_by(lambda _: row())
+    return server
+
+
+def translation(*arguments, judge="local/m"):
+    return main(["translation", *arguments, *(["--judge", judge] if judge else [])])
+
+
+def scores(name="results-quick-judge.json"):
+    return {each["languageCode"]: each for each in json.loads(Path(name).read_text(encoding="utf-8"))}
+
+
+def start(*arguments, **options):
+    """Start the command as a person does; a test run in the background hands on that SIGINT is to be ignored."""
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [sys.executable, "-m", "polyjudge", "translation", *arguments]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, preexec_fn=heed, **quiet, **options)  # noqa: PLW1509 - no threads in the child
+
+
+def wait_for(condition, process):
+    """Wait for something that a process does; one that has ended does it no more."""
+    while not (found := condition()):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    return found
+
+
+def prompts_of(server):
+    return [body["messages"][-1]["content"] for body in server.bodies]
+
+
+# Usage and help
+
+
+@pytest.mark.parametrize("arguments", [[], ["generate"], ["check"], ["quick"], ["full"]])
+def test_without_arguments_the_usage_is_shown_and_the_exit_code_is_two(arguments, in_folder, capsys):
+    with pytest.raises(SystemExit) as exited:
+        main(["translation", *arguments])
+
+    assert exited.value.code == 2
+    assert capsys.readouterr().err.startswith(
+        f"usage: polyjudge translation{''.join(f' {each}' for each in arguments)}"
+    )
+
+
+@pytest.mark.parametrize("arguments", [[], ["generate"], ["check"], ["quick"], ["full"]])
+def test_help_is_everywhere(arguments, capsys):
+    with pytest.raises(SystemExit) as exited:
+        main(["translation", *arguments, "--help"])
+
+    assert exited.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: polyjudge translation")
+
+
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        (
+            "quick",
+            "ANTHROPIC_API_KEY not set — skipping quick coherence check.\n"
+            "To enable: export ANTHROPIC_API_KEY=sk-ant-...\n",
+        ),
+        (
+            "full",
+            "GOOGLE_GENAI_API_KEY not set — skipping full coherence check.\n"
+            "To enable: export GOOGLE_GENAI_API_KEY=...\n",
+        ),
+    ],
+)
+def test_without_a_key_the_two_lines_are_told_and_nothing_is_left_behind(action, told, in_folder, capsys):
+    write([language(tag) for tag in ALL])
+
+    for options, code in (([], 0), (["--require-judge"], 3), (["--cache", "none"], 0)):
+        assert translation(action, "results.json", *options, judge="") == code
+        shown = capsys.readouterr()
+        assert (shown.out, shown.err) == ("", told)
+    assert [path.name for path in in_folder.iterdir() if path.name != ".polyjudge"] == ["results.json"]
+
+
+@pytest.mark.parametrize("action", ["quick", "full"])
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["none.json"], "none.json"),
+        (["results.json", "--samples", "0"], "--samples must be at least 1"),
+        (["results.json", "--limit", "-1"], "--limit must be at least 1"),
+        (["results.json", "--filter", "language=xx"], "none of xx is in the file"),
+        (["results.json", "--filter", "category=food"], "--filter category"),
+        (["results.json", "--filter", "th"], "is not COLUMN=VALUE"),
+        (["results.json", "--judge", "nobody/m"], "Unknown judge provider: nobody"),
+        (["results.json", "--judge", " "], "--judge names nobody"),
+        (["results.json", "--price", "cheap"], "price"),
+        (["results.json", "--output", "."], "is a folder"),
+        (["results.json", "--output", "results.json"], "is the file of the results"),
+        (["results.json", "--show-prompt", "th:99"], "holds no output 'th:99'"),
+    ],
+)
+def test_what_is_wrong_with_the_input_is_told_before_the_missing_key(action, options, told, in_folder, capsys):
+    before = write([language("th")])
+    content = Path(before).read_bytes()
+
+    assert translation(action, *options, judge="") == 2
+
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("polyjudge: ")
+    assert told in error
+    assert Path(before).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--batch-size", "0"], "--batch-size must be 1 to 10"),
+        (["--batch-size", "11"], "--batch-size must be 1 to 10"),
+        (["--control-share", "2"], "--control-share is a share"),
+        (["--control-share", "nan"], "--control-share is a share"),
+        (["--drift-tolerance", "-1"], "--drift-tolerance a number"),
+        (["--drift-tolerance", "nan"], "--drift-tolerance a number"),
+        (["--repeats", "2"], "--batch-size 1"),
+        (["--judge", "sonnet,opus"], "--batch-size 1"),
+    ],
+)
+def test_batches_that_make_no_sense_are_refused(options, told, in_folder, capsys):
+    write([language("th")])
+
+    assert translation("full", "results.json", *options, judge="") == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", "nonsense", '[{"languageName": "Thai", "prompts": []}]', "[7]"])
+@pytest.mark.parametrize("action", ["quick", "full", "check"])
+def test_a_file_without_anything_to_judge_is_one_message(content, action, in_folder, capsys):
+    Path("r.json").write_text(content, encoding="utf-8")
+
+    code = translation(action, "r.json", judge="")
+
+    if action == "check" and "Thai" in content:
+        assert code == 0
+    else:
+        assert code == 2
+        assert capsys.readouterr().err.splitlines()[-1].startswith("polyjudge: r.json")
+    assert not list(in_folder.glob("*judge*"))
+
+
+# Quick
+
+
+def test_quick_judges_the_must_have_languages_and_one_of_each_family_and_writes_beside_the_input(local, capsys):
+    write([language(tag) for tag in ALL], "my.results.json")
+
+    assert translation("quick", "my.results.json") == 0
+
+    shown = capsys.readouterr()
+    rows = scores("my.results-quick-judge.json")
+    assert list(rows) == ["zh-Hans", "yue", "es-419", "en", "th", "ru", "hi"]
+    assert local.asked == 7
+    for name in ("Mandarin Chinese", "Cantonese", "Spanish (Latin American)", "English", "Thai", "Russian", "Hindi"):
+        assert re.search(rf"^ *{re.escape(name)} .* PASS", shown.out, re.MULTILINE)
+    assert "7 languages: 7 PASS" in shown.out
+    assert "not in the file" not in shown.err
+    assert rows["th"]["scriptScore"] == rows["th"]["grammarScore"] == rows["th"]["coherenceScore"] == 4
+    assert rows["th"]["isCorrectLanguage"] is True
+    assert rows["th"]["notes"] == "as it should be"
+    assert rows["th"]["prompts"][0]["provenance"]["provider"] == "local"
+    assert rows["th"]["schemaVersion"] == 1
+
+
+def test_quick_asks_for_at_most_512_tokens_and_puts_the_cantonese_question_to_cantonese_alone(local, capsys):
+    write([language(tag, prompts=2) for tag in ALL])
+
+    assert translation("quick", "results.json") == 0
+
+    assert {body["max_tokens"] for body in local.bodies} == {512}
+    question = "Is this Cantonese (Yue) or Mandarin? Look for Cantonese-specific particles (㗎, 囉, 喇, 嘅, 咁, 咋)."
+    assert [question in prompt for prompt in prompts_of(local)] == [
+        GOOD["yue"] in prompt for prompt in prompts_of(local)
+    ]
+    assert sum(question in prompt for prompt in prompts_of(local)) == 2
+
+
+def test_must_have_languages_that_are_absent_are_named(local, capsys):
+    write([language("th"), language("en")])
+
+    assert translation("quick", "results.json") == 0
+    told = capsys.readouterr().err
+    assert "must-have languages that are not in the file: Chinese (Mandarin, Simplified), Cantonese, Spanish" in told
+    assert "English" not in told
+
+
+@pytest.mark.parametrize("action", ["quick", "full"])
+def test_a_language_that_fails_is_exit_one_with_the_reason(action, local, capsys):
+    local.verdict = judge_by(lambda prompt: row(2) if GOOD["ru"] in prompt else row())
+    write([language("th"), language("ru"), language("hi")])
+
+    assert translation(action, "results.json") == 1
+
+    shown = capsys.readouterr().out
+    assert re.search(r"^ *Russian .* FAIL .*2/5", shown, re.MULTILINE)
+    assert "3 languages: 2 PASS, 1 FAIL" in shown
+
+
+@pytest.mark.parametrize("action", ["quick", "full"])
+def test_a_language_that_is_not_the_right_one_fails(action, local, capsys):
+    local.verdict = judge_by(lambda prompt: row(5, right=GOOD["ru"] not in prompt))
+    write([language("th"), language("ru")])
+
+    assert translation(action, "results.json") == 1
+    assert re.search(r"^ *Russian .* no .* FAIL .*wrong language", capsys.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("action", ["quick", "full"])
+def test_a_judge_that_passes_another_language_is_in_conflict_with_the_check(action, local, capsys):
+    hindi = "मेरे दोस्त का सड़क पर हादसा हो गया है। कृपया जल्दी से किसी को फ़ोन करें!"
+    write([language("mr", [hindi] * 3), language("th")])
+
+    assert translation(action, "results.json") == 1
+
+    shown = capsys.readouterr().out
+    assert re.search(r"^ *Marathi .* CONFLICT .*sure that it is Hindi", shown, re.MULTILINE)
+    assert "1 PASS, 1 CONFLICT" in shown
+
+
+@pytest.mark.parametrize("action", ["quick", "full"])
+def test_a_judge_that_says_nothing_useful_is_exit_three_and_no_bad_score(action, local, capsys):
+    local.verdict = lambda _: "I would rather not."
+    write([language("th"), language("ru")])
+
+    assert translation(action, "results.json") == 3
+
+    shown = capsys.readouterr()
+    assert "2 languages: 2 UNJUDGED" in shown.out
+    assert "100.0% of the items could not be judged" in shown.err
+    rows = scores(f"results-{action}-judge.json")
+    assert rows["th"]["scriptScore"] is None
+    assert "unreadable" in rows["th"]["error"]
+    assert rows["th"]["unjudged"] == 1
+
+
+def test_a_share_without_a_verdict_is_borne_up_to_the_limit(local, capsys):
+    local.verdict = judge_by(lambda prompt: row() if GOOD["ru"] not in prompt else {"reason": "no idea"})
+    write([language(tag) for tag in ALL])
+
+    assert translation("quick", "results.json") == 0
+    assert "6 PASS, 1 UNJUDGED" in capsys.readouterr().out
+    assert translation("quick", "results.json", "--max-unjudged", "0.1") == 3
+
+
+def test_a_rejected_key_stops_the_run_at_once(local, capsys):
+    local.faults.keys = ("another",)
+    write([language(tag, prompts=5) for tag in ALL])
+
+    assert translation("quick", "results.json", "--concurrency", "2") == 3
+
+    assert "answered 401" in capsys.readouterr().err
+    assert local.asked <= 4
+    assert not Path("results-quick-judge.json").exists()
+
+
+def test_a_sample_is_seeded_and_can_be_asked_for_again(local, capsys):
+    write([language(tag, prompts=20) for tag in ("th", "ru")])
+
+    def sampled(seed):
+        assert translation("quick", "results.json", "--samples", "3", "--seed", seed, "--cache", "none") == 0
+        return {tag: [each["index"] for each in row["prompts"]] for tag, row in scores().items()}
+
+    first = sampled("1")
+    assert {tag: len(places) for tag, places in first.items()} == {"th": 3, "ru": 3}
+    assert sampled("1") == first
+    assert sampled("2") != first
+
+
+@pytest.mark.parametrize(
+    ("options", "judged"),
+    [
+        (["--limit", "2"], ["zh-Hans", "yue"]),
+        (["--filter", "language=th"], ["th"]),
+        (["--filter", "language=Thai,russian"], ["th", "ru"]),
+        (["--filter", "language=zh"], ["zh-Hans"]),
+        (["--filter", "language=th", "--filter", "language=hi"], ["th", "hi"]),
+    ],
+)
+def test_languages_can_be_chosen(options, judged, local, capsys):
+    write([language(tag) for tag in ALL])
+
+    assert translation("quick", "results.json", *options) == 0
+    assert list(scores()) == judged
+
+
+@pytest.mark.parametrize("action", ["quick", "full"])
+def test_a_prompt_can_be_looked_at_without_a_judge(action, in_folder, capsys):
+    write([language("yue", [f"\x1b[31m{GOOD['yue']}\u202e", GOOD["yue"]]), language("th")])
+
+    assert translation(action, "results.json", "--show-prompt", "yue:0", judge="") == 0
+
+    shown = capsys.readouterr().out
+    assert GOOD["yue"] in shown
+    assert "Is this Cantonese" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert [path.name for path in in_folder.iterdir()] == ["results.json"]
+
+
+@pytest.mark.parametrize("options", [[], ["--cache", "none"], ["--format", "json"]])
+@pytest.mark.parametrize("action", ["quick", "full"])
+def test_a_dry_run_asks_nothing_and_writes_nothing(action, options, local, in_folder, capsys):
+    write([language(tag) for tag in ALL])
+
+    assert translation(action, "results.json", "--dry-run", *options) == 0
+
+    shown = capsys.readouterr().out
+    calls = json.loads(shown)["calls"] if "json" in options else int(re.search(r"calls: +(\d+)", shown)[1])
+    assert calls == (7 if action == "quick" else 2)  # one batch of eight, and one of them alone
+    assert local.asked == 0
+    assert [path.name for path in in_folder.iterdir()] == ["results.json"]
+
+
+def test_the_summary_can_be_read_by_programs(local, capsys):
+    local.verdict = judge_by(lambda prompt: row(2) if GOOD["ru"] in prompt else row())
+    write([language("th"), language("ru")])
+
+    assert translation("quick", "results.json", "--format", "json") == 1
+
+    shown = json.loads(capsys.readouterr().out)
+    assert [(each["languageName"], each["status"]) for each in shown["languages"]] == [
+        ("Thai", "PASS"), ("Russian", "FAIL"),
+    ]  # fmt: skip
+
+
+def test_nothing_in_a_file_reaches_the_terminal_raw(local, capsys):
+    hostile = "\x1b[31mTh\u202eai\x07"
+    reason = "\x1b]0;owned\x07 \u202e bad"
+    local.verdict = judge_by(lambda _: {**row(1), "reason": reason})
+    write([language("th", languageName=hostile), language("ru", [f"\x1b[2J{GOOD['ru']}"])])
+
+    for action in ("quick", "full", "check"):
+        translation(action, "results.json", judge="" if action == "check" else "local/m")
+        shown = capsys.readouterr()
+        assert not re.search("[\x1b\x07\u202e]", shown.out + shown.err)
+
+
+def test_two_languages_of_one_name_have_scores_of_their_own(local, capsys):
+    local.verdict = judge_by(lambda prompt: row(2) if "Brazilian" in prompt else row())
+    outputs = ["Com licença, onde fica a estação de comboios mais próxima?"]
+    write([language(tag, outputs, languageName="Portuguese") for tag in ("pt", "pt-BR")])
+
+    assert translation("full", "results.json", "--drift-tolerance", "9") == 1
+
+    rows = scores("results-full-judge.json")
+    assert (rows["pt"]["grammarScore"], rows["pt-BR"]["grammarScore"]) == (4, 2)
+    assert (rows["pt"]["judged"], rows["pt-BR"]["judged"]) == (1, 1)
+
+
+def test_malformed_parts_are_named_by_place_and_the_rest_is_judged(local, capsys):
+    rows = [language("th"), 7, {"prompts": []}, language("ru")]
+    rows[0]["prompts"].append({"generatedOutput": 3})
+    write(rows)
+
+    assert translation("quick", "results.json") == 0
+    told = capsys.readouterr().err
+    assert told.count("polyjudge: warning: results.json:") == 3
+    assert list(scores()) == ["th", "ru"]
+
+
+def test_a_file_as_the_founding_app_writes_it_is_judged_by_family(local, capsys):
+    rows = [
+        language("zh-Hans", priority="mustHave", scriptFamily="cjk"),
+        language("yue", priority="mustHave", scriptFamily="cjk"),
+        language("th", scriptFamily="southeastAsian"),
+    ]
+    write({"results": rows})
+
+    assert translation("quick", "results.json") == 0
+    assert list(scores()) == ["zh-Hans", "yue", "th"]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_rows_of_other_formats_are_judged_too(suffix, local, capsys):
+    if suffix == ".jsonl":
+        content = "".join(json.dumps(language(tag), ensure_ascii=False) + "\n" for tag in ("th", "ru"))
+    else:
+        content = "languageCode,languageName,sourceText,generatedOutput\n" + "".join(
+            f'{tag},{name},"{SOURCE}","{GOOD[tag]}"\n' for tag, name in (("th", "Thai"), ("ru", "Russian"))
+        )
+    Path(f"r{suffix}").write_text(content, encoding="utf-8")
+
+    assert translation("full", f"r{suffix}") == 0
+    assert set(scores("r-full-judge.json")) == {"th", "ru"}
+
+
+# Offline, recordings, settings
+
+
+@pytest.mark.parametrize("action", ["quick", "full"])
+def test_the_checks_can_judge_alone(action, in_folder, capsys):
+    write([language("th"), language("ru", [GOOD["th"]]), language("hi", ["112"])])
+    Path("results.json").write_text(
+        Path("results.json")
+        .read_text(encoding="utf-8")
+        .replace(f'"{SOURCE}", "generatedOutput": "112"', '"112", "generatedOutput": "112"'),
+        encoding="utf-8",
+    )
+
+    assert translation(action, "results.json", "--max-unjudged", "0.5", judge="offline") == 1
+
+    shown = capsys.readouterr()
+    assert "1 PASS, 1 FAIL, 1 UNJUDGED" in shown.out
+    rows = scores(f"results-{action}-judge.json")
+    assert (rows["th"]["scriptScore"], rows["th"]["grammarScore"]) == (5, None)
+    assert rows["ru"]["scriptScore"] == 1
+    assert rows["th"]["judge"] == "offline"
+    assert not (in_folder / ".polyjudge").exists()
+
+
+def test_a_language_that_the_table_does_not_have_is_unjudged_by_the_checks_and_judged_by_a_model(local, capsys):
+    write([language("th"), language("tlh", ["nuqDaq 'oH tebwI'e'?"])])
+
+    assert translation("full", "results.json", "--max-unjudged", "0.5", judge="offline") == 0
+    assert "1 PASS, 1 UNJUDGED" in capsys.readouterr().out
+    assert translation("full", "results.json") == 0
+    assert "2 PASS" in capsys.readouterr().out
+
+
+def test_a_recording_can_judge(in_folder, capsys):
+    Path("judge.jsonl").write_text(json.dumps({"text": json.dumps(row(5))}) + "\n", encoding="utf-8")
+    write([language("th")])
+
+    assert translation("quick", "results.json", judge="scripted/judge.jsonl") == 0
+    assert scores()["th"]["grammarScore"] == 5
+
+
+@pytest.mark.filterwarnings("default::UserWarning")  # shown as a person sees them
+def test_the_project_file_sets_what_the_command_line_leaves_open(local, capsys):
+    Path("polyjudge.toml").write_text(
+        'judge = "nobody/m"\n[translation]\njudge = "local/m"\nsamples = 2\nbatch-size = 5\n'
+        '[translation.quick]\nsamples = 3\n[translation.full]\noutput = "f.json"\n',
+        encoding="utf-8",
+    )
+    write([language("th", prompts=9), language("ru", prompts=9)])
+
+    assert translation("quick", "results.json", judge="") == 0
+    assert len(scores()["th"]["prompts"]) == 3
+    assert "polyjudge.toml: 'batch-size' is no option of translation quick" in capsys.readouterr().err
+    assert translation("full", "results.json", judge="") == 0
+    assert len(scores("f.json")["th"]["prompts"]) == 2
+    assert translation("quick", "results.json", "--samples", "1", judge="") == 0
+    assert len(scores()["th"]["prompts"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("[translation.quick]\nsample = 3\n", "[translation.quick] has an unknown key 'sample'"),
+        ("[translation]\nquick = 3\n", "quick must be a table"),
+        ("translation = 3\n", "translation must be a table"),
+        ('[translation.quick]\nsamples = "many"\n', "samples"),
+        ('[translation.quick]\nformat = "html"\n', "'html' is none of text, json"),
+    ],
+)
+def test_a_mistake_in_the_project_file_is_named(content, told, local, capsys):
+    Path("polyjudge.toml").write_text(content, encoding="utf-8")
+    write([language("th")])
+
+    assert translation("quick", "results.json") == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_a_key_that_no_action_knows_is_warned_about(local, capsys):
+    Path("polyjudge.toml").write_text("[translation]\nsample = 3\n", encoding="utf-8")
+    write([language("th")])
+
+    assert translation("quick", "results.json") == 0
+    assert "'sample' is no option of translation quick" in capsys.readouterr().err
+
+
+def test_the_project_file_can_name_the_translator_and_the_output(in_folder, capsys):
+    Path("polyjudge.toml").write_text(
+        f'[translation.generate]\ncommand = "{sys.executable} -c pass"\noutput = "o.json"\nlanguages = "th"\n',
+        encoding="utf-8",
+    )
+
+    assert main(["translation", "generate"]) == 0
+    assert Path("o.json").exists()
+    assert main(["translation", "generate", "--translator", "local/m"]) == 2
+    assert "both set" in capsys.readouterr().err
+
+
+# Full
+
+
+def test_full_judges_all_languages_several_in_a_call_and_reports_the_drift(local, capsys):
+    write([language(tag, prompts=3) for tag in ALL])
+
+    assert translation("full", "results.json") == 0
+
+    shown = capsys.readouterr().out
+    rows = scores("results-full-judge.json")
+    assert list(rows) == list(ALL)
+    assert "8 languages: 8 PASS" in shown
+    assert "batches: 8 languages in a call move scores by 0.00 on average (1 compared, 0 flipped)" in shown
+    assert sorted(len(IDS.findall(prompt)) for prompt in prompts_of(local)) == [0, 8, 8, 8]
+    assert rows["th"]["batching"]["batchSize"] == 8
+    assert all(row["judged"] == 3 for row in rows.values())
+    assert "max_tokens" not in local.bodies[0] or local.bodies[0]["max_tokens"] != 512
+    batch = next(prompt for prompt in prompts_of(local) if IDS.search(prompt))
+    assert batch.count("Is this Cantonese (Yue) or Mandarin?") == 1
+
+
+def test_full_halves_batches_that_move_the_scores_and_says_so(local, capsys):
+    def verdict(prompt):
+        ids = IDS.findall(prompt)
+        given = row(1 if len(ids) > 2 else 4)
+        return json.dumps({"rows": [{"id": item_id, **given} for item_id in ids]} if ids else given)
+
+    local.verdict = verdict
+    write([language(tag) for tag in ALL])
+
+    assert translation("full", "results.json") == 0
+
+    shown = capsys.readouterr().out
+    told = "2 languages in a call move scores by 0.00 on average (1 compared, 0 flipped, 8 moved them 3.00, 4 moved"
+    assert told in shown
+    rows = scores("results-full-judge.json")
+    assert {each["grammarScore"] for each in rows.values()} == {4}
+    assert [each["batchSize"] for each in rows["th"]["batching"]["tried"]] == [8, 4]
+
+
+def test_full_with_batches_of_one_asks_each_alone_and_may_ask_several_judges(local, capsys):
+    write([language(tag) for tag in ALL])
+
+    assert translation("full", "results.json", "--batch-size", "1") == 0
+    assert not any(IDS.search(prompt) for prompt in prompts_of(local))
+    assert "batches" not in capsys.readouterr().out
+    assert translation("full", "results.json", "--batch-size", "1", judge="local/m,local/n") == 0
+    assert local.asked == 16
+
+
+def test_a_reply_that_is_amiss_costs_only_the_rows_that_are(local, capsys):
+    def verdict(prompt):
+        ids = IDS.findall(prompt)
+        rows = [{"id": item_id, **row()} for item_id in ids]
+        return json.dumps({"rows": [*rows[3:], rows[1], rows[1], {**rows[2], "id": "beef"}]} if ids else row(3))
+
+    local.verdict = verdict
+    write([language(tag) for tag in ALL])
+
+    assert translation("full", "results.json", "--drift-tolerance", "9", "--seed", "1") == 0
+
+    rows = scores("results-full-judge.json")
+    alone = [tag for tag, each in rows.items() if each["grammarScore"] == 3]
+    assert set(ALL[:3]) <= set(alone)
+    assert len(alone) <= 4
+    assert local.asked == 1 + len(alone)
+
+
+# What was paid for
+
+
+@pytest.mark.parametrize("action", ["quick", "full"])
+def test_the_same_command_again_asks_nothing(action, local, capsys):
+    write([language(tag, prompts=2) for tag in ALL])
+
+    assert translation(action, "results.json") == 0
+    asked, first = local.asked, scores(f"results-{action}-judge.json")
+    assert translation(action, "results.json") == 0
+    assert local.asked == asked
+    second = scores(f"results-{action}-judge.json")
+    assert [each["grammarScore"] for each in first.values()] == [each["grammarScore"] for each in second.values()]
+    assert translation(action, "results.json", "--refresh") == 0
+    assert local.asked == 2 * asked
+    assert not list(Path().glob("*.begun"))
+
+
+@pytest.mark.parametrize("options", [[], ["--cache", "none"]], ids=["cache", "none"])
+@pytest.mark.parametrize("action", ["quick", "full"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
+def test_a_run_that_was_ended_goes_on_where_it_was(action, number, options, local, capsys):
+    write([language(tag, prompts=20) for tag in ALL])
+    local.faults.latency_s = 0.02
+    arguments = [action, "results.json", "--judge", "local/m", "--concurrency", "2", *options]
+    process = start(*arguments)
+    wait_for(lambda: sum(local.delivered.values()) >= 6, process)
+    process.send_signal(number)
+    _, told = process.communicate()
+
+    output = Path(f"results-{action}-judge.json")
+    assert process.returncode == (130 if number == signal.SIGINT else -9)
+    assert not output.exists()
+    if number == signal.SIGINT:
+        assert "polyjudge: interrupted;" in told
+        assert "the same command goes on from there" in told
+    assert Path(f"{output}.replies.sqlite").exists() == bool(options)
+    local.faults.latency_s = 0
+    assert main(["translation", *arguments]) == 0
+    assert set(scores(output)) == (set(ALL) - {"uk"} if action == "quick" else set(ALL))
+    doubled = sum(count - 1 for count in local.delivered.values())
+    assert doubled <= (0 if number == signal.SIGINT else 2)  # what was in flight at a kill is asked for again
+    left = {path.name for path in Path().iterdir()} - {".polyjudge"}
+    assert left == {"results.json", output.name}
+
+
+def test_an_interrupted_run_loses_no_reply_though_older_scores_stand_there(local, capsys):
+    write([language(tag, prompts=10) for tag in ALL])
+    Path("results-quick-judge.json").write_text("[]", encoding="utf-8")
+
+    assert translation("quick", "results.json", "--cache", "none", "--max-calls", "30") == 3
+    assert Path("results-quick-judge.json").read_text(encoding="utf-8") == "[]"
+    assert translation("quick", "results.json", "--cache", "none") == 0
+    assert local.asked == 70
+    assert not list(Path().glob("*.sqlite*"))
+
+
+def test_a_missing_key_does_not_throw_away_what_an_earlier_run_paid_for(local, capsys, monkeypatch):
+    write([language(tag, prompts=2) for tag in ALL])
+    assert translation("quick", "results.json", "--cache", "none", "--max-calls", "5") == 3
+
+    assert translation("quick", "results.json", "--cache", "none", judge="") == 0
+    assert translation("quick", "results.json", "--cache", "none") == 0
+    assert local.asked == 14
+
+
+def test_what_an_interrupted_refresh_was_told_is_not_asked_again(local, capsys):
+    write([language(tag, prompts=2) for tag in ALL])
+    assert translation("quick", "results.json") == 0
+    local.delivered.clear()
+
+    assert translation("quick", "results.json", "--refresh", "--max-calls", "5") == 3
+    assert translation("quick", "results.json", "--refresh") == 0
+    assert set(local.delivered.values()) == {1}
+    assert len(local.delivered) == 14
+    assert not list(Path().glob("*.begun"))
+
+
+def test_the_cap_on_calls_holds_and_full_can_be_finished_in_pieces(local, capsys):
+    write([language(tag, prompts=6) for tag in ALL])
+
+    codes = [translation("full", "results.json", "--max-calls", "3", "--concurrency", "1") for _ in range(3)]
+
+    assert codes == [3, 3, 0]
+    assert set(local.delivered.values()) == {1}
+
+
+def test_a_private_file_with_a_strange_name_is_removed_too(local, capsys):
+    write([language("th")], "re[s]*.json")
+
+    assert translation("quick", "re[s]*.json", "--cache", "none") == 0
+    assert sorted(path.name for path in Path().iterdir()) == ["re[s]*-quick-judge.json", "re[s]*.json"]
+
+
+# Check
+
+
+def check(*arguments):
+    return main(["translation", "check", "results.json", *arguments])
+
+
+def test_check_says_what_it_finds_and_is_exit_one_where_a_language_fails(in_folder, capsys):
+    write([language("th"), language("ru", [GOOD["th"]] * 2), language("tlh", ["nuqneH"])])
+
+    assert check() == 1
+
+    shown = capsys.readouterr().out
+    assert re.search(r"^ *Thai .* 1/1 .* ok$", shown, re.MULTILINE)
+    assert re.search(r"^ *Russian .* 0/2 .* wrong script 2 .* FAIL$", shown, re.MULTILINE)
+    assert re.search(r"^ *tlh .* not checked$", shown, re.MULTILINE)
+    assert "Not in the table of languages:\n  tlh" in shown
+    assert [path.name for path in in_folder.iterdir()] == ["results.json"]
+
+
+def test_check_is_content_with_good_text(in_folder, capsys):
+    write([language(tag) for tag in ALL])
+
+    assert check() == 0
+    assert "Problems:" not in capsys.readouterr().out
+
+
+def test_check_can_be_read_by_programs(in_folder, capsys):
+    write([language("th"), language("mr", [GOOD["hi"]] * 3)])
+
+    assert check("--format", "json") == 1
+
+    thai, marathi = json.loads(capsys.readouterr().out)
+    assert (thai["passed"], thai["problems"], thai["prompts"]) == (True, {}, 1)
+    assert (marathi["passed"], marathi["wrongLanguage"], marathi["looksLike"]) == (False, 3, "hi")
+    assert marathi["scriptPassed"] == 3
+
+
+def flagged(tag, outputs, flag):
+    made = language(tag, outputs)
+    for prompt in made["prompts"]:
+        if flag is not None:
+            prompt["scriptValidationPassed"] = flag
+    return made
+
+
+@pytest.mark.parametrize("correct", [False, True])
+def test_check_fills_in_what_is_missing_and_corrects_only_when_asked(correct, in_folder, capsys):
+    rows = [
+        flagged("th", [GOOD["th"]], None), flagged("ru", [GOOD["th"]], True), flagged("hi", [GOOD["hi"]], False),
+        flagged("uk", [GOOD["uk"]], True),
+    ]  # fmt: skip
+    rows[0]["prompts"][0]["own"] = {"kept": [1, "২"]}
+    write({"bindingUsed": "b", "results": rows, "deviceInfo": "d"})
+
+    assert check("--output", "checked.json", *(["--correct"] if correct else [])) == 1
+
+    shown = capsys.readouterr().out
+    assert "Disagreements with scriptValidationPassed:" in shown
+    assert "Russian, output 0: the file says True, the check False" in shown
+    assert "Hindi, output 0: the file says False, the check True" in shown
+    written = json.loads(Path("checked.json").read_text(encoding="utf-8"))
+    assert (written["bindingUsed"], written["deviceInfo"]) == ("b", "d")
+    prompts = {each["languageCode"]: each["prompts"][0] for each in written["results"]}
+    passed = {tag: prompt["scriptValidationPassed"] for tag, prompt in prompts.items()}
+    assert passed == {"th": True, "ru": not correct, "hi": correct, "uk": True}
+    assert prompts["th"]["own"] == {"kept": [1, "২"]}
+    assert prompts["ru"]["checks"]["script"] == "fail"
+    assert prompts["ru"]["checks"]["problems"][0]["kind"] == "wrong_script"
+
+
+def test_check_can_write_over_its_own_input(in_folder, capsys):
+    write([language("th"), language("ru")])
+
+    assert check("--output", "results.json") == 0
+    assert check("--output", "results.json") == 0
+    written = json.loads(Path("results.json").read_text(encoding="utf-8"))
+    assert [each["prompts"][0]["scriptValidationPassed"] for each in written] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--correct"], "--correct needs an --output"),
+        (["--output", "x.csv"], "name a .json file"),
+        (["--output", "x.jsonl"], "name a .json file"),
+        (["--output", "."], "is a folder"),
+    ],
+)
+def test_check_refuses_what_it_could_not_do(options, told, in_folder, capsys):
+    write([language("th")])
+
+    assert check(*options) == 2
+    assert told in capsys.readouterr().err
+
+
+# Generate
+
+UPPER = "import sys; sys.stdout.write(sys.argv[1] + ' ' + sys.stdin.read().upper())"
+
+
+def command_of(code, *arguments):
+    return shlex.join([sys.executable, "-c", code, *arguments])
+
+
+def generate(*arguments):
+    return main(["translation", "generate", "--output", "o.json", "--languages", "th,el", *arguments])
+
+
+@pytest.fixture
+def two_prompts(in_folder):
+    Path("p.toml").write_text(
+        'name = "p"\n[[prompts]]\ntext = "Hello {name}"\ncategory = "greetings"\n[[prompts]]\ntext = "$(touch made)"\n',
+        encoding="utf-8",
+    )
+    return ["--prompts", "p.toml"]
+
+
+def outputs():
+    written = json.loads(Path("o.json").read_text(encoding="utf-8"))
+    return {
+        each["languageCode"]: [prompt["generatedOutput"] for prompt in each["prompts"]] for each in written["results"]
+    }
+
+
+def test_a_program_translates_every_prompt_into_every_language(two_prompts, in_folder, capsys):
+    assert generate("--command", command_of(UPPER, "<{tag}|{language}>"), *two_prompts) == 0
+
+    assert outputs() == {
+        "th": ["<th|Thai> HELLO {NAME}", "<th|Thai> $(TOUCH MADE)"],
+        "el": ["<el|Greek> HELLO {NAME}", "<el|Greek> $(TOUCH MADE)"],
+    }
+    assert "4 of 4 translations in 2 languages: o.json" in capsys.readouterr().out
+    assert sorted(path.name for path in in_folder.iterdir()) == ["o.json", "p.toml"]
+    assert main(["translation", "check", "o.json"]) == 1
+
+
+def test_the_packaged_prompts_go_into_all_languages_by_default(in_folder, capsys):
+    assert main(["translation", "generate", "--output", "o.json", "--command", "cat"]) == 0
+
+    assert len(outputs()) == len(language_table()) >= 73
+    assert outputs()["en"] == outputs()["th"]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["; touch made", "$(touch made)", "`touch made`", "| touch made", "&& touch made", "> made", "\n touch made"],
+)
+def test_a_command_is_no_shell(hostile, two_prompts, in_folder, capsys):
+    code = "import sys; print(sys.argv[1:])"
+
+    assert generate("--command", command_of(code) + f" {hostile}", *two_prompts) == 0
+    assert not Path("made").exists()
+    assert "touch" in outputs()["th"][0] or "made" in outputs()["th"][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--command", "no-such-program-anywhere"], "cannot be run"),
+        (["--command", "'unclosed"], "--command cannot be read"),
+        (["--command", ""], "names anybody"),
+        (["--command", "   "], "--command names no program"),
+        (["--translator", ""], "names anybody"),
+        (["--translator", "nobody/m"], "Unknown judge provider: nobody"),
+        (["--command", "cat", "--languages", "th,xx-nope"], "xx-nope is not in the table"),
+        (["--command", "cat", "--languages", ","], "is not in the table"),
+        (["--command", "cat", "--prompts", "none.toml"], "none.toml: cannot be read"),
+        (["--command", "cat", "--prompts", "nothing"], "Unknown prompt set: nothing"),
+        (["--command", "cat", "--max-failed", "2"], "--max-failed is a share"),
+        (["--command", "cat", "--max-failed", "nan"], "--max-failed is a share"),
+        (["--command", "cat", "--output", "o.csv"], "name a .json file"),
+        (["--command", "cat", "--output", "."], "is a folder"),
+        (["--command", "cat", "--dry-run"], "can only be run"),
+        (["--translator", "local/m", "--max-answer-tokens", "0"], "--max-answer-tokens must be at least 1"),
+    ],
+)
+def test_what_cannot_be_generated_is_refused_and_leaves_nothing(options, told, in_folder, capsys):
+    assert generate(*options) == 2
+    assert told in capsys.readouterr().err
+    assert [path.name for path in in_folder.iterdir() if path.name != ".polyjudge"] == []
+
+
+def test_a_model_translates_and_what_it_costs_is_told(local, two_prompts, capsys):
+    local.verdict = lambda prompt: GOOD["th"] if "Thai" in prompt else "Γεια σου"
+
+    assert generate("--translator", "local/m", "--max-answer-tokens", "77", *two_prompts) == 0
+
+    assert outputs() == {"th": [GOOD["th"]] * 2, "el": ["Γεια σου"] * 2}
+    written = json.loads(Path("o.json").read_text(encoding="utf-8"))
+    first = written["results"][0]["prompts"][0]
+    assert written["model"] == "local/m"
+    assert (first["category"], first["sourceText"], first["tokenCount"]) == ("greetings", "Hello {name}", 20)
+    assert first["scriptValidationPassed"] is True
+    assert "durationMs" in first
+    assert {body["max_tokens"] for body in local.bodies} == {77}
+    assert "4 calls" in capsys.readouterr().err
+
+
+def test_generation_without_a_key_is_a_soft_skip(in_folder, capsys):
+    assert generate("--translator", "sonnet") == 0
+    assert capsys.readouterr().err == (
+        "ANTHROPIC_API_KEY not set — skipping generation.\nTo enable: export ANTHROPIC_API_KEY=sk-ant-...\n"
+    )
+    assert not Path("o.json").exists()
+
+
+def test_a_dry_run_of_a_model_asks_nothing(local, two_prompts, capsys):
+    assert generate("--translator", "local/m", "--dry-run", *two_prompts) == 0
+    assert "calls:    4" in capsys.readouterr().out
+    assert local.asked == 0
+    assert not list(Path().glob("o.json*"))
+
+
+def test_what_failed_is_counted_and_tried_again_by_the_same_command(two_prompts, capsys):
+    code = (
+        "import pathlib, sys; text = sys.stdin.read(); pathlib.Path('asked').open('a').write(sys.argv[1] + '\\n');"
+        "sys.exit('\\x1b[31mno Greek') if sys.argv[1] == 'el' and not pathlib.Path('mended').exists() else print(text)"
+    )
+    arguments = ["--command", command_of(code, "{tag}"), *two_prompts]
+
+    assert generate(*arguments, "--max-failed", "0.5") == 0
+    told = capsys.readouterr().err
+    assert "no translation of el:0" in told
+    assert "no Greek" in told
+    assert "\x1b" not in told
+    assert "2 failed; the same command tries those again" in told
+    assert (len(outputs()["th"]), len(outputs()["el"])) == (2, 0)
+    assert generate(*arguments) == 3
+    Path("mended").touch()
+    assert generate(*arguments) == 0
+    assert (len(outputs()["th"]), len(outputs()["el"])) == (2, 2)
+    asked = Path("asked").read_text(encoding="utf-8").split()
+    assert (asked.count("th"), asked.count("el")) == (2, 6)
+    assert not list(Path().glob("*.partial"))
+
+
+def test_a_killed_generation_goes_on_where_it_was(in_folder, capsys):
+    code = (
+        "import pathlib, sys, time; time.sleep(0.02);"
+        "pathlib.Path('asked').open('a').write(sys.argv[1] + '\\n'); print(sys.stdin.read())"
+    )
+    arguments = ["generate", "--output", "o.json", "--languages", "th,el,ru", "--command", command_of(code, "{tag}")]
+    process = start(*arguments, "--concurrency", "2")
+    wait_for(lambda: sum(path.read_text("utf-8").count("\n") for path in Path().glob("*.partial")) > 3, process)
+    process.kill()
+    process.communicate()
+    [partial_file] = Path().glob("*.partial")
+    with partial_file.open("a", encoding="utf-8") as file:
+        file.write('{"id": "el:0", "generatedOut')
+
+    assert not Path("o.json").exists()
+    assert main(["translation", *arguments, "--concurrency", "2"]) == 0
+    total = sum(map(len, outputs().values()))
+    asked = len(Path("asked").read_text(encoding="utf-8").split())
+    assert total <= asked <= total + 4
+    assert not list(Path().glob("*.partial"))
+
+
+def test_another_translator_does_not_go_on_with_the_rows_of_the_first(two_prompts, capsys):
+    failing = command_of("import sys; sys.exit('no') if sys.argv[1] == 'el' else print('first')", "{tag}")
+
+    assert generate("--command", failing, *two_prompts) == 3
+    assert generate("--command", command_of("print('second')"), *two_prompts) == 0
+    assert outputs() == {"th": ["second"] * 2, "el": ["second"] * 2}

@@ -1,0 +1,126 @@
+"""What a translator writes becomes a results file: every prompt in every language, or why there is none."""
+
+import asyncio
+import sys
+
+import pytest
+
+from polyjudge.engine import Stop
+from polyjudge.errors import RefusedError, TransientError
+from polyjudge.languages import language_table
+from polyjudge.providers import ScriptedProvider
+from polyjudge.records import Reply
+from polyjudge.suites import (
+    CommandTranslator,
+    ModelTranslator,
+    PromptSet,
+    assembled,
+    generate,
+    orders_for,
+    translation_row,
+)
+from polyjudge.suites.prompt_sets import SourcePrompt
+from polyjudge.suites.translation_generation import Translation
+
+TABLE = language_table()
+THAI, GREEK, YUE = (TABLE.find(tag) for tag in ("th", "el", "yue"))
+PROMPTS = PromptSet(
+    "two", (SourcePrompt("Where is {name}?", "directions"), SourcePrompt("$(touch made)\n'\"", "basics", "ref"))
+)
+SAY = "import sys; sys.stdout.write(' '.join(sys.argv[1:]) + ' ' + sys.stdin.read() + '\\n')"
+
+
+def made(translator, languages=(THAI, GREEK)):
+    async def collected():
+        orders = orders_for(languages, PROMPTS)
+        return [pair async for pair in generate(translator, orders, PROMPTS, concurrency=4, stop=Stop())]
+
+    return {order.id: outcome for order, outcome in asyncio.run(collected())}
+
+
+def test_every_prompt_is_ordered_in_every_language():
+    assert [order.id for order in orders_for([THAI, GREEK], PROMPTS)] == ["th:0", "th:1", "el:0", "el:1"]
+
+
+def test_a_model_is_told_the_language_and_the_text_and_its_answer_is_kept_with_its_cost():
+    asked = []
+
+    def answer(request):
+        asked.append(request)
+        return Reply(text="  คำแปล\n", model="m", output_tokens=7)
+
+    found = made(ModelTranslator(ScriptedProvider(answer), "m", max_tokens=99), [THAI])
+
+    assert [(each.text, each.tokens) for each in found.values()] == [("คำแปล", 7)] * 2
+    assert asked[0].prompt == PROMPTS.instruction("Thai", "Where is {name}?")
+    assert (asked[0].model, asked[0].max_tokens) == ("m", 99)
+
+
+@pytest.mark.parametrize("error", [RefusedError("no"), TransientError("later")])
+def test_one_that_fails_is_told_and_the_others_are_made(error):
+    def answer(request):
+        if "Greek" in request.prompt:
+            raise error
+        return "คำแปล"
+
+    found = made(ModelTranslator(ScriptedProvider(answer), "m"))
+
+    assert [type(each) for each in found.values()] == [Translation, Translation, type(error), type(error)]
+
+
+def test_a_program_reads_the_text_and_is_told_the_language_in_its_arguments():
+    command = [sys.executable, "-c", SAY, "--to={tag}", "{language}", "{unknown}", "$HOME"]
+
+    found = made(CommandTranslator(command, timeout_s=60), [YUE])
+
+    assert found["yue:0"].text == "--to=yue Cantonese {unknown} $HOME Where is {name}?"
+    assert found["yue:1"].text == "--to=yue Cantonese {unknown} $HOME $(touch made)\n'\""
+    assert found["yue:0"].tokens is None
+
+
+def test_a_program_may_be_given_the_whole_instruction():
+    found = made(CommandTranslator([sys.executable, "-c", SAY], timeout_s=60, sends_instruction=True), [THAI])
+
+    assert found["th:0"].text.strip() == PROMPTS.instruction("Thai", "Where is {name}?")
+
+
+def test_a_program_that_fails_for_one_language_fails_for_it_alone():
+    code = "import sys; sys.exit('no Greek') if sys.argv[1] == 'el' else print('ok')"
+
+    found = made(CommandTranslator([sys.executable, "-c", code, "{tag}"], timeout_s=60))
+
+    assert [str(found[name].text) for name in ("th:0", "th:1")] == ["ok", "ok"]
+    assert "no Greek" in str(found["el:0"])
+
+
+def test_a_row_holds_the_timing_and_the_rate_where_they_are_known():
+    assert translation_row(Translation("x", 500, 20)) == {
+        "generatedOutput": "x", "tokenCount": 20, "tokensPerSecond": 40.0, "durationMs": 500,
+    }  # fmt: skip
+    assert translation_row(Translation("x", 0, 20))["tokensPerSecond"] is None
+    assert translation_row(Translation("x", 500))["tokenCount"] is None
+
+
+def test_what_was_made_is_put_together_with_the_script_checked_and_what_is_missing_left_out():
+    rows = {
+        "th:0": translation_row(Translation("{name} อยู่ที่ไหน", 10, 5)),
+        "el:1": translation_row(Translation("สวัสดี", 10, 5)),
+        "yue:0": translation_row(Translation("", 10, 5)),
+    }
+
+    thai, greek, yue = assembled([THAI, GREEK, YUE], PROMPTS, rows, TABLE)
+
+    assert (thai.language_name, thai.language_code, thai.script_family, thai.priority) == (
+        "Thai", "th", THAI.family, "standard",
+    )  # fmt: skip
+    assert yue.priority == "must-have"
+    [first] = thai.prompts
+    assert (first.category, first.source_text, first.script_validation_passed) == (
+        "directions",
+        "Where is {name}?",
+        True,
+    )
+    assert (first.token_count, first.duration_ms, first.tokens_per_second) == (5, 10, 500.0)
+    assert first.prompt == PROMPTS.instruction("Thai", "Where is {name}?")
+    assert (greek.prompts[0].script_validation_passed, greek.prompts[0].reference) == (False, "ref")
+    assert yue.prompts[0].script_validation_passed is False
