@@ -157,3 +157,22 @@ def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path):
 
 def test_a_program_has_a_session_of_its_own_so_that_ctrl_c_is_ours():
     assert python("import os; print(os.getsid(0) == os.getpid())").text == "True\n"
+
+
+def test_a_child_that_holds_the_pipes_keeps_nobody_waiting_and_ends_with_its_program():
+    script = "import os, time\nprint('done', flush=True)\nif os.fork() == 0:\n    time.sleep(600)"
+
+    output = asyncio.run(run_program([sys.executable, "-c", script], "", timeout_s=60))
+
+    assert output.text == "done\n"
+    assert output.duration_ms < 60_000
+
+
+def test_a_program_sees_the_environment_given_and_no_other(monkeypatch):
+    monkeypatch.setenv("SECRET_OF_OURS", "x")
+    script = "import os; print(sorted(os.environ))"
+
+    output = asyncio.run(run_program([sys.executable, "-c", script], "", timeout_s=60, environment={"ONE": "1"}))
+
+    assert "ONE" in output.text
+    assert "SECRET_OF_OURS" not in output.text

@@ -29,9 +29,7 @@ def demo(in_folder, capsys):
 )
 def test_what_is_written_fits_its_schema(demo, file, name):
     resources = [(f"{each}.schema.json", referencing.Resource.from_contents(schema(each))) for each in schema_names()]
-    validator = jsonschema.Draft202012Validator(
-        schema(name), registry=referencing.Registry().with_resources(resources)
-    )
+    validator = jsonschema.Draft202012Validator(schema(name), registry=referencing.Registry().with_resources(resources))
 
     written = json.loads((demo / file).read_text(encoding="utf-8"))
 

@@ -157,12 +157,17 @@ def test_the_tolerance_decides(tolerance, size):
     assert len(outcomes) == 16
 
 
-def test_a_verdict_that_turns_is_counted():
+def test_verdicts_that_turn_halve_the_batches_even_where_the_scores_agree():
     _, drift = run(Model(lambda _: verdict(4, right=False)), tasks(40))
-    assert (drift.mean_distance, drift.flipped, drift.compared) == (0, 2, 2)
 
-    _, drift = run(Model(lambda _: verdict(2)), tasks(40), tolerance=5.0)
-    assert (drift.mean_distance, drift.flipped) == (2, 2)
+    assert [each["meanDistance"] for each in drift.tried] == [0, 0, 0]
+    assert (drift.batch_size, drift.flipped, drift.compared) == (1, 0, 2)
+
+
+def test_one_verdict_that_turns_is_counted_and_may_be_chance():
+    _, drift = run(Model(lambda _: verdict(2)), tasks(5), tolerance=5.0)
+
+    assert (drift.mean_distance, drift.flipped, drift.compared, drift.tried) == (2, 1, 1, [])
 
 
 def test_what_was_judged_alone_counts_for_itself():

@@ -26,6 +26,7 @@ from .keys import hash_key
 Record = TypeVar("Record")
 
 _SELECT = "SELECT CAST(value AS TEXT), checksum FROM entries WHERE key = ? AND kind = ? AND created_at >= ?"
+_OTHER_FILES = {".csv", ".json", ".jsonl", ".md", ".parquet", ".toml", ".tsv", ".txt"}
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.1
 
 
@@ -41,6 +42,9 @@ class JudgeCache:
 
     def __init__(self, db_path: Path | str, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
         self.path = Path(db_path)
+        if self.path.suffix.lower() in _OTHER_FILES and self.path.exists():
+            # A damaged cache is set aside; somebody's results must not be.
+            raise CacheError("is no cache by its name; give it another, such as cache.sqlite", path=self.path)
         self._database = Database(self.path, busy_timeout_s=busy_timeout_s, read_only=read_only)
         if not read_only:
             prepare_folder(self.path)

@@ -120,6 +120,7 @@ def _run(given: list[str]) -> int:
 def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> None:
     settings = import_module("polyjudge.cli.settings")
     actions = actions_of(parser)
+    settings.refuse_unknown_tables(command, actions)
     action = next((word for word in given if word in actions), "")
     if not actions:
         settings.apply_project_file(parser, command, COMMANDS)

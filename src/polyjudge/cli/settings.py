@@ -46,10 +46,7 @@ def apply_project_file(
     """
     if not PROJECT_FILE.is_file():
         return
-    try:
-        data = tomllib.loads(PROJECT_FILE.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"is not TOML: {error}", path=PROJECT_FILE) from None
+    data = _read_project_file()
     general = {key: value for key, value in data.items() if not isinstance(value, dict) and key not in known_tables}
     own = data.get(command, {})
     if not isinstance(own, dict):
@@ -85,6 +82,26 @@ def _need_no_more(parser: argparse.ArgumentParser, option: argparse.Action) -> N
     for group in parser._mutually_exclusive_groups:  # pyright: ignore[reportPrivateUsage]
         if option in group._group_actions:  # pyright: ignore[reportPrivateUsage]
             group.required = False
+
+
+def refuse_unknown_tables(command: str, actions: Collection[str]) -> None:
+    """Refuse a table in a command's own that is none of its actions: `[translation.quik]`."""
+    if not actions or not PROJECT_FILE.is_file():
+        return
+    given: object = _read_project_file().get(command, {})
+    own = cast(dict[str, Any], given) if isinstance(given, dict) else {}
+    tables = [key for key, value in own.items() if isinstance(value, dict)]
+    unknown = [name for name in tables if name not in actions]
+    if unknown:
+        told = f"[{command}.{unknown[0]}] is no action of {command}; there are {', '.join(actions)}"
+        raise DataError(told, path=PROJECT_FILE)
+
+
+def _read_project_file() -> dict[str, Any]:
+    try:
+        return tomllib.loads(PROJECT_FILE.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"is not TOML: {error}", path=PROJECT_FILE) from None
 
 
 def _of_action(table: dict[str, Any], action: str) -> tuple[dict[str, Any], dict[str, Any]]:

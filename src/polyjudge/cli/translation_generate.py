@@ -18,7 +18,9 @@ from polyjudge.records import Language
 from polyjudge.suites import (
     CommandTranslator,
     ModelTranslator,
+    Order,
     PromptSet,
+    Translation,
     Translator,
     assembled,
     generate,
@@ -133,40 +135,50 @@ def _translator(job: _Job, access: Access) -> tuple[Translator, Any]:
 
 
 async def _run(job: _Job, translator: Translator, access: Access, close: Any) -> int:
-    orders = orders_for(job.languages, job.prompts)
     rows, failures = _kept(job), list[str]()
-    left = [order for order in orders if order.id not in rows]
-    log = None if job.options.dry_run else RowLog(job.partial)
+    left = [order for order in orders_for(job.languages, job.prompts) if order.id not in rows]
+    log = _open_log(job)
+
+    def keep(order: Order, made: Translation) -> None:
+        """Keep a translation at once, also ahead of its turn."""
+        if log is not None:
+            rows[order.id] = translation_row(made)
+            log.append({"id": order.id, **rows[order.id]})
 
     async def work(stop: Stop) -> None:
         with ProgressShow(len(left), access.meter.spent, shown=log is not None, doing="translating") as progress:
             async for order, made in generate(
-                translator, left, job.prompts, concurrency=job.options.concurrency, stop=stop
+                translator, left, job.prompts, concurrency=job.options.concurrency, stop=stop, done=keep
             ):
                 if isinstance(made, ProviderError):
                     failures.append(f"{order.id}: {made}")
-                elif log is not None:
-                    rows[order.id] = translation_row(made)
-                    log.append({"id": order.id, **rows[order.id]})
                 progress.advance(unjudged=isinstance(made, ProviderError))
 
     try:
         ended = await until_stopped(work, deadline_s=job.options.deadline)
     finally:
-        if close is not None:
-            await close()
-        if log is not None:
-            _close(log, rows)
+        await _close(log, rows, close)
     if access.estimate is not None:
         print_estimate(access.estimate, len(left), job.options.format)
         return 0
     return _finish(job, ended, rows, failures, access)
 
 
-def _close(log: RowLog, rows: dict[str, dict[str, Any]]) -> None:
-    log.close()
-    if not rows:
-        log.path.unlink(missing_ok=True)
+def _open_log(job: _Job) -> RowLog | None:
+    if job.options.dry_run:
+        return None
+    log = RowLog(job.partial)
+    log.lock()
+    return log
+
+
+async def _close(log: RowLog | None, rows: dict[str, dict[str, Any]], close: Any) -> None:
+    if close is not None:
+        await close()
+    if log is not None:
+        log.close()
+        if not rows:
+            log.path.unlink(missing_ok=True)
 
 
 def _kept(job: _Job) -> dict[str, dict[str, Any]]:

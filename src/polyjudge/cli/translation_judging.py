@@ -5,7 +5,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files import (
     TranslationResults,
+    TranslationScores,
     fingerprint,
     readable_json,
     write_atomically,
@@ -26,7 +27,7 @@ from polyjudge.providers.clock import utc_now
 from polyjudge.records import Failure, LanguageResult, LanguageScore, Outcome
 from polyjudge.reports import Verdict, VerdictMaker
 from polyjudge.rubrics import load_rubric
-from polyjudge.suites import Drift, Task, judge_each, language_score, open_judge, tasks_of
+from polyjudge.suites import Drift, Task, judge_each, kept_result, language_score, open_judge, tasks_of
 from polyjudge.text import harmless, one_line
 
 from .options import add_judging_options, filters_of, judge_names, open_access, open_cache
@@ -77,6 +78,7 @@ def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_jud
     add("--seed", type=int, default=0, metavar="N", help="of all samples; default: %(default)s")
     add("--limit", type=int, metavar="N", help="only the first N languages")
     add("--filter", action="append", default=[], metavar="language=TAG,…", help="only these languages")
+    add("--retry-failures", action="store_true", help="ask again only for what the scores file holds as unjudged")
     add("--show-prompt", metavar="TAG:N", help="print the prompt for output N of a language, from 0, and stop")
     add_judging_options(parser, default_judge=default_judge)
 
@@ -89,8 +91,9 @@ def run_judging(
 ) -> int:
     """Check the input, judge, write the scores, and sum up."""
     load_environment()
-    options.retry_failures = False
     job = _job(options, tier, choose)
+    if options.retry_failures and not job.output.is_file():
+        raise ConfigError(f"--retry-failures needs the scores of an earlier run: {str(job.output)!r} is not there")
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
     with _kept_replies(job) as kept:
@@ -239,21 +242,38 @@ def _beginning(note: Path) -> str:
 
 async def _run(job: Job, access: Access, judging: Judging) -> tuple[int, bool]:
     """Return the exit code, and whether all is done."""
+    known = _known_results(job) if job.options.retry_failures else {}
+    asked = replace(job, tasks=[task for task in job.tasks if task not in known])
+    judge = judge_alone if job.options.retry_failures else judging
 
     async def work(stop: Stop) -> Judged:
         shown = not job.options.dry_run
-        with ProgressShow(len(job.tasks), access.meter.spent, shown=shown) as progress:
+        with ProgressShow(len(asked.tasks), access.meter.spent, shown=shown) as progress:
 
             def done(_: Task, outcome: Outcome) -> None:
                 progress.advance(unjudged=isinstance(outcome, Failure))
 
-            return await judging(job, access, stop, done)
+            outcomes, drift = await judge(asked, access, stop, done)
+            return {**known, **outcomes}, drift
 
     ended = await until_stopped(work, deadline_s=job.options.deadline)
     if access.estimate is not None and not ended.stop.requested:
         print_estimate(access.estimate, len(job.tasks), job.options.format)
         return 0, False
     return _finish(job, ended, access), not ended.early
+
+
+def _known_results(job: Job) -> dict[Task, Outcome]:
+    """Return what an earlier scores file holds, its failures left out."""
+    scores, known = TranslationScores(job.output), dict[Task, Outcome]()
+    for language in job.languages:
+        score = scores.find(language.language_code, language.language_name)
+        results = {each.index: kept_result(each) for each in score.prompts} if score else {}
+        for task in job.tasks:
+            result = results.get(task.index) if task.language is language else None
+            if result is not None:
+                known[task] = result
+    return known
 
 
 def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
@@ -310,7 +330,7 @@ def _show(job: Job, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore]
         for status in ("PASS", "FAIL", "CONFLICT", "UNJUDGED", "SKIPPED")
         if (count := sum(verdict.status == status for verdict in verdicts))
     )
-    print(f"{len(verdicts)} languages: {counts}")
+    print(f"{len(verdicts)} {'language' if len(verdicts) == 1 else 'languages'}: {counts}")
     if drift is not None:
         print(f"batches: {_drift_line(drift)}")
 

@@ -13,6 +13,9 @@ from polyjudge.errors import ConfigError, ProviderError, TransientError
 
 _LONGEST_OUTPUT = 10_000_000
 _TOLD = 300
+_LOOK_S = 0.2
+_GRACE_S = 0.5
+"""How long the pipes of a program that has ended may stay open."""
 _Streams = tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader]
 
 
@@ -61,7 +64,17 @@ async def run_program(
 async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
     """Write and read at the same time; a program that writes too much is ended, so that memory holds only so much."""
     stdin, stdout, stderr = cast(_Streams, (process.stdin, process.stdout, process.stderr))
-    _, out, err = await asyncio.gather(_feed(stdin, given), _read(process, stdout), _read(process, stderr))
+    talking = asyncio.gather(_feed(stdin, given), _read(process, stdout), _read(process, stderr))
+    try:
+        while not (await asyncio.wait([talking], timeout=_LOOK_S))[0]:
+            if process.returncode is not None:
+                await asyncio.wait([talking], timeout=_GRACE_S)
+                _kill(process)  # something that the program started may hold its pipes open
+        _, out, err = await talking
+    finally:
+        if not talking.done():
+            talking.cancel()
+            await asyncio.wait([talking])
     await process.wait()
     return out, err
 

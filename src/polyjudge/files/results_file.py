@@ -6,7 +6,6 @@ Outcomes that must wait for a slow item before them stand meanwhile in `NAME.FIN
 the answers anyway.
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -30,11 +29,7 @@ class ResultsFile:
         self._rows = RowLog(path.with_name(f"{path.name}.{fingerprint}.partial"))
         self.partial = self._rows.path
         self._ahead: RowLog | None = None
-        try:
-            fcntl.flock(self._rows.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._rows.close()
-            raise DataError("is being written by the same run in another process", path=path) from None
+        self._rows.lock()
         self._rows.cut_torn_row()
         self.began = self._note_beginning()
         """When this run was first begun."""

@@ -1,5 +1,6 @@
 """A file of JSON rows that only grows: each row is with the system when it is said to be written."""
 
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +41,14 @@ class RowLog:
                 rest = rest[os.write(self.descriptor, rest) :]
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror}", path=self.path) from None
+
+    def lock(self) -> None:
+        """See that no other process writes here; the lock goes with the process."""
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise DataError("is being written by the same run in another process", path=self.path) from None
 
     @property
     def is_empty(self) -> bool:

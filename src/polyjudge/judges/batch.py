@@ -8,6 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any, cast
 
+from polyjudge.engine import together
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.providers import Provider
 from polyjudge.records import Failure, JudgeResult, Outcome, Reply, Rubric
@@ -58,7 +59,7 @@ class BatchJudge:
         """Return one outcome for each item, in order; rows missing, doubled or unreadable are asked for alone."""
         distinct = {item.id: item for item in items}
         if any(item != distinct[item.id] for item in items):  # chance, or texts made to have the same id
-            return [await self.alone(item) for item in items]
+            return await together(self.alone(item) for item in items)
         if len(distinct) == 1:
             outcome = await self.alone(items[0])
             return [outcome] * len(items)
@@ -74,10 +75,10 @@ class BatchJudge:
         whole = await self._asker.outcome(question, read)
         if isinstance(whole, Failure) and whole.kind not in ("unreadable", "refused"):
             return [whole] * len(items)
-        outcomes = {
-            item_id: _stamped(found[item_id], whole) if item_id in found else await self.alone(item)
-            for item_id, item in distinct.items()
-        }
+        amiss = [item for item_id, item in distinct.items() if item_id not in found]
+        again = await together(self.alone(item) for item in amiss)
+        outcomes = {item_id: _stamped(result, whole) for item_id, result in found.items()}
+        outcomes |= {item.id: outcome for item, outcome in zip(amiss, again, strict=True)}
         return [outcomes[item.id] for item in items]
 
     async def alone(self, item: BatchItem) -> Outcome:

@@ -5,6 +5,7 @@ from typing import Any
 
 from polyjudge.errors import ConfigError
 from polyjudge.languages import LanguageTable, language_table
+from polyjudge.providers import prompt_sha256
 from polyjudge.records import Failure, JudgeResult, Language, Outcome, Provenance, Rubric, ScriptCheck, TextCheck
 from polyjudge.rubrics import rubric_fingerprint
 from polyjudge.text import TextChecker, chrf
@@ -82,7 +83,7 @@ class OfflineJudge:
                 model_answered=MODEL,
                 rubric=self.rubric.name,
                 rubric_fingerprint=self._fingerprint,
-                prompt_sha256="",
+                prompt_sha256=prompt_sha256(candidate),
                 polyjudge_version=__version__,
             ),
         )

@@ -54,6 +54,8 @@ class PromptScore:
     notes: str = ""
     error: str = ""
     """Why there is no verdict."""
+    raw: str = ""
+    """The reply as it came, where it held no verdict."""
     provenance: Provenance | None = None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 

@@ -9,6 +9,8 @@ from .scoring import ScoreSummary, Tally, open_judge, score_items
 from .translation_generation import (
     CommandTranslator,
     ModelTranslator,
+    Order,
+    Translation,
     Translator,
     assembled,
     generate,
@@ -16,7 +18,7 @@ from .translation_generation import (
     translation_row,
 )
 from .translation_judging import BatchOptions, BatchRun, Drift, judge_each
-from .translation_scores import language_score
+from .translation_scores import kept_result, language_score
 from .translation_tasks import MUST_HAVE, Task, quick_choice, tasks_of
 
 __all__ = [
@@ -27,10 +29,12 @@ __all__ = [
     "Drift",
     "Finding",
     "ModelTranslator",
+    "Order",
     "PromptSet",
     "ScoreSummary",
     "Tally",
     "Task",
+    "Translation",
     "Translator",
     "TranslatorCommand",
     "assembled",
@@ -42,6 +46,7 @@ __all__ = [
     "generate",
     "is_match",
     "judge_each",
+    "kept_result",
     "language_score",
     "load_prompt_set",
     "open_judge",

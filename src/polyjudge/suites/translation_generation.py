@@ -1,6 +1,6 @@
 """Have a translator write what is judged later: every prompt in every language, kept as it comes."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -84,17 +84,26 @@ def orders_for(languages: Sequence[Language], prompts: PromptSet) -> list[Order]
 
 
 async def generate(
-    translator: Translator, orders: Sequence[Order], prompts: PromptSet, *, concurrency: int, stop: Stop
+    translator: Translator,
+    orders: Sequence[Order],
+    prompts: PromptSet,
+    *,
+    concurrency: int,
+    stop: Stop,
+    done: Callable[[Order, Translation], None] | None = None,
 ) -> AsyncIterator[tuple[Order, Translation | ProviderError]]:
-    """Yield what the translator wrote for each order, or why it wrote nothing."""
+    """Yield what the translator wrote for each order, or why it wrote nothing; `done` is told as soon as it has."""
 
     async def one(order: Order) -> tuple[Order, Translation | ProviderError]:
         text = prompts.prompts[order.index].text
         instruction = prompts.instruction(order.language.name, text)
         try:
-            return order, await translator.translate(text, instruction, order.language)
+            made = await translator.translate(text, instruction, order.language)
         except ProviderError as error:
             return order, error
+        if done is not None:
+            done(order, made)
+        return order, made
 
     async for pair in in_order(one, orders, concurrency=concurrency, stop=stop):
         yield pair

@@ -18,6 +18,8 @@ from .translation_tasks import Task
 Done = Callable[[Task, Outcome], None]
 """Told of each outcome as it comes."""
 Outcomes = dict[Task, Outcome]
+_MOST_FLIPPED = 0.2
+"""Share of rows that may pass one way and fail the other."""
 
 
 async def judge_each(
@@ -71,6 +73,13 @@ class Drift:
     tried: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """Larger sizes that moved the scores too far."""
 
+    @property
+    def is_too_far(self) -> bool:
+        """The two ways differ by more than the tolerance, or turn too many verdicts around."""
+        if self.mean_distance is None:
+            return False
+        return self.mean_distance > self.tolerance or self.flipped > max(1, _MOST_FLIPPED * self.compared)
+
     def as_row(self) -> dict[str, Any]:
         """Return it as it stands in a scores file."""
         names = {"batch_size": "batchSize", "mean_distance": "meanDistance"}
@@ -102,7 +111,7 @@ class BatchRun:
             batches = [batch for batch in batches_of(tasks, drift.batch_size) if controls & set(batch)]
             outcomes = {task: outcome async for task, outcome in self._batched(batches)}
             _compare(drift, singles, outcomes)
-            if drift.batch_size == 1 or drift.mean_distance is None or drift.mean_distance <= drift.tolerance:
+            if drift.batch_size == 1 or not drift.is_too_far:
                 break
             drift.tried.append({"batchSize": drift.batch_size, "meanDistance": drift.mean_distance})
             drift.batch_size //= 2

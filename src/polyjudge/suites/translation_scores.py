@@ -17,7 +17,7 @@ def prompt_score(index: int, outcome: Outcome) -> PromptScore:
     """Return what a judge said of one prompt, as it stands in a scores file."""
     if isinstance(outcome, Failure):
         error = f"{outcome.kind}: {outcome.reason}"
-        return PromptScore(index=index, error=error, provenance=outcome.provenance)
+        return PromptScore(index=index, error=error, raw=outcome.raw, provenance=outcome.provenance)
     return PromptScore(
         index=index,
         script_score=outcome.subscores.get("script"),
@@ -27,6 +27,17 @@ def prompt_score(index: int, outcome: Outcome) -> PromptScore:
         notes=outcome.reason,
         provenance=outcome.provenance,
     )
+
+
+def kept_result(score: PromptScore) -> JudgeResult | None:
+    """Return the result that a scores file holds of a prompt; None where it holds none."""
+    values = {"script": score.script_score, "grammar": score.grammar_score, "coherence": score.coherence_score}
+    known = {name: value for name, value in values.items() if value is not None}
+    if score.error or not known:
+        return None
+    flags = {} if score.is_correct_language is None else {"isCorrectLanguage": score.is_correct_language}
+    mean = fmean(known.values())
+    return JudgeResult(mean, score.notes, known, flags=flags, provenance=score.provenance)
 
 
 def language_score(
