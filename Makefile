@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 UV := UV_PYTHON_DOWNLOADS=never $(BIN)/uv
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraints constraints.txt
 
+# The real translator of tests/real, from Debian's packages.
+APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
+
 .PHONY: demo test test-real check bench constraints docs clean
 
 demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
@@ -13,7 +16,7 @@ demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
 test: check  ## everything that needs no outside component
 	$(BIN)/python -m pytest --ignore=tests/real
 
-test-real: $(VENV)/.real  ## tests that need a real component; they skip, with the reason, where it is missing
+test-real: $(VENV)/.real $(VENV)/.components  ## tests that need a real component; they skip, with the reason, where it is missing
 	$(BIN)/python -m pytest tests/real
 
 check: $(VENV)/.dev  ## format, lint, types, layers
@@ -50,6 +53,16 @@ $(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
 
 $(VENV)/.real: $(VENV)/.dev pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[all]' --group dev
+	@touch $@
+
+$(VENV)/.components: $(VENV)/.uv
+	@if ! command -v apertium >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+				apt-get install -y -qq --no-install-recommends $(APERTIUM) >/dev/null || true; \
+		fi; \
+	fi
+	@command -v apertium >/dev/null || echo "Apertium could not be installed; its tests are skipped"
 	@touch $@
 
 clean:

@@ -10,6 +10,8 @@ from polyjudge.providers.clock import utc_now
 from polyjudge.reports import FORMATS, Report
 from polyjudge.text import one_line
 
+from .progress import CountShow
+
 _WARNINGS_SHOWN = 5
 _LONGEST_WARNING = 400
 
@@ -28,7 +30,14 @@ def run(options: argparse.Namespace) -> int:
     """Read the files, sum up, and write."""
     given = {"quick": options.quick_judge, "full": options.full_judge}
     scores = {name: TranslationScores(path) for name, path in given.items() if path is not None}
-    report = Report(TranslationResults(options.results), scores, language_table(), timestamp=utc_now())
+    with CountShow("languages read") as progress:
+        report = Report(
+            TranslationResults(options.results),
+            scores,
+            language_table(),
+            timestamp=utc_now(),
+            progress=lambda _: progress.advance(),
+        )
     write_report(report, options.format, options.output)
     warn_of(report)
     return 0

@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+"""Stands for a translator in the examples: reads texts line by line, and knows two of them."""
+
+import sys
+
+SPANISH = {
+    "Good morning, my friend.": "Buenos días, amigo mío.",
+    "Where is the station?": "¿Dónde está la estación?",
+}
+
+for line in sys.stdin:
+    print(SPANISH.get(line.strip(), "No sé qué significa eso."), flush=True)
