@@ -14,8 +14,17 @@ with tempfile.TemporaryDirectory() as folder:
     command = [sys.executable, "-m", "polyjudge", "demo"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder).stdout
 
-console = Console(record=True, width=max(map(len, shown.splitlines())) + 2, file=io.StringIO())
-text = Text("$ make demo\n" + shown.rstrip())
+
+def excerpt(text: str) -> str:
+    """Return what fits in a picture: the totals, the priority languages, some failures, and the end."""
+    lines = [line[:WIDTH] for line in text.rstrip().splitlines()]
+    families, failures = lines.index("By Script Family"), lines.index("Quick Failures")
+    return "\n".join([*lines[:families], *lines[failures : failures + 15], "…", "", *lines[-5:]])
+
+
+WIDTH = 132
+console = Console(record=True, width=WIDTH + 2, file=io.StringIO())
+text = Text("$ make demo\n" + excerpt(shown))
 for word, style in {"PASS": "green", "FAIL": "red", "UNJUDGED": "yellow"}.items():
     text.highlight_words([word], style)
 console.print(text)

@@ -14,6 +14,9 @@ _COLUMNS = ("case_id", "source_lang", "target_lang", "input_text", "expected_out
 _SUITE = re.compile(r"#\s*suite:\s*(\S+)\s*")
 _RECORDED = re.compile(r"#\s*polyjudge\s+(command|model|version\s+\S+):\s*(.*?)\s*")
 _IN_FOLDER = ("input.txt", "expected.txt", "case.toml")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LANGUAGE = re.compile(r"\w[\w@.+-]*")
+"""It is put into commands: no option, no path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +65,33 @@ def _fixture(line: str, suite: Suite, path: Path, number: int, with_expected: bo
     if len(cells) != count and not (not with_expected and len(cells) == len(_COLUMNS)):
         raise DataError(f"has {len(cells)} columns, not {count}: {', '.join(_COLUMNS[:count])}", path=path, line=number)
     named = dict(zip(_COLUMNS, [*cells, ""], strict=False))
-    empty = [name for name in _COLUMNS[:4] if not named[name].strip()]
+    empty = [name for name in _COLUMNS[:3] if not named[name].strip()]
     if empty:
         raise DataError(f"the {empty[0]} is empty", path=path, line=number)
-    return Fixture(
-        case_id=named["case_id"].strip(),
-        source_lang=named["source_lang"].strip(),
-        target_lang=named["target_lang"].strip(),
-        input_text=named["input_text"],
-        expected_output=named["expected_output"],
-        suite=suite,
-        path=str(path),
-        line=number,
+    return _checked(
+        Fixture(
+            case_id=named["case_id"].strip(),
+            source_lang=named["source_lang"].strip(),
+            target_lang=named["target_lang"].strip(),
+            input_text=named["input_text"],
+            expected_output=named["expected_output"],
+            suite=suite,
+            path=str(path),
+            line=number,
+        )
     )
+
+
+def _checked(fixture: Fixture) -> Fixture:
+    """Return a case whose name can be printed and whose languages can stand in a command."""
+    if not fixture.case_id.strip() or _CONTROL.search(fixture.case_id):
+        raise DataError(f"the case_id {fixture.case_id!r} is no name", path=fixture.path, line=fixture.line)
+    for language in (fixture.source_lang, fixture.target_lang):
+        if not _LANGUAGE.fullmatch(language):
+            raise DataError(f"{language!r} is not the code of a language", path=fixture.path, line=fixture.line)
+    if not fixture.input_text.strip():
+        raise DataError("the input_text is empty", path=fixture.path, line=fixture.line)
+    return fixture
 
 
 def _suite(line: str, suite: Suite, path: Path, number: int) -> Suite:
@@ -100,11 +117,13 @@ def _noted(recorded: Recorded, line: str) -> Recorded:
 
 
 def _read_folder(path: Path) -> FixtureFile:
-    """Read every TSV and every case folder below, in the order of their names."""
+    """Read a case, or every TSV and every case that the folder holds, in the order of their names."""
     fixtures: list[Fixture] = []
     recorded = Recorded()
+    if (path / "case.toml").is_file():
+        fixtures.append(_case(path))
     for entry in sorted(path.iterdir()):
-        if entry.is_dir() and (entry / "case.toml").is_file():
+        if any((entry / name).is_file() for name in _IN_FOLDER):
             fixtures.append(_case(entry))
         elif entry.suffix == ".tsv":
             found = _read_tsv(entry, with_expected=True)
@@ -131,14 +150,16 @@ def _case(folder: Path) -> Fixture:
     needed = [name for name in ("source_lang", "target_lang") if not isinstance(data.get(name), str)]
     if needed or data.get("suite", "translation") not in get_args(Suite):
         raise DataError("needs source_lang and target_lang, and a suite of translation or preserve", path=about)
-    return Fixture(
-        case_id=str(data.get("case_id", folder.name)),
-        source_lang=data["source_lang"],
-        target_lang=data["target_lang"],
-        input_text=_text(folder / "input.txt"),
-        expected_output=_text(folder / "expected.txt"),
-        suite=data.get("suite", "translation"),
-        path=str(folder),
+    return _checked(
+        Fixture(
+            case_id=str(data.get("case_id", folder.name)),
+            source_lang=data["source_lang"],
+            target_lang=data["target_lang"],
+            input_text=_text(folder / "input.txt"),
+            expected_output=_text(folder / "expected.txt"),
+            suite=data.get("suite", "translation"),
+            path=str(folder),
+        )
     )
 
 

@@ -1,6 +1,7 @@
 """Does a translator still say what it said? One case after the other, or several at once, results in their order."""
 
 import os
+import re
 import shlex
 import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ Match = Literal["exact", "trim", "normalized"]
 Translate = Callable[[Fixture], Awaitable[tuple[str, int]]]
 """Gives the output for a case, and how many milliseconds it took."""
 MODEL_VARIABLE = "POLYJUDGE_TRANSLATOR_MODEL"
+_PLACE = re.compile(r"\{(?:source_lang|target_lang|model)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class TranslatorCommand:
     def for_pair(self, source_lang: str, target_lang: str) -> list[str]:
         """Return the command for a pair of languages; what is filled in is text, never syntax."""
         named = {"{source_lang}": source_lang, "{target_lang}": target_lang, "{model}": str(self.model or "")}
-        return [_filled(part, named) for part in self.parts]
+        return [_PLACE.sub(lambda match: named[match[0]], part) for part in self.parts]
 
     async def translate(self, fixture: Fixture) -> tuple[str, int]:
         """Return the output for a case, and how long it took."""
@@ -52,13 +54,13 @@ def translator_command(
         raise ConfigError(f"--command cannot be read: {error}") from None
     if not parts:
         raise ConfigError("--command names no program")
-    given = model or (Path(os.environ[MODEL_VARIABLE]) if os.environ.get(MODEL_VARIABLE) else None)
-    if any("{model}" in part for part in parts):
-        if given is None:
+    if model is None and any("{model}" in part for part in parts):
+        if not os.environ.get(MODEL_VARIABLE):
             raise ConfigError(f"the command has {{model}}: give --model PATH or set {MODEL_VARIABLE}")
-        if not given.exists():
-            raise ConfigError(f"the model {str(given)!r} is not there")
-    return TranslatorCommand(parts, environment, given, timeout_s)
+        model = Path(os.environ[MODEL_VARIABLE])
+    if model is not None and not model.exists():
+        raise ConfigError(f"the model {str(model)!r} is not there")
+    return TranslatorCommand(parts, environment, model, timeout_s)
 
 
 def clean_environment(home: Path, names: Sequence[str], settings: Sequence[str]) -> dict[str, str]:
@@ -116,25 +118,18 @@ async def run_case(translate: Translate, fixture: Fixture, match: Match) -> Case
 
 
 def is_match(expected: str, actual: str, match: Match) -> bool:
-    """Say whether an output is the expected one: exactly, but for one final line break, or more loosely on request."""
-    left, right = without_final_newline(expected), without_final_newline(actual)
+    """Say whether an output, already without its final line break, is the expected one; more loosely on request."""
     if match == "trim":
-        return left.strip() == right.strip()
+        return expected.strip() == actual.strip()
     if match == "normalized":
-        return _normalized(left) == _normalized(right)
-    return left == right
+        return _normalized(expected) == _normalized(actual)
+    return without_final_newline(expected) == actual
 
 
 def without_final_newline(text: str) -> str:
     """Return a text without one line break at its end."""
-    return text.removesuffix("\n").removesuffix("\r")
+    return text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
 
 
 def _normalized(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
-
-
-def _filled(part: str, named: Mapping[str, str]) -> str:
-    for place, value in named.items():
-        part = part.replace(place, value)
-    return part

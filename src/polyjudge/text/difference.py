@@ -11,7 +11,11 @@ from .display import harmless
 Part = Literal["same", "removed", "added"]
 _LONGEST = 1_000
 _EXPLAINED = 12
+_NAMED = 8
+_LONGEST_SIGN = 32
 _INVISIBLE = {"Cf", "Cc", "Zs", "Zl", "Zp", "Cn", "Co", "Cs"}
+_BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Called letters, marks or symbols, and yet nothing is to be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +30,9 @@ class Difference:
 def difference(expected: str, actual: str) -> Difference:
     """Compare two texts by grapheme; beyond some thousand, only the first that differ are shown."""
     left, right = graphemes(expected), graphemes(actual)
-    start = _same_start(left, right)
+    start = 0
     if max(len(left), len(right)) > _LONGEST:
+        start = _same_start(left, right)
         left, right = left[start : start + _LONGEST], right[start : start + _LONGEST]
     sides: tuple[list[tuple[Part, str]], list[tuple[Part, str]]] = ([], [])
     notes: list[str] = []
@@ -40,13 +45,19 @@ def difference(expected: str, actual: str) -> Difference:
             sides[0].append(("removed", "".join(left[a:b])))
         if d > c:
             sides[1].append(("added", "".join(right[c:d])))
-        notes += _notes(left[a:b], right[c:d], a)
+        notes += _notes(left[a:b], right[c:d], start + a)
     return Difference(tuple(sides[0]), tuple(sides[1]), tuple(notes[:_EXPLAINED]))
 
 
 def graphemes(text: str) -> list[str]:
-    """Return what a reader takes for single signs."""
-    return _grapheme().findall(text)
+    """Return what a reader takes for single signs; one of endless marks is taken for several."""
+    return [piece for sign in _grapheme().findall(text) for piece in _pieces(sign)]
+
+
+def _pieces(sign: str) -> list[str]:
+    if len(sign) <= _LONGEST_SIGN:
+        return [sign]
+    return [sign[start : start + _LONGEST_SIGN] for start in range(0, len(sign), _LONGEST_SIGN)]
 
 
 def shown(text: str) -> str:
@@ -55,8 +66,9 @@ def shown(text: str) -> str:
 
 
 def code_points(text: str) -> str:
-    """Return the code points of a text with their names."""
-    return ", ".join(f"U+{ord(sign):04X} {unicodedata.name(sign, 'unnamed')}" for sign in text)
+    """Return the code points of a text with their names, and of a long one how many there are."""
+    named = ", ".join(f"U+{ord(sign):04X} {unicodedata.name(sign, 'unnamed')}" for sign in text[:_NAMED])
+    return named if len(text) <= _NAMED else f"{named}, … ({len(text)} in all)"
 
 
 def _notes(removed: list[str], added: list[str], place: int) -> list[str]:
@@ -70,13 +82,18 @@ def _notes(removed: list[str], added: list[str], place: int) -> list[str]:
 
 
 def _needs_words(grapheme: str) -> bool:
-    return len(grapheme) > 1 or any(unicodedata.category(sign) in _INVISIBLE for sign in grapheme if sign != " ")
+    return len(grapheme) > 1 or any(map(_is_invisible, grapheme))
 
 
 def _look_alike(removed: list[str], added: list[str]) -> bool:
-    """Say whether a part was replaced by letters of another script, which may look the same."""
-    scripts = {_script(sign) for sign in "".join(removed) if sign.isalpha()}
-    others = {_script(sign) for sign in "".join(added) if sign.isalpha()}
+    """Say whether a part was replaced by another sign, or by letters of another script, which may look the same."""
+    one, other = "".join(removed), "".join(added)
+    if len(one) == len(other) == 1 and not (one + other).isascii():
+        return True
+    if unicodedata.normalize("NFKC", one) == unicodedata.normalize("NFKC", other):
+        return True
+    scripts = {_script(sign) for sign in one if sign.isalpha()}
+    others = {_script(sign) for sign in other if sign.isalpha()}
     return bool(scripts and others and scripts != others)
 
 
@@ -90,9 +107,11 @@ def _same_start(left: list[str], right: list[str]) -> int:
 
 
 def _visible(sign: str) -> str:
-    if sign in " \n" or unicodedata.category(sign) not in _INVISIBLE:
-        return sign
-    return f"<U+{ord(sign):04X}>"
+    return f"<U+{ord(sign):04X}>" if sign != "\n" and _is_invisible(sign) else sign
+
+
+def _is_invisible(sign: str) -> bool:
+    return sign != " " and (unicodedata.category(sign) in _INVISIBLE or sign in _BLANK_LETTERS)
 
 
 @lru_cache(maxsize=1)
