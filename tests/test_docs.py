@@ -76,7 +76,8 @@ def test_links_between_pages_lead_somewhere(page):
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_an_example_file_runs_without_a_key(script, tmp_path):
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = [sys.executable, script]
+    done = subprocess.run(command, cwd=tmp_path, input="Hello.\n", capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -57,7 +57,7 @@ class FixtureTests(pytest.File):
         from polyjudge.files import read_fixtures
 
         try:
-            fixtures = read_fixtures(self.path).fixtures
+            fixtures = read_fixtures(self.path.parent if self.path.name == "case.toml" else self.path).fixtures
         except PolyjudgeError as error:
             raise self.CollectError(str(error)) from None
         for fixture in fixtures:
@@ -79,6 +79,10 @@ class CaseTest(pytest.Item):
 
     def repr_failure(self, excinfo: "pytest.ExceptionInfo[BaseException]", style: Any = None) -> Any:
         """Show how the texts differ, and nothing of our own code."""
+        from polyjudge.errors import PolyjudgeError
+
+        if isinstance(excinfo.value, PolyjudgeError):
+            return str(excinfo.value)
         if isinstance(excinfo.value, CaseFailedError):
             return "\n".join(_told(excinfo.value.result))
         return super().repr_failure(excinfo, style)
@@ -97,10 +101,29 @@ class CaseTest(pytest.Item):
                 setting("polyjudge_command"),
                 model=Path(setting("polyjudge_model")) if setting("polyjudge_model") else None,
                 environment=clean_environment(Path(home), setting("polyjudge_env"), setting("polyjudge_set")),
-                timeout_s=float(setting("polyjudge_timeout") or 60),
+                timeout_s=_timeout_s(setting("polyjudge_timeout")),
             )
-            match = setting("polyjudge_match") or "exact"
-            return run_sync(run_case(command.translate, self.fixture, match))
+            return run_sync(run_case(command.translate, self.fixture, _match(setting("polyjudge_match"))))
+
+
+def _match(given: str) -> Any:
+    from polyjudge.errors import ConfigError
+
+    if given not in ("", "exact", "trim", "normalized"):
+        raise ConfigError(f"polyjudge_match is {given!r}, not exact, trim or normalized")
+    return given or "exact"
+
+
+def _timeout_s(given: str) -> float:
+    from polyjudge.errors import ConfigError
+
+    try:
+        seconds = float(given or 60)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ConfigError(f"polyjudge_timeout is {given!r}, not a number of seconds above 0")
+    return seconds
 
 
 class CaseFailedError(Exception):
@@ -117,7 +140,7 @@ def _told(result: "CaseResult") -> Iterator[str]:
     if result.status == "ERROR":
         yield f"the translator failed: {harmless(result.message)}"
         return
-    found = difference(result.fixture.expected_output, result.actual)
+    found = difference(result.fixture.expected_output.removesuffix("\n"), result.actual)
     marks = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
     for name, parts in (("expected", found.expected), ("actual  ", found.actual)):
         yield f"{name}  " + "".join(f"{marks[part][0]}{shown(text)}{marks[part][1]}" for part, text in parts)

@@ -9,11 +9,11 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.files import FixtureFile, read_fixtures, write_atomically
 from polyjudge.records import CaseResult, Fixture, Recorded
 from polyjudge.suites import TranslatorCommand, captured_text, recorded_now, run_cases
-from polyjudge.text import harmless
+from polyjudge.text import harmless, one_line
 
 from .differences import print_difference
 from .options import at_least
-from .stopping import until_stopped
+from .stopping import Ended, until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, translator_version
 
 
@@ -37,22 +37,26 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"{str(options.output)!r} is there already; --update shows what would change")
     with open_translator(options) as command:
         recorded = recorded_now(command, translator_version(options, command))
-        return run_sync(_run(options, inputs, command, recorded))
-
-
-async def _run(options: argparse.Namespace, inputs: FixtureFile, command: TranslatorCommand, recorded: Recorded) -> int:
-    results: list[CaseResult] = []
-
-    async def work(stop: Stop) -> None:
-        cases = run_cases(command.translate, inputs.fixtures, match="exact", concurrency=options.concurrency, stop=stop)
-        results.extend([result async for result in cases])
-
-    ended = await until_stopped(work, deadline_s=None)
+        ended = run_sync(_translated(options, inputs, command))
     if ended.early:
         return ended.explain("nothing was written")
+    return _write(options, inputs, ended.result, recorded)
+
+
+async def _translated(
+    options: argparse.Namespace, inputs: FixtureFile, command: TranslatorCommand
+) -> Ended[list[CaseResult]]:
+    async def work(stop: Stop) -> list[CaseResult]:
+        cases = run_cases(command.translate, inputs.fixtures, match="exact", concurrency=options.concurrency, stop=stop)
+        return [result async for result in cases]
+
+    return await until_stopped(work, deadline_s=None)
+
+
+def _write(options: argparse.Namespace, inputs: FixtureFile, results: list[CaseResult], recorded: Recorded) -> int:
     failed = [result for result in results if result.status == "ERROR"]
     for result in failed:
-        print(f"[ERROR] {harmless(result.fixture.case_id)}\n    {harmless(result.message)}", file=sys.stderr)
+        print(f"[ERROR] {harmless(result.fixture.case_id)}\n    {one_line(result.message, 400)}", file=sys.stderr)
     if failed:
         told = f"{len(failed)} of {len(results)} texts have no translation; nothing was written"
         print(f"polyjudge: {told}", file=sys.stderr)
@@ -82,7 +86,8 @@ def _is_agreed(options: argparse.Namespace, outputs: dict[str, str]) -> bool:
         return True
     if not sys.stdin.isatty():
         raise ConfigError("there is nobody to ask; --yes writes the changes")
-    return input("Write them? [y/N] ").strip().casefold() in ("y", "yes")
+    print("Write them? [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def _existing(path: Path) -> tuple[Fixture, ...]:

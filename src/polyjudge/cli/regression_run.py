@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from polyjudge.engine import Stop, run_sync
+from polyjudge.engine import Stop, in_order, run_sync
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files import FixtureFile, read_fixtures, write_atomically
 from polyjudge.records import CaseResult, Fixture
@@ -21,12 +21,15 @@ from polyjudge.suites import (
     run_cases,
     run_line_by_line,
 )
-from polyjudge.text import harmless
+from polyjudge.suites.regression import without_final_newline
+from polyjudge.text import harmless, one_line
 
 from .differences import print_difference
 from .options import at_least
 from .stopping import until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, say, translator_version
+
+_LONGEST = 400
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
         raise DataError(f"holds no case of the suite {options.suite!r}", path=options.fixtures)
     if options.persistent and options.repeat > 1:
         raise ConfigError("--repeat runs each case by itself, --persistent does not: choose one")
+    if options.deadline is not None and not 0 < options.deadline < float("inf"):
+        raise ConfigError(f"--deadline must be above 0, not {options.deadline:g}")
     with open_translator(options) as command:
         _warn_of_changes(options, file, command)
         return run_sync(_run(options, fixtures, command))
@@ -68,7 +73,7 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
     results: list[CaseResult] = []
 
     async def work(stop: Stop) -> None:
-        known = await _settled_line_by_line(options, fixtures, command) if options.persistent else {}
+        known = await _settled_line_by_line(options, fixtures, command, stop) if options.persistent else {}
 
         async def translate(fixture: Fixture) -> tuple[str, int]:
             if fixture.case_id in known:
@@ -97,15 +102,19 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
 
 
 async def _settled_line_by_line(
-    options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand
+    options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand, stop: Stop
 ) -> dict[str, CaseResult]:
     pairs: dict[tuple[str, str], list[Fixture]] = defaultdict(list)
     for fixture in fixtures:
         if fits_one_line(fixture):
             pairs[fixture.source_lang, fixture.target_lang].append(fixture)
+
+    async def one(chosen: Sequence[Fixture]) -> dict[str, CaseResult]:
+        return await run_line_by_line(command, chosen, match=options.match, warn=say)
+
     settled: dict[str, CaseResult] = {}
-    for chosen in pairs.values():
-        settled |= await run_line_by_line(command, chosen, match=options.match, warn=say)
+    async for found in in_order(one, pairs.values(), concurrency=options.concurrency, stop=stop):
+        settled |= found
     return settled
 
 
@@ -113,13 +122,13 @@ def show_result(result: CaseResult) -> None:
     """Print what became of a case, and for a person who must see it, how it differs."""
     print(f"[{result.status}] {harmless(result.fixture.case_id)}")
     if result.status == "ERROR":
-        print(f"    {harmless(result.message)}")
+        print(f"    {one_line(result.message, _LONGEST)}")
     elif result.status == "FAIL":
-        print_difference(result.fixture.expected_output, result.actual)
+        print_difference(without_final_newline(result.fixture.expected_output), result.actual)
     if result.variants:
         print(f"    {len(result.variants)} different outputs of the same text:")
         for variant in result.variants[:5]:
-            print(f"      {harmless(variant)}")
+            print(f"      {one_line(variant, _LONGEST)}")
 
 
 def _finish(options: argparse.Namespace, results: Sequence[CaseResult]) -> None:

@@ -1,25 +1,27 @@
 """Fill the expected outputs of a file of inputs from a working translator, and record which one it was."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from polyjudge.errors import DataError
 from polyjudge.files import FixtureFile
-from polyjudge.records import Recorded
+from polyjudge.records import Fixture, Recorded
 from polyjudge.version import __version__
 
 from .regression import TranslatorCommand
 
 _MARK = "# polyjudge "
+_RECORDED = (f"{_MARK}command:", f"{_MARK}model:", f"{_MARK}version ")
 
 
 def recorded_now(command: TranslatorCommand, version: str = "") -> Recorded:
     """Return what is recorded of a translator: its command with paths reduced to names, its model, its version."""
     parts = [Path(part).name if "/" in part else part for part in command.parts]
-    versions = {"polyjudge": __version__, **({"translator": version} if version else {})}
+    told = " ".join(" ".join(parts).split())  # a comment is one line, whatever stands in a command
+    versions = {"polyjudge": __version__, **({"translator": " ".join(version.split())} if version else {})}
     digest = model_digest(command.model) if command.model is not None else ""
-    return Recorded(command=" ".join(parts), model_sha256=digest, versions=versions)
+    return Recorded(command=told, model_sha256=digest, versions=versions)
 
 
 def model_digest(path: Path) -> str:
@@ -46,19 +48,40 @@ def recorded_lines(recorded: Recorded) -> list[str]:
 def captured_text(inputs: FixtureFile, outputs: Mapping[str, str], recorded: Recorded) -> str:
     """Return the file with its expected outputs; the order and the comments of the inputs are kept."""
     by_line = {fixture.line: fixture for fixture in inputs.fixtures}
-    lines = recorded_lines(recorded)
+    lines = recorded_lines(recorded) + _suite_line(inputs)
     for number, line in enumerate(inputs.lines, start=1):
         fixture = by_line.get(number)
         if fixture is not None:
-            output = outputs[fixture.case_id]
-            if any(sign in output for sign in "\t\n\r"):
-                told = "has a tab or a line break; make it a folder of its own (input.txt, expected.txt, case.toml)"
-                raise DataError(f"the output of {fixture.case_id!r} {told}", path=inputs.path, line=number)
+            output = _kept(outputs[fixture.case_id], fixture)
             cells = (fixture.case_id, fixture.source_lang, fixture.target_lang, fixture.input_text, output)
             lines.append("\t".join(cells))
-        elif not line.startswith(_MARK):
+        elif not is_recorded(line):
             lines.append(line)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def is_recorded(line: str) -> bool:
+    """Say whether a line of a file is one that a capture wrote about the translator."""
+    return line.startswith(_RECORDED)
+
+
+def _suite_line(inputs: FixtureFile) -> list[str]:
+    """Keep the kind that the name of the inputs tells, since the captured file may have another."""
+    is_told = any(line.startswith("#") and "suite:" in line for line in inputs.lines)
+    suite = inputs.fixtures[0].suite
+    return [] if is_told or suite == "translation" else [f"# suite: {suite}"]
+
+
+def _kept(output: str, fixture: Fixture) -> str:
+    """Return an output that a TSV can hold and that was text when it came."""
+    told = ""
+    if any(sign in output for sign in "\t\n\r"):
+        told = "has a tab or a line break; make it a folder of its own (input.txt, expected.txt, case.toml)"
+    elif "\ufffd" in output and "\ufffd" not in fixture.input_text:
+        told = "is not UTF-8 text"
+    if told:
+        raise DataError(f"the output of {fixture.case_id!r} {told}", path=fixture.path, line=fixture.line)
+    return output
 
 
 def changes(before: Recorded, now: Recorded) -> list[str]:
@@ -72,8 +95,3 @@ def changes(before: Recorded, now: Recorded) -> list[str]:
         if name in now.versions and now.versions[name] != version:
             told.append(f"captured with {name} {version}, now {now.versions[name]}")
     return told
-
-
-def reduced(parts: Sequence[str]) -> str:
-    """Return a command with paths reduced to names."""
-    return " ".join(Path(part).name if "/" in part else part for part in parts)

@@ -11,7 +11,7 @@ from typing import cast
 from polyjudge.errors import ConfigError
 from polyjudge.records import CaseResult, Fixture
 
-from .regression import Match, TranslatorCommand, is_match
+from .regression import Match, TranslatorCommand, is_match, without_final_newline
 
 _LONGEST_LINE = 10_000_000
 _TOO_LONG = f"a line is longer than {_LONGEST_LINE:,} bytes"
@@ -102,7 +102,7 @@ async def run_line_by_line(
     try:
         async with LineProcess(program, command.environment, command.timeout_s) as process:
             for fixture in fixtures:
-                actual = await process.ask(fixture.input_text)
+                actual = await process.ask(without_final_newline(fixture.input_text))
                 if not actual.strip():
                     raise LostStepError(f"an empty line came for {fixture.case_id}")
                 status = "PASS" if is_match(fixture.expected_output, actual, match) else "FAIL"

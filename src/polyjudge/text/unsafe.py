@@ -12,7 +12,7 @@ class Unsafe(NamedTuple):
     text: str
 
 
-_EXAMPLE_HOST = re.compile(r"(?:^|[/@.])example\.(?:com|org|net|edu)(?::\d+)?\.?$|\.(?:example|test|invalid)(?::\d+)?\.?$")
+_EXAMPLE_HOST = re.compile(r"(?:(?:^|[/@.])example\.(?:com|org|net|edu)|\.(?:example|test|invalid))(?::\d*)?\.?$")
 """Names that are reserved for examples."""
 _MAY_BE_EXAMPLES = ("e-mail address", "host name")
 _TOP = "com|net|org|edu|gov|io|dev|co|de|uk|fr|es|eu|info|biz|cloud|app"
