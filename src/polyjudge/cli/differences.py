@@ -1,6 +1,7 @@
 """Two texts side by side on a terminal, with what differs marked."""
 
 import sys
+import unicodedata
 
 from polyjudge.text import Part, difference, shown
 
@@ -21,7 +22,7 @@ def print_difference(expected: str, actual: str) -> None:
 
 def _marked(part: Part, text: str) -> str:
     if part == "same":
-        return shown(text)
+        return shown(text, keep_joiners=True)
     if sys.stdout.isatty():
         return f"{_COLOURS[part]}{shown(text)}\x1b[0m"
     before, after = _MARKS[part]
@@ -30,4 +31,5 @@ def _marked(part: Part, text: str) -> str:
 
 def _isolated(text: str) -> str:
     """Keep right-to-left text from turning the line around it."""
-    return f"\u2068{text}\u2069" if any("\u0590" <= sign <= "\u08ff" for sign in text) else text
+    is_turned = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
+    return f"\u2068{text}\u2069" if is_turned else text

@@ -19,7 +19,7 @@ def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) 
 
 
 def _add_judge_options(add: Callable[..., object], default: str) -> None:
-    by_default = "one judge, several as a jury, or offline: the checks alone; default: %(default)s"
+    by_default = f"one judge, several as a jury, or offline: the checks alone; default: {default or 'none'}"
     add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=by_default)
     add("--judge-model", metavar="MODEL", help="another model of the judge's provider")
     add("--require-judge", action="store_true", help="a judge that cannot be used is exit 3, not a skip")

@@ -21,6 +21,7 @@ from polyjudge.text import one_line
 from .options import add_judging_options, judge_names, open_access, open_cache
 from .settings import load_environment
 from .stopping import until_stopped
+from .summaries import print_estimate
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     findings, code = list(audit(file, table)), 0
     if options.judge:
         doubtful, code = _ask(options, file, table)
+        if options.dry_run:
+            return code
         findings += doubtful
     if options.format == "json":
         print(json.dumps([asdict(finding) for finding in findings], indent=1))
@@ -63,7 +66,11 @@ def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -
     try:
         access = open_access(options, cache, utc_now())
         judge = open_judge(rubric, judge_names(options), access, repeats=options.repeats)
-        return run_sync(_judged(options, file, table, judge))
+        found = run_sync(_judged(options, file, table, judge))
+        if access.estimate is not None:
+            print_estimate(access.estimate, access.estimate.calls + access.estimate.cached, options.format)
+            return [], 0
+        return found
     except (MissingKeyError, MissingExtraError) as error:
         print(error.instead("the judge's look") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
         return [], 3 if options.require_judge else 0
@@ -100,6 +107,6 @@ async def _judged(
     ended = await until_stopped(work, deadline_s=options.deadline)
     if ended.early:
         return findings, ended.explain("not all cases were judged")
-    if unjudged:
+    if unjudged and not options.dry_run:
         print(f"polyjudge: {unjudged} of {len(items)} cases could not be judged", file=sys.stderr)
     return findings, 3 if unjudged > options.max_unjudged * len(items) else 0

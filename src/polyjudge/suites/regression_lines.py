@@ -94,8 +94,8 @@ async def run_line_by_line(
 ) -> dict[str, CaseResult]:
     """Return the results of the cases that one process settled; the others are to be run singly.
 
-    All cases are of one pair of languages and of one line. When the step is lost, only answers that are what was
-    expected, of this case and no other, are believed, since a shift could make any other.
+    All cases are of one pair of languages and of one line. An answer that is not the expected one is not believed,
+    since a shift that went unnoticed could make it; when the step is lost, neither is one that other cases expect too.
     """
     settled: dict[str, CaseResult] = {}
     program = command.for_pair(fixtures[0].source_lang, fixtures[0].target_lang)
@@ -105,16 +105,12 @@ async def run_line_by_line(
                 actual = await process.ask(without_final_newline(fixture.input_text))
                 if not actual.strip():
                     raise LostStepError(f"an empty line came for {fixture.case_id}")
-                status = "PASS" if is_match(fixture.expected_output, actual, match) else "FAIL"
-                settled[fixture.case_id] = CaseResult(fixture=fixture, status=status, actual=actual)
+                if is_match(fixture.expected_output, actual, match):
+                    settled[fixture.case_id] = CaseResult(fixture=fixture, status="PASS", actual=actual)
             await process.end()
     except LostStepError as error:
         often = Counter(fixture.expected_output for fixture in fixtures)
-        settled = {
-            name: result
-            for name, result in settled.items()
-            if result.status == "PASS" and often[result.fixture.expected_output] == 1
-        }
+        settled = {name: result for name, result in settled.items() if often[result.fixture.expected_output] == 1}
         left = len(fixtures) - len(settled)
         warn(f"line by line failed ({error}); {len(settled)} cases are settled, {left} are run singly")
     return settled

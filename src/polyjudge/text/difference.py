@@ -11,8 +11,11 @@ from .display import harmless
 Part = Literal["same", "removed", "added"]
 _LONGEST = 1_000
 _EXPLAINED = 12
+_JOINERS = "\u200c\u200d"
 _NAMED = 8
 _LONGEST_SIGN = 32
+_JOINING = "\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d"
+"""After these a consonant of an Indian script belongs to the one before it, which `\\X` does not know yet."""
 _INVISIBLE = {"Cf", "Cc", "Zs", "Zl", "Zp", "Cn", "Co", "Cs"}
 _BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 """Called letters, marks or symbols, and yet nothing is to be seen."""
@@ -60,9 +63,14 @@ def _pieces(sign: str) -> list[str]:
     return [sign[start : start + _LONGEST_SIGN] for start in range(0, len(sign), _LONGEST_SIGN)]
 
 
-def shown(text: str) -> str:
-    """Return a text whose invisible signs can be seen and none of which acts on a terminal."""
-    return "".join(_visible(sign) for sign in harmless(text.replace("\n", "⏎\n").replace("\t", "⇥")))
+def shown(text: str, *, keep_joiners: bool = False) -> str:
+    """Return a text whose invisible signs can be seen and none of which acts on a terminal.
+
+    Joiners belong to the spelling of Persian, Indic scripts and emoji; where nothing differs they may be kept.
+    """
+    kept = _JOINERS if keep_joiners else ""
+    safe = harmless(text.replace("\n", "⏎\n").replace("\t", "⇥"))
+    return "".join(sign if sign in kept else _visible(sign) for sign in safe)
 
 
 def code_points(text: str) -> str:
@@ -118,4 +126,4 @@ def _is_invisible(sign: str) -> bool:
 def _grapheme() -> Any:
     import regex  # here, because it takes a while to load and most commands do without
 
-    return regex.compile(r"\X")
+    return regex.compile(rf"\p{{RI}}{{2}}(?![\p{{M}}\u200d])|\X(?:(?<=[{_JOINING}]\u200d?)(?=\p{{L}})\X)*")
