@@ -153,8 +153,10 @@ def test_more_than_ten_megabytes_are_an_error(translator):
     assert "wrote more than 10,000,000 bytes" in result.message
 
 
-def test_bytes_that_are_no_utf_8_do_not_pass(translator):
-    assert outcome(translator(writes(b"HELL\xff\n"))).status == "FAIL"
+def test_bytes_that_are_no_utf_8_are_an_error_of_the_translator(translator):
+    result = outcome(translator(writes(b"HELL\xff\n")))
+
+    assert (result.status, result.message) == ("ERROR", "the output is not UTF-8 text, from byte 4 on")
 
 
 def test_a_translator_need_not_read(translator):

@@ -25,6 +25,8 @@ class ProgramOutput:
 
     text: str
     duration_ms: int
+    bad_byte: int | None = None
+    """Where it stops being UTF-8; the characters that cannot be read are replaced in the text."""
 
 
 async def run_program(
@@ -58,7 +60,11 @@ async def run_program(
     if process.returncode:
         told = err.decode(errors="replace").strip()[-_TOLD:]
         raise ProviderError(f"{command[0]} ended with code {process.returncode}: {told or 'nothing on stderr'}")
-    return ProgramOutput(out.decode(errors="replace"), round((time.monotonic() - begun) * 1000))
+    duration_ms = round((time.monotonic() - begun) * 1000)
+    try:
+        return ProgramOutput(out.decode(), duration_ms)
+    except UnicodeDecodeError as error:
+        return ProgramOutput(out.decode(errors="replace"), duration_ms, error.start)
 
 
 async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
@@ -72,9 +78,8 @@ async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tup
                 _kill(process)  # something that the program started may hold its pipes open
         _, out, err = await talking
     finally:
-        if not talking.done():
-            talking.cancel()
-            await asyncio.wait([talking])
+        talking.cancel()  # does nothing to what is done
+        await asyncio.gather(talking, return_exceptions=True)
     await process.wait()
     return out, err
 

@@ -41,6 +41,8 @@ class TranslatorCommand:
         command = self.for_pair(fixture.source_lang, fixture.target_lang)
         text = fixture.input_text if fixture.input_text.endswith("\n") else f"{fixture.input_text}\n"
         output = await run_program(command, text, timeout_s=self.timeout_s, environment=self.environment)
+        if output.bad_byte is not None:
+            raise ProviderError(f"the output is not UTF-8 text, from byte {output.bad_byte} on")
         return checked_output(output.text, fixture), output.duration_ms
 
 
