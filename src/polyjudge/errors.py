@@ -95,11 +95,20 @@ class TransientError(ProviderError):
 
     kind = "transient"
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None, may_be_charged: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        may_be_charged: bool = False,
+        unreachable: bool = False,
+    ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
         self.may_be_charged = may_be_charged
         """No answer came at all, so nobody knows whether the call was carried out."""
+        self.unreachable = unreachable
+        """There was not even a connection."""
 
 
 class RateLimitedError(TransientError):

@@ -338,6 +338,13 @@ def test_a_judge_that_is_wholly_broken_never_exits_zero(items, score, server, sh
     assert score(items(20), "--output", "r.jsonl", "--max-unjudged", str(share)) == 3
 
 
+def test_a_server_that_is_not_there_stops_the_run_with_a_question(items, score, monkeypatch, capsys):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    assert score(items(2000), "--output", "r.jsonl") == 3
+    assert "is the server running?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("faults", [{"keys": ("another",)}, {"models": ("another",)}])
 def test_a_rejected_key_or_an_unknown_model_stops_the_run_at_once(items, score, server, faults, capsys):
     for name, value in faults.items():

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from polyjudge import Failure, Request, RubricCriterion, RubricJudge, ScriptedProvider
-from polyjudge.errors import RateLimitedError, RefusedError, TransientError
+from polyjudge.errors import RateLimitedError, RefusedError, TransientError, UnusableError
 from polyjudge.providers import RetryingProvider, RetryPolicy
 
 REQUEST = Request(prompt="p", model="m")
@@ -78,3 +78,21 @@ def test_waits_do_not_grow_beyond_the_longest():
     asyncio.run(provider.complete(REQUEST))
 
     assert max(waits) <= 5
+
+
+def test_a_server_that_was_never_reached_stops_the_run_after_a_few_tries_of_all_calls():
+    provider, _ = retrying([TransientError("refused", unreachable=True)] * 20, attempts=3)
+    for _ in range(3):
+        with pytest.raises(TransientError):
+            asyncio.run(provider.complete(REQUEST))
+
+    with pytest.raises(UnusableError, match="nobody answers at .*is the server running"):
+        asyncio.run(provider.complete(REQUEST))
+
+
+def test_a_server_that_has_answered_before_may_be_away_for_a_while():
+    away = [TransientError("refused", unreachable=True)] * 12
+    provider, _ = retrying(["first", *away, "second"], attempts=20)
+
+    assert asyncio.run(provider.complete(REQUEST)).text == "first"
+    assert asyncio.run(provider.complete(REQUEST)).text == "second"

@@ -64,7 +64,7 @@ def error_for_transport(error: BaseException, name: ModelName) -> TransientError
     told = one_line(str(error), _LONGEST_MESSAGE)
     message = f"the call to {name.provider} {what}: {type(error).__name__}{f': {told}' if told else ''}"
     never_sent = "Connector" in type(error).__name__ or isinstance(error, ConnectionRefusedError)
-    return TransientError(message, may_be_charged=not never_sent)
+    return TransientError(message, may_be_charged=not never_sent, unreachable=never_sent)
 
 
 def _retry_after_s(value: str) -> float | None:

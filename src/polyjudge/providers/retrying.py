@@ -5,7 +5,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from polyjudge.errors import RateLimitedError, TransientError
+from polyjudge.errors import RateLimitedError, TransientError, UnusableError
 from polyjudge.records import Origin, Reply, Request
 
 from .base import Provider, close_provider
@@ -19,6 +19,8 @@ class RetryPolicy:
     """Tries after trouble of any kind but rate limits."""
     rate_limited_attempts: int = 50
     """Tries after a rate limit, which says nothing about the question and ends by itself."""
+    unreachable_attempts: int = 10
+    """Tries of all calls together to reach a server that has never answered."""
     first_wait_s: float = 0.5
     longest_wait_s: float = 60.0
     longest_named_wait_s: float = 300.0
@@ -39,6 +41,8 @@ class RetryingProvider:
         self._policy = policy or RetryPolicy()
         self._sleep = sleep
         self._random = random.Random()
+        self._answered = False
+        self._unreachable = 0
 
     @property
     def origin(self) -> Origin:
@@ -52,6 +56,7 @@ class RetryingProvider:
             try:
                 reply = await self._provider.complete(request)
             except TransientError as error:
+                self._stop_if_nobody_is_there(error)
                 error.attempts = failed + limited + 1
                 limited += isinstance(error, RateLimitedError)
                 failed += not isinstance(error, RateLimitedError)
@@ -59,11 +64,19 @@ class RetryingProvider:
                     raise
                 await self._sleep(self._wait_s(error, failed + limited))
             else:
+                self._answered = True
                 return replace(reply, attempts=failed + limited + 1) if failed + limited else reply
 
     async def aclose(self) -> None:
         """Close the provider inside."""
         await close_provider(self._provider)
+
+    def _stop_if_nobody_is_there(self, error: TransientError) -> None:
+        """Give up on a server that never answered and cannot even be reached, instead of failing every item slowly."""
+        self._unreachable += error.unreachable
+        if not self._answered and self._unreachable >= self._policy.unreachable_attempts:
+            where = self.origin.base_url or self.origin.provider
+            raise UnusableError(f"nobody answers at {where}; is the server running? ({error})") from None
 
     def _is_last(self, error: TransientError, failed: int, limited: int) -> bool:
         policy = self._policy
