@@ -1,10 +1,10 @@
 """`polyjudge translation generate|check|quick|full`."""
 
 import argparse
-from importlib import import_module
+
+from .actions import add_actions, run_action
 
 _ACTIONS = {
-    # name: what it does; its module is translation_NAME
     "generate": "have a model or a program translate a set of prompts into many languages",
     "check": "run the checks that need no model",
     "quick": "judge the must-have languages and one of each script family",
@@ -14,12 +14,9 @@ _ACTIONS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
-    for name, summary in _ACTIONS.items():
-        action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        import_module(f"polyjudge.cli.translation_{name}").configure(action)
+    add_actions(parser, "translation", _ACTIONS)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the action."""
-    return import_module(f"polyjudge.cli.translation_{options.action}").run(options)
+    return run_action(options, "translation")

@@ -124,14 +124,18 @@ def _foreign_spans(text: str, foreign: list[Word], share: float | None) -> Itera
 
 def _mixed_words(text: str, accepted: set[str]) -> Iterator[Problem]:
     """Find words made of letters of several scripts: one Cyrillic letter among Latin ones looks right and is not."""
-    if not accepted & _ALPHABETS:
+    if not accepted & _ALPHABETS or len(_alphabets_in(prose(text))) < 2:
         return
     for word in words(prose(text)):
         if not word.text.isascii():
-            found = {script for script in _ALPHABETS if _accepted_pattern((script,)).search(word.text)}
+            found = _alphabets_in(word.text)
             if len(found) > 1:
                 message = f"{word.text!r} mixes {' and '.join(sorted(found))}"
                 yield Problem("mixed_script", message, "warn", word.start, word.end)
+
+
+def _alphabets_in(text: str) -> set[str]:
+    return {script for script in _ALPHABETS if _accepted_pattern((script,)).search(text)}
 
 
 def _broken_characters(text: str) -> Iterator[Problem]:
