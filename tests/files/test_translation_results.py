@@ -1,8 +1,6 @@
 """Results of a translator: as the founding app writes them, as tables, with faults, and back again."""
 
 import json
-from datetime import UTC, datetime
-from decimal import Decimal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -175,38 +173,6 @@ def test_a_bad_row_of_a_table_is_named_by_its_own_line(tmp_path):
         f"{results.path}:5: a language needs languageName or languageCode",
         f"{results.path}:6: has not as many fields as the header",
     ]
-
-
-def test_languages_and_single_prompts_are_read_from_parquet(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    flat = [
-        {"languageCode": language["languageCode"], "languageName": language["languageName"], **each}
-        for language in FOUNDING
-        for each in language["prompts"]
-    ]
-    parquet.write_table(pyarrow.Table.from_pylist(FOUNDING), tmp_path / "languages.parquet")
-    parquet.write_table(pyarrow.Table.from_pylist(flat), tmp_path / "flat.parquet")
-
-    languages = list(TranslationResults(tmp_path / "languages.parquet"))
-    [chinese] = TranslationResults(tmp_path / "flat.parquet")
-
-    assert languages == list(TranslationResults(save(tmp_path / "results.json", FOUNDING)))
-    assert chinese.prompts == languages[0].prompts
-
-
-def test_columns_of_parquet_that_json_has_no_kind_for_become_text(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    row = {"languageCode": "es", "generatedOutput": "hola", "at": datetime(2026, 1, 2, tzinfo=UTC)}
-    more = {"price": Decimal("1.50"), "raw": b"\xff", "nan": float("nan")}
-    parquet.write_table(pyarrow.Table.from_pylist([{**row, **more}]), tmp_path / "rows.parquet")
-
-    write_translation_results(tmp_path / "again.json", {}, TranslationResults(tmp_path / "rows.parquet"))
-
-    [language] = json.loads((tmp_path / "again.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert language["prompts"][0]["at"].startswith("2026-01-02")
-    assert (language["prompts"][0]["price"], language["prompts"][0]["nan"]) == ("1.50", None)
 
 
 @pytest.mark.parametrize(

@@ -130,29 +130,6 @@ def test_without_a_context_there_is_no_language_to_judge_by(context):
     assert isinstance(outcome, Failure)
 
 
-def test_agreement_with_a_reference_proves_a_good_translation_and_little_of_it_proves_nothing():
-    pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")
-    same = judged(GOOD["de"], "de", reference=GOOD["de"])
-    near = judged(
-        GOOD["de"], "de", reference="Mein Freund hatte gerade einen Unfall. Rufen Sie doch bitte rasch die Nummer 112!"
-    )
-    far = judged(GOOD["de"], "de", reference="Hilfe, wählt doch endlich den Notruf, er blutet ja!")
-
-    assert same.subscores["coherence"] == 5
-    assert "chrF++ 100 against the reference" in same.reason
-    assert near.subscores["coherence"] == 4
-    assert "coherence" not in far.subscores
-    assert "chrF++" in far.reason
-
-
-def test_a_fault_weighs_more_than_agreement_with_a_reference():
-    pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")
-    spoiled = GOOD["de"].replace("112", "211")
-
-    assert judged(spoiled, "de", reference=spoiled).subscores["coherence"] == 2
-    assert judged("", "de", reference=GOOD["de"]).subscores["coherence"] == 1
-
-
 def test_without_sacrebleu_a_reference_is_left_aside():
     """In a process of its own, where the package cannot be imported."""
     code = (

@@ -4,16 +4,16 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import ConfigError
 from polyjudge.files import TranslationResults, readable_json, to_json, write_translation_results
 from polyjudge.languages import LanguageTable, language_table
-from polyjudge.records import LanguageResult, PromptResult, TextCheck
+from polyjudge.records import Language, LanguageResult, PromptResult, TextCheck
 from polyjudge.reports import VerdictMaker, is_enough
-from polyjudge.text import harmless, one_line
+from polyjudge.text import Agreement, agreement, harmless, one_line
 
 from .progress import CountShow
 from .tables import print_table
@@ -45,6 +45,9 @@ class _Findings:
     problems: Counter[str] = field(default_factory=Counter[str])
     disagreements: list[str] = field(default_factory=list[str])
     examples: list[str] = field(default_factory=list[str])
+    references: int = 0
+    agreement: Agreement | None = None
+    """With the references, where there are any."""
 
     @property
     def passed(self) -> bool | None:
@@ -108,8 +111,17 @@ def _checked(
                 _note(findings, index, prompt, check, correct)
                 for index, (prompt, check) in enumerate(zip(language.prompts, maker.checks(language), strict=True))
             ]
+            _compare(findings, language, known)
             progress.advance()
             yield replace(language, prompts=tuple(prompts))
+
+
+def _compare(findings: _Findings, language: LanguageResult, known: Language | None) -> None:
+    """Measure how far the outputs agree with the references that the file has."""
+    pairs = [(each.generated_output, each.reference) for each in language.prompts if each.reference]
+    findings.references = len(pairs)
+    if pairs and known is not None:
+        findings.agreement = agreement([text for text, _ in pairs], [reference for _, reference in pairs], known)
 
 
 def _note(
@@ -155,6 +167,7 @@ def _show(found: list[_Findings]) -> None:
     ]
     header = ("Language", "Outputs", "Right script", "Wrong language", "Unsure", "Problems", "")
     print_table(header, rows, numbers=(1, 2, 3, 4))
+    _show_agreement(found)
     for title, lines in (
         ("Problems", [f"{each.name}, {line}" for each in found for line in each.examples]),
         ("Disagreements with scriptValidationPassed", [f"{e.name}, {line}" for e in found for line in e.disagreements]),
@@ -166,6 +179,26 @@ def _show(found: list[_Findings]) -> None:
                 print(f"  {one_line(line, 160)}")
             if len(lines) > _SHOWN:
                 print(f"  and {len(lines) - _SHOWN} more; --format json lists all")
+
+
+def _show_agreement(found: list[_Findings]) -> None:
+    measured = [(each.name, each.agreement) for each in found if each.agreement is not None]
+    if measured:
+        rows = [
+            (
+                name,
+                str(each.count),
+                f"{each.chrf:.1f}",
+                f"{each.bleu:.1f}",
+                each.chrf_signature,
+                each.bleu_signature,
+            )
+            for name, each in measured
+        ]
+        print_table(("Language", "References", "chrF++", "BLEU", "chrF++ as", "BLEU as"), rows, numbers=(1, 2, 3))
+    elif any(each.references for each in found):
+        told = "the file has references; to measure the agreement: pip install 'polyjudge[metrics]'"
+        print(f"polyjudge: {told}", file=sys.stderr)
 
 
 def _kinds(findings: _Findings) -> str:
@@ -183,6 +216,7 @@ def _as_row(findings: _Findings) -> dict[str, Any]:
         "wrongLanguage": findings.wrong_language,
         "unsure": findings.unsure,
         "looksLike": findings.looks_like,
+        "agreement": None if findings.agreement is None else asdict(findings.agreement),
         "problems": dict(findings.problems),
         "examples": findings.examples,
         "disagreements": findings.disagreements,

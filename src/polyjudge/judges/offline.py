@@ -8,7 +8,7 @@ from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import prompt_sha256
 from polyjudge.records import Failure, JudgeResult, Language, Outcome, Provenance, Rubric, ScriptCheck, TextCheck
 from polyjudge.rubrics import rubric_fingerprint
-from polyjudge.text import TextChecker, chrf
+from polyjudge.text import TextChecker, chrf, chrf_signature
 from polyjudge.version import __version__
 
 from . import scoring
@@ -84,6 +84,7 @@ class OfflineJudge:
                 rubric=self.rubric.name,
                 rubric_fingerprint=self._fingerprint,
                 prompt_sha256=prompt_sha256(candidate),
+                parameters={} if agreement is None else {"chrf": chrf_signature()},
                 polyjudge_version=__version__,
             ),
         )

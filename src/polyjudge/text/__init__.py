@@ -5,14 +5,16 @@ from .difference import Difference, Part, difference, graphemes, shown
 from .digits import fold_digits, plain_number
 from .display import harmless, one_line
 from .fencing import FENCE_NOTE, fence
-from .reference import chrf, chrf_signature
+from .reference import Agreement, agreement, chrf, chrf_signature
 from .unsafe import is_opaque, unsafe_parts
 
 __all__ = [
     "FENCE_NOTE",
+    "Agreement",
     "Difference",
     "Part",
     "TextChecker",
+    "agreement",
     "chrf",
     "chrf_signature",
     "difference",
