@@ -47,6 +47,7 @@ class UnknownNameError(ConfigError):
         hint = f" Did you mean {close[0]!r}?" if close else ""
         super().__init__(f"Unknown {what}: {name}. Available: {', '.join(names)}.{hint}")
         self.name = name
+        self.known = names
 
 
 class MissingKeyError(ConfigError):

@@ -109,8 +109,8 @@ def test_a_byte_order_mark_is_no_part_of_the_file(path):
 @pytest.mark.parametrize(
     ("content", "place", "words"),
     [
-        ("", ":1:", "must be a JSON list or object"),
-        (" \n\n ", ":3:", "must be a JSON list or object"),
+        ("", ":1:", "is empty"),
+        (" \n\n ", ":3:", "is empty"),
         ('"text"', ":1:", "must be a JSON list or object"),
         ("[1,\n2", ":2:", "',' expected"),
         ('[1,\n{"a": [2', ":2:", "is not JSON"),

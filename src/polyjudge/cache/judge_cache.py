@@ -9,11 +9,11 @@ import weakref
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from polyjudge.clock import utc_now
 from polyjudge.errors import CacheError, DataError
 from polyjudge.records import JudgeResult, Reply
 
@@ -63,7 +63,7 @@ class JudgeCache:
         """Keep a result; an older one under the same key is replaced."""
         provider = result.provenance.provider if result.provenance else ""
         value = encode(replace(result, cached=False))
-        self.write(Entry("result", key, provider, result.model, _now(), value)).result()
+        self.write(Entry("result", key, provider, result.model, utc_now(), value)).result()
 
     def get_reply(self, key: str, *, since: str = "") -> Reply | None:
         """Return the reply kept under a key, marked as cached, or None; `since` passes over older ones."""
@@ -189,8 +189,4 @@ class _Parts:
 
 def _reply_entry(key: str, reply: Reply, provider: str) -> Entry:
     kept = replace(reply, cached=False) if reply.cached else reply
-    return Entry("reply", key, provider, reply.model, _now(), encode(kept))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return Entry("reply", key, provider, reply.model, utc_now(), encode(kept))

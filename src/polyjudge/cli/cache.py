@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from polyjudge.cache import export_entries, import_entries, prune, statistics_of, verify
+from polyjudge.clock import written
 from polyjudge.files import write_atomically
 from polyjudge.text import harmless
 
@@ -129,4 +130,4 @@ def _age(text: str) -> timedelta:
 
 
 def _moment(age: timedelta) -> str:
-    return (datetime.now(UTC) - age).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return written(datetime.now(UTC) - age)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from polyjudge.clock import utc_now
 from polyjudge.engine import Stop, run_sync
 from polyjudge.files import (
     TranslationResults,
@@ -18,7 +19,6 @@ from polyjudge.files import (
 )
 from polyjudge.judges import OfflineJudge
 from polyjudge.languages import LanguageTable, language_table
-from polyjudge.providers.clock import utc_now
 from polyjudge.records import LanguageResult, LanguageScore, Outcome, PromptResult
 from polyjudge.reports import Report, VerdictMaker, plain_text_scorecard
 from polyjudge.rubrics import load_rubric

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from polyjudge.cache import JudgeCache
-from polyjudge.errors import ConfigError
+from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.providers import PROVIDERS, Access, Caps, Estimate, Meter, ModelName, Price, parse_price, resolve_model
 
 DEFAULT_CACHE = ".polyjudge/cache.sqlite"
@@ -60,11 +60,18 @@ def judge_names(options: argparse.Namespace) -> list[ModelName]:
             raise ConfigError("the judge 'offline' stands alone and has no model")
         return []
     if options.judge_model is None:
-        return [resolve_model(name) for name in given]
+        return [_named(name) for name in given]
     if len(given) > 1:
         raise ConfigError("--judge-model goes with one judge; write NAME/MODEL for each of several")
     provider = given[0] if given[0] in PROVIDERS else resolve_model(given[0]).provider
     return [ModelName(provider, options.judge_model)]
+
+
+def _named(name: str) -> ModelName:
+    try:
+        return resolve_model(name)
+    except UnknownNameError as error:
+        raise UnknownNameError("model", error.name, [*error.known, "offline"]) from None
 
 
 def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:

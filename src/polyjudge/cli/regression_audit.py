@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from polyjudge.clock import utc_now
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import MissingExtraError, MissingKeyError
 from polyjudge.files import FixtureFile, read_fixtures
 from polyjudge.judges import Judge, close_judge
 from polyjudge.languages import LanguageTable, language_table
-from polyjudge.providers.clock import utc_now
 from polyjudge.records import Failure, Item
 from polyjudge.rubrics import load_rubric, passes
 from polyjudge.suites import Finding, audit, open_judge, score_items

@@ -4,9 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from polyjudge.clock import utc_now
 from polyjudge.files import TranslationResults, TranslationScores, write_atomically
 from polyjudge.languages import language_table
-from polyjudge.providers.clock import utc_now
 from polyjudge.reports import FORMATS, Report
 from polyjudge.text import one_line
 

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from polyjudge.clock import utc_now
 from polyjudge.files import ResultsFile, outcome_row, row_line
-from polyjudge.providers.clock import utc_now
 from polyjudge.records import Item, Outcome
 
 

@@ -2,18 +2,17 @@
 
 import argparse
 import platform
-import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyjudge.engine import Stop, run_sync
+from polyjudge.clock import utc_now
+from polyjudge.engine import Stop, run_sync, split_command
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, ProviderError
 from polyjudge.files import RowLog, fingerprint, read_json_lines, write_translation_results
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import Access, close_provider, resolve_model
-from polyjudge.providers.clock import utc_now
 from polyjudge.records import Language
 from polyjudge.suites import (
     CommandTranslator,
@@ -125,12 +124,7 @@ def _translator(job: _Job, access: Access) -> tuple[Translator, Any]:
         provider = access.open(name)
         translator = ModelTranslator(provider, name.model, max_tokens=options.max_answer_tokens)
         return translator, lambda: close_provider(provider)
-    try:
-        command = shlex.split(options.command)
-    except ValueError as error:
-        raise ConfigError(f"--command cannot be read: {error}") from None
-    if not command:
-        raise ConfigError("--command names no program")
+    command = split_command(options.command)
     return CommandTranslator(command, timeout_s=options.timeout, sends_instruction=options.send == "prompt"), None
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.cache import JudgeCache
+from polyjudge.clock import utc_now
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files import (
@@ -23,7 +24,6 @@ from polyjudge.files import (
 from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge, with_question
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import Access, ModelName
-from polyjudge.providers.clock import utc_now
 from polyjudge.records import Failure, LanguageResult, LanguageScore, Outcome
 from polyjudge.reports import Verdict, VerdictMaker
 from polyjudge.rubrics import load_rubric

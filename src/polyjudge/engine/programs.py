@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import re
+import shlex
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -27,6 +29,28 @@ class ProgramOutput:
     duration_ms: int
     bad_byte: int | None = None
     """Where it stops being UTF-8; the characters that cannot be read are replaced in the text."""
+
+
+def split_command(command: str) -> list[str]:
+    """Split a command as a shell would, without one."""
+    try:
+        parts = shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(f"--command cannot be read: {error}") from None
+    if not parts:
+        raise ConfigError("--command names no program")
+    return parts
+
+
+def filled_command(parts: Sequence[str], places: Mapping[str, str]) -> list[str]:
+    """Return a command with its places filled in, once: what is filled in is text and has no places."""
+    pattern = re.compile("|".join(map(re.escape, places)))
+    return [pattern.sub(lambda match: places[match[0]], part) for part in parts]
+
+
+def with_final_newline(text: str) -> str:
+    """Return a text as a program that reads lines expects it."""
+    return text if text.endswith("\n") else f"{text}\n"
 
 
 async def run_program(

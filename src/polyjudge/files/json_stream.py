@@ -48,7 +48,7 @@ class JsonStream:
         elif first == "{":
             yield from self._members()
         else:
-            raise self._wrong("must be a JSON list or object")
+            raise self._wrong("must be a JSON list or object" if first else "is empty")
         if self._peek():
             raise self._wrong("something stands after the end")
 

@@ -8,11 +8,11 @@ the answers anyway.
 
 import os
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.records import Outcome
 
@@ -84,6 +84,5 @@ class ResultsFile:
     def _note_beginning(self) -> str:
         """Return when the run began: a run that asks anew what is kept must know which answers are its own."""
         if self._rows.is_empty and not self._beginning.exists():
-            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            self._beginning.write_text(now, encoding="ascii")
+            self._beginning.write_text(utc_now(), encoding="ascii")
         return self._beginning.read_text(encoding="ascii") if self._beginning.exists() else ""

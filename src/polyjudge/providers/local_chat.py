@@ -11,11 +11,11 @@ from polyjudge.records import Finish, Reply, Request
 
 from .adapting import ParameterFilter, sent_parameters
 from .addresses import origin_of
-from .clock import Stopwatch
 from .failing import error_for_reply, error_for_status, error_for_transport
 from .keys import checked_key
 from .naming import ModelName, model_facts
 from .per_loop import PerLoop
+from .stopwatch import Stopwatch
 
 _NO_KEY = "none"
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}

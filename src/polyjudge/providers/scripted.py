@@ -11,7 +11,7 @@ from polyjudge.errors import DataError, NotRecordedError, ProviderError, Refused
 from polyjudge.files import fingerprint, from_json, read_json_lines
 from polyjudge.records import Finish, Origin, Reply, Request
 
-from .clock import Stopwatch
+from .stopwatch import Stopwatch
 
 Answer = str | Reply
 Script = Callable[[Request], Answer | Awaitable[Answer]]

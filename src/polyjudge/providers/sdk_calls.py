@@ -10,10 +10,10 @@ from polyjudge.records import Reply, Request
 
 from .adapting import ParameterFilter
 from .addresses import origin_of
-from .clock import Stopwatch
 from .failing import ODD_REPLY, error_for_reply, error_for_status, error_for_transport
 from .naming import ModelName, model_facts
 from .per_loop import PerLoop
+from .stopwatch import Stopwatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,13 @@
 """Does a translator still say what it said? One case after the other, or several at once, results in their order."""
 
 import os
-import re
-import shlex
 import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from polyjudge.engine import Stop, in_order, run_program
+from polyjudge.engine import Stop, filled_command, in_order, run_program, split_command, with_final_newline
 from polyjudge.errors import ConfigError, ProviderError
 from polyjudge.records import CaseResult, Fixture
 
@@ -17,7 +15,6 @@ Match = Literal["exact", "trim", "normalized"]
 Translate = Callable[[Fixture], Awaitable[tuple[str, int]]]
 """Gives the output for a case, and how many milliseconds it took."""
 MODEL_VARIABLE = "POLYJUDGE_TRANSLATOR_MODEL"
-_PLACE = re.compile(r"\{(?:source_lang|target_lang|model)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +31,13 @@ class TranslatorCommand:
     def for_pair(self, source_lang: str, target_lang: str) -> list[str]:
         """Return the command for a pair of languages; what is filled in is text, never syntax."""
         named = {"{source_lang}": source_lang, "{target_lang}": target_lang, "{model}": str(self.model or "")}
-        return [_PLACE.sub(lambda match: named[match[0]], part) for part in self.parts]
+        return filled_command(self.parts, named)
 
     async def translate(self, fixture: Fixture) -> tuple[str, int]:
         """Return the output for a case, and how long it took."""
         command = self.for_pair(fixture.source_lang, fixture.target_lang)
-        text = fixture.input_text if fixture.input_text.endswith("\n") else f"{fixture.input_text}\n"
-        output = await run_program(command, text, timeout_s=self.timeout_s, environment=self.environment)
+        given = with_final_newline(fixture.input_text)
+        output = await run_program(command, given, timeout_s=self.timeout_s, environment=self.environment)
         if output.bad_byte is not None:
             raise ProviderError(f"the output is not UTF-8 text, from byte {output.bad_byte} on")
         return checked_output(output.text, fixture), output.duration_ms
@@ -50,12 +47,7 @@ def translator_command(
     command: str, *, model: Path | None, environment: Mapping[str, str], timeout_s: float
 ) -> TranslatorCommand:
     """Split a command without a shell, and see that the model it needs is there."""
-    try:
-        parts = tuple(shlex.split(command))
-    except ValueError as error:
-        raise ConfigError(f"--command cannot be read: {error}") from None
-    if not parts:
-        raise ConfigError("--command names no program")
+    parts = tuple(split_command(command))
     if model is None and any("{model}" in part for part in parts):
         if not os.environ.get(MODEL_VARIABLE):
             raise ConfigError(f"the command has {{model}}: give --model PATH or set {MODEL_VARIABLE}")

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from polyjudge.engine import Stop, in_order, run_program
+from polyjudge.engine import Stop, filled_command, in_order, run_program, with_final_newline
 from polyjudge.errors import ProviderError
 from polyjudge.languages import LanguageTable
 from polyjudge.providers import Provider
@@ -59,8 +59,8 @@ class CommandTranslator:
     async def translate(self, text: str, instruction: str, language: Language) -> Translation:
         """Run the program once."""
         named = {"{tag}": language.tag, "{language}": language.name}
-        command = [_replaced(part, named) for part in self._command]
-        given = instruction if self._sends_instruction else text
+        command = filled_command(self._command, named)
+        given = with_final_newline(instruction if self._sends_instruction else text)
         output = await run_program(command, given, timeout_s=self._timeout_s)
         return Translation(output.text.strip("\r\n"), output.duration_ms)
 
@@ -158,9 +158,3 @@ def _language_result(language: Language, prompts: tuple[PromptResult, ...]) -> L
         priority="must-have" if language.tag in MUST_HAVE else "standard",
         prompts=prompts,
     )
-
-
-def _replaced(part: str, named: Mapping[str, str]) -> str:
-    for place, value in named.items():
-        part = part.replace(place, value)
-    return part

@@ -2,8 +2,8 @@
 
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 
+from polyjudge.clock import utc_now
 from polyjudge.records import Reply
 
 
@@ -17,8 +17,3 @@ class Stopwatch:
         """Return the reply with its time of arrival and duration, unless it has them already."""
         duration_ms = reply.duration_ms or round((time.monotonic() - self._begun) * 1000)
         return replace(reply, duration_ms=duration_ms, answered_at=reply.answered_at or utc_now())
-
-
-def utc_now() -> str:
-    """Return the moment as ISO 8601 in UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
