@@ -185,3 +185,18 @@ def test_news_of_ntrex_128_in_73_languages_meets_the_bars():
     assert share["unsure outside the inseparable"] <= 10
     assert share["another language accepted, outside the inseparable"] <= 1
     assert share["English left untranslated found"] >= 99
+
+
+def test_words_that_two_languages_share_are_not_surely_left_from_the_source():
+    table = language_table()
+    checker = TextChecker(table)
+
+    shared = checker.check("O café está demasiado quente.", table.find("pt"), source="El café está demasiado caliente.")
+    left = checker.check(
+        "Samahani, where is the nearest train station iko wapi?",
+        table.find("sw"),
+        source="Excuse me, where is the nearest train station?",
+    )
+
+    assert [(each.kind, each.severity) for each in shared.problems] == [("untranslated", "warn")]
+    assert ("untranslated", "fail") in [(each.kind, each.severity) for each in left.problems]

@@ -46,7 +46,7 @@ class PromptScore:
     """What a judge says of one prompt; None where it cannot tell."""
 
     index: int
-    """Place of the prompt in its language, from 0."""
+    """Place among the prompts of its language that can be used, from 0."""
     script_score: float | None = None
     grammar_score: float | None = None
     coherence_score: float | None = None

@@ -27,7 +27,7 @@ class TextChecker:
             problems += [*leaked(text, source, prompt), *looping(text, source)]
         if has_text and source.strip():
             if not self._is_in(source, language):
-                problems += copied(text, source)
+                problems += [self._weighed(problem, text, language) for problem in copied(text, source)]
             problems += [*cut_off(text, source, language.tag), *length(text, source), *lost_parts(text, source)]
         if any(problem.kind == "source_copied" and problem.severity == "warn" for problem in problems):
             identity = replace(identity, state="unsure")  # a name is of any language
@@ -39,6 +39,13 @@ class TextChecker:
     def check_language(self, text: str, language: Language) -> LanguageCheck:
         """Say whether a text is in a language, by its words alone."""
         return language_identifier(self.table).check(text, language)
+
+    def _weighed(self, problem: Problem, text: str, language: Language) -> Problem:
+        """Return words left from the source as a warning where they may be of both languages: `café está demasiado`."""
+        if problem.kind != "untranslated" or problem.severity == "warn":
+            return problem
+        state = self.check_language(text[problem.start : problem.end], language).state
+        return problem if state == "wrong" else replace(problem, severity="warn")
 
     def _is_in(self, source: str, language: Language) -> bool:
         """Say whether the source is in the language asked for already, so that it may well stand as it is."""
