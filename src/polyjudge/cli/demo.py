@@ -20,7 +20,7 @@ from polyjudge.files import (
 from polyjudge.judges import OfflineJudge
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.records import LanguageResult, LanguageScore, Outcome, PromptResult
-from polyjudge.reports import Report, VerdictMaker, plain_text_scorecard
+from polyjudge.reports import Report, VerdictMaker, plain_text, translation_scorecard
 from polyjudge.rubrics import load_rubric
 from polyjudge.suites import MUST_HAVE, judge_each, language_score, load_prompt_set, tasks_of
 from polyjudge.text import harmless
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     judged = {"full": TranslationScores(scores)}
     report = Report(TranslationResults(results), judged, table, timestamp=utc_now())
     write_report(report, "markdown", report_file)
-    sys.stdout.writelines(plain_text_scorecard(report))
+    sys.stdout.writelines(plain_text(translation_scorecard(report)))
     _show_faults(languages, planted, table)
     print("No model was asked: whether a sentence is good, the checks cannot see, and they say so.")
     print(f"Report: {report_file}\nWhat was judged: {results}\nScores: {scores}")

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator
 from .json_report import json_report
 from .junit import junit_xml
 from .markdown import markdown
-from .plain_text import plain_text, plain_text_scorecard
+from .plain_text import plain_text
 from .report import FamilyRow, Report
+from .translation_blocks import translation_blocks, translation_scorecard
 from .verdicts import STATUSES, Verdict, VerdictMaker, is_enough
 
 FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
-    "markdown": markdown,
-    "text": plain_text,
+    "markdown": lambda report: markdown(translation_blocks(report)),
+    "text": lambda report: plain_text(translation_blocks(report)),
     "json": json_report,
 }
 
@@ -24,5 +25,6 @@ __all__ = [
     "VerdictMaker",
     "is_enough",
     "junit_xml",
-    "plain_text_scorecard",
+    "plain_text",
+    "translation_scorecard",
 ]

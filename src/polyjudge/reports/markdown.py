@@ -1,18 +1,17 @@
 """A report in Markdown, as GitHub and CommonMark with tables show it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from .blocks import Heading, Lines, Table, blocks, shown
-from .report import Report
+from .blocks import Block, Heading, Lines, Table, shown
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#]")
 _BEGINNING = re.compile(r"^(\d*)([-+=.)])")
 
 
-def markdown(report: Report) -> Iterator[str]:
-    """Yield the pieces of the report; text from models is escaped, so that it stays text."""
-    for block in blocks(report):
+def markdown(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield the pieces of a report; text from models is escaped, so that it stays text."""
+    for block in blocks:
         if isinstance(block, Heading):
             yield f"{'#' * block.level} {escape(block.text)}\n\n"
         elif isinstance(block, Lines):

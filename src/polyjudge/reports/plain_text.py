@@ -1,22 +1,16 @@
 """A report in plain text, with columns aligned by how wide each script is shown."""
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from .blocks import Block, Heading, Lines, Table, blocks, scorecard, shown
-from .report import Report
+from .blocks import Block, Heading, Lines, Table, shown
 
 _UNDERLINES = {1: "=", 2: "-"}
 
 
-def plain_text(report: Report) -> Iterator[str]:
-    """Yield the pieces of the report."""
-    yield from map(_drawn, blocks(report))
-
-
-def plain_text_scorecard(report: Report) -> Iterator[str]:
-    """Yield the pieces of the scorecard alone."""
-    yield from map(_drawn, scorecard(report))
+def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield the pieces of a report."""
+    yield from map(_drawn, blocks)
 
 
 def _drawn(block: Block) -> str:

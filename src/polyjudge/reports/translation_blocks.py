@@ -1,0 +1,230 @@
+"""The report on a translator's output, as blocks: the scorecard first, then the details."""
+
+from collections.abc import Iterator
+
+from polyjudge.files import readable_json
+from polyjudge.records import LanguageResult, LanguageScore, PromptScore
+from polyjudge.rubrics import scores_pass
+from polyjudge.statistics import Interval
+from polyjudge.text import one_line
+
+from .blocks import Block, Heading, Lines, Table
+from .report import Report
+from .verdicts import Status, Verdict
+
+_LONGEST_CELL = 400
+_SHORT_CELL = 110
+_LONGEST_NAME = 100
+_WARNINGS_SHOWN = 20
+_YES_OR_NO = {True: "Yes", False: "No", None: "–"}
+
+
+def translation_blocks(report: Report) -> Iterator[Block]:
+    """Yield a report: the scorecard first, then the details language by language."""
+    yield Heading(1, "Translation report")
+    yield Lines(tuple(_head(report)))
+    yield from translation_scorecard(report)
+    yield Heading(2, "Expanded Details")
+    for verdict, language, scores in report.details():
+        yield from _details(verdict, language, scores)
+
+
+def translation_scorecard(report: Report) -> Iterator[Block]:
+    """Yield what can be taken in at a glance."""
+    yield Heading(2, "Summary Scorecard")
+    yield Lines(tuple(_totals(report)))
+    yield from _priority_table(report)
+    yield from _family_table(report)
+    yield from _failures(report)
+    yield from _disagreements(report)
+    yield from _findings(report)
+    if report.warnings:
+        yield Heading(3, "Rows that could not be used")
+        shown = report.warnings[:_WARNINGS_SHOWN]
+        more = report.skipped_rows - len(shown)
+        yield Lines((*shown, *([f"and {more} more"] if more > 0 else [])))
+
+
+def _head(report: Report) -> Iterator[str]:
+    about = report.about
+    yield f"Generated: {report.timestamp}"
+    for name, keys in (
+        ("Binding", ("bindingUsed", "binding")),
+        ("Device", ("deviceInfo", "device")),
+        ("Model", ("model",)),
+    ):
+        value = next((about[key] for key in keys if about.get(key)), None)
+        if value is not None:
+            yield f"{name}: {_cell(value if isinstance(value, str) else readable_json(value))}"
+    if not report.judges:
+        yield "No judge scores were given: languages pass or fail on script alone."
+
+
+def _totals(report: Report) -> Iterator[str]:
+    yield f"Total languages tested: {report.total - report.count('SKIPPED')}"
+    words: dict[Status, str] = {"PASS": "Passed", "FAIL": "Failed", "CONFLICT": "Conflict"}
+    for status, word in words.items():
+        count = report.count(status)
+        if status != "CONFLICT" or count:
+            yield f"{word}: {count}{_rate(count, report.judged, report.interval(status))}"
+    yield f"Unjudged: {report.count('UNJUDGED')}"
+    yield f"Skipped: {report.count('SKIPPED')}"
+
+
+def _rate(count: int, total: int, interval: Interval | None) -> str:
+    if not total or interval is None:
+        return ""
+    return f" ({count / total:.1%}, 95% interval {interval.low:.1%} to {interval.high:.1%})"
+
+
+def _priority_table(report: Report) -> Iterator[Block]:
+    rows = [_priority_row(verdict) for verdict in report.verdicts if verdict.is_priority]
+    if rows:
+        yield Heading(3, "Priority Languages")
+        yield Table(("Language", "Script", "Grammar", "Coherence", "Correct Lang", "Status"), tuple(rows))
+
+
+def _priority_row(verdict: Verdict) -> tuple[str, ...]:
+    scores = list(verdict.scores.values())
+    if not scores:
+        share = f"{verdict.script_passed}/{verdict.script_checked} outputs" if verdict.script_checked else "–"
+        return _name(verdict), share, "–", "–", "–", status_word(verdict)
+    cells = [
+        _lowest([score.script_score for score in scores]),
+        _lowest([score.grammar_score for score in scores]),
+        _lowest([score.coherence_score for score in scores]),
+    ]
+    answers = [score.is_correct_language for score in scores if score.is_correct_language is not None]
+    correct = ("Yes" if all(answers) else "No") if answers else "–"
+    return _name(verdict), *cells, correct, status_word(verdict)
+
+
+def _lowest(values: list[float | None]) -> str:
+    """Return the lowest score of several judges, which is the one that decides."""
+    found = [value for value in values if value is not None]
+    return f"{min(found):g}/5" if found else "–"
+
+
+def _family_table(report: Report) -> Iterator[Block]:
+    yield Heading(3, "By Script Family")
+    rows = [
+        (
+            one_line(row.family, _LONGEST_NAME),
+            str(row.languages),
+            str(row.passed),
+            str(row.failed),
+            "–" if row.rate is None else f"{row.rate:.1%}",
+            "–" if row.interval is None else f"{row.interval.low:.0%} to {row.interval.high:.0%}",
+        )
+        for row in report.families()
+    ]
+    header = ("Script Family", "Languages", "Passed", "Failed", "Pass Rate", "95% interval")
+    yield Table(header, tuple(rows), numbers=(1, 2, 3, 4))
+
+
+def _failures(report: Report) -> Iterator[Block]:
+    failing = [each for each in report.verdicts if each.status in ("FAIL", "CONFLICT", "UNJUDGED")]
+    if failing:
+        yield Heading(3, "Quick Failures")
+        rows = [
+            (_name(each), each.status, one_line(each.reason, _SHORT_CELL), one_line(_first_note(each), _SHORT_CELL))
+            for each in failing
+        ]
+        yield Table(("Language", "Status", "Issue", "Notes"), tuple(rows))
+
+
+def _first_note(verdict: Verdict) -> str:
+    """Return what a judge that fails it says, else what any judge does."""
+    scores = sorted(verdict.scores.values(), key=lambda score: scores_pass(score) is not False)
+    return next((score.notes for score in scores if score.notes), "")
+
+
+def _disagreements(report: Report) -> Iterator[Block]:
+    rows = [(_name(each), _cell("; ".join(each.disagreements))) for each in report.verdicts if each.disagreements]
+    if rows:
+        yield Heading(3, "Disagreements")
+        yield Table(("Language", "What they say"), tuple(rows))
+
+
+def _findings(report: Report) -> Iterator[Block]:
+    """Show what the checks found, also where nothing hangs on it: a script may be right and the language wrong."""
+    found = [each for each in report.verdicts if each.problems]
+    if found:
+        yield Heading(3, "Findings of the checks")
+        rows = [(_name(each), _kinds(each), each.looks_like or "–", status_word(each)) for each in found]
+        yield Table(("Language", "Problems (outputs)", "Looks like", "Status"), tuple(rows))
+
+
+def _kinds(verdict: Verdict) -> str:
+    return ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in sorted(verdict.problems.items()))
+
+
+def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, LanguageScore]) -> Iterator[Block]:
+    yield Heading(3, f"{_name(verdict)} — {status_word(verdict)}")
+    family, priority = one_line(verdict.family, _LONGEST_NAME), one_line(language.priority, _LONGEST_NAME)
+    facts = [f"Script: {family or 'unknown'} | Priority: {priority or '–'}"]
+    facts.append(f"Prompts tested: {verdict.prompts}")
+    if verdict.tokens_per_second is not None:
+        facts.append(f"Average tokens/sec: {verdict.tokens_per_second:.1f}")
+    if verdict.reason:
+        facts.append(f"Why: {one_line(verdict.reason, _LONGEST_CELL)}")
+    yield Lines(tuple(facts))
+    by_prompt = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
+    for category in dict.fromkeys(prompt.category for prompt in language.prompts):
+        yield Heading(4, one_line(category, _LONGEST_NAME) or "Outputs")
+        rows = [
+            (
+                _cell(prompt.source_text),
+                _cell(prompt.generated_output) or "(empty)",
+                _YES_OR_NO[prompt.script_validation_passed],
+                _judged(index, by_prompt),
+            )
+            for index, prompt in enumerate(language.prompts)
+            if prompt.category == category
+        ]
+        yield Table(("Source", "Output", "Script OK", "Judge"), tuple(rows))
+    notes = [f"{_judge_name(name, score)}: {_note(score)}" for name, score in scores.items()]
+    if notes:
+        yield Heading(4, "Judge Notes")
+        yield Lines(tuple(notes))
+
+
+def _judge_name(name: str, score: LanguageScore) -> str:
+    return f"{name.capitalize()} ({one_line(score.judge, _LONGEST_NAME)})" if score.judge else name.capitalize()
+
+
+def _note(score: LanguageScore) -> str:
+    if score.error:
+        return f"no verdict: {one_line(score.error, _LONGEST_CELL)}"
+    coverage = f" ({score.judged} of {score.judged + score.unjudged} judged)" if score.unjudged else ""
+    return (one_line(score.notes, _LONGEST_CELL) or "no notes") + coverage
+
+
+def _judged(index: int, by_prompt: dict[str, dict[int, PromptScore]]) -> str:
+    parts = [
+        f"{name} {_points(scores[index])}" if len(by_prompt) > 1 else _points(scores[index])
+        for name, scores in by_prompt.items()
+        if index in scores
+    ]
+    return ", ".join(parts) or "–"
+
+
+def _points(score: PromptScore) -> str:
+    if score.error:
+        return "unjudged"
+    values = (score.script_score, score.grammar_score, score.coherence_score)
+    points = "·".join("–" if value is None else f"{value:g}" for value in values)
+    return f"{points} wrong language" if score.is_correct_language is False else points
+
+
+def status_word(verdict: Verdict) -> str:
+    """Return the state with its mark: a pass on script alone says so."""
+    return f"{verdict.status} (script-only)" if verdict.script_only else verdict.status
+
+
+def _name(verdict: Verdict) -> str:
+    return one_line(verdict.name, _LONGEST_NAME)
+
+
+def _cell(text: str) -> str:
+    return one_line(text, _LONGEST_CELL)
