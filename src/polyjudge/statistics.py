@@ -174,3 +174,32 @@ def _difference(level: Level, counts: Counter[Value]) -> Callable[[Value, Value]
     # The distance of two ranks: all ratings between them, and half of those at either end.
     middle = {value: before[value] + counts[value] / 2 for value in ordered}
     return lambda a, b: (middle[a] - middle[b]) ** 2
+
+
+def mcnemar_exact(only_first: int, only_second: int) -> float:
+    """Return the two-sided p of McNemar's exact test, from how many pairs only one of two got right.
+
+    Without a difference, only chance decides which of the two it is: a fair coin, thrown once a pair.
+    """
+    count, fewer = only_first + only_second, min(only_first, only_second)
+    tail = sum(math.comb(count, hits) for hits in range(fewer + 1))
+    return min(1.0, tail / 2 ** (count - 1)) if count else 1.0
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Return p values adjusted so that, of those called significant, only that share is so by chance."""
+    adjusted, lowest = [1.0] * len(p_values), 1.0
+    by_size = sorted(range(len(p_values)), key=lambda place: p_values[place], reverse=True)
+    for rank, place in zip(range(len(p_values), 0, -1), by_size, strict=True):
+        lowest = min(lowest, p_values[place] * len(p_values) / rank)
+        adjusted[place] = lowest
+    return adjusted
+
+
+def cohen_kappa(pairs: Sequence[tuple[Value, Value]]) -> float | None:
+    """Return Cohen's kappa of two raters over the same items; None where chance alone would agree on everything."""
+    first, second = Counter(pair[0] for pair in pairs), Counter(pair[1] for pair in pairs)
+    count = len(pairs)
+    by_chance = sum(first[value] * second[value] for value in first)
+    agreed = sum(one == other for one, other in pairs)
+    return (agreed * count - by_chance) / (count * count - by_chance) if by_chance < count * count else None

@@ -20,6 +20,7 @@ COMMANDS = {
     "score": "judge any items by any rubric with any judge",
     "translation": "check and judge a translator's output in many languages, or make it",
     "regression": "see whether a translator program still says what it said",
+    "vocabulary": "see how well local models understand words",
     "report": "turn results and judge scores into a report",
     "providers": "show who can answer, and what is missing",
     "cache": "look after the replies already paid for",

@@ -12,20 +12,22 @@ DEFAULT_CACHE = ".polyjudge/cache.sqlite"
 
 
 def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) -> None:
-    """Add the options of every command that asks judges."""
-    _add_judge_options(parser.add_argument_group("judge").add_argument, default_judge)
+    """Add the options of every command that asks judges by a rubric."""
+    add = parser.add_argument_group("judge").add_argument
+    by_default = f"one judge, several as a jury, or offline: the checks alone; default: {default_judge or 'none'}"
+    add_judge_options(add, default=default_judge, told=by_default)
+    add("--repeats", type=at_least(1), default=1, metavar="K", help="ask each question K times")
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
 
 
-def _add_judge_options(add: Callable[..., object], default: str) -> None:
-    by_default = f"one judge, several as a jury, or offline: the checks alone; default: {default or 'none'}"
-    add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=by_default)
+def add_judge_options(add: Callable[..., object], *, default: str, told: str) -> None:
+    """Add the options that name judges and say what becomes of their failures."""
+    add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=told)
     add("--judge-model", metavar="MODEL", help="another model of the judge's provider")
     add("--require-judge", action="store_true", help="a judge that cannot be used is exit 3, not a skip")
-    add("--repeats", type=at_least(1), default=1, metavar="K", help="ask each question K times")
     too_many = "a larger share without a verdict is exit 3; default: %(default)s"
-    add("--max-unjudged", type=_share, default=0.2, metavar="SHARE", help=too_many)
+    add("--max-unjudged", type=share, default=0.2, metavar="SHARE", help=too_many)
 
 
 def add_call_options(add: Callable[..., object]) -> None:
@@ -34,13 +36,18 @@ def add_call_options(add: Callable[..., object]) -> None:
     add("--concurrency", type=at_least(1), default=16, metavar="N", help=in_flight)
     add("--rpm", type=_positive, metavar="N", help="calls a minute at most")
     add("--tpm", type=_positive, metavar="N", help="tokens a minute, about")
-    add("--timeout", type=_positive, default=120.0, metavar="S", help="seconds for one call; default: %(default)s")
-    add("--deadline", type=_positive, metavar="S", help="seconds for the whole run")
+    add_timing_options(add)
     add("--max-calls", type=at_least(1), metavar="N", help="stop after so many calls")
     add("--max-tokens", type=at_least(1), metavar="N", help="stop before more tokens than this")
     add("--max-cost", type=_positive, metavar="USD", help="stop before spending more than this")
     add("--price", metavar="IN,OUT", help="USD per million tokens, where the model's price is not known")
     add("--dry-run", action="store_true", help="say what would be asked and what it would cost")
+
+
+def add_timing_options(add: Callable[..., object], *, timeout_s: float = 120.0) -> None:
+    """Add how long a call and a run may take."""
+    add("--timeout", type=_positive, default=timeout_s, metavar="S", help="seconds for one call; default: %(default)s")
+    add("--deadline", type=_positive, metavar="S", help="seconds for the whole run")
 
 
 def add_cache_options(add: Callable[..., object]) -> None:
@@ -134,7 +141,8 @@ def _positive(text: str) -> float:
     return number
 
 
-def _share(text: str) -> float:
+def share(text: str) -> float:
+    """Read a share between 0 and 1."""
     try:
         number = float(text)
     except ValueError:

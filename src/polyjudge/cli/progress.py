@@ -6,16 +6,22 @@ from types import TracebackType
 from typing import Any, Self
 
 from polyjudge.providers import Spent
+from polyjudge.text import one_line
 
+_LONGEST_CURRENT = 40
 _PLAIN_EVERY_S = 10.0
 
 
 class ProgressShow:
     """Shows done and total, rate, time left, what went wrong and what was spent."""
 
-    def __init__(self, total: int, spent: Spent, *, shown: bool = True, doing: str = "judging") -> None:
+    def __init__(
+        self, total: int, spent: Spent, *, shown: bool = True, doing: str = "judging", wrong: str = "unjudged"
+    ) -> None:
         self._is_shown = shown
         self._doing = doing
+        self._wrong = wrong
+        self._current = ""
         self._total = total
         self._spent = spent
         self._done = self._unjudged = 0
@@ -34,24 +40,32 @@ class ProgressShow:
             self._show(time.monotonic())
             self._bar.stop()
 
-    def advance(self, *, unjudged: bool) -> None:
-        """Take note of one item."""
+    def advance(self, *, unjudged: bool, current: str = "") -> None:
+        """Take note of one item, and of what it was."""
         self._done += 1
+        self._current = one_line(current, _LONGEST_CURRENT)
         self._unjudged += unjudged
         now = time.monotonic()
         if now - self._shown >= (0.1 if self._bar is not None else _PLAIN_EVERY_S) or self._done == self._total:
             self._shown = now
             self._show(now)
 
+    def line(self, text: str) -> None:
+        """Print a line without tearing the bar apart."""
+        if self._bar is not None:
+            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=sys.stderr)
+
     def _show(self, now: float) -> None:
         spent = f"${self._spent.cost_usd:.4f}" if self._spent.cost_usd else f"{self._spent.calls} calls"
         rate = self._done / max(now - self._begun, 1e-9)
         if self._bar is not None:
-            told = f"{rate:.1f}/s, {self._unjudged} unjudged, {spent}"
+            told = f"{rate:.1f}/s, {self._unjudged} {self._wrong}, {spent} {self._current}".rstrip()
             self._bar.update(self._task, completed=self._done, told=told)
         elif self._is_shown and now - self._begun >= _PLAIN_EVERY_S:
             pace = f"{rate:.1f}/s, {(self._total - self._done) / rate:.0f} s left"
-            told = f"{self._done}/{self._total} done, {pace}, {self._unjudged} unjudged, {spent}"
+            told = f"{self._done}/{self._total} done, {pace}, {self._unjudged} {self._wrong}, {spent}"
             print(f"polyjudge: {told}", file=sys.stderr)
 
 
@@ -92,7 +106,7 @@ def _open_bar(total: int, doing: str) -> tuple[Any, Any]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[told]}", markup=False),
         console=Console(stderr=True),
     )
     bar.start()

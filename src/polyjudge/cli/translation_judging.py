@@ -17,8 +17,8 @@ from polyjudge.files import (
     TranslationResults,
     TranslationScores,
     fingerprint,
+    noted_moment,
     readable_json,
-    write_atomically,
     write_translation_scores,
 )
 from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge, with_question
@@ -220,7 +220,7 @@ def _kept_replies(job: Job) -> Generator[_Kept]:
     kept = _Kept(cache, utc_now(), is_new)
     try:
         if options.refresh and not options.dry_run:
-            kept.began = _beginning(begun)
+            kept.began = noted_moment(begun)
         yield kept
     finally:
         if cache is not None:
@@ -230,14 +230,6 @@ def _kept_replies(job: Job) -> Generator[_Kept]:
             for path in list(private.parent.iterdir()) if is_private else []:
                 if path.name.startswith(private.name):  # SQLite and the cache keep files beside theirs
                     path.unlink(missing_ok=True)
-
-
-def _beginning(note: Path) -> str:
-    """Return the moment that a file notes, which is now where there is none."""
-    if not note.exists():
-        with write_atomically(note) as file:
-            file.write(utc_now())
-    return note.read_text(encoding="utf-8")
 
 
 async def _run(job: Job, access: Access, judging: Judging) -> tuple[int, bool]:

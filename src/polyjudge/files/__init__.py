@@ -4,39 +4,55 @@ from .canonical import canonical_json, fingerprint
 from .fixtures import FixtureFile, read_fixtures
 from .item_rows import DEFAULT_CONTEXT, ItemSource, Survey
 from .json_lines import each_json_line, read_json_lines
-from .json_records import from_json, to_json
+from .json_records import from_json, from_snake_json, to_json
+from .judgement_rows import JudgementLog, read_judgements
 from .outcome_rows import outcome_row, read_outcome_row
 from .results_file import ResultsFile
 from .row_log import RowLog, row_line
+from .safe_names import safe_name, safe_names
 from .schema_files import schema, schema_names
 from .scratch_rows import ScratchRows
 from .translation_results import TranslationResults, language_row, read_language_row, write_translation_results
 from .translation_scores import TranslationScores, read_score_row, score_row, write_translation_scores
-from .writing import readable_json, write_atomically
+from .vocabulary_suite import read_models, read_vocabulary
+from .word_records import JUDGEMENTS_FILE, SUMMARY_FILE, WordRecords, recorded_models
+from .writing import noted_moment, readable_json, write_atomically
 
 __all__ = [
     "DEFAULT_CONTEXT",
+    "JUDGEMENTS_FILE",
+    "SUMMARY_FILE",
     "FixtureFile",
     "ItemSource",
+    "JudgementLog",
     "ResultsFile",
     "RowLog",
     "ScratchRows",
     "Survey",
     "TranslationResults",
     "TranslationScores",
+    "WordRecords",
     "canonical_json",
     "each_json_line",
     "fingerprint",
     "from_json",
+    "from_snake_json",
     "language_row",
+    "noted_moment",
     "outcome_row",
     "read_fixtures",
     "read_json_lines",
+    "read_judgements",
     "read_language_row",
+    "read_models",
     "read_outcome_row",
     "read_score_row",
+    "read_vocabulary",
     "readable_json",
+    "recorded_models",
     "row_line",
+    "safe_name",
+    "safe_names",
     "schema",
     "schema_names",
     "score_row",

@@ -45,6 +45,17 @@ def from_open_json(record_type: type[Record], data: Mapping[str, Any]) -> Record
     return from_json(record_type, {**known, "extra": {key: data[key] for key in data if key not in names}})
 
 
+def to_snake_json(record: object) -> dict[str, Any]:
+    """Return a record as JSON-ready values under the names that its fields have in Python."""
+    names = {camel(field.name): field.name for field in fields(cast(Any, record))}
+    return {names[key]: value for key, value in to_json(record).items()}
+
+
+def from_snake_json(record_type: type[Record], data: Mapping[str, Any], *, strict: bool = False) -> Record:
+    """Build a record from JSON values under the names that its fields have in Python."""
+    return from_json(record_type, {camel(key): value for key, value in data.items()}, strict=strict)
+
+
 def _value_to_json(value: object) -> object:
     if is_dataclass(value):
         return to_json(value)

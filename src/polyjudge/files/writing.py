@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO, cast
 
+from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 
 _ACTING = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -31,6 +32,14 @@ def write_atomically(path: Path) -> Generator[TextIO]:
     finally:
         with suppress(OSError):  # there is none when all went well, or when its folder could not be made
             part.unlink()
+
+
+def noted_moment(path: Path) -> str:
+    """Return the moment that a file notes; where there is none yet, it is now."""
+    if not path.exists():
+        with write_atomically(path) as file:
+            file.write(utc_now())
+    return path.read_text(encoding="utf-8").strip()
 
 
 def readable_json(value: object, *, indent: int | None = None) -> str:

@@ -1,5 +1,6 @@
 """How to ask a model for a verdict, and how to read what it writes."""
 
+from .asides import split_reasoning
 from .batch import BatchItem, BatchJudge, with_question
 from .binary import BinaryJudge
 from .choice import ChoiceJudge
@@ -11,6 +12,8 @@ from .reading import JudgeJson, parse_judge_json, read_judge_json
 from .repeated import RepeatedJudge
 from .rubric import RubricJudge
 from .scoring import Judge, close_judge
+from .word import WordJudge, word_prompt
+from .word_verdicts import WordReading, WordWording, load_wording, read_word_verdict, wording_languages
 
 __all__ = [
     "BatchItem",
@@ -28,11 +31,19 @@ __all__ = [
     "PositionBias",
     "RepeatedJudge",
     "RubricJudge",
+    "WordJudge",
+    "WordReading",
+    "WordWording",
     "close_judge",
     "jury_agreement",
+    "load_wording",
     "parse_critique",
     "parse_judge_json",
     "position_bias",
     "read_judge_json",
+    "read_word_verdict",
+    "split_reasoning",
     "with_question",
+    "word_prompt",
+    "wording_languages",
 ]

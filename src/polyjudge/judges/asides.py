@@ -26,7 +26,7 @@ _BEFORE_MARK = 16
 
 def without_asides(text: str) -> str:
     """Return `text` less echoed fences and reasoning."""
-    return _without_reasoning(_without_fences(text))
+    return split_reasoning(_without_fences(text))[0]
 
 
 def _without_fences(text: str) -> str:
@@ -44,21 +44,29 @@ def _without_fences(text: str) -> str:
     return "".join(kept) + text[position:]
 
 
-def _without_reasoning(text: str) -> str:
-    """Drop what stands in reasoning marks; an unclosed one takes all that follows, an unopened one all before."""
+def split_reasoning(text: str, *, in_prose: bool = False) -> tuple[str, str]:
+    """Return the answer, and apart from it what stands in reasoning marks.
+
+    An unclosed mark takes all that follows, an unopened one all before: where the answer is prose, always, and else
+    only when no rest of a sentence follows, since prose around a verdict may speak of the mark.
+    """
     kept: list[str] = []
+    thought: list[str] = []
     position, closing = 0, ""
     for match in _marks(text):
         mark = match[0].lower()
         if not closing and mark in _CLOSED_BY:
             if _opens_a_line(text, match):
                 kept.append(text[position : match.start()])
-                closing = _CLOSED_BY[mark]
-        elif mark not in _CLOSED_BY and (closing == mark or (not closing and _ends_a_line(text, match))):
+                position, closing = match.end(), _CLOSED_BY[mark]
+        elif mark not in _CLOSED_BY and (closing == mark or (not closing and (in_prose or _ends_a_line(text, match)))):
             if not closing:
+                thought += kept
                 kept.clear()
+            thought.append(text[position : match.start()])
             position, closing = match.end(), ""
-    return "".join(kept) if closing else "".join(kept) + text[position:]
+    (thought if closing else kept).append(text[position:])
+    return "".join(kept), "\n".join(part.strip() for part in thought if part.strip())
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:

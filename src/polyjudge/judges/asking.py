@@ -26,7 +26,8 @@ class Question:
     """What a judge wants to know of one candidate."""
 
     prompt: str
-    schema: Mapping[str, Any]
+    schema: Mapping[str, Any] | None
+    """Of the wanted answer; None where that is a plain word."""
     rubric: str
     fingerprint: str
     repeat: int = 0

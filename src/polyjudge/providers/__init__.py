@@ -5,8 +5,9 @@ from .addresses import is_remote
 from .base import Provider, close_provider
 from .cached import CachedProvider, ReplayProvider
 from .counting import Estimate
+from .local_server import local_models
 from .metering import Caps, Meter, MeteredProvider, Spent, most_tokens
-from .naming import ModelName, Price, model_facts, resolve_model
+from .naming import ModelName, Price, model_facts, model_table, resolve_model
 from .pacing import Pace, PacedProvider, likely_tokens
 from .prices import cost_usd, parse_price, price_of
 from .retrying import RetryingProvider, RetryPolicy
@@ -37,7 +38,9 @@ __all__ = [
     "cost_usd",
     "is_remote",
     "likely_tokens",
+    "local_models",
     "model_facts",
+    "model_table",
     "most_tokens",
     "open_provider",
     "parse_price",

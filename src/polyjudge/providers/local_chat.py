@@ -92,6 +92,7 @@ def read_completion(text: str, request: Request) -> Reply:
         reply = Reply(
             text=_text(content),
             model=str(data.get("model") or request.model),
+            reasoning=_reasoning(choice["message"]),
             finish=_FINISHES.get(choice.get("finish_reason") or "", "stop"),
             schema_enforced=request.schema is not None,
             parameters=sent_parameters(request, _PARAMETERS),
@@ -110,6 +111,12 @@ def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     raise TypeError("the content is no text")
+
+
+def _reasoning(message: dict[str, Any]) -> str:
+    """Return what a model thought aloud; servers differ in what they call it."""
+    told = message.get("reasoning_content") or message.get("reasoning") or ""
+    return told if isinstance(told, str) else ""
 
 
 def _count(value: object) -> int | None:

@@ -17,6 +17,7 @@ from .language import Direction, Language
 from .outcomes import Failure, FailureKind, JudgeResult, Outcome, PairwiseResult, Preference, Provenance
 from .rubric import Flag, PassRule, Rubric, RubricCriterion, Scale
 from .translation import DIMENSIONS, LanguageResult, LanguageScore, PromptResult, PromptScore
+from .vocabulary import Judgement, PromptName, Vocabulary, VocabularyWord, WordRecord, WordState
 
 __all__ = [
     "DIMENSIONS",
@@ -30,6 +31,7 @@ __all__ = [
     "Flag",
     "Item",
     "JudgeResult",
+    "Judgement",
     "Language",
     "LanguageCheck",
     "LanguageResult",
@@ -42,6 +44,7 @@ __all__ = [
     "Preference",
     "Problem",
     "ProblemKind",
+    "PromptName",
     "PromptResult",
     "PromptScore",
     "Provenance",
@@ -56,4 +59,8 @@ __all__ = [
     "Severity",
     "Suite",
     "TextCheck",
+    "Vocabulary",
+    "VocabularyWord",
+    "WordRecord",
+    "WordState",
 ]

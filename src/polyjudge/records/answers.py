@@ -39,6 +39,8 @@ class Reply:
     text: str
     model: str
     """The model that answered, which need not be the one asked for."""
+    reasoning: str = ""
+    """What the model thought aloud, where the provider gives it apart from the answer."""
     finish: Finish = "stop"
     schema_enforced: bool = False
     """The provider says that it held the answer to the schema; the reader checks all the same."""

@@ -20,6 +20,9 @@ from .translation_generation import (
 from .translation_judging import BatchOptions, BatchRun, Drift, judge_each
 from .translation_scores import kept_result, language_score
 from .translation_tasks import MUST_HAVE, Task, quick_choice, tasks_of
+from .vocabulary import WordTask, load_vocabulary, vocabulary_names, word_tasks, wording_of
+from .vocabulary_generation import Generation, generate_answers
+from .vocabulary_judging import WordQuestion, judge_answers, settled_judgement
 
 __all__ = [
     "MUST_HAVE",
@@ -28,6 +31,7 @@ __all__ = [
     "CommandTranslator",
     "Drift",
     "Finding",
+    "Generation",
     "ModelTranslator",
     "Order",
     "PromptSet",
@@ -37,6 +41,8 @@ __all__ = [
     "Translation",
     "Translator",
     "TranslatorCommand",
+    "WordQuestion",
+    "WordTask",
     "assembled",
     "audit",
     "captured_text",
@@ -44,11 +50,14 @@ __all__ = [
     "clean_environment",
     "fits_one_line",
     "generate",
+    "generate_answers",
     "is_match",
+    "judge_answers",
     "judge_each",
     "kept_result",
     "language_score",
     "load_prompt_set",
+    "load_vocabulary",
     "open_judge",
     "orders_for",
     "prompt_set_names",
@@ -58,7 +67,11 @@ __all__ = [
     "run_cases",
     "run_line_by_line",
     "score_items",
+    "settled_judgement",
     "tasks_of",
     "translation_row",
     "translator_command",
+    "vocabulary_names",
+    "word_tasks",
+    "wording_of",
 ]

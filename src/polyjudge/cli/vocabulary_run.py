@@ -1,0 +1,84 @@
+"""`polyjudge vocabulary run`: models answer about words, judges judge, and a table says what it comes to."""
+
+import argparse
+import sys
+from contextlib import ExitStack
+
+from polyjudge.engine import Stop, run_sync
+from polyjudge.errors import MissingExtraError, MissingKeyError
+from polyjudge.records import Judgement
+from polyjudge.suites import wording_of
+
+from .settings import load_environment
+from .stopping import Ended, until_stopped
+from .vocabulary_generating import answer, plan_generation, print_answered, unanswered
+from .vocabulary_job import (
+    Choice,
+    Job,
+    add_model_options,
+    add_suite_options,
+    job_of,
+    models_to_ask,
+    need_models_file,
+    open_suite,
+    temperature_of,
+)
+from .vocabulary_judge import finish, judge_then_close, open_judging, skip
+from .vocabulary_judging import Judging, add_word_judging_options, word_judges
+from .vocabulary_showing import add_showing_options
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add_suite_options(parser)
+    add_showing_options(parser)
+    add_model_options(parser, concurrency="--model-concurrency")
+    add_word_judging_options(parser, timeout_s=300.0)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check everything that can be checked, then do both phases."""
+    load_environment()
+    choice, names = open_suite(options), word_judges(options)
+    wording = wording_of(choice.suite)
+    need_models_file(options, choice)
+    temperature_of(options)
+    with ExitStack() as opened:
+        judging, code = None, 0
+        try:
+            judging = opened.enter_context(open_judging(options, wording, names))
+        except (MissingKeyError, MissingExtraError) as error:
+            code = skip(options, error)
+        return code or run_sync(_run(options, choice, judging))
+
+
+async def _run(options: argparse.Namespace, choice: Choice, judging: Judging | None) -> int:
+    job = job_of(options, choice, await models_to_ask(options, choice))
+    plan = plan_generation(options, job, again=lambda: judging is not None and judging.is_settled(job))
+    if options.dry_run:
+        print(f"answers:  {len(job.tasks)}, for which local models would be asked {len(plan.left)} times")
+
+    async def work(stop: Stop) -> list[Judgement] | None:
+        if not options.dry_run:
+            await answer(plan, options, stop)
+            print_answered(job)
+        if judging is None or stop.requested:
+            return None
+        return await judge_then_close(judging, job, stop)
+
+    ended = await until_stopped(work, deadline_s=options.deadline)
+    if judging is None or ended.result is None:
+        return _unjudged(options, job, ended)
+    code = finish(options, job, judging, ended, ended.result)
+    if not ended.early and not options.dry_run:
+        plan.finish()
+    return code
+
+
+def _unjudged(options: argparse.Namespace, job: Job, ended: Ended[list[Judgement] | None]) -> int:
+    """Say what there is without a judge: it could not be used, or the run ended before its turn."""
+    if ended.early:
+        return ended.explain(f"{unanswered(job)} of {len(job.tasks)} answers are missing; the same command goes on")
+    if not options.dry_run:
+        print(f"answers: {options.output}; nothing is judged yet, the same command goes on from there", file=sys.stderr)
+    return 3 if unanswered(job) == len(job.tasks) and not options.dry_run else 0

@@ -1,0 +1,80 @@
+"""What the actions of `polyjudge vocabulary` say in the end, and what it comes to for a script."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+
+from polyjudge.clock import utc_second
+from polyjudge.files import SUMMARY_FILE, readable_json, write_atomically
+from polyjudge.records import Judgement
+from polyjudge.reports import Heading, Lines, VocabularyReport, markdown, vocabulary_blocks, vocabulary_summary
+from polyjudge.text import harmless
+
+from .tables import print_table
+
+FORMATS = ("text", "markdown", "json")
+
+
+def add_showing_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the actions that sum up."""
+    add = parser.add_argument
+    add("--format", choices=FORMATS, default="text", help="of what is printed; default: %(default)s")
+    add("--fail-under", type=_percentage, metavar="PERCENT", help="a model that knows less of its words is exit 1")
+
+
+def show_summary(options: argparse.Namespace, judgements: Iterable[Judgement]) -> VocabularyReport:
+    """Write `summary.json` and print the tables."""
+    report = VocabularyReport(judgements)
+    summary = vocabulary_summary(report, generated_at=utc_second())
+    path = options.output / SUMMARY_FILE
+    with write_atomically(path) as file:
+        file.write(readable_json(summary, indent=2) + "\n")
+    if options.format == "json":
+        print(readable_json(summary, indent=2))
+    elif options.format == "markdown":
+        sys.stdout.writelines(markdown([Heading(1, "Word understanding"), *vocabulary_blocks(report)]))
+    else:
+        _print_blocks(report)
+    print(f"summary: {path}", file=sys.stderr)
+    return report
+
+
+def _print_blocks(report: VocabularyReport) -> None:
+    for block in vocabulary_blocks(report):
+        if isinstance(block, Heading):
+            print(harmless(block.text))
+        elif isinstance(block, Lines):
+            print("\n".join(map(harmless, block.lines)) + "\n")
+        else:
+            print_table(block.header, block.rows, numbers=block.numbers)
+
+
+def exit_code(options: argparse.Namespace, report: VocabularyReport) -> int:
+    """Return what the figures come to: 3 where too much could not be judged, 1 where a model missed its bar."""
+    figures = report.all_figures()
+    total, judged = sum(each.total for each in figures), sum(each.judged for each in figures)
+    if not judged or total - judged > options.max_unjudged * total:
+        told = f"{total - judged} of {total} answers could not be judged, more than --max-unjudged allows"
+        print(f"polyjudge: {told}", file=sys.stderr)
+        return 3
+    bar = options.fail_under
+    below = [model for model in report.models if bar is not None and _lowest(report, model) < bar]
+    if below:
+        print(f"polyjudge: under {bar:g}% correct: {', '.join(map(harmless, below))}", file=sys.stderr)
+    return 1 if below else 0
+
+
+def _lowest(report: VocabularyReport, model: str) -> float:
+    """Return the lower of a model's percentages; one that could not be measured does not count against it."""
+    found = [report.figures(report.judge, model, prompt).percent for prompt in report.prompts]
+    return min((percent for percent in found if percent is not None), default=100.0)
+
+
+def _percentage(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 100")
+    return number

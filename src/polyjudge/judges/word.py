@@ -1,0 +1,44 @@
+"""Ask a judge whether a model knows a word."""
+
+import re
+
+from polyjudge.errors import UnreadableReplyError
+from polyjudge.files import fingerprint
+from polyjudge.providers import Provider
+from polyjudge.records import JudgeResult, Outcome, PromptName, Reply
+from polyjudge.text import fence
+
+from .asking import Asker, Question
+from .word_verdicts import WordWording, read_word_verdict
+
+_PLACE = re.compile(r"\{(word|reference_definition|model_response|prompt)\}")
+
+
+class WordJudge:
+    """Asks in the words of a language whether an answer shows that a model knows a word."""
+
+    def __init__(self, wording: WordWording, model: str, provider: Provider | None = None) -> None:
+        self._wording = wording
+        self._asker = Asker(model, provider=provider)
+        self._fingerprint = fingerprint([wording], 16)
+
+    async def outcome(self, prompt: str) -> Outcome:
+        """Return the verdict on what `word_prompt` has put together, or a failure with its reason."""
+        return await self._asker.outcome(Question(prompt, None, "vocabulary", self._fingerprint), self._read)
+
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        await self._asker.aclose()
+
+    def _read(self, reply: Reply) -> JudgeResult:
+        reading = read_word_verdict(reply.text, self._wording)
+        if reading.verdict == "undetermined":
+            raise UnreadableReplyError(reading.problem, text=reply.text)
+        return JudgeResult(float(reading.verdict == "correct"), "", verdict=reading.verdict, rung="first word")
+
+
+def word_prompt(wording: WordWording, name: PromptName, *, word: str, reference: str, response: str, task: str) -> str:
+    """Return what a judge is asked; the model's answer is fenced off, and braces in any value are text."""
+    template = wording.judge_prompt_a if name == "a" else wording.judge_prompt_b
+    values = {"word": word, "reference_definition": reference, "model_response": fence(response), "prompt": task}
+    return f"{wording.note}\n\n{_PLACE.sub(lambda match: values[match[1]], template)}"

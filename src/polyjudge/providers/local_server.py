@@ -1,0 +1,50 @@
+"""Whether a local server is there, and which models it has."""
+
+import asyncio
+import json
+import os
+from typing import Any, cast
+
+from polyjudge.errors import UnusableError
+
+from .addresses import origin_of
+
+_HOW_TO_START = (
+    "Start one (`ollama serve`, or `llama-server -m MODEL.gguf --port 8080`) "
+    "or name another with LOCAL_OPENAI_BASE_URL."
+)
+_PATIENCE_S = 2.0
+
+
+async def local_models(*, timeout_s: float = 120.0) -> list[str]:
+    """Return the models that the local server lists, none where it keeps no list; raise when nobody answers.
+
+    A server that says it is loading is waited for.
+    """
+    import aiohttp  # here, because it takes a while to load and most commands do without
+
+    address = origin_of("local").base_url
+    deadline = asyncio.get_running_loop().time() + timeout_s
+    key = os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or "none"
+    headers = {"Authorization": f"Bearer {key}"}
+    async with aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(total=timeout_s)) as session:
+        while True:
+            try:
+                async with session.get(f"{address}/models") as response:
+                    if response.status != 503 or asyncio.get_running_loop().time() + _PATIENCE_S > deadline:
+                        return _names(await response.text(errors="replace")) if response.status == 200 else []
+            except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
+                raise UnusableError(f"no server of local models answers at {address}. {_HOW_TO_START}") from None
+            await asyncio.sleep(_PATIENCE_S)
+
+
+def _names(text: str) -> list[str]:
+    """Return the ids in a list of models; what is no such list holds none."""
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    listed: object = cast(dict[str, object], data).get("data") if isinstance(data, dict) else None
+    rows = cast(list[object], listed) if isinstance(listed, list) else []
+    found = [cast(dict[str, object], row).get("id") for row in rows if isinstance(row, dict)]
+    return [name for name in found if isinstance(name, str) and name.strip()]
