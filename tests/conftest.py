@@ -44,7 +44,7 @@ def text(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
-        if name.endswith(("_API_KEY", "_BASE_URL")) or name in ("VERBOSE", "JUDGE_MODEL"):
+        if name.endswith(("_API_KEY", "_BASE_URL")) or name in ("VERBOSE", "JUDGE_MODEL", "POLYJUDGE_TEMPERATURE"):
             monkeypatch.delenv(name)
 
 

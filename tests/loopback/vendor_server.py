@@ -49,8 +49,13 @@ class Server:
 
     faults: Faults = field(default_factory=Faults)
     seed: int = 1
-    verdict: Callable[[str], str | tuple[str, str]] | None = None
-    """Answers by the prompt: a text or, where the model did not come to an end, a text and `length` or `refusal`."""
+    verdict: Callable[[str], str | tuple[str, ...]] | None = None
+    """Answers by the prompt: a text or, where the model did not come to an end, a text and `length` or `refusal`.
+
+    In OpenAI's chat protocol what the model thought aloud may stand third.
+    """
+    speak: Callable[[str, str], str | tuple[str, ...]] | None = None
+    """The same by model and prompt, in place of `verdict`."""
     asked: int = 0
     delivered: Counter[str] = field(default_factory=Counter)
     """How often each prompt was answered with a 200."""
@@ -62,6 +67,8 @@ class Server:
     keep_bodies: bool = True
     odd_body: bytes = b""
     """Sent with a 200 instead of an answer."""
+    loading: int = 0
+    """How often it says that it is still loading, when it is asked for its models."""
     port: int = 0
 
     def __post_init__(self) -> None:
@@ -76,6 +83,7 @@ class Server:
     def app(self) -> web.Application:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._handler(_chat_prompt, _chat_reply, _openai_error))
+        app.router.add_get("/v1/models", self._models)
         app.router.add_post("/v1/responses", self._handler(_responses_prompt, _responses_reply, _openai_error))
         app.router.add_post("/v1/messages", self._handler(_messages_prompt, _messages_reply, _anthropic_error))
         for version in ("v1", "v1beta"):
@@ -113,9 +121,16 @@ class Server:
             return web.Response(body=self.odd_body, content_type="application/json")
         prompt = prompt_of(body)
         self.delivered[hashlib.sha256(prompt.encode()).hexdigest()] += 1
-        answer = self.reply_to(prompt)
-        text, finish = (answer, "stop") if isinstance(answer, str) else answer
-        return web.json_response(reply_of(text, model, finish))
+        answer = self.reply_to(prompt) if self.speak is None else self.speak(model, prompt)
+        parts = (answer, "stop") if isinstance(answer, str) else answer
+        return web.json_response(reply_of(parts[0], model, *parts[1:]))
+
+    async def _models(self, _request: web.Request) -> web.Response:
+        if self.loading:
+            self.loading -= 1
+            return web.json_response(_openai_error(503, "Loading model"), status=503)
+        rows = [{"id": name, "object": "model"} for name in self.faults.models or ("m",)]
+        return web.json_response({"object": "list", "data": rows})
 
     async def _trouble(self, request, body, model) -> tuple[int, str] | None:
         faults = self.faults
@@ -164,7 +179,7 @@ class Server:
         self._tokens -= 1
         return True
 
-    def reply_to(self, prompt: str) -> str | tuple[str, str]:
+    def reply_to(self, prompt: str) -> str | tuple[str, ...]:
         if self.verdict is not None:
             return self.verdict(prompt)
         digest = int(hashlib.sha256(prompt.encode()).hexdigest()[:8], 16)
@@ -179,11 +194,12 @@ def _chat_prompt(body):
     return "\n".join(message["content"] for message in body["messages"])
 
 
-def _chat_reply(text, model, finish):
+def _chat_reply(text, model, finish, thought=""):
+    message = {"role": "assistant", "content": text} | ({"reasoning_content": thought} if thought else {})
     reason = {"refusal": "content_filter"}.get(finish, finish)
     return {
         "id": "c", "object": "chat.completion", "created": 1, "model": model,
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}],
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
         "usage": {"prompt_tokens": USAGE["in"], "completion_tokens": USAGE["out"], "total_tokens": 120},
     }  # fmt: skip
 
@@ -256,7 +272,7 @@ async def _serve(server: Server, port: int = 0) -> web.AppRunner:
 
 
 class ServerThread:
-    """Runs a server beside the test."""
+    """Runs a server beside the test; one that was stopped is started again at the same address."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -276,7 +292,7 @@ class ServerThread:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        runner = self._loop.run_until_complete(_serve(self.server))
+        runner = self._loop.run_until_complete(_serve(self.server, self.server.port))
         self._started.set()
         self._loop.run_forever()
         self._loop.run_until_complete(runner.cleanup())

@@ -61,7 +61,8 @@ def open_judging(options: argparse.Namespace, wording: WordWording, names: list[
     try:
         began = judging_began(options)
         access = open_access(options, cache, began)
-        judges = {str(name): WordJudge(wording, name.model, access.open(name)) for name in names}
+        most = options.max_judge_tokens
+        judges = {str(name): WordJudge(wording, name.model, access.open(name), max_tokens=most) for name in names}
         with JudgementLog(options.output / JUDGEMENTS_FILE, read_only=options.dry_run) as log:
             yield Judging(wording, judges, access, log, options, began)
     finally:

@@ -16,7 +16,7 @@ from polyjudge.records import Judgement, WordRecord
 from polyjudge.suites import WordQuestion, WordTask, judge_answers, settled_judgement
 from polyjudge.text import one_line
 
-from .options import add_cache_options, add_call_options, add_judge_options, judge_names
+from .options import add_cache_options, add_call_options, add_judge_options, at_least, judge_names
 from .progress import ProgressShow
 from .vocabulary_job import Job
 
@@ -26,7 +26,9 @@ _USUAL_JUDGE = "gpt-5"
 def add_word_judging_options(parser: argparse.ArgumentParser, *, timeout_s: float = 120.0) -> None:
     """Add the options of the actions that ask judges."""
     told = f"the first judge's verdicts count, others show whether it can be believed; default: openai/{_USUAL_JUDGE}"
-    add_judge_options(parser.add_argument_group("judge").add_argument, default="", told=f"{told}, or JUDGE_MODEL")
+    add = parser.add_argument_group("judge").add_argument
+    add_judge_options(add, default="", told=f"{told}, or JUDGE_MODEL")
+    add("--max-judge-tokens", type=at_least(1), metavar="N", help="most tokens of a judge's reply; default: its own")
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
     parser.add_argument("--retry-failures", action="store_true", help="ask again about what was left without a verdict")

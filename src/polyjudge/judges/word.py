@@ -17,9 +17,11 @@ _PLACE = re.compile(r"\{(word|reference_definition|model_response|prompt)\}")
 class WordJudge:
     """Asks in the words of a language whether an answer shows that a model knows a word."""
 
-    def __init__(self, wording: WordWording, model: str, provider: Provider | None = None) -> None:
+    def __init__(
+        self, wording: WordWording, model: str, provider: Provider | None = None, *, max_tokens: int | None = None
+    ) -> None:
         self._wording = wording
-        self._asker = Asker(model, provider=provider)
+        self._asker = Asker(model, provider=provider, max_tokens=max_tokens)
         self._fingerprint = fingerprint([wording], 16)
 
     async def outcome(self, prompt: str) -> Outcome:
