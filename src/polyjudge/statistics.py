@@ -191,7 +191,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     adjusted, lowest = [1.0] * len(p_values), 1.0
     by_size = sorted(range(len(p_values)), key=lambda place: p_values[place], reverse=True)
     for rank, place in zip(range(len(p_values), 0, -1), by_size, strict=True):
-        lowest = min(lowest, p_values[place] * len(p_values) / rank)
+        lowest = min(lowest, p_values[place] * (len(p_values) / rank))
         adjusted[place] = lowest
     return adjusted
 

@@ -21,7 +21,7 @@ def markdown(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield _row(table.header)
+    yield _row(tuple(map(escape, table.header)))
     yield _row(tuple("---:" if place in table.numbers else "---" for place in range(len(table.header))))
     for row in table.rows:
         yield _row(tuple(map(escape, row)))
