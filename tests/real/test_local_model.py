@@ -1,4 +1,4 @@
-"""`polyjudge vocabulary` with a real local model behind llama.cpp's server, and a judge on loopback or the model itself."""
+"""`polyjudge vocabulary` with a real local model behind llama.cpp's server; a loopback server or the model itself judges."""
 
 import json
 import os
