@@ -1,4 +1,4 @@
-"""`polyjudge vocabulary` with a real local model behind llama.cpp's server; the judge is a loopback server, or the model."""
+"""`polyjudge vocabulary` with a real local model behind llama.cpp; a loopback server, or the model itself, judges."""
 
 import json
 import os
