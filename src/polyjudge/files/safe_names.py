@@ -13,6 +13,9 @@ from hashlib import sha256
 _SAFE = frozenset("\u200c\u200d ()+,.:=@_'-")
 """What may stand in a name beside letters, marks and digits: two signs that some scripts need to join and part them."""
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])\s*(?:\.|$)", re.IGNORECASE)
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+)
 _MOST_BYTES = 180
 """Leaves room for endings within the 255 bytes that file systems allow."""
 
@@ -23,11 +26,22 @@ def safe_names(names: Iterable[str], *, taken: Collection[str] = (), endings: Co
     On some file systems case makes no difference. Of texts that differ in nothing else, those with capitals get a hash.
     """
     plain = {name: _kept_apart(safe_name(name), taken, endings) for name in names}
-    counts = Counter(each.casefold() for each in plain.values())
+    counts = Counter(map(_folded, plain.values()))
     return {
-        name: each if counts[each.casefold()] == 1 or each == each.casefold() else f"{each}~{_hash(name)[:8]}"
+        name: each if counts[_folded(each)] == 1 or _is_lower(each) else f"{each}~{_hash(name)[:8]}"
         for name, each in plain.items()
     }
+
+
+def _folded(name: str) -> str:
+    """Return what some file systems take a name for: without case, in one spelling, without invisible signs."""
+    decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold())
+    return "".join(letter for letter in decomposed if not _INVISIBLE.match(letter))
+
+
+def _is_lower(name: str) -> bool:
+    """Say whether a name is the plainest of those that are folded alike."""
+    return _folded(name) == unicodedata.normalize("NFD", re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), name))
 
 
 def safe_name(text: str) -> str:
@@ -64,11 +78,10 @@ def _is_safe(letter: str) -> bool:
 
 
 def _kept_apart(name: str, taken: Collection[str], endings: Collection[str]) -> str:
-    folded = name.casefold()
-    if folded in taken:
+    if name.casefold() in [each.casefold() for each in taken]:
         return _escaped(name[:1]) + name[1:]
     for ending in endings:
-        if folded.endswith(ending):
+        if name.lower().endswith(ending.lower()):
             start = len(name) - len(ending)
             return name[:start] + _escaped(name[start]) + name[start + 1 :]
     return name

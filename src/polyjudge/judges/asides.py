@@ -18,9 +18,9 @@ _REASONING = (
     ("<|channel|>analysis", "<|channel|>final"),
 )
 _CLOSED_BY = {opening.lower(): closing.lower() for opening, closing in _REASONING}
-_MARK = re.compile("|".join(re.escape(mark) for pair in _REASONING for mark in pair), re.IGNORECASE)
+_MARK = re.compile("|".join(re.escape(mark) for pair in _REASONING for mark in pair), re.IGNORECASE | re.ASCII)
 _FENCE = re.compile(r"<(/?)text-([0-9a-f]{32})>")
-_BEFORE_MARK = 16
+_BEFORE_MARK = 80
 """How many characters before a mark may belong to its line: quotes and emphasis, no more."""
 
 
@@ -47,16 +47,19 @@ def _without_fences(text: str) -> str:
 def split_reasoning(text: str, *, in_prose: bool = False) -> tuple[str, str]:
     """Return the answer, and apart from it what stands in reasoning marks.
 
-    An unclosed mark takes all that follows, an unopened one all before: where the answer is prose, always, and else
-    only when no rest of a sentence follows, since prose around a verdict may speak of the mark.
+    An unclosed mark takes all that follows, an unopened one all before. Prose around a verdict may speak of a mark, so
+    there it must begin or end a line; where the answer itself is prose it counts wherever it stands.
     """
     kept: list[str] = []
     thought: list[str] = []
     position, closing = 0, ""
-    for match in _marks(text):
+    marks = list(_marks(text))
+    last = {match[0].lower(): match.start() for match in marks}
+    for match in marks:
         mark = match[0].lower()
         if not closing and mark in _CLOSED_BY:
-            if _opens_a_line(text, match):
+            is_pair = in_prose and last.get(_CLOSED_BY[mark], -1) > match.start()
+            if is_pair or _opens_a_line(text, match):
                 kept.append(text[position : match.start()])
                 position, closing = match.end(), _CLOSED_BY[mark]
         elif mark not in _CLOSED_BY and (closing == mark or (not closing and (in_prose or _ends_a_line(text, match)))):
@@ -85,9 +88,9 @@ def _opens_a_line(text: str, match: re.Match[str]) -> bool:
     """Say whether a mark is meant as one: prose that speaks of `<think>` has words before it."""
     if match[0].startswith("<|"):
         return True
-    before = text[max(0, match.start() - _BEFORE_MARK) : match.start()].rpartition("\n")
-    starts_here = bool(before[1]) or match.start() <= _BEFORE_MARK
-    return starts_here and not before[2].strip(" \t>*_`")
+    start = text.rfind("\n", max(0, match.start() - _BEFORE_MARK), match.start()) + 1
+    starts_here = start > 0 or match.start() <= _BEFORE_MARK
+    return starts_here and not text[start : match.start()].strip(" \t\u00a0\ufeff>*_`")
 
 
 def _ends_a_line(text: str, match: re.Match[str]) -> bool:

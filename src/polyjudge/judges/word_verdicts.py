@@ -6,20 +6,31 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from html import unescape
 from importlib.resources import files
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from polyjudge.errors import DataError, UnknownNameError
 from polyjudge.files import from_snake_json
 
-from .asides import split_reasoning
+from .asides import without_asides
 
 WordVerdict = Literal["correct", "incorrect", "undetermined"]
 
 _ACCENT = re.compile("[\u0300-\u036f]")
-_MARKUP = re.compile(r"<[^<>\n]{0,100}>|\\[a-zA-Z]+(?=\{)|[*_`#>~\"'“”‘’«»„]")
+_MARKUP = re.compile(r"```\w*\n|\\[a-zA-Z]+(?=\{)|[*_`#\"'“”‘’«»„]")
+_TAG = re.compile(r"<[^<>\n]{0,100}>|~~|->")
+_CROSSES = "❌✗✘👎"
+_ASKING = ":?="
+"""Signs after a verdict that is asked for, or is the name of what follows."""
+_BARE = re.compile(r"[^\w+#°]*([^\W\d_])[^\w+#°]*")
+_NUMBER = "#"
+"""What stands for any number among words."""
 _LONGEST = 20_000
 """Characters that are looked at: a verdict is the first word, and what takes it back is not far."""
+_REACH = 4
+"""How many words before a verdict a word may stand that denies it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +44,23 @@ class WordWording:
     correct: tuple[str, ...]
     """How the verdict may begin."""
     incorrect: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    """Words that begin like a verdict and are none."""
     correct_letter: str = ""
     incorrect_letter: str = ""
     negations: tuple[str, ...] = ()
+    not_denying: tuple[str, ...] = ()
+    """Words that take the denial out of a negation before them: not *only*."""
+    copulas: tuple[str, ...] = ()
+    """Words of which one must be in a clause that asserts a verdict, unless the verdict stands alone."""
     leads: tuple[str, ...] = ()
-    """Words that may stand before a verdict in a clause that says nothing else."""
+    """Other words that may stand in a clause that only asserts a verdict."""
+    joints: tuple[str, ...] = ()
+    """Words that begin a new clause."""
+    thats: tuple[str, ...] = ()
+    """Of these, those after which comes what the clause before is about: correct *that* …"""
+    denies_after: bool = False
+    """A word that denies may follow the verdict in its clause."""
 
 
 class WordReading(NamedTuple):
@@ -57,8 +80,8 @@ class WordReading(NamedTuple):
 
 class _Clause(NamedTuple):
     words: list[str]
-    announces: bool
-    """A colon follows: what it says is about what comes after."""
+    ended_by: str
+    """The signs after it, or the word that begins the next."""
 
 
 def wording_languages() -> list[str]:
@@ -80,81 +103,133 @@ def load_wording(language: str) -> WordWording:
 
 def read_word_verdict(text: str, wording: WordWording) -> WordReading:
     """Return the verdict that the first word of a reply gives, unless the rest takes it back."""
-    clauses = list(_clauses(split_reasoning(text[:_LONGEST], in_prose=True)[0]))
-    words = [word for clause in clauses for word in clause.words]
-    if not words:
-        return WordReading("undetermined")
-    if len(words) == 1 and words[0] in (wording.correct_letter, wording.incorrect_letter):
-        return WordReading("correct" if words[0] == wording.correct_letter else "incorrect")
-    first = _side(words[0], wording)
+    plain = _plain(without_asides(text)[:_LONGEST])
+    bare = _BARE.fullmatch(plain)
+    if bare and bare[1] in (wording.correct_letter, wording.incorrect_letter):
+        return WordReading("correct" if bare[1] == wording.correct_letter else "incorrect")
+    clauses = [clause for clause in _clauses(plain, wording) if clause.words != [_NUMBER]] or [_Clause([], "")]
+    first = _side(next(iter(clauses[0].words), ""), wording)
     if first is None:
         return WordReading("undetermined")
-    if any(_takes_back(clause, first, number == 0, wording) for number, clause in enumerate(clauses)):
+    if _Rest(first, list(_clauses(plain, wording)), wording).takes_back():
         return WordReading("undetermined", contradictory=True)
     return WordReading("correct" if first else "incorrect")
 
 
-def _takes_back(clause: _Clause, first: bool, is_first: bool, wording: WordWording) -> bool:
-    """Say whether a clause gives the other verdict.
+class _Rest:
+    """What follows a verdict, and whether it gives the other one.
 
     A "correct" is taken back by any "incorrect" after it. An "incorrect" is not by every "correct", since judges go on
     to say what would be: only by a clause that says just that.
     """
-    words, negations = clause.words, _plain_all(wording.negations)
-    if first and not is_first and len(words) == 1 and words[0] in negations:
-        return True
-    for place, word in enumerate(words):
-        side = _side(word, wording)
-        if side is None or (is_first and place == 0 and not _denied_after(words, negations, first)):
-            continue
-        is_denied = any(each in negations for each in words[:place]) or _denied_after(words[place:], negations, side)
-        if (side != is_denied) != first and (first or _says_only_that(clause, place, wording)):
+
+    def __init__(self, first: bool, clauses: list[_Clause], wording: WordWording) -> None:
+        self._first = first
+        self._clauses = clauses
+        self._wording = wording
+        self._negations = _plain_all(wording.negations)
+
+    def takes_back(self) -> bool:
+        start = next(place for place, clause in enumerate(self._clauses) if clause.words != [_NUMBER])
+        begins = self._clauses[start]
+        is_crossed = self._first and len(begins.words) == 1 and any(sign in _CROSSES for sign in begins.ended_by)
+        if is_crossed or self._denied(begins.words, 0, self._first):
             return True
-    return False
+        return any(self._is_other(place, place == start) for place in range(start, len(self._clauses)))
 
+    def _is_other(self, place: int, is_first: bool) -> bool:
+        clause = self._clauses[place]
+        if not is_first and self._is_plain_no(place):
+            return True
+        for number, word in enumerate(clause.words):
+            side = _side(word, self._wording)
+            if side is None or (is_first and number == 0):
+                continue
+            if (side != self._denied(clause.words, number, side)) != self._first and self._counts(place, number):
+                return True
+        return False
 
-def _denied_after(words: list[str], negations: frozenset[str], side: bool) -> bool:
-    """Say whether the first of the words is denied by the next, as Hindi does: सही नहीं."""
-    return side and len(words) > 1 and words[1] in negations
+    def _is_plain_no(self, place: int) -> bool:
+        """Say whether a clause is a mere "no" to a "correct", or to a verdict that was put as a question."""
+        clause = self._clauses[place]
+        is_no = bool(clause.words) and clause.words[0] in self._negations and "?" not in clause.ended_by
+        asked = place > 0 and any(sign in _ASKING for sign in self._clauses[place - 1].ended_by)
+        is_after_verdict = place > 0 and _side(self._clauses[place - 1].words[0], self._wording) is not None
+        return is_no and ((self._first and len(clause.words) == 1) or (asked and is_after_verdict and place == 1))
 
+    def _denied(self, words: list[str], place: int, side: bool) -> bool:
+        before = words[max(0, place - _REACH) : place]
+        if self._denies(before, words[place]):
+            return True
+        if self._wording.denies_after:
+            return self._denies(words[place + 1 :], "")
+        return side and self._denies(words[place + 1 : place + 2], next(iter(words[place + 2 :]), ""))
 
-def _says_only_that(clause: _Clause, place: int, wording: WordWording) -> bool:
-    allowed = _plain_all(wording.leads) | _plain_all(wording.negations)
-    return (
-        not clause.announces and place == len(clause.words) - 1 and all(each in allowed for each in clause.words[:-1])
-    )
+    def _denies(self, words: list[str], following: str) -> bool:
+        softened = _plain_all(self._wording.not_denying)
+        return any(word in self._negations and after not in softened for word, after in pairwise([*words, following]))
+
+    def _counts(self, place: int, number: int) -> bool:
+        """Say whether a verdict after an "incorrect" is meant as one: its clause says nothing else."""
+        if self._first:
+            return True
+        clause, wording = self._clauses[place], self._wording
+        others = [word for each, word in enumerate(clause.words) if each != number]
+        if any(sign in _ASKING for sign in clause.ended_by) or clause.ended_by in _plain_all(wording.thats):
+            return False
+        if not others:
+            before = self._clauses[place - 1] if place else None
+            is_item = before is not None and (before.words == [_NUMBER] or ":" in before.ended_by)
+            return not is_item or set(before.words if before else []) <= _plain_all(wording.leads)
+        known = _plain_all(wording.leads) | self._negations | _plain_all(wording.copulas)
+        return bool(set(others) & _plain_all(wording.copulas)) and set(others) <= known
 
 
 def _side(word: str, wording: WordWording) -> bool | None:
     """Say which verdict a word gives, if any; "incorrect" is looked for first, in case one begins like the other."""
+    if word in _plain_all(wording.others):
+        return None
     if word.startswith(tuple(_plain_all(wording.incorrect))):
         return False
-    return True if word.startswith(tuple(_plain_all(wording.correct))) else None
+    if not word.startswith(tuple(_plain_all(wording.correct))):
+        return None
+    return None if any(stem in word for stem in _plain_all(wording.incorrect)) else True
 
 
-def _clauses(text: str) -> Iterator[_Clause]:
-    """Yield what stands between signs that end a clause; text without spaces is one word."""
-    plain = _plain(_MARKUP.sub(" ", text))
-    within = "".join(_letter_or_gap(letter) for letter in plain)
-    for clause in re.finditer(r"[^|]+", within):
-        words = clause[0].split()
+def _clauses(plain: str, wording: WordWording) -> Iterator[_Clause]:
+    """Yield what stands between signs, or before words, that begin a clause; text without spaces is one word."""
+    joints, thats = _plain_all(wording.joints), _plain_all(wording.thats)
+    has_begun = False
+    for part in re.finditer(r"([^|]+)([| ]*)", "".join(map(_letter_or_gap, plain))):
+        words: list[str] = []
+        for word in part[1].split():
+            if word in joints | thats and words:
+                if word in thats and words[0] in _plain_all(wording.negations):  # Hindi: न कि, and not
+                    continue
+                yield _Clause(words, word)
+                words = []
+            elif word not in joints | thats or not has_begun:
+                words.append(_NUMBER if word.isdecimal() else word)
+                has_begun = True
         if words:
-            yield _Clause(words, plain[clause.end() : clause.end() + 1] == ":")
+            yield _Clause(words, plain[part.start(2) : part.end()])
 
 
 def _letter_or_gap(letter: str) -> str:
     """Return a letter as it is, a space for what only parts words, and | for what parts clauses."""
     kind = unicodedata.category(letter)
-    if kind[0] in "LM":
+    if kind[0] in "LMN":
         return letter
-    return " " if kind in ("Zs", "Cf", "Pd") or kind[0] == "N" or letter == "\t" else "|"
+    return " " if kind in ("Zs", "Pd") or letter == "\t" else "|"
 
 
 def _plain(text: str) -> str:
-    """Return text without the differences that mean nothing here: case, accents, width."""
-    return _ACCENT.sub("", unicodedata.normalize("NFKD", text)).casefold()
+    """Return text without the differences that mean nothing here: case, accents, width, markup, invisible signs."""
+    told = _TAG.sub("|", _MARKUP.sub(" ", unescape(text)))
+    seen = "".join(letter for letter in told if unicodedata.category(letter) != "Cf")
+    return _ACCENT.sub("", unicodedata.normalize("NFKD", seen)).casefold().lstrip("| \t\n")
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _plain_all(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(map(_plain, words))
