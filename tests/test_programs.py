@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge.engine import run_program
 from polyjudge.errors import ConfigError, ProviderError, TransientError
+from polyjudge.programs import run_program
 
 LONG_S = 60.0
 ECHO = "import sys; sys.stdout.write(sys.stdin.read())"

@@ -3,12 +3,14 @@
 import asyncio
 import os
 import re
+import secrets
 import shlex
 import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from polyjudge.errors import ConfigError, ProviderError, TransientError
@@ -18,7 +20,20 @@ _TOLD = 300
 _LOOK_S = 0.2
 _GRACE_S = 0.5
 """How long the pipes of a program that has ended may stay open."""
+_MARK = "POLYJUDGE_CALL"
+_ROUNDS = 20
 _Streams = tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A program that has ended by itself: what it wrote, its code, and how long it took."""
+
+    out: bytes
+    err: bytes
+    code: int
+    """Below 0 for the signal that ended it."""
+    duration_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,39 +71,58 @@ def with_final_newline(text: str) -> str:
 async def run_program(
     command: Sequence[str], stdin: str, *, timeout_s: float, environment: Mapping[str, str] | None = None
 ) -> ProgramOutput:
-    """Run a program in a process group of its own; on a timeout or a cancellation the whole group ends.
+    """Run a program and return what it wrote to stdout; a code other than 0 is an error with what it said last.
 
     It sees our environment, or only the one given.
     """
-    begun = time.monotonic()
+    given = stdin.encode(errors="surrogatepass")
+    ended = await run_process(command, given, timeout_s=timeout_s, environment=environment)
+    if ended.code:
+        told = ended.err.decode(errors="replace").strip()[-_TOLD:]
+        raise ProviderError(f"{command[0]} ended with code {ended.code}: {told or 'nothing on stderr'}")
+    try:
+        return ProgramOutput(ended.out.decode(), ended.duration_ms)
+    except UnicodeDecodeError as error:
+        return ProgramOutput(ended.out.decode(errors="replace"), ended.duration_ms, error.start)
+
+
+async def run_process(
+    command: Sequence[str],
+    stdin: bytes,
+    *,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    thorough: bool = False,
+) -> Ended:
+    """Run a program in a process group of its own; when it ends, for whatever reason, the whole group does.
+
+    `thorough` puts a mark in its environment, by which those of its children are found that left the group.
+    """
+    begun, mark = time.monotonic(), secrets.token_hex(16) if thorough else ""
+    seen = {**(os.environ if environment is None else environment), **({_MARK: mark} if mark else {})}
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=None if environment is None else dict(environment),
+            env=seen,
+            cwd=folder,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         raise ConfigError(f"the program {command[0]!r} cannot be run: {error}") from None
     try:
         async with asyncio.timeout(timeout_s):
-            out, err = await _communicate(process, stdin.encode(errors="surrogatepass"))
+            out, err = await _communicate(process, stdin)
     except TimeoutError:
-        raise TransientError(f"{command[0]} took longer than {timeout_s:g} seconds") from None
+        raise TransientError(f"{command[0]} took longer than {timeout_s:g} seconds", may_be_charged=True) from None
     finally:
-        await _end(process)
+        await _end(process, mark)
     if max(len(out), len(err)) > _LONGEST_OUTPUT:
         raise ProviderError(f"{command[0]} wrote more than {_LONGEST_OUTPUT:,} bytes")
-    if process.returncode:
-        told = err.decode(errors="replace").strip()[-_TOLD:]
-        raise ProviderError(f"{command[0]} ended with code {process.returncode}: {told or 'nothing on stderr'}")
-    duration_ms = round((time.monotonic() - begun) * 1000)
-    try:
-        return ProgramOutput(out.decode(), duration_ms)
-    except UnicodeDecodeError as error:
-        return ProgramOutput(out.decode(errors="replace"), duration_ms, error.start)
+    return Ended(out, err, process.returncode or 0, round((time.monotonic() - begun) * 1000))
 
 
 async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
@@ -132,7 +166,21 @@ def _kill(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the group, also what the program itself started and left behind."""
+async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
+    """End the group, also what the program itself started and left behind; with a mark, what left the group too."""
     _kill(process)
     await process.wait()
+    for _ in range(_ROUNDS if mark else 0):  # what is killed may just have started another
+        if not _kill_marked(f"{_MARK}={mark}".encode()):
+            break
+
+
+def _kill_marked(mark: bytes) -> int:
+    """Kill the processes whose environment holds the mark, where the system shows environments; return how many."""
+    killed = 0
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it is somebody else's, or has just ended
+            if mark in environment.read_bytes().split(b"\0"):
+                os.kill(int(environment.parent.name), signal.SIGKILL)
+                killed += 1
+    return killed

@@ -353,7 +353,7 @@ def test_a_rejected_key_or_an_unknown_model_stops_the_run_at_once(items, score, 
     assert score(items(500), "--output", "r.jsonl") == 3
     told = capsys.readouterr().err
     assert server.asked <= 64
-    assert ("Check the key" if "keys" in faults else "the right name") in told
+    assert ("Check the key" if "keys" in faults else "Has it a model") in told
     assert SECRET not in told
 
 

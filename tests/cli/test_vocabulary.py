@@ -529,7 +529,7 @@ def test_a_dry_run_counts_and_writes_nothing(local, capsys):
     assert run("--dry-run") == 0
 
     told = capsys.readouterr().out
-    assert "local models would be asked 6 times" in told
+    assert "model calls: 6" in told
     assert "calls:    6" in told
     assert not Path("output").exists()
     assert local.asked == 0

@@ -5,6 +5,7 @@ import gc
 import io
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -51,8 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _silence_stdout()
         return 0
     except OSError as error:
-        if error.filename is not None or os.environ.get("VERBOSE") == "1":
+        if os.environ.get("VERBOSE") == "1":
             raise
+        if error.filename is not None:
+            print(f"polyjudge: {str(error.filename)[:200]!r} cannot be used: {error.strerror}", file=sys.stderr)
+            return 2
         _silence_stdout()
         print(f"polyjudge: the output cannot be written: {error.strerror}", file=sys.stderr)
         return 2
@@ -135,8 +139,9 @@ def _module(command: str) -> ModuleType:
 
 def _report(error: PolyjudgeError) -> int:
     if os.environ.get("VERBOSE") == "1":
-        raise error
-    print(f"polyjudge: {error}", file=sys.stderr)
+        traceback.print_exception(error)
+    else:
+        print(f"polyjudge: {error}", file=sys.stderr)
     return error.exit_code
 
 

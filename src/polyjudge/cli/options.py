@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from polyjudge.cache import JudgeCache
 from polyjudge.errors import ConfigError, UnknownNameError
@@ -118,6 +119,25 @@ def open_cache(options: argparse.Namespace) -> JudgeCache | None:
     if options.dry_run and not path.exists():
         return None
     return JudgeCache(path, read_only=options.reread or options.dry_run)
+
+
+class Several(argparse.Action):
+    """Collects what an option is given several times; what a settings file gives counts only where it is not given."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Add one value."""
+        del parser, option_string
+        given: set[str] = namespace.__dict__.setdefault("given_several_times", set())
+        if self.dest not in given:
+            given.add(self.dest)
+            setattr(namespace, self.dest, [])
+        getattr(namespace, self.dest).append(values)
 
 
 def at_least(least: int) -> Callable[[str], int]:

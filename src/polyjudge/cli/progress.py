@@ -53,7 +53,7 @@ class ProgressShow:
     def line(self, text: str) -> None:
         """Print a line without tearing the bar apart."""
         if self._bar is not None:
-            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._bar.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
         else:
             print(text, file=sys.stderr)
 

@@ -16,7 +16,7 @@ from polyjudge.rubrics import PromptRenderer, load_rubric, rubric_fingerprint, r
 from polyjudge.suites import Tally, open_judge, score_items
 from polyjudge.text import harmless
 
-from .options import add_judging_options, filters_of, judge_names, open_access, open_cache
+from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
 from .progress import ProgressShow
 from .score_rows import Rows, open_rows
 from .settings import load_environment
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=["text", "json"], default="text", help="of the summary; default: %(default)s")
     add("--context", metavar="COLUMN,…", help="columns that the judge sees; default: source, reference, context")
     add("--limit", type=int, metavar="N", help="only the first N items")
-    add("--filter", action="append", default=[], metavar="COLUMN=VALUE,…", help="only items with one of these values")
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="only items with one of these values")
     add("--retry-failures", action="store_true", help="ask again only for what --output holds as failed")
     add("--show-prompt", metavar="ID", help="print the prompt of one item and stop")
     add_judging_options(parser, default_judge="opus")

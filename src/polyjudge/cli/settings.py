@@ -134,6 +134,8 @@ def _converted(action: argparse.Action, key: str, value: object) -> Any:
     if isinstance(value, dict | list):
         raise DataError(f"{key} takes one value, not {value!r}", path=PROJECT_FILE)
     convert = action.type if callable(action.type) else str
+    if "\0" in str(value):
+        raise DataError(f"{key} holds a character that nothing can have", path=PROJECT_FILE)
     try:
         read = convert(str(value))
     except (argparse.ArgumentTypeError, ValueError) as error:

@@ -29,7 +29,7 @@ class Ended(Generic[Result]):
 
     def explain(self, left: str) -> int:
         """Say why a run ended early and what is left; return the exit code."""
-        why = "interrupted" if self.interrupted else str(self.stop.error)
+        why = "interrupted" if self.interrupted else str(self.stop.error).rstrip(".")
         print(f"polyjudge: {why}; {left}", file=sys.stderr)
         return 130 if self.interrupted else 3
 
@@ -41,6 +41,8 @@ async def until_stopped(work: Callable[[Stop], Awaitable[Result]], *, deadline_s
 
     def interrupt() -> None:
         """Give what is in flight some seconds; who asks twice does not want to wait for it."""
+        if not interrupted.is_set():
+            print("polyjudge: stopping; what is under way may end (again: stop at once)", file=sys.stderr)
         stop.request(grace_s=0.0 if interrupted.is_set() else _GRACE_S)
         interrupted.set()
 

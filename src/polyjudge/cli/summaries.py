@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TextIO
 
@@ -28,11 +29,13 @@ def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespa
         print(f"results:  {options.output}", file=to)
 
 
-def print_estimate(estimate: Estimate, items: int, form: str) -> None:
-    """Print what a run would ask."""
+def print_estimate(estimate: Estimate, items: int, form: str, more: Mapping[str, int] | None = None) -> None:
+    """Print what a run would ask, and what more there is to say of it."""
     if form == "json":
-        print(json.dumps({"items": items, **asdict(estimate)}, indent=2))
+        print(json.dumps({"items": items, **(more or {}), **asdict(estimate)}, indent=2))
         return
+    for name, count in (more or {}).items():
+        print(f"{name.replace('_', ' ') + ':':<9} {count}")
     print(f"items:    {items}")
     print(f"calls:    {estimate.calls}, and {estimate.cached} answers from the cache")
     print(f"tokens:   about {estimate.input_tokens:,} in and {estimate.output_tokens:,} out")
@@ -71,7 +74,8 @@ def _between(interval: Interval | None, scale: float, unit: str = "") -> str:
 
 def spent_line(spent: Spent) -> str:
     """Return what a run asked and paid."""
-    parts = [f"{spent.calls} calls", f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"]
+    calls = f"{spent.calls} {'call' if spent.calls == 1 else 'calls'}"
+    parts = [calls, f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"]
     if spent.unpriced_calls:
         parts.append(f"cost unknown for {spent.unpriced_calls} of them")
     if spent.cost_usd or not spent.unpriced_calls:

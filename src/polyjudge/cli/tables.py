@@ -17,7 +17,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers
 
     table = Table(box=box.SIMPLE, pad_edge=False)
     for place, name in enumerate(header):
-        table.add_column(name, justify="right" if place in numbers else "left")
+        table.add_column(Text(harmless(name)), justify="right" if place in numbers else "left")
     for row in rows:
         table.add_row(*(Text(harmless(cell)) for cell in row))
     on_terminal = sys.stdout.isatty()

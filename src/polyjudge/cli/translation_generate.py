@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.clock import utc_now
-from polyjudge.engine import Stop, run_sync, split_command
+from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, ProviderError
 from polyjudge.files import RowLog, fingerprint, read_json_lines, write_translation_results
 from polyjudge.languages import LanguageTable, language_table
+from polyjudge.programs import split_command
 from polyjudge.providers import Access, close_provider, resolve_model
 from polyjudge.records import Language
 from polyjudge.suites import (

@@ -30,7 +30,7 @@ from polyjudge.rubrics import load_rubric
 from polyjudge.suites import Drift, Task, judge_each, kept_result, language_score, open_judge, tasks_of
 from polyjudge.text import harmless, one_line
 
-from .options import add_judging_options, filters_of, judge_names, open_access, open_cache
+from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
 from .progress import ProgressShow
 from .settings import load_environment
 from .stopping import Ended, until_stopped
@@ -77,7 +77,7 @@ def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_jud
     add("--samples", type=int, metavar="N", help="judge a seeded sample of N outputs of each language, not all")
     add("--seed", type=int, default=0, metavar="N", help="of all samples; default: %(default)s")
     add("--limit", type=int, metavar="N", help="only the first N languages")
-    add("--filter", action="append", default=[], metavar="language=TAG,…", help="only these languages")
+    add("--filter", action=Several, default=[], metavar="language=TAG,…", help="only these languages")
     add("--retry-failures", action="store_true", help="ask again only for what the scores file holds as unjudged")
     add("--show-prompt", metavar="TAG:N", help="print the prompt for output N of a language, from 0, and stop")
     add_judging_options(parser, default_judge=default_judge)

@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from polyjudge.engine import run_program, run_sync
+from polyjudge.engine import run_sync
 from polyjudge.errors import ConfigError
+from polyjudge.programs import run_program
 from polyjudge.suites import TranslatorCommand, clean_environment, translator_command
+
+from .options import Several
 
 
 def add_translator_options(parser: argparse.ArgumentParser) -> None:
@@ -19,8 +22,8 @@ def add_translator_options(parser: argparse.ArgumentParser) -> None:
     places = "{source_lang}, {target_lang} and {model} are filled in; there is no shell"
     add("--command", required=True, metavar="'PROGRAM …'", help=f"reads stdin, writes stdout; {places}")
     add("--model", type=Path, metavar="PATH", help="what {model} stands for; default: $POLYJUDGE_TRANSLATOR_MODEL")
-    add("--env", action="append", default=[], metavar="NAME", help="a variable of ours that the program may see")
-    add("--set", action="append", default=[], metavar="NAME=VALUE", help="a variable that the program sees")
+    add("--env", action=Several, default=[], metavar="NAME", help="a variable of ours that the program may see")
+    add("--set", action=Several, default=[], metavar="NAME=VALUE", help="a variable that the program sees")
     add("--timeout", type=float, default=60.0, metavar="S", help="seconds for one text; default: %(default)s")
     add("--version-command", metavar="'PROGRAM …'", help="prints the translator's version, which is recorded")
 

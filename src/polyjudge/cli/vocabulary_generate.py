@@ -2,8 +2,10 @@
 
 import argparse
 import sys
+from contextlib import nullcontext
 
 from polyjudge.engine import Stop, run_sync
+from polyjudge.files import only_run_in
 
 from .options import add_timing_options, share
 from .settings import load_environment
@@ -44,10 +46,17 @@ def run(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace, choice: Choice) -> int:
     job = job_of(options, choice, await models_to_ask(options, choice))
-    plan = plan_generation(options, job, again=lambda: True)
-    if options.dry_run:
-        print(f"answers:  {len(job.tasks)}\ncalls:    {len(plan.left)} to local models")
-        return 0
+    with nullcontext() if options.dry_run else only_run_in(options.output):
+        plan = plan_generation(options, job, again=lambda: True)
+        if options.dry_run:
+            print(f"answers:     {len(job.tasks)}\nmodel calls: {len(plan.left)}")
+            return 0
+        job.records.remove_leftovers()
+        return await _generate(options, plan)
+
+
+async def _generate(options: argparse.Namespace, plan: Plan) -> int:
+    job = plan.job
 
     async def work(stop: Stop) -> None:
         await answer(plan, options, stop)

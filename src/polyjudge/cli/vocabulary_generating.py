@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from polyjudge.engine import Stop
+from polyjudge.clock import utc_now
+from polyjudge.engine import Stop, unless_stopped
 from polyjudge.files import noted_moment
 from polyjudge.providers import Access, ModelName, RetryPolicy, local_models
 from polyjudge.records import WordRecord
 from polyjudge.suites import Generation, WordTask, generate_answers
-from polyjudge.text import harmless, one_line
+from polyjudge.text import one_line
 
 from .progress import ProgressShow
 from .vocabulary_job import Job, temperature_of
@@ -34,22 +35,24 @@ class Plan:
     """Where it is noted that all is asked again, and since when; None where only gaps are filled."""
 
     def finish(self) -> None:
-        """Forget that all was to be asked again: it was."""
-        if self.again is not None:
+        """Forget that all was to be asked again, once it was; a part of the suite is not all."""
+        if self.again is None:
+            return
+        records = (self.job.record(task) for task in self.job.every_task)
+        if all(record is not None and record.run == self.settings.run for record in records):
             self.again.unlink(missing_ok=True)
 
 
 def plan_generation(options: argparse.Namespace, job: Job, *, again: Callable[[], bool]) -> Plan:
     """Find what is left: what is missing or failed, or everything where a finished run is done `again`."""
     temperature, note = temperature_of(options), options.output / ".asking-again"
-    left = [task for task in job.tasks if not _is_answered(job, task, temperature)]
-    is_again = note.exists() or options.refresh or (not left and again())
+    asks_nobody = getattr(options, "reread", False)
+    left = [] if asks_nobody else [task for task in job.tasks if not _is_answered(job, task, temperature)]
+    is_again = not asks_nobody and (note.exists() or options.refresh or (not left and again()))
     run = ""
-    if is_again and not options.dry_run:
-        run = noted_moment(note)
+    if is_again:
+        run = noted_moment(note) if note.exists() or not options.dry_run else utc_now()
         left = [task for task in job.tasks if not _is_answered(job, task, temperature, run)]
-    elif is_again:
-        left = list(job.tasks)
     settings = Generation(temperature, options.max_answer_tokens, options.model_concurrency, run)
     return Plan(job, left, settings, note if is_again else None)
 
@@ -58,7 +61,7 @@ def _is_answered(job: Job, task: WordTask, temperature: float, run: str = "") ->
     record = job.record(task)
     if record is None or record.response is None or (run and record.run != run):
         return False
-    return record.prompt == task.text and record.temperature == temperature
+    return record.temperature in (None, temperature)  # other programs write records of this form, too
 
 
 async def answer(plan: Plan, options: argparse.Namespace, stop: Stop) -> None:
@@ -67,7 +70,8 @@ async def answer(plan: Plan, options: argparse.Namespace, stop: Stop) -> None:
     _renew_references(job)
     if not left:
         return
-    await local_models(timeout_s=options.timeout)
+    if await unless_stopped(local_models(timeout_s=options.timeout), stop) is None:
+        return
     access = _access(options)
     is_verbose = os.environ.get("VERBOSE") == "1"
 
@@ -95,9 +99,9 @@ def print_answered(job: Job) -> None:
         errors = [record.error for record in found if record is not None and record.response is None]
         told = f"{len(answered)} of {len(found)} answered"
         told += f", {empty} with nothing" if empty else ""
-        told += f", {len(found) - len(answered)} failed" if len(answered) < len(found) else ""
-        told += f" ({one_line(errors[0], 200)})" if errors else ""
-        print(f"{harmless(model)}: {told}", file=sys.stderr)
+        told += f", {len(errors)} failed ({one_line(errors[0], 200)})" if errors else ""
+        told += f", {found.count(None)} not asked" if None in found else ""
+        print(f"{one_line(model, 200)}: {told}", file=sys.stderr)
 
 
 def unanswered(job: Job) -> int:

@@ -12,12 +12,14 @@ from polyjudge.files import WordRecords, read_models, recorded_models
 from polyjudge.providers import local_models
 from polyjudge.records import Vocabulary, WordRecord
 from polyjudge.suites import WordTask, load_vocabulary, vocabulary_names, word_tasks
+from polyjudge.text import harmless, one_line
 
-from .options import at_least, filters_of
+from .options import Several, at_least, filters_of
 
 _DEFAULT_SUITE = "suite"
 _COLUMNS = ("model", "word", "category", "prompt")
 _USUAL_TEMPERATURE = 0.2
+_WARNINGS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,9 @@ class Job:
     records: WordRecords
 
     def record(self, task: WordTask) -> WordRecord | None:
-        """Return what a model answered, if it did."""
-        return self.records.read(task.model, task.entry.word, task.prompt)
+        """Return what a model answered, if it was asked; an answer to another prompt is none."""
+        record = self.records.read(task.model, task.entry.word, task.prompt)
+        return record if record is not None and record.prompt == task.text else None
 
 
 def add_suite_options(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +56,7 @@ def add_suite_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--models", type=Path, metavar="FILE", help="models, one a line; default: the suite's, else the server's")
     add_output_option(parser)
-    add("--filter", action="append", default=[], metavar="COLUMN=VALUE,…", help=f"of {', '.join(_COLUMNS)}")
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=f"of {', '.join(_COLUMNS)}")
     add("--limit", type=at_least(1), metavar="N", help="only the first N words")
 
 
@@ -120,7 +123,7 @@ async def models_to_ask(options: argparse.Namespace, choice: Choice) -> tuple[st
         models = tuple(dict.fromkeys(await local_models(timeout_s=options.timeout)))
         if not models:
             raise ConfigError("the local server lists no models; name them in a file and give it as --models")
-        print(f"polyjudge: models of the local server: {', '.join(models)}", file=sys.stderr)
+        print(f"polyjudge: models of the local server: {_listed(models)}", file=sys.stderr)
     _filtered(options, models)
     return models
 
@@ -152,17 +155,31 @@ def recorded_job(options: argparse.Namespace, choice: Choice) -> Job:
     """Return the job over what models answered earlier."""
     listed = _listed_models(options, choice)
     job = job_of(options, choice, tuple(recorded_models(options.output)) if listed is None else listed)
-    if not any(job.record(task) is not None for task in job.tasks):
+    records = [job.record(task) for task in job.tasks]
+    _warn_of_damage(job)
+    if not any(records):
         told = f"holds no answer to the suite {choice.suite.name!r}; polyjudge vocabulary generate asks for them"
         raise DataError(told, path=options.output)
     return job
 
 
+def _warn_of_damage(job: Job) -> None:
+    """Name the files that should hold answers and cannot be read."""
+    for path in sorted(job.records.damaged)[:_WARNINGS_SHOWN]:
+        print(f"polyjudge: warning: {harmless(str(path))}: is no record of an answer", file=sys.stderr)
+    if len(job.records.damaged) > _WARNINGS_SHOWN:
+        print(f"polyjudge: warning: {len(job.records.damaged)} files are no records of answers", file=sys.stderr)
+
+
 def _filtered(options: argparse.Namespace, models: tuple[str, ...]) -> tuple[str, ...]:
     chosen = tuple(name for name in models if _wanted(_filters(options), "model", name))
     if not chosen:
-        raise ConfigError(f"--filter leaves no model; there are {', '.join(models) or 'none'}")
+        raise ConfigError(f"--filter leaves no model; there are {_listed(models)}")
     return chosen
+
+
+def _listed(models: tuple[str, ...]) -> str:
+    return ", ".join(one_line(name, 100) for name in models)
 
 
 def _filters(options: argparse.Namespace) -> Mapping[str, frozenset[str]]:

@@ -2,14 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from polyjudge.cache import JudgeCache
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
-from polyjudge.files import JUDGEMENTS_FILE, JudgementLog
+from polyjudge.files import JUDGEMENTS_FILE, JudgementLog, only_run_in, recorded_models
 from polyjudge.judges import WordJudge, WordWording, close_judge
 from polyjudge.providers import ModelName
 from polyjudge.records import Judgement
@@ -20,7 +20,7 @@ from .options import open_access, open_cache
 from .settings import load_environment
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line
-from .vocabulary_job import Job, add_suite_options, open_suite, recorded_job
+from .vocabulary_job import Choice, Job, add_suite_options, job_of, open_suite, recorded_job
 from .vocabulary_judging import Judging, add_word_judging_options, judge_all, judging_began, word_judges
 from .vocabulary_showing import add_showing_options, exit_code, show_summary
 
@@ -29,7 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_suite_options(parser)
     add_showing_options(parser)
-    parser.add_argument("--show-prompt", metavar="WORD", help="print what is asked about a word and stop")
     add_word_judging_options(parser)
 
 
@@ -38,9 +37,9 @@ def run(options: argparse.Namespace) -> int:
     load_environment()
     choice, names = open_suite(options), word_judges(options)
     wording = wording_of(choice.suite)
-    job = recorded_job(options, choice)
     if options.show_prompt is not None:
-        return show_prompts(job, wording, options.show_prompt)
+        return show_prompts(choice, wording, options)
+    job = recorded_job(options, choice)
     try:
         with open_judging(options, wording, names) as judging:
             return run_sync(_run(options, job, judging))
@@ -61,10 +60,15 @@ def open_judging(options: argparse.Namespace, wording: WordWording, names: list[
     try:
         began = judging_began(options)
         access = open_access(options, cache, began)
-        most = options.max_judge_tokens
-        judges = {str(name): WordJudge(wording, name.model, access.open(name), max_tokens=most) for name in names}
-        with JudgementLog(options.output / JUDGEMENTS_FILE, read_only=options.dry_run) as log:
-            yield Judging(wording, judges, access, log, options, began)
+        most, opened = options.max_judge_tokens, {str(name): (name.model, access.open(name)) for name in names}
+        judges = {name: WordJudge(wording, model, each, max_tokens=most) for name, (model, each) in opened.items()}
+        addresses = {name: each.origin.base_url for name, (_, each) in opened.items()}
+        with (
+            nullcontext() if options.dry_run else only_run_in(options.output),
+            JudgementLog(options.output / JUDGEMENTS_FILE, read_only=options.dry_run) as log,
+        ):
+            log.kept()  # a file that cannot be read is noticed before anybody is asked
+            yield Judging(wording, judges, addresses, access, log, options, began)
     finally:
         if cache is not None:
             cache.close()
@@ -88,12 +92,18 @@ async def judge_then_close(judging: Judging, job: Job, stop: Stop) -> list[Judge
 
 
 def finish(
-    options: argparse.Namespace, job: Job, judging: Judging, ended: Ended[Any], judgements: Sequence[Judgement]
+    options: argparse.Namespace,
+    job: Job,
+    judging: Judging,
+    ended: Ended[Any],
+    judgements: Sequence[Judgement],
+    more: Mapping[str, int] | None = None,
 ) -> int:
     """Sum up, say what is wrong, and return the exit code."""
     questions = len(job.tasks) * len(judging.judges)
     if judging.access.estimate is not None and not ended.stop.requested:
-        print_estimate(judging.access.estimate, questions, "json" if options.format == "json" else "text")
+        form = "json" if options.format == "json" else "text"
+        print_estimate(judging.access.estimate, questions, form, more)
         return 0
     if ended.early:
         code = ended.explain(f"{questions - len(judgements)} of {questions} answers were not judged")
@@ -104,12 +114,14 @@ def finish(
     return exit_code(options, report)
 
 
-def show_prompts(job: Job, wording: WordWording, word: str) -> int:
-    """Print what models and judges are asked about a word."""
-    tasks = [task for task in job.tasks if task.entry.word == word]
+def show_prompts(choice: Choice, wording: WordWording, options: argparse.Namespace) -> int:
+    """Print what models and judges are asked about a word; where a model answered already, with its answer."""
+    word = options.show_prompt
+    job = job_of(options, choice, tuple(recorded_models(options.output)) or ("…",))
+    tasks = [task for task in job.every_task if task.entry.word == word]
     if not tasks:
-        raise DataError(f"holds no word {word!r}", path=job.vocabulary.name)
-    for task in tasks[: len(job.vocabulary.prompts)]:
+        raise DataError(f"holds no word {word!r}", path=choice.suite.name)
+    for task in tasks[: len(choice.suite.prompts)]:
         record = job.record(task)
         response = (record and record.response) or "…"
         print(f"to the model:\n{harmless(task.text)}\n\nto the judge:")

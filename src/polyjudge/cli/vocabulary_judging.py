@@ -9,7 +9,7 @@ from pathlib import Path
 from polyjudge.clock import utc_now
 from polyjudge.engine import Stop
 from polyjudge.errors import ConfigError
-from polyjudge.files import JudgementLog, noted_moment, safe_name
+from polyjudge.files import JudgementLog, note_moment, noted_moment, safe_name
 from polyjudge.judges import WordJudge, WordWording
 from polyjudge.providers import PROVIDERS, Access, ModelName, model_table
 from polyjudge.records import Judgement, WordRecord
@@ -31,6 +31,7 @@ def add_word_judging_options(parser: argparse.ArgumentParser, *, timeout_s: floa
     add("--max-judge-tokens", type=at_least(1), metavar="N", help="most tokens of a judge's reply; default: its own")
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
+    parser.add_argument("--show-prompt", metavar="WORD", help="print what is asked about a word and stop")
     parser.add_argument("--retry-failures", action="store_true", help="ask again about what was left without a verdict")
     parser.set_defaults(timeout=timeout_s)
 
@@ -39,8 +40,9 @@ def word_judges(options: argparse.Namespace) -> list[ModelName]:
     """Return who judges: `--judge`, else the environment's JUDGE_MODEL, of OpenAI unless it names another provider."""
     if not options.judge:
         named = os.environ.get("JUDGE_MODEL", "").strip() or _USUAL_JUDGE
-        is_known = named.partition("/")[0] in PROVIDERS or named in model_table().aliases
-        options.judge = named if is_known else f"openai/{named}"
+        options.judge = ",".join(_with_provider(name.strip()) for name in named.split(","))
+    if options.judge_model == "":
+        raise ConfigError("--judge-model names no model")
     names = judge_names(options)
     if not names:
         raise ConfigError("the judge 'offline' cannot tell whether a definition is right; name a model with --judge")
@@ -50,12 +52,19 @@ def word_judges(options: argparse.Namespace) -> list[ModelName]:
     return names
 
 
+def _with_provider(name: str) -> str:
+    is_known = name.partition("/")[0] in (*PROVIDERS, "", "offline") or name in model_table().aliases
+    return name if is_known else f"openai/{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Judging:
     """Who is asked about which answers, and what is known already."""
 
     wording: WordWording
     judges: Mapping[str, WordJudge]
+    addresses: Mapping[str, str]
+    """Where each judge is asked."""
     access: Access
     log: JudgementLog
     options: argparse.Namespace
@@ -80,6 +89,7 @@ class Judging:
                 task,
                 judge,
                 _supposed(task.entry.answer, task.model, task.entry.word) if supposing and record is None else record,
+                self.addresses[judge],
             )
             for judge in self.judges
             for task, record in records
@@ -100,11 +110,11 @@ def _supposed(answer: str, model: str, word: str) -> WordRecord:
 
 def judging_began(options: argparse.Namespace) -> str:
     """Return when the asking was begun: a run that asks all anew, and was stopped, must know what is its own."""
-    note = again_note(options)
-    return noted_moment(note) if options.refresh and not options.dry_run else utc_now()
+    note = _again_note(options)
+    return noted_moment(note) if options.refresh and note.exists() else utc_now()
 
 
-def again_note(options: argparse.Namespace) -> Path:
+def _again_note(options: argparse.Namespace) -> Path:
     """Return where it is noted that all is judged anew."""
     return options.output / ".judging-again"
 
@@ -115,6 +125,8 @@ async def judge_all(judging: Judging, job: Job, stop: Stop) -> list[Judgement]:
     questions = judging.questions(job, job.tasks, supposing=options.dry_run)
     is_verbose, is_real = os.environ.get("VERBOSE") == "1", not options.dry_run
     known = judging.known()
+    if options.refresh and is_real:
+        note_moment(_again_note(options), judging.run)
     with ProgressShow(len(questions), judging.access.meter.spent, shown=is_real, wrong="without verdict") as progress:
         judged = judge_answers(
             judging.judges,
@@ -135,7 +147,7 @@ async def judge_all(judging: Judging, job: Job, stop: Stop) -> list[Judgement]:
     if is_real and len(found) == len(questions):
         found = _with_earlier(judging, job, found)
         judging.log.finish(found)
-        again_note(options).unlink(missing_ok=True)
+        _again_note(options).unlink(missing_ok=True)
     return found
 
 

@@ -6,12 +6,13 @@ from contextlib import ExitStack
 
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import MissingExtraError, MissingKeyError
+from polyjudge.files import only_run_in
 from polyjudge.records import Judgement
 from polyjudge.suites import wording_of
 
 from .settings import load_environment
 from .stopping import Ended, until_stopped
-from .vocabulary_generating import answer, plan_generation, print_answered, unanswered
+from .vocabulary_generating import Plan, answer, plan_generation, print_answered, unanswered
 from .vocabulary_job import (
     Choice,
     Job,
@@ -23,7 +24,7 @@ from .vocabulary_job import (
     open_suite,
     temperature_of,
 )
-from .vocabulary_judge import finish, judge_then_close, open_judging, skip
+from .vocabulary_judge import finish, judge_then_close, open_judging, show_prompts, skip
 from .vocabulary_judging import Judging, add_word_judging_options, word_judges
 from .vocabulary_showing import add_showing_options
 
@@ -41,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     load_environment()
     choice, names = open_suite(options), word_judges(options)
     wording = wording_of(choice.suite)
+    if options.show_prompt is not None:
+        return show_prompts(choice, wording, options)
     need_models_file(options, choice)
     temperature_of(options)
     with ExitStack() as opened:
@@ -49,14 +52,16 @@ def run(options: argparse.Namespace) -> int:
             judging = opened.enter_context(open_judging(options, wording, names))
         except (MissingKeyError, MissingExtraError) as error:
             code = skip(options, error)
+            if not options.dry_run and not code:
+                opened.enter_context(only_run_in(options.output))
         return code or run_sync(_run(options, choice, judging))
 
 
 async def _run(options: argparse.Namespace, choice: Choice, judging: Judging | None) -> int:
     job = job_of(options, choice, await models_to_ask(options, choice))
     plan = plan_generation(options, job, again=lambda: judging is not None and judging.is_settled(job))
-    if options.dry_run:
-        print(f"answers:  {len(job.tasks)}, for which local models would be asked {len(plan.left)} times")
+    if not options.dry_run:
+        job.records.remove_leftovers()
 
     async def work(stop: Stop) -> list[Judgement] | None:
         if not options.dry_run:
@@ -68,17 +73,19 @@ async def _run(options: argparse.Namespace, choice: Choice, judging: Judging | N
 
     ended = await until_stopped(work, deadline_s=options.deadline)
     if judging is None or ended.result is None:
-        return _unjudged(options, job, ended)
-    code = finish(options, job, judging, ended, ended.result)
+        return _unjudged(options, job, plan, ended)
+    code = finish(options, job, judging, ended, ended.result, {"model_calls": len(plan.left)})
     if not ended.early and not options.dry_run:
         plan.finish()
     return code
 
 
-def _unjudged(options: argparse.Namespace, job: Job, ended: Ended[list[Judgement] | None]) -> int:
+def _unjudged(options: argparse.Namespace, job: Job, plan: Plan, ended: Ended[list[Judgement] | None]) -> int:
     """Say what there is without a judge: it could not be used, or the run ended before its turn."""
     if ended.early:
         return ended.explain(f"{unanswered(job)} of {len(job.tasks)} answers are missing; the same command goes on")
     if not options.dry_run:
         print(f"answers: {options.output}; nothing is judged yet, the same command goes on from there", file=sys.stderr)
-    return 3 if unanswered(job) == len(job.tasks) and not options.dry_run else 0
+        return 3 if unanswered(job) > options.max_unjudged * len(job.tasks) else 0
+    print(f"model calls: {len(plan.left)}")
+    return 0

@@ -8,7 +8,7 @@ from polyjudge.clock import utc_second
 from polyjudge.files import SUMMARY_FILE, readable_json, write_atomically
 from polyjudge.records import Judgement
 from polyjudge.reports import Heading, Lines, VocabularyReport, markdown, vocabulary_blocks, vocabulary_summary
-from polyjudge.text import harmless
+from polyjudge.text import harmless, one_line
 
 from .tables import print_table
 
@@ -51,23 +51,36 @@ def _print_blocks(report: VocabularyReport) -> None:
 
 def exit_code(options: argparse.Namespace, report: VocabularyReport) -> int:
     """Return what the figures come to: 3 where too much could not be judged, 1 where a model missed its bar."""
-    figures = report.all_figures()
-    total, judged = sum(each.total for each in figures), sum(each.judged for each in figures)
-    if not judged or total - judged > options.max_unjudged * total:
-        told = f"{total - judged} of {total} answers could not be judged, more than --max-unjudged allows"
-        print(f"polyjudge: {told}", file=sys.stderr)
-        return 3
-    bar = options.fail_under
-    below = [model for model in report.models if bar is not None and _lowest(report, model) < bar]
+    code = 0
+    for judge in report.judges:
+        figures = report.all_figures(judge)
+        total, judged = sum(each.total for each in figures), sum(each.judged for each in figures)
+        if not judged or total - judged > options.max_unjudged * total:
+            told = (
+                f"{total - judged} of {total} answers could not be judged by {judge}, more than --max-unjudged allows"
+            )
+            print(f"polyjudge: {told}", file=sys.stderr)
+            code = 3
+    return code or (0 if options.fail_under is None else _held_against(report, options.fail_under))
+
+
+def _held_against(report: VocabularyReport, bar: float) -> int:
+    """Say which models miss the bar; one that could not be measured has not passed it either."""
+    percents = {
+        model: [report.figures(report.judge, model, prompt).percent for prompt in report.prompts]
+        for model in report.models
+    }
+    unmeasured = [one_line(model, 100) for model, found in percents.items() if None in found]
+    below = [
+        one_line(model, 100)
+        for model, found in percents.items()
+        if any(percent is not None and percent < bar for percent in found)
+    ]
+    if unmeasured:
+        print(f"polyjudge: nothing to hold against {bar:g}%: {', '.join(unmeasured)}", file=sys.stderr)
     if below:
-        print(f"polyjudge: under {bar:g}% correct: {', '.join(map(harmless, below))}", file=sys.stderr)
-    return 1 if below else 0
-
-
-def _lowest(report: VocabularyReport, model: str) -> float:
-    """Return the lower of a model's percentages; one that could not be measured does not count against it."""
-    found = [report.figures(report.judge, model, prompt).percent for prompt in report.prompts]
-    return min((percent for percent in found if percent is not None), default=100.0)
+        print(f"polyjudge: under {bar:g}% correct: {', '.join(below)}", file=sys.stderr)
+    return 3 if unmeasured else 1 if below else 0
 
 
 def _percentage(text: str) -> float:

@@ -131,6 +131,23 @@ class _Pool(Generic[Item, Result]):
             asyncio.get_running_loop().call_later(grace_s, lambda: [task.cancel() for task in self.tasks])
 
 
+async def unless_stopped(work: Coroutine[Any, Any, Result], stop: Stop) -> Result | None:
+    """Wait for something that is nobody's loss: a wish to stop ends the waiting at once, and there is no result."""
+    task = asyncio.create_task(work)
+
+    def give_up(_: float | None) -> None:
+        task.cancel()
+
+    stop.on_request(give_up)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if stop.requested and task.cancelled():
+            return None
+        task.cancel()
+        raise
+
+
 async def together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
     """Do several things at once and return all results; when one raises, the others are stopped before it goes on.
 

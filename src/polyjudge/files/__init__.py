@@ -6,17 +6,19 @@ from .item_rows import DEFAULT_CONTEXT, ItemSource, Survey
 from .json_lines import each_json_line, read_json_lines
 from .json_records import from_json, from_snake_json, to_json
 from .judgement_rows import JudgementLog, read_judgements
+from .locking import only_run_in
 from .outcome_rows import outcome_row, read_outcome_row
 from .results_file import ResultsFile
 from .row_log import RowLog, row_line
 from .safe_names import safe_name, safe_names
 from .schema_files import schema, schema_names
 from .scratch_rows import ScratchRows
+from .transcripts import Transcript
 from .translation_results import TranslationResults, language_row, read_language_row, write_translation_results
 from .translation_scores import TranslationScores, read_score_row, score_row, write_translation_scores
 from .vocabulary_suite import read_models, read_vocabulary
 from .word_records import JUDGEMENTS_FILE, SUMMARY_FILE, WordRecords, recorded_models
-from .writing import noted_moment, readable_json, write_atomically
+from .writing import note_moment, noted_moment, readable_json, write_atomically
 
 __all__ = [
     "DEFAULT_CONTEXT",
@@ -29,6 +31,7 @@ __all__ = [
     "RowLog",
     "ScratchRows",
     "Survey",
+    "Transcript",
     "TranslationResults",
     "TranslationScores",
     "WordRecords",
@@ -38,7 +41,9 @@ __all__ = [
     "from_json",
     "from_snake_json",
     "language_row",
+    "note_moment",
     "noted_moment",
+    "only_run_in",
     "outcome_row",
     "read_fixtures",
     "read_json_lines",

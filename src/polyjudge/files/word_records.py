@@ -15,7 +15,7 @@ from .writing import readable_json, write_atomically
 SCHEMA_VERSION = 1
 JUDGEMENTS_FILE = "judgements.jsonl"
 SUMMARY_FILE = "summary.json"
-_TAKEN = (JUDGEMENTS_FILE, f"{JUDGEMENTS_FILE}.partial", SUMMARY_FILE)
+_TAKEN = (JUDGEMENTS_FILE, f"{JUDGEMENTS_FILE}.partial", f"{JUDGEMENTS_FILE}.earlier", SUMMARY_FILE)
 _PROMPT_B = ".prompt_b"
 
 
@@ -24,6 +24,8 @@ class WordRecords:
 
     def __init__(self, folder: Path, models: Iterable[str], words: Iterable[str]) -> None:
         self.folder = folder
+        self.damaged: set[Path] = set()
+        """Files that should be records and cannot be read."""
         self._models = safe_names(models, taken=_TAKEN)
         self._words = safe_names(words, endings=[_PROMPT_B])
 
@@ -37,8 +39,16 @@ class WordRecords:
 
     def read(self, model: str, word: str, prompt: PromptName) -> WordRecord | None:
         """Return a record; one that is missing, damaged or about something else is none."""
-        record = _read(self.path(model, word, prompt))
+        path = self.path(model, word, prompt)
+        record = _read(path)
+        if record is None and path.exists():
+            self.damaged.add(path)
         return record if record is not None and (record.model, record.word) == (model, word) else None
+
+    def remove_leftovers(self) -> None:
+        """Remove what runs that were killed left half written; no other may be at work in the folder."""
+        for path in [*self.folder.glob(".*.part"), *self.folder.glob("*/.*.part")]:
+            path.unlink(missing_ok=True)
 
     def write(self, record: WordRecord, prompt: PromptName) -> None:
         """Write a record, over the one that is there."""
@@ -64,13 +74,13 @@ def _row(record: WordRecord) -> dict[str, Any]:
 
 def _read(path: Path) -> WordRecord | None:
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        data: Any = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(data, dict):
         return None
     row = cast(dict[str, Any], data)
     try:
-        return from_snake_json(WordRecord, {key: value for key, value in row.items() if key != "schemaVersion"})
+        return from_snake_json(WordRecord, {key: row[key] for key in row if row[key] is not None or key == "response"})
     except DataError:
         return None

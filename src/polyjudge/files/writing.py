@@ -34,12 +34,20 @@ def write_atomically(path: Path) -> Generator[TextIO]:
             part.unlink()
 
 
+def note_moment(path: Path, moment: str) -> None:
+    """Note a moment in a file, for a run that must be told from those before it."""
+    with write_atomically(path) as file:
+        file.write(moment)
+
+
 def noted_moment(path: Path) -> str:
     """Return the moment that a file notes; where there is none yet, it is now."""
     if not path.exists():
-        with write_atomically(path) as file:
-            file.write(utc_now())
-    return path.read_text(encoding="utf-8").strip()
+        note_moment(path, utc_now())
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        raise DataError("should note when a run was begun, and does not; remove it", path=path) from None
 
 
 def readable_json(value: object, *, indent: int | None = None) -> str:

@@ -12,10 +12,11 @@ from .reading import JudgeJson, parse_judge_json, read_judge_json
 from .repeated import RepeatedJudge
 from .rubric import RubricJudge
 from .scoring import Judge, close_judge
-from .word import WordJudge, word_prompt
+from .word import WORD_PLACES, WordJudge, word_prompt
 from .word_verdicts import WordReading, WordWording, load_wording, read_word_verdict, wording_languages
 
 __all__ = [
+    "WORD_PLACES",
     "BatchItem",
     "BatchJudge",
     "BinaryJudge",

@@ -11,7 +11,8 @@ from polyjudge.text import fence
 from .asking import Asker, Question
 from .word_verdicts import WordWording, read_word_verdict
 
-_PLACE = re.compile(r"\{(word|reference_definition|model_response|prompt)\}")
+WORD_PLACES = ("word", "reference_definition", "model_response", "prompt")
+_PLACE = re.compile(rf"\{{({'|'.join(WORD_PLACES)})\}}")
 
 
 class WordJudge:

@@ -24,7 +24,8 @@ _TAG = re.compile(r"<[^<>\n]{0,100}>|~~|->")
 _CROSSES = "❌✗✘👎"
 _ASKING = ":?="
 """Signs after a verdict that is asked for, or is the name of what follows."""
-_BARE = re.compile(r"[^\w+#°]*([^\W\d_])[^\w+#°]*")
+_BARE = re.compile(r"(?<![\w+#°])[^\W\d_](?![\w+#°])")
+"""A letter by itself, and none of a name such as C1 or C++."""
 _NUMBER = "#"
 """What stands for any number among words."""
 _LONGEST = 20_000
@@ -104,14 +105,15 @@ def load_wording(language: str) -> WordWording:
 def read_word_verdict(text: str, wording: WordWording) -> WordReading:
     """Return the verdict that the first word of a reply gives, unless the rest takes it back."""
     plain = _plain(without_asides(text)[:_LONGEST])
-    bare = _BARE.fullmatch(plain)
-    if bare and bare[1] in (wording.correct_letter, wording.incorrect_letter):
-        return WordReading("correct" if bare[1] == wording.correct_letter else "incorrect")
-    clauses = [clause for clause in _clauses(plain, wording) if clause.words != [_NUMBER]] or [_Clause([], "")]
-    first = _side(next(iter(clauses[0].words), ""), wording)
+    bare = _BARE.search(plain) if sum(map(str.isalpha, plain)) == 1 else None
+    if bare and bare[0] in (wording.correct_letter, wording.incorrect_letter):
+        return WordReading("correct" if bare[0] == wording.correct_letter else "incorrect")
+    clauses = list(_clauses(plain, wording))
+    first_word = next((clause.words[0] for clause in clauses if clause.words != [_NUMBER]), None)
+    first = None if first_word is None else _side(first_word, wording)
     if first is None:
         return WordReading("undetermined")
-    if _Rest(first, list(_clauses(plain, wording)), wording).takes_back():
+    if _Rest(first, clauses, wording).takes_back():
         return WordReading("undetermined", contradictory=True)
     return WordReading("correct" if first else "incorrect")
 

@@ -20,7 +20,10 @@ def origin_of(provider: str) -> Origin:
     """Return who answers for a provider, without opening it."""
     variables, usual = _ADDRESSES[provider]
     address = next((os.environ[name].strip() for name in variables if os.environ.get(name)), usual)
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise ConfigError(f"{variables[0]} is no address of the form http://host or https://host/path")
     return Origin(provider, address.rstrip("/"))

@@ -15,6 +15,7 @@ from polyjudge.errors import (
 )
 from polyjudge.text import one_line
 
+from .addresses import origin_of
 from .naming import ModelName, model_facts
 
 ODD_REPLY = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -49,6 +50,8 @@ def unknown_model_hint(name: ModelName) -> str:
     if facts.successor:
         when = f" was retired on {facts.retired};" if facts.retired else " is gone;"
         return f"{name}{when} use {facts.successor}."
+    if name.provider == "local":
+        return f"Has it a model {name.model!r}, and is {origin_of('local').base_url} its address?"
     return f"Is {name.model!r} the right name, and may this key use it?"
 
 

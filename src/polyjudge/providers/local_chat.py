@@ -49,16 +49,18 @@ class LocalChatProvider:
         try:
             async with self._client.get().post(self._url, data=json.dumps(body)) as response:
                 status, headers = response.status, response.headers
-                text = (await response.read()).decode(errors="replace")
+                text = self._without_key((await response.read()).decode(errors="replace"))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise error_for_transport(error, self._name) from None
         except ValueError as error:
             raise error_for_reply(error, self._name) from None
         if status != 200:
-            raise error_for_status(
-                status, text, self._name, headers=headers, secret=self._key if self._key != "none" else ""
-            )
+            raise error_for_status(status, text, self._name, headers=headers)
         return watch.stamped(read_completion(text, request))
+
+    def _without_key(self, text: str) -> str:
+        """Return what a server says, less our key: a careless one says it back."""
+        return text if self._key == _NO_KEY else text.replace(self._key, "•••")
 
     def _open(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
@@ -99,7 +101,7 @@ def read_completion(text: str, request: Request) -> Reply:
             input_tokens=_count(usage.get("prompt_tokens")),
             output_tokens=_count(usage.get("completion_tokens")),
         )
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise ProviderError(f"local answered 200 with something that is no chat completion: {text[:200]!r}") from None
     return reply
 

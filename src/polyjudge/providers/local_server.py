@@ -8,6 +8,7 @@ from typing import Any, cast
 from polyjudge.errors import UnusableError
 
 from .addresses import origin_of
+from .keys import checked_key
 
 _HOW_TO_START = (
     "Start one (`ollama serve`, or `llama-server -m MODEL.gguf --port 8080`) "
@@ -25,7 +26,7 @@ async def local_models(*, timeout_s: float = 120.0) -> list[str]:
 
     address = origin_of("local").base_url
     deadline = asyncio.get_running_loop().time() + timeout_s
-    key = os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or "none"
+    key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or "none", "LOCAL_OPENAI_API_KEY")
     headers = {"Authorization": f"Bearer {key}"}
     async with aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(total=timeout_s)) as session:
         while True:

@@ -16,6 +16,7 @@ from .item import Item
 from .language import Direction, Language
 from .outcomes import Failure, FailureKind, JudgeResult, Outcome, PairwiseResult, Preference, Provenance
 from .rubric import Flag, PassRule, Rubric, RubricCriterion, Scale
+from .transcript import EventKind, Review, ReviewVerdict, TranscriptEvent
 from .translation import DIMENSIONS, LanguageResult, LanguageScore, PromptResult, PromptScore
 from .vocabulary import Judgement, PromptName, Vocabulary, VocabularyWord, WordRecord, WordState
 
@@ -24,6 +25,7 @@ __all__ = [
     "CaseResult",
     "CaseStatus",
     "Direction",
+    "EventKind",
     "Failure",
     "FailureKind",
     "Finish",
@@ -51,6 +53,8 @@ __all__ = [
     "Recorded",
     "Reply",
     "Request",
+    "Review",
+    "ReviewVerdict",
     "Rubric",
     "RubricCriterion",
     "Scale",
@@ -59,6 +63,7 @@ __all__ = [
     "Severity",
     "Suite",
     "TextCheck",
+    "TranscriptEvent",
     "Vocabulary",
     "VocabularyWord",
     "WordRecord",

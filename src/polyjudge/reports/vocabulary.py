@@ -133,9 +133,9 @@ class VocabularyReport:
             contradictory=sum(row.contradictory for row in rows),
         )
 
-    def all_figures(self) -> list[Figures]:
-        """Return the figures of the judge that counts, for every model and prompt."""
-        return [self.figures(self.judge, model, prompt) for model in self.models for prompt in self.prompts]
+    def all_figures(self, judge: str) -> list[Figures]:
+        """Return the figures of a judge for every model and prompt."""
+        return [self.figures(judge, model, prompt) for model in self.models for prompt in self.prompts]
 
     def comparisons(self, judge: str) -> list[Comparison]:
         """Compare every two models on the words that both were judged on."""

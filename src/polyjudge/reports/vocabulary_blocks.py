@@ -9,6 +9,7 @@ from .vocabulary import Comparison, Figures, VocabularyReport
 
 _HEADER = ("Model", "% Correct (Prompt A)", "% Correct (Prompt B)")
 _HARD_WORDS_SHOWN = 20
+_COMPARISONS_SHOWN = 30
 _CLEAR = 0.05
 """An adjusted p below this is called a difference."""
 
@@ -95,8 +96,12 @@ def _comparisons(report: VocabularyReport) -> Iterator[Block]:
     found = report.comparisons(report.judge)
     if found:
         yield Heading(3, "Models on the same words")
+        clearest = sorted(found, key=lambda each: each.adjusted_p)[:_COMPARISONS_SHOWN]
+        shown = found if len(found) <= _COMPARISONS_SHOWN else clearest
         header = ("Prompt", "First", "Second", "Words", "Only first", "Only second", "p", "Adjusted p", "Says")
-        yield Table(header, tuple(map(_comparison, found)), numbers=(3, 4, 5, 6, 7))
+        yield Table(header, tuple(map(_comparison, shown)), numbers=(3, 4, 5, 6, 7))
+        if len(found) > len(shown):
+            yield Lines((f"and {len(found) - len(shown)} more that are less clear; all are in the summary",))
 
 
 def _comparison(each: Comparison) -> tuple[str, ...]:

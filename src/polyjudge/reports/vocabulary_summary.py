@@ -32,8 +32,8 @@ def _models(report: VocabularyReport, judge: str) -> dict[str, Any]:
 
 
 def _model(report: VocabularyReport, judge: str, model: str) -> dict[str, Any]:
-    rows = {prompt: _prompt(report, judge, model, prompt) for prompt in report.prompts}
-    return {**rows.get("a", {}), **({"prompt_b": rows["b"]} if "b" in rows else {})}
+    row = _prompt(report, judge, model, "a")
+    return {**row, "prompt_b": _prompt(report, judge, model, "b")} if "b" in report.prompts else row
 
 
 def _prompt(report: VocabularyReport, judge: str, model: str, prompt: PromptName) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from polyjudge.engine import Stop, filled_command, in_order, run_program, split_command, with_final_newline
+from polyjudge.engine import Stop, in_order
 from polyjudge.errors import ConfigError, ProviderError
+from polyjudge.programs import filled_command, run_program, split_command, with_final_newline
 from polyjudge.records import CaseResult, Fixture
 
 Match = Literal["exact", "trim", "normalized"]

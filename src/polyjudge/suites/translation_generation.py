@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from polyjudge.engine import Stop, filled_command, in_order, run_program, with_final_newline
+from polyjudge.engine import Stop, in_order
 from polyjudge.errors import ProviderError
 from polyjudge.languages import LanguageTable
+from polyjudge.programs import filled_command, run_program, with_final_newline
 from polyjudge.providers import Provider
 from polyjudge.records import Language, LanguageResult, PromptResult, Request
 from polyjudge.text import TextChecker

@@ -1,14 +1,15 @@
 """Suites of words: shipped ones by name, the user's own by folder."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
-from polyjudge.errors import UnknownNameError
+from polyjudge.errors import DataError, UnknownNameError
 from polyjudge.files import read_vocabulary
-from polyjudge.judges import WordWording, load_wording, word_prompt
+from polyjudge.judges import WORD_PLACES, WordWording, load_wording, read_word_verdict, word_prompt
 from polyjudge.records import PromptName, Vocabulary, VocabularyWord
 
 _FOLDER = "vocabularies"
@@ -32,7 +33,20 @@ def load_vocabulary(name: str) -> Vocabulary:
 def wording_of(vocabulary: Vocabulary) -> WordWording:
     """Return how a judge is asked about a suite: the shipped wording of its language, with what the suite replaces."""
     shipped = load_wording(vocabulary.language)
-    return replace(shipped, **cast(dict[str, Any], dict(vocabulary.judge_wording)))
+    wording = replace(shipped, **cast(dict[str, Any], dict(vocabulary.judge_wording)))
+    path = f"{vocabulary.name}/prompts.json"
+    for verdict, words in (("correct", wording.correct), ("incorrect", wording.incorrect)):
+        wrong = [word for word in words if read_word_verdict(word, wording) != (verdict, False)]
+        if wrong:
+            told = f"judge_{verdict} has {wrong[0]!r}, which no reply can begin with, or which means both verdicts"
+            raise DataError(told, path=path)
+    for name in ("judge_prompt_a", "judge_prompt_b"):
+        unknown = [place for place in re.findall(r"\{([a-z_]+)\}", getattr(wording, name)) if place not in WORD_PLACES]
+        if unknown:
+            raise DataError(
+                f"{name} has an unknown place {{{unknown[0]}}}; known are {', '.join(WORD_PLACES)}", path=path
+            )
+    return wording
 
 
 @dataclass(frozen=True, slots=True)

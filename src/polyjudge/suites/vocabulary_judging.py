@@ -22,6 +22,8 @@ class WordQuestion:
     judge: str
     record: WordRecord | None
     """None where the model was not asked."""
+    base_url: str = ""
+    """Where the judge is asked."""
 
     def prompt(self, wording: WordWording) -> str:
         """Return what the judge is asked."""
@@ -71,7 +73,9 @@ def settled_judgement(question: WordQuestion, wording: WordWording, known: Judge
 def _read_again(question: WordQuestion, wording: WordWording, known: Judgement) -> Judgement | None:
     """Return what a kept reply says, where it answers this very question; how replies are read may have changed."""
     asked = known.provenance
-    if known.verdict == "error" or asked is None or asked.prompt_sha256 != prompt_sha256(question.prompt(wording)):
+    if known.verdict == "error" or asked is None or asked.base_url != question.base_url:
+        return None
+    if asked.prompt_sha256 != prompt_sha256(question.prompt(wording)):
         return None
     return replace(_read(question, known.raw, wording), run=known.run, provenance=asked)
 

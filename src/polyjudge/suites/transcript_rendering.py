@@ -1,0 +1,149 @@
+"""Show a session to a judge within its window: long results lose their middle first, and what is left out is told."""
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from polyjudge.files import Transcript
+from polyjudge.records import TranscriptEvent
+
+BYTES_A_TOKEN = 4
+_NAMES = {
+    "user": "user",
+    "agent": "agent",
+    "reasoning": "agent, thinking",
+    "call": "tool call",
+    "result": "tool result",
+    "system": "system",
+    "unknown": "event of unknown kind",
+}
+_LEAST = 400
+"""Characters that are left of any event that is shown at all."""
+_HEAD_SHARE = 0.6
+_OVERHEAD = 60
+"""Characters that an event takes beside its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A session as a judge is shown it."""
+
+    text: str
+    events: int
+    characters: int
+    """Of all events together."""
+    shortened: int
+    """Events whose middle is left out."""
+    dropped: int
+    """Events in the middle of the session that are left out altogether."""
+    left_out: int
+    """Characters that are left out."""
+
+    @property
+    def omissions(self) -> str:
+        """What was left out, in words; nothing where all is there."""
+        if not self.left_out:
+            return ""
+        share = f"{self.left_out:,} of {self.characters:,} characters are left out to fit"
+        parts = [f"the middle of {self.shortened} events"] if self.shortened else []
+        parts += [f"{self.dropped} events in the middle of the session"] if self.dropped else []
+        return f"{share}: {' and '.join(parts)}."
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """How long each event is, and whether it is one of those that are shortened first."""
+
+    lengths: "array[int]"
+    is_result: bytearray
+    bytes_a_character: float
+
+    def total(self, result_cap: int, other_cap: int) -> int:
+        caps = (other_cap, result_cap)
+        return sum(
+            min(length, caps[is_result]) + _OVERHEAD
+            for length, is_result in zip(self.lengths, self.is_result, strict=True)
+        )
+
+
+def render_transcript(transcript: Transcript, *, window_tokens: int) -> Rendering:
+    """Return the session as text of at most about so many tokens; it is read twice and never held whole."""
+    sizes = _measured(transcript)
+    room = int(window_tokens * BYTES_A_TOKEN / max(1.0, sizes.bytes_a_character))
+    result_cap, other_cap = _caps(sizes, room)
+    first, last = _shown(sizes, room, result_cap, other_cap)
+    pieces: list[str] = []
+    shortened = left_out = 0
+    for number, event in enumerate(transcript.events()):
+        if first <= number < last:
+            left_out += len(event.text)
+            if number == first:
+                pieces.append(f"[… {last - first} events are left out here …]")
+            continue
+        cap = result_cap if sizes.is_result[number] else other_cap
+        text = _shortened(event.text, cap)
+        if len(event.text) > cap:
+            shortened += 1
+            left_out += len(event.text) - cap
+        pieces.append(f"[{number + 1}] {_title(event)}\n{text}")
+    return Rendering(
+        "\n\n".join(pieces), len(sizes.lengths), sum(sizes.lengths), shortened, max(0, last - first), left_out
+    )
+
+
+def _measured(transcript: Transcript) -> _Sizes:
+    lengths, is_result, size = array("Q"), bytearray(), 0
+    for event in transcript.events():
+        lengths.append(len(event.text))
+        is_result.append(event.kind in ("result", "unknown"))
+        size += len(event.text.encode(errors="surrogatepass"))
+    return _Sizes(lengths, is_result, size / max(1, sum(lengths)))
+
+
+def _caps(sizes: _Sizes, room: int) -> tuple[int, int]:
+    """Return the most characters of a tool's result and of any other event: results give way first."""
+    longest = max(sizes.lengths, default=0)
+    if sizes.total(longest, longest) <= room:
+        return longest, longest
+    if sizes.total(_LEAST, longest) <= room:
+        return _largest(lambda cap: sizes.total(cap, longest) <= room, longest), longest
+    return _LEAST, _largest(lambda cap: sizes.total(_LEAST, cap) <= room, longest)
+
+
+def _largest(fits: Callable[[int], bool], longest: int) -> int:
+    """Return the largest cap that fits, by halving; at least the least."""
+    low, high = _LEAST, max(_LEAST, longest)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _shown(sizes: _Sizes, room: int, result_cap: int, other_cap: int) -> tuple[int, int]:
+    """Return which events in the middle are left out: the first of them, and the first after them."""
+    if sizes.total(result_cap, other_cap) <= room:
+        return 0, 0
+    caps, lengths = (other_cap, result_cap), sizes.lengths
+    costs = [min(lengths[place], caps[sizes.is_result[place]]) + _OVERHEAD for place in range(len(lengths))]
+    first, last, left = 0, len(costs), room
+    while first < last:  # from both ends inwards: how it began and how it ended say most
+        take_first = first <= len(costs) - last
+        cost = costs[first] if take_first else costs[last - 1]
+        if cost > left:
+            break
+        left -= cost
+        first, last = (first + 1, last) if take_first else (first, last - 1)
+    return first, last
+
+
+def _shortened(text: str, cap: int) -> str:
+    if len(text) <= cap:
+        return text
+    head = int(cap * _HEAD_SHARE)
+    tail = cap - head
+    return f"{text[:head]}\n[… {len(text) - cap:,} characters are left out here …]\n{text[-tail:]}"
+
+
+def _title(event: TranscriptEvent) -> str:
+    name = f": {event.name}" if event.name else ""
+    return f"{_NAMES[event.kind]}{name}{' (failed)' if event.failed else ''}"
