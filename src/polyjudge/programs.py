@@ -8,7 +8,7 @@ import shlex
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -22,7 +22,7 @@ _GRACE_S = 0.5
 """How long the pipes of a program that has ended may stay open."""
 _MARK = "POLYJUDGE_CALL"
 _ROUNDS = 20
-_Streams = tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader]
+_Streams = tuple[asyncio.StreamReader, asyncio.StreamReader]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ async def run_program(
 
 async def run_process(
     command: Sequence[str],
-    stdin: bytes,
+    stdin: bytes | Path,
     *,
     timeout_s: float,
     environment: Mapping[str, str] | None = None,
@@ -97,25 +97,27 @@ async def run_process(
 ) -> Ended:
     """Run a program in a process group of its own; when it ends, for whatever reason, the whole group does.
 
-    `thorough` puts a mark in its environment, by which those of its children are found that left the group.
+    It reads what is given, or a file. `thorough` puts a mark in its environment, by which children that left the group
+    are found.
     """
     begun, mark = time.monotonic(), secrets.token_hex(16) if thorough else ""
     seen = {**(os.environ if environment is None else environment), **({_MARK: mark} if mark else {})}
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=seen,
-            cwd=folder,
-            start_new_session=True,
-        )
+        with nullcontext() if isinstance(stdin, bytes) else stdin.open("rb") as file:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE if file is None else file,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=seen,
+                cwd=folder,
+                start_new_session=True,
+            )
     except (OSError, ValueError) as error:
         raise ConfigError(f"the program {command[0]!r} cannot be run: {error}") from None
     try:
         async with asyncio.timeout(timeout_s):
-            out, err = await _communicate(process, stdin)
+            out, err = await _communicate(process, stdin if isinstance(stdin, bytes) else b"")
     except TimeoutError:
         raise TransientError(f"{command[0]} took longer than {timeout_s:g} seconds", may_be_charged=True) from None
     finally:
@@ -127,8 +129,8 @@ async def run_process(
 
 async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
     """Write and read at the same time; a program that writes too much is ended, so that memory holds only so much."""
-    stdin, stdout, stderr = cast(_Streams, (process.stdin, process.stdout, process.stderr))
-    talking = asyncio.gather(_feed(stdin, given), _read(process, stdout), _read(process, stderr))
+    stdout, stderr = cast(_Streams, (process.stdout, process.stderr))
+    talking = asyncio.gather(_feed(process.stdin, given), _read(process, stdout), _read(process, stderr))
     try:
         while not (await asyncio.wait([talking], timeout=_LOOK_S))[0]:
             if process.returncode is not None:
@@ -142,7 +144,9 @@ async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tup
     return out, err
 
 
-async def _feed(stdin: asyncio.StreamWriter, given: bytes) -> None:
+async def _feed(stdin: asyncio.StreamWriter | None, given: bytes) -> None:
+    if stdin is None:  # it reads a file
+        return
     with suppress(BrokenPipeError, ConnectionResetError):  # a program need not read
         stdin.write(given)
         await stdin.drain()

@@ -22,6 +22,7 @@ COMMANDS = {
     "translation": "check and judge a translator's output in many languages, or make it",
     "regression": "see whether a translator program still says what it said",
     "vocabulary": "see how well local models understand words",
+    "transcript": "have an agent's session reviewed and scored",
     "report": "turn results and judge scores into a report",
     "providers": "show who can answer, and what is missing",
     "cache": "look after the replies already paid for",
@@ -109,6 +110,8 @@ def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
+    if command == "transcript":  # here --judge takes a value only after "=", as the founding document has it
+        given = [f"{word}=claude" if word == "--judge" else word for word in given]
     parser = build_parser(command)
     if command in COMMANDS:
         _apply_settings(subparser_of(parser, command), command, given)

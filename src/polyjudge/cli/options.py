@@ -45,9 +45,10 @@ def add_call_options(add: Callable[..., object]) -> None:
     add("--dry-run", action="store_true", help="say what would be asked and what it would cost")
 
 
-def add_timing_options(add: Callable[..., object], *, timeout_s: float = 120.0) -> None:
+def add_timing_options(add: Callable[..., object], *, timeout_s: float | None = None) -> None:
     """Add how long a call and a run may take."""
-    add("--timeout", type=_positive, default=timeout_s, metavar="S", help="seconds for one call; default: %(default)s")
+    told = f"seconds for one call; default: {timeout_s or '120, and 300 for agents'}"
+    add("--timeout", type=_positive, default=timeout_s, metavar="S", help=told)
     add("--deadline", type=_positive, metavar="S", help="seconds for the whole run")
 
 
@@ -108,6 +109,7 @@ def open_access(options: argparse.Namespace, cache: JudgeCache | None, began: st
         meter=Meter(Caps(options.max_calls, options.max_tokens, options.max_cost)),
         estimate=Estimate() if options.dry_run else None,
         timeout_s=options.timeout,
+        workspace=getattr(options, "workspace", None),
     )
 
 

@@ -2,29 +2,99 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 
-from polyjudge.providers import readiness
+from polyjudge.engine import in_order, run_sync
+from polyjudge.errors import PolyjudgeError, UnusableError
+from polyjudge.providers import (
+    Access,
+    ModelName,
+    Readiness,
+    RetryPolicy,
+    close_provider,
+    local_models,
+    readiness,
+    resolve_model,
+)
+from polyjudge.records import Request
+from polyjudge.text import one_line
 
+from .options import add_timing_options
 from .settings import load_environment
 from .tables import print_table
+
+_QUESTION = "Reply with the single word: ready"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    add = parser.add_argument
+    add("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    add("--check", action="store_true", help="put a one-line question to each that is ready; that may cost a little")
+    add_timing_options(add)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show each provider."""
+    """Show each provider, and whether it really answers where that is asked for."""
     load_environment()
     entries = readiness()
+    checked = run_sync(_checked(entries, options.timeout)) if options.check else {}
     if options.format == "json":
-        print(json.dumps([{**asdict(entry), "ready": not entry.missing} for entry in entries], indent=2))
-        return 0
+        rows = [{**asdict(entry), "ready": not entry.missing, **_json(entry, checked)} for entry in entries]
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        _show(entries, checked)
+    return 3 if any(failed for failed, _ in checked.values()) else 0
+
+
+def _show(entries: Sequence[Readiness], checked: dict[str, tuple[bool, str]]) -> None:
+    header = ["Provider", "State", "Default model", "What answers", "What to do"]
     rows = [
-        (each.name, "missing" if each.missing else "ready", each.default_model, each.answers, "; ".join(each.missing))
+        [each.name, "missing" if each.missing else "ready", each.default_model, each.answers, "; ".join(each.missing)]
         for each in entries
     ]
-    print_table(("Provider", "State", "Default model", "What answers", "What to do"), rows)
-    return 0
+    if checked:
+        header.insert(2, "Asked")
+        for row in rows:
+            row.insert(2, checked.get(row[0], (False, ""))[1])
+    print_table(header, rows)
+
+
+def _json(entry: Readiness, checked: dict[str, tuple[bool, str]]) -> dict[str, object]:
+    if entry.name not in checked:
+        return {}
+    failed, told = checked[entry.name]
+    return {"answers_now": not failed, "said": told}
+
+
+async def _checked(entries: Sequence[Readiness], timeout_s: float | None) -> dict[str, tuple[bool, str]]:
+    """Return of each provider that is ready whether it failed to answer, and what it said."""
+    access = Access(timeout_s=timeout_s, retries=RetryPolicy(attempts=1, rate_limited_attempts=1))
+    asked = [entry.name for entry in entries if not entry.missing and entry.name != "scripted"]
+
+    async def one(name: str) -> tuple[str, tuple[bool, str]]:
+        try:
+            return name, (False, await _answer(name, access))
+        except PolyjudgeError as error:
+            return name, (True, one_line(str(error), 200))
+
+    return dict([each async for each in in_order(one, asked, concurrency=len(asked) or 1)])
+
+
+async def _answer(provider: str, access: Access) -> str:
+    if provider == "local":
+        try:
+            models = await local_models(timeout_s=access.timeout_s or 10.0)
+        except UnusableError:  # most people have none, and that is no failure
+            return "no server is running"
+        name = ModelName("local", models[0] if models else "default")
+    else:
+        name = resolve_model(provider)
+    opened = access.open(name)
+    try:
+        reply = await opened.complete(Request(prompt=_QUESTION, model=name.model))
+    finally:
+        await close_provider(opened)
+    told = f"{one_line(reply.text, 40)!r} from {one_line(reply.model, 60)} after {reply.duration_ms / 1000:.1f} s"
+    return f"{told}, {reply.client}" if reply.client else told

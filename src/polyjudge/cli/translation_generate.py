@@ -126,7 +126,9 @@ def _translator(job: _Job, access: Access) -> tuple[Translator, Any]:
         translator = ModelTranslator(provider, name.model, max_tokens=options.max_answer_tokens)
         return translator, lambda: close_provider(provider)
     command = split_command(options.command)
-    return CommandTranslator(command, timeout_s=options.timeout, sends_instruction=options.send == "prompt"), None
+    return CommandTranslator(
+        command, timeout_s=options.timeout or 120.0, sends_instruction=options.send == "prompt"
+    ), None
 
 
 async def _run(job: _Job, translator: Translator, access: Access, close: Any) -> int:

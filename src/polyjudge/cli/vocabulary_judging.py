@@ -23,7 +23,7 @@ from .vocabulary_job import Job
 _USUAL_JUDGE = "gpt-5"
 
 
-def add_word_judging_options(parser: argparse.ArgumentParser, *, timeout_s: float = 120.0) -> None:
+def add_word_judging_options(parser: argparse.ArgumentParser, *, timeout_s: float | None = None) -> None:
     """Add the options of the actions that ask judges."""
     told = f"the first judge's verdicts count, others show whether it can be believed; default: openai/{_USUAL_JUDGE}"
     add = parser.add_argument_group("judge").add_argument

@@ -10,6 +10,8 @@ from .offline import OfflineJudge
 from .pairwise import PairwiseJudge, PairwiseOutcome, PositionBias, position_bias
 from .reading import JudgeJson, parse_judge_json, read_judge_json
 from .repeated import RepeatedJudge
+from .review import ReviewJudge, review_prompt
+from .reviews import due_verdict, read_review
 from .rubric import RubricJudge
 from .scoring import Judge, close_judge
 from .word import WORD_PLACES, WordJudge, word_prompt
@@ -31,18 +33,22 @@ __all__ = [
     "PairwiseOutcome",
     "PositionBias",
     "RepeatedJudge",
+    "ReviewJudge",
     "RubricJudge",
     "WordJudge",
     "WordReading",
     "WordWording",
     "close_judge",
+    "due_verdict",
     "jury_agreement",
     "load_wording",
     "parse_critique",
     "parse_judge_json",
     "position_bias",
     "read_judge_json",
+    "read_review",
     "read_word_verdict",
+    "review_prompt",
     "split_reasoning",
     "with_question",
     "word_prompt",

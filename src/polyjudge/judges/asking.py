@@ -126,6 +126,7 @@ def _provenance(origin: Origin, request: Request, question: Question, reply: Rep
         output_tokens=reply.output_tokens,
         cost_usd=reply.cost_usd,
         answered_at=reply.answered_at,
+        client=reply.client,
         cached=reply.cached,
         polyjudge_version=__version__,
     )

@@ -1,6 +1,7 @@
 """How a run reaches its models: the wrappers around each provider, put on in one place."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from polyjudge.cache import JudgeCache
 from polyjudge.errors import ConfigError, UnknownNameError
@@ -36,7 +37,10 @@ class Access:
     meter: Meter = field(default_factory=Meter)
     estimate: Estimate | None = None
     """Where a dry run counts what it would ask; nothing is asked then."""
-    timeout_s: float = 120.0
+    timeout_s: float | None = None
+    """For one call; by default 120 seconds, and 300 for an agent."""
+    workspace: Path | None = None
+    """A folder that agents may read a copy of."""
     paces: dict[Origin, Pace] = field(default_factory=dict[Origin, Pace])
 
     def open(self, name: ModelName) -> Provider:
@@ -46,7 +50,7 @@ class Access:
         price = self.price or price_of(name)
         if self.estimate is not None:
             return CountingProvider(_origin(name), self.cache, price, self.estimate, since=self.since)
-        inner = open_provider(name, timeout_s=self.timeout_s)
+        inner = open_provider(name, timeout_s=self.timeout_s, workspace=self.workspace)
         # Metered inside the pace: a call that still waits for its turn has not been made.
         provider: Provider = MeteredProvider(inner, self.meter, price, name=str(name))
         if is_remote(name.provider):  # a recording needs no pace, and says the same each time

@@ -12,6 +12,11 @@ _ADDRESSES = {
     "google": (("GOOGLE_GEMINI_BASE_URL",), "https://generativelanguage.googleapis.com"),
     # Not OPENAI_BASE_URL: it often names a local server, and the key must not be sent there by accident.
     "openai": (("POLYJUDGE_OPENAI_BASE_URL",), "https://api.openai.com/v1"),
+    # The agents' CLIs speak to the same services.
+    "claude": (("ANTHROPIC_BASE_URL",), "https://api.anthropic.com"),
+    "codex": (("POLYJUDGE_OPENAI_BASE_URL",), "https://api.openai.com/v1"),
+    "gemini": (("GOOGLE_GEMINI_BASE_URL",), "https://generativelanguage.googleapis.com"),
+    "llm": (("POLYJUDGE_OPENAI_BASE_URL",), "https://api.openai.com/v1"),
     "local": (("LOCAL_OPENAI_BASE_URL", "OPENAI_BASE_URL"), "http://127.0.0.1:11434/v1"),  # Ollama's
 }
 

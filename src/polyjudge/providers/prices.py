@@ -15,6 +15,8 @@ from .naming import ModelName, Price, model_facts
 _MEMORY = Path(".polyjudge/prices.json")
 _FREE = Price(0.0, 0.0)
 _FREE_PROVIDERS = {"local", "scripted"}
+_VENDORS = {"claude": "anthropic", "codex": "openai", "gemini": "google", "llm": "openai"}
+"""Whose prices hold for what an agent's CLI asks."""
 _SAMPLE_TOKENS = 1_000  # small, because prices of very long requests are higher
 
 
@@ -53,7 +55,7 @@ def _from_genai_prices(name: ModelName) -> list[float] | None:
 
     try:
         sample = Usage(input_tokens=_SAMPLE_TOKENS, output_tokens=_SAMPLE_TOKENS)
-        found = calc_price(sample, model_ref=name.model, provider_id=name.provider)
+        found = calc_price(sample, model_ref=name.model, provider_id=_VENDORS.get(name.provider, name.provider))
     except LookupError:
         return None
     return [float(each) * 1e6 / _SAMPLE_TOKENS for each in (found.input_price, found.output_price)]
@@ -71,7 +73,9 @@ def parse_price(text: str) -> Price:
 
 
 def cost_usd(reply: Reply, price: Price | None) -> float | None:
-    """Return what a reply cost; None where the price or the number of tokens is not known."""
+    """Return what a reply cost, as it says itself or by its tokens; None where neither is known."""
+    if reply.cost_usd is not None:
+        return reply.cost_usd
     if price == _FREE:
         return 0.0
     if price is None or reply.input_tokens is None or reply.output_tokens is None:

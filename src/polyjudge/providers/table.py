@@ -5,10 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import cast
 
-from polyjudge.errors import UnknownNameError
+from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, UnknownNameError
 
+from .agent_files import load_agent, need_access, program_of
 from .base import Provider
 from .naming import ModelName, model_table
 
@@ -25,9 +27,16 @@ class ProviderEntry:
     package: str = ""
     extra: str = ""
     """The extra that installs the package."""
+    is_agent: bool = False
+    """An agent's CLI; what else is to be known of it stands in its file under `agents`."""
 
 
+_AGENT = ProviderEntry("agent_cli:AgentProvider", "", is_agent=True)
 PROVIDERS = {
+    "claude": _AGENT,
+    "gemini": _AGENT,
+    "codex": _AGENT,
+    "llm": _AGENT,
     "anthropic": ProviderEntry(
         "anthropic_messages:open_anthropic",
         "Anthropic's Messages API",
@@ -50,6 +59,9 @@ PROVIDERS = {
 }
 
 
+_USUAL_TIMEOUT_S = 120.0
+
+
 @dataclass(frozen=True, slots=True)
 class Readiness:
     """Whether a provider can be used, and what is missing."""
@@ -60,24 +72,48 @@ class Readiness:
     missing: tuple[str, ...]
 
 
-def open_provider(name: ModelName, *, timeout_s: float = 120.0) -> Provider:
-    """Open the provider that answers for a model; its module is imported now and not before."""
+def open_provider(name: ModelName, *, timeout_s: float | None = None, workspace: Path | None = None) -> Provider:
+    """Open the provider that answers for a model; its module is imported now and not before.
+
+    Agents take a workspace, whose files they may read as a copy; for others that is an error.
+    """
     if name.provider not in PROVIDERS:
         raise UnknownNameError("judge provider", name.provider, PROVIDERS)
-    module, _, attribute = PROVIDERS[name.provider].opener.partition(":")
+    entry = PROVIDERS[name.provider]
+    module, _, attribute = entry.opener.partition(":")
     target: object = import_module(f"polyjudge.providers.{module}")
     for part in attribute.split("."):
         target = getattr(target, part)
-    return cast(Callable[..., Provider], target)(name.model, timeout_s=timeout_s)
+    opener = cast(Callable[..., Provider], target)
+    if entry.is_agent:
+        return opener(name, timeout_s=timeout_s, workspace=workspace)
+    if workspace is not None:
+        raise ConfigError(f"{name.provider} reads no files; a workspace is for agents: claude")
+    return opener(name.model, timeout_s=timeout_s or _USUAL_TIMEOUT_S)
 
 
 def readiness() -> list[Readiness]:
     """Say of each provider whether it can be used here and now."""
     defaults = model_table().defaults
     return [
-        Readiness(name, entry.answers, defaults.get(name, ""), tuple(_missing(entry)))
+        _agent_readiness(name, defaults.get(name, ""))
+        if entry.is_agent
+        else Readiness(name, entry.answers, defaults.get(name, ""), tuple(_missing(entry)))
         for name, entry in PROVIDERS.items()
     ]
+
+
+def _agent_readiness(name: str, default_model: str) -> Readiness:
+    agent, missing = load_agent(name), list[str]()
+    try:
+        program_of(agent)
+    except MissingExtraError:
+        missing.append(agent.install)
+    try:
+        need_access(agent, name)
+    except MissingKeyError as error:
+        missing.append(f"export {error.variable}={error.example}, or log in with {agent.program}")
+    return Readiness(name, agent.answers, default_model, tuple(missing))
 
 
 def _missing(entry: ProviderEntry) -> list[str]:

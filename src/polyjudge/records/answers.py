@@ -55,4 +55,6 @@ class Reply:
     duration_ms: int = 0
     answered_at: str = ""
     """When the answer arrived, ISO 8601 in UTC."""
+    client: str = ""
+    """The program that asked, with its version, where it is not polyjudge itself."""
     cached: bool = False

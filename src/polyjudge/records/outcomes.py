@@ -31,6 +31,8 @@ class Provenance:
     output_tokens: int | None = None
     cost_usd: float | None = None
     answered_at: str = ""
+    client: str = ""
+    """The program that asked, where it is an agent's CLI."""
     cached: bool = False
     polyjudge_version: str = ""
 

@@ -6,6 +6,7 @@ from .regression_audit import Finding, audit
 from .regression_capture import captured_text, changes, recorded_now
 from .regression_lines import fits_one_line, run_line_by_line
 from .scoring import ScoreSummary, Tally, open_judge, score_items
+from .transcript_rendering import Rendering, render_transcript
 from .translation_generation import (
     CommandTranslator,
     ModelTranslator,
@@ -35,6 +36,7 @@ __all__ = [
     "ModelTranslator",
     "Order",
     "PromptSet",
+    "Rendering",
     "ScoreSummary",
     "Tally",
     "Task",
@@ -63,6 +65,7 @@ __all__ = [
     "prompt_set_names",
     "quick_choice",
     "recorded_now",
+    "render_transcript",
     "run_case",
     "run_cases",
     "run_line_by_line",

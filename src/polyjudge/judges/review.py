@@ -1,0 +1,67 @@
+"""Have a model review an agent's session: two scores and a verdict at the end of a text."""
+
+import re
+
+from polyjudge.files import fingerprint
+from polyjudge.providers import Provider
+from polyjudge.records import JudgeResult, Outcome, Reply
+from polyjudge.text import FENCE_NOTE, fence
+
+from .asking import Asker, Question
+from .choice import read_prompt
+from .reviews import read_review
+
+_PLACE = re.compile(r"\{(template|transcript)\}")
+_CLOSING = """End with exactly these three lines, filled in, and write nothing after them:
+AGENT_SCORE: <number>/100
+SYSTEM_SCORE: <number>/100
+VERDICT: <PASS, FAIL_AGENT, FAIL_SYSTEM or FAIL_BOTH>"""
+
+
+class ReviewJudge:
+    """Asks for a review and reads its end."""
+
+    def __init__(self, model: str, provider: Provider | None = None, instruction: str | None = None) -> None:
+        self._asker = Asker(model, provider=provider)
+        self._fingerprint = fingerprint([_asked(instruction)], 16)
+
+    async def outcome(self, prompt: str) -> Outcome:
+        """Return what the review comes to, or a failure with its reason; the whole review is in `raw`."""
+        return await self._asker.outcome(Question(prompt, None, "review", self._fingerprint), _read)
+
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        await self._asker.aclose()
+
+
+def review_prompt(transcript: str, *, template: str = "", instruction: str | None = None, note: str = "") -> str:
+    """Return what a reviewer is asked about a session; `instruction` stands in place of the shipped one.
+
+    All that others wrote is fenced off. An instruction without a place for the session has it after it, and one that
+    does not ask for the closing lines is followed by them.
+    """
+    asked = _asked(instruction)
+    if "{template}" not in asked and template:
+        asked += "\n{template}"
+    if "{transcript}" not in asked:
+        asked += "\n\nThe record of the session:\n{transcript}"
+    told = f"\nThe instructions that the agent was to follow:\n{fence(template)}\n" if template else ""
+    values = {"template": told, "transcript": f"{note}\n{fence(transcript)}" if note else fence(transcript)}
+    return f"{FENCE_NOTE}\n\n{_PLACE.sub(lambda match: values[match[1]], asked)}"
+
+
+def _asked(instruction: str | None) -> str:
+    asked = read_prompt("review") if instruction is None else instruction.strip()
+    return asked if "AGENT_SCORE" in asked else f"{asked}\n\n{_CLOSING}"
+
+
+def _read(reply: Reply) -> JudgeResult:
+    review = read_review(reply.text)
+    return JudgeResult(
+        score=min(review.agent_score, review.system_score),
+        reason="",
+        subscores={"agent": review.agent_score, "system": review.system_score},
+        verdict=review.verdict,
+        flags={"derived": review.derived, "contradictory": review.contradictory},
+        rung="review",
+    )

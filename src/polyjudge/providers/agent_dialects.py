@@ -1,0 +1,224 @@
+"""What agent CLIs are told on stdin and say on stdout: an answer only with the protocol's own mark of its end."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from polyjudge.errors import PolyjudgeError, ProviderError, TransientError, UnusableError
+from polyjudge.records import Finish
+from polyjudge.text import one_line
+
+from .failing import error_for_status
+from .naming import ModelName
+
+_LONGEST_MESSAGE = 300
+_STATUS = re.compile(r"(?:status(?: code)?:?|error code:|\"code\":|HTTP) ?\"?([45]\d\d)\b", re.IGNORECASE)
+_BROKEN_OFF = re.compile(
+    r"stream (?:closed|disconnected|ended)|finish reason|high demand|timed? ?out|connection|overloaded|network"
+    r"|terminated|aborted|econnreset|try again",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(r"\bmodels?\b.{0,200}\bnot (?:found|exist|supported)", re.IGNORECASE)
+_NO_ACCESS = re.compile(r"not logged in|missing environment variable|auth\w* (?:method|failed)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAnswer:
+    """What an agent answered, and what its CLI says it took."""
+
+    text: str
+    model: str = ""
+    finish: Finish = "stop"
+    version: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a CLI is spoken with."""
+
+    written: Callable[[str], str]
+    """Return what stands on stdin for a prompt."""
+    read: Callable[["Output", ModelName], AgentAnswer]
+    """Return the answer, or raise an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a CLI wrote, and the code it ended with."""
+
+    out: str
+    said: str
+    """The end of its stderr: for messages, and never a sign of failure."""
+    code: int
+
+
+Event = Mapping[str, Any]
+
+
+def _events(out: str) -> Iterator[Event]:
+    """Yield the JSON objects among the lines; other lines are noise."""
+    for line in out.splitlines():
+        try:
+            value: object = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield cast(Event, value)
+
+
+def _failure(message: str, name: ModelName, status: int | None = None) -> PolyjudgeError:
+    """Return the error that a CLI's own message stands for."""
+    told = one_line(message, _LONGEST_MESSAGE)
+    found = _STATUS.search(message)
+    code = status or (int(found[1]) if found else 404 if _NO_MODEL.search(message) else None)
+    if code is not None:
+        return error_for_status(code, told, name)
+    if _NO_ACCESS.search(message):
+        return UnusableError(f"{name.provider} cannot be used: {told}")
+    if _BROKEN_OFF.search(message):
+        return TransientError(f"{name.provider}: {told}")
+    return ProviderError(f"{name.provider}: {told}")
+
+
+def _complete(answer: AgentAnswer, name: ModelName) -> AgentAnswer:
+    if not answer.text.strip():
+        raise ProviderError(f"{name.provider} came to its end without saying anything")
+    return answer
+
+
+def _no_end(name: ModelName, output: Output) -> PolyjudgeError:
+    """Return the error for an output without the mark of its end; what stands on stderr may say why."""
+    if output.said:
+        return _failure(f"{output.said} (code {output.code})", name)
+    return ProviderError(f"{name.provider} ended with code {output.code} and without the mark of an answer's end")
+
+
+# --- Claude Code -------------------------------------------------------------------------------------------------
+
+
+def _claude_written(prompt: str) -> str:
+    message = {"role": "user", "content": prompt}
+    return json.dumps({"type": "user", "message": message, "client_composed": True}) + "\n"
+
+
+def _read_claude(output: Output, name: ModelName) -> AgentAnswer:
+    """Read stream-json; `subtype` says "success" also of failures, so only `is_error` counts."""
+    model = version = ""
+    result: Event | None = None
+    for event in _events(output.out):
+        if event.get("type") == "system" and event.get("subtype") == "init":
+            model, version = str(event.get("model", "")), str(event.get("claude_code_version", ""))
+        elif event.get("type") == "result":
+            result = event
+    if result is None:
+        raise _no_end(name, output)
+    if result.get("is_error") is not False or output.code:
+        told = str(result.get("result") or "; ".join(map(str, result.get("errors") or [])) or result.get("subtype"))
+        raise _failure(told, name, result.get("api_error_status"))
+    usage = cast(Event, result.get("usage") or {})
+    tokens_in = [usage.get(key) for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
+    answer = AgentAnswer(
+        text=str(result.get("result") or ""),
+        model=model,
+        version=version,
+        finish=_CLAUDE_FINISHES.get(str(result.get("stop_reason")), "stop"),
+        input_tokens=sum(filter(None, map(_count, tokens_in))) if _count(tokens_in[0]) is not None else None,
+        output_tokens=_count(usage.get("output_tokens")),
+        cost_usd=_amount(result.get("total_cost_usd")),
+    )
+    return _complete(answer, name)
+
+
+_CLAUDE_FINISHES: dict[str, Finish] = {"max_tokens": "length", "refusal": "refusal"}
+
+
+# --- Codex -------------------------------------------------------------------------------------------------------
+
+
+def _read_codex(output: Output, name: ModelName) -> AgentAnswer:
+    """Read the events of `exec --json`; items and events called "error" are remarks unless the turn fails."""
+    texts: list[str] = []
+    usage: Event | None = None
+    remarks: list[str] = []
+    for event in _events(output.out):
+        kind, item = event.get("type"), cast(Event, event.get("item") or {})
+        if kind == "item.completed" and item.get("type") == "agent_message":
+            texts.append(str(item.get("text", "")))
+        elif kind == "turn.completed":
+            usage = cast(Event, event.get("usage") or {})
+        elif kind == "turn.failed":
+            raise _failure(str(cast(Event, event.get("error") or {}).get("message", "the turn failed")), name)
+        elif kind == "error":
+            remarks.append(str(event.get("message", "")))
+    if usage is None or output.code:
+        raise _failure(remarks[-1], name) if remarks else _no_end(name, output)
+    answer = AgentAnswer(
+        text="\n".join(texts),
+        input_tokens=_count(usage.get("input_tokens")),
+        output_tokens=_count(usage.get("output_tokens")),
+    )
+    return _complete(answer, name)
+
+
+# --- Gemini CLI --------------------------------------------------------------------------------------------------
+
+
+def _read_gemini(output: Output, name: ModelName) -> AgentAnswer:
+    """Read stream-json; a cut stream and a prompt too long end with code 0, so only the result's status counts."""
+    texts: list[str] = []
+    model, errors = "", list[str]()
+    result: Event | None = None
+    for event in _events(output.out):
+        kind = event.get("type")
+        if kind == "init":
+            model = str(event.get("model", ""))
+        elif kind == "message" and event.get("role") == "assistant":
+            texts.append(str(event.get("content", "")))
+        elif kind == "error":
+            errors.append(str(event.get("message", "")))
+        elif kind == "result":
+            result = event
+    if result is None or result.get("status") != "success":
+        error = cast(Event, (result or {}).get("error") or {})
+        told = str(error.get("message") or (errors[-1] if errors else ""))
+        status = output.code + 256  # with this output the code is the HTTP status modulo 256
+        raise _failure(told, name, status if 400 <= status < 512 else None) if told else _no_end(name, output)
+    stats = cast(Event, result.get("stats") or {})
+    answer = AgentAnswer(
+        text="".join(texts),
+        model=model,
+        input_tokens=_count(stats.get("input_tokens")),
+        output_tokens=_count(stats.get("output_tokens")),
+    )
+    return _complete(answer, name)
+
+
+# --- programs that write their answer and nothing else -----------------------------------------------------------
+
+
+def _read_text(output: Output, name: ModelName) -> AgentAnswer:
+    """Read an answer that ends with the program, which then says that all went well."""
+    if output.code:
+        raise _no_end(name, output)
+    return _complete(AgentAnswer(text=output.out.strip()), name)
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _amount(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+
+
+DIALECTS = {
+    "claude": Dialect(_claude_written, _read_claude),
+    "codex": Dialect(str, _read_codex),
+    "gemini": Dialect(str, _read_gemini),
+    "text": Dialect(str, _read_text),
+}
