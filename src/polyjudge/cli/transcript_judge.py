@@ -13,7 +13,7 @@ from polyjudge.engine import Stop, in_order, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files import Transcript, readable_json
 from polyjudge.judges import ReviewJudge, close_judge, review_prompt
-from polyjudge.providers import Access, ModelName
+from polyjudge.providers import Access, ModelName, check_workspace
 from polyjudge.records import Failure, JudgeResult, Outcome
 from polyjudge.statistics import exact_agreement, mean_difference
 from polyjudge.suites import Rendering, render_transcript
@@ -31,7 +31,7 @@ from .options import (
 from .progress import ProgressShow
 from .settings import load_environment
 from .stopping import Ended, until_stopped
-from .summaries import print_estimate, spent_line
+from .summaries import print_estimate, spent_line, too_many_unjudged
 from .tables import print_table
 from .transcript_artifacts import Artifacts
 
@@ -81,20 +81,36 @@ def run(options: argparse.Namespace) -> int:
     cache = open_cache(options)
     try:
         access = open_access(options, cache, utc_now())
-        judges = {name: ReviewJudge(name.model, access.open(name), job.instruction) for name in job.judges}
+        judges = _opened(job, access)
+        if len(judges) < len(job.judges) and (options.require_judge or not judges):
+            return 3 if options.require_judge else 0
         return run_sync(_run(job, judges, access))
-    except (MissingKeyError, MissingExtraError) as error:
-        print(error.instead("transcript judging") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
-        return 3 if options.require_judge else 0
     finally:
         if cache is not None:
             cache.close()
+
+
+def _opened(job: _Job, access: Access) -> dict[ModelName, ReviewJudge]:
+    """Open the judges; of one that cannot be used it is said what is missing, and the others are asked."""
+    opened: dict[ModelName, ReviewJudge] = {}
+    for name in job.judges:
+        try:
+            opened[name] = ReviewJudge(name.model, access.open(name), job.instruction)
+        except (MissingKeyError, MissingExtraError) as error:
+            told = error.instead("transcript judging") if isinstance(error, MissingKeyError) else error
+            print(told, file=sys.stderr)
+    return opened
 
 
 def _job(options: argparse.Namespace) -> _Job:
     judges = judge_names(options)
     if not judges:
         raise ConfigError("the judge 'offline' cannot review a session; name an agent or a model")
+    if options.judge_model == "":
+        raise ConfigError("--judge-model names no model")
+    if options.workspace is not None:
+        for name in judges:
+            check_workspace(name)
     if options.workspace is not None and not options.workspace.is_dir():
         raise ConfigError(f"--workspace {str(options.workspace)!r} is no folder")
     template = "" if options.template is None else _text(options.template)
@@ -125,6 +141,8 @@ def _warn_of(transcript: Transcript, rendering: Rendering) -> None:
 
 async def _run(job: _Job, judges: dict[ModelName, ReviewJudge], access: Access) -> int:
     artifacts = Artifacts(job.options, job.transcript, job.rendering)
+    if not job.options.dry_run:
+        artifacts.claim(list(judges))
     is_real, outcomes, files = not job.options.dry_run, dict[ModelName, Outcome](), dict[ModelName, Path]()
 
     async def one(name: ModelName) -> tuple[ModelName, Outcome]:
@@ -135,34 +153,44 @@ async def _run(job: _Job, judges: dict[ModelName, ReviewJudge], access: Access) 
             outcome = Failure(str(error), model=name.model)
         finally:
             await close_judge(judges[name])
+        outcomes[name] = outcome
         if is_real:
-            files[name] = artifacts.write(name, outcome, alone=len(judges) == 1)
+            files[name] = artifacts.write(name, outcome)
         return name, outcome
 
     async def work(stop: Stop) -> None:
         with ProgressShow(len(judges), access.meter.spent, shown=is_real, doing="reviewing") as progress:
             async for name, outcome in in_order(one, judges, concurrency=len(judges), stop=stop):
-                outcomes[name] = outcome
                 progress.advance(unjudged=isinstance(outcome, Failure), current=str(name))
 
-    ended = await until_stopped(work, deadline_s=job.options.deadline)
+    try:
+        ended = await until_stopped(work, deadline_s=job.options.deadline)
+    finally:
+        artifacts.release()
     if access.estimate is not None:
         print_estimate(access.estimate, len(judges), job.options.format)
         return 0
+    outcomes = {name: outcomes[name] for name in judges if name in outcomes}
     _show(job.options, outcomes, files)
-    return _finish(job, ended, outcomes, access)
+    return _finish(job, ended, outcomes, files, access)
 
 
-def _finish(job: _Job, ended: Ended[None], outcomes: Mapping[ModelName, Outcome], access: Access) -> int:
+def _finish(
+    job: _Job,
+    ended: Ended[None],
+    outcomes: Mapping[ModelName, Outcome],
+    files: Mapping[ModelName, Path],
+    access: Access,
+) -> int:
     options = job.options
     print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)
-    if outcomes:
-        print(f"reviews: {options.output}", file=sys.stderr)
+    for path in files.values():
+        print(f"review:  {path.with_suffix('.md')}", file=sys.stderr)
     if ended.early:
         return ended.explain(f"{len(job.judges) - len(outcomes)} of {len(job.judges)} judges have not answered")
     failed = sum(isinstance(outcome, Failure) for outcome in outcomes.values())
     if failed == len(outcomes) or failed > options.max_unjudged * len(outcomes):
-        return 3
+        return too_many_unjudged(failed, len(outcomes))
     return 1 if any(not isinstance(each, Failure) and each.verdict != "PASS" for each in outcomes.values()) else 0
 
 
@@ -170,20 +198,21 @@ def _show(options: argparse.Namespace, outcomes: Mapping[ModelName, Outcome], fi
     if options.format == "json":
         print(readable_json([json.loads(files[name].read_text(encoding="utf-8")) for name in outcomes], indent=2))
         return
+    providers = [name.provider for name in outcomes]
     for name, outcome in outcomes.items():
-        print(_console_line(name, outcome))
+        print(_console_line(str(name) if providers.count(name.provider) > 1 else name.provider, outcome))
     if len(outcomes) > 1:
         _show_table(outcomes)
 
 
-def _console_line(name: ModelName, outcome: Outcome) -> str:
+def _console_line(name: str, outcome: Outcome) -> str:
     """Return the founding line of one judge."""
     if isinstance(outcome, Failure):
-        return f"Judge [{name.provider}]: unjudged: {one_line(outcome.reason, 300)}"
+        return f"Judge [{name}]: unjudged: {one_line(outcome.reason, 300)}"
     agent, system = (f"{outcome.subscores[key]:g}/100" for key in ("agent", "system"))
     told = " (no verdict given: from the scores)" if outcome.flags["derived"] else ""
     told = " (contradicts the scores)" if outcome.flags["contradictory"] else told
-    return f"Judge [{name.provider}]: Agent {agent} | System {system} | {outcome.verdict}{told}"
+    return f"Judge [{name}]: Agent {agent} | System {system} | {outcome.verdict}{told}"
 
 
 def _show_table(outcomes: Mapping[ModelName, Outcome]) -> None:
@@ -222,7 +251,8 @@ def _text(path: Path) -> str:
 def _digest(folder: Path) -> str:
     """Return what changes when any file of a folder does, so that the question is another then."""
     digest = hashlib.sha256()
-    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+    private = {".env", ".polyjudge", "eval-reviews"}  # no part of the copy either
+    for path in sorted(each for each in folder.rglob("*") if each.is_file() and not private & set(each.parts)):
         digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode(errors="surrogateescape"))
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]

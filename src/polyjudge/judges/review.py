@@ -2,6 +2,7 @@
 
 import re
 
+from polyjudge.errors import UnreadableReplyError
 from polyjudge.files import fingerprint
 from polyjudge.providers import Provider
 from polyjudge.records import JudgeResult, Outcome, Reply
@@ -56,6 +57,8 @@ def _asked(instruction: str | None) -> str:
 
 
 def _read(reply: Reply) -> JudgeResult:
+    if reply.finish == "length":
+        raise UnreadableReplyError("the review stops before its end", text=reply.text)
     review = read_review(reply.text)
     return JudgeResult(
         score=min(review.agent_score, review.system_score),

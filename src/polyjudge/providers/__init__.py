@@ -12,7 +12,7 @@ from .pacing import Pace, PacedProvider, likely_tokens
 from .prices import cost_usd, parse_price, price_of
 from .retrying import RetryingProvider, RetryPolicy
 from .scripted import ScriptedProvider, prompt_sha256
-from .table import PROVIDERS, ProviderEntry, Readiness, open_provider, readiness
+from .table import PROVIDERS, ProviderEntry, Readiness, check_workspace, open_provider, readiness
 
 __all__ = [
     "PROVIDERS",
@@ -34,6 +34,7 @@ __all__ = [
     "RetryingProvider",
     "ScriptedProvider",
     "Spent",
+    "check_workspace",
     "close_provider",
     "cost_usd",
     "is_remote",

@@ -3,18 +3,21 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
-from polyjudge.errors import ConfigError, RefusedError
+from polyjudge.errors import ConfigError, PolyjudgeError, RefusedError, TransientError
 from polyjudge.programs import run_process
 from polyjudge.records import Reply, Request
 
 from .addresses import origin_of
 from .agent_dialects import DIALECTS, Output
-from .agent_files import credential_of, key_of, load_agent, need_access, program_of
+from .agent_files import AgentCli, credential_of, key_of, load_agent, need_access, program_of
 from .naming import ModelName
 from .per_loop import PerLoop
 from .stopwatch import Stopwatch
@@ -30,6 +33,10 @@ _PASSED = (
 _NOT_TAKEN = ("max_tokens", "schema", "temperature")
 _VERSION_TIMEOUT_S = 60.0
 _SAID = 600
+_SHORTEST_SECRET = 8
+_PRIVATE_NAMES = {".env", ".polyjudge", "eval-reviews"}
+"""What a workspace may hold and a judge must not see: keys, and earlier verdicts."""
+Result = TypeVar("Result")
 
 
 class AgentProvider:
@@ -39,14 +46,13 @@ class AgentProvider:
         self.origin = origin_of(name.provider)
         self._name = name
         self._agent = load_agent(name.provider)
-        self._program = program_of(self._agent)
+        self._program = program_of(self._agent).absolute()
         need_access(self._agent, str(name))
-        if workspace is not None and not self._agent.with_workspace:
-            raise ConfigError(f"{name.provider} cannot be kept to a workspace: it could read any file of the machine")
         self._workspace = workspace
         self._timeout_s = timeout_s or DEFAULT_TIMEOUT_S
         self._places = PerLoop(lambda: asyncio.Semaphore(self._agent.at_once), _nothing_to_close)
         self._version: str | None = None
+        self._secrets = _secrets(self._agent)
 
     async def complete(self, request: Request) -> Reply:
         """Ask, and wait for the answer."""
@@ -58,7 +64,7 @@ class AgentProvider:
             try:
                 return await self._ask(request, given, folder)
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
 
     def _check_size(self, prompt: str, given: bytes) -> None:
         """Refuse what the CLI would refuse or, worse, cut."""
@@ -72,22 +78,25 @@ class AgentProvider:
 
     async def _ask(self, request: Request, given: bytes, folder: Path) -> Reply:
         watch, agent = Stopwatch(), self._agent
-        environment = await asyncio.to_thread(self._prepare, folder, request.model)
-        (folder / "prompt").write_bytes(given)
+        environment = await _whole(asyncio.to_thread(self._prepare, folder, request.model))
         if self._version is None:
             self._version = await self._told_version(environment, folder)
         ended = await run_process(
             self._command(request.model),
-            folder / "prompt",
+            given,
             timeout_s=self._timeout_s,
             environment=environment,
             folder=folder / "work",
-            thorough=True,
+            private=folder,
         )
-        out, said = (self._without_key(stream.decode(errors="replace")) for stream in (ended.out, ended.err))
-        answer = DIALECTS[agent.dialect].read(Output(out, said.strip()[-_SAID:], ended.code), self._name)
+        out, said = ended.out.decode(errors="replace"), self._without_secrets(ended.err.decode(errors="replace"))
+        try:
+            answer = DIALECTS[agent.dialect].read(Output(out, said.strip()[-_SAID:], ended.code), self._name)
+        except PolyjudgeError as error:
+            error.args = (self._without_secrets(str(error)), *error.args[1:])
+            raise
         reply = Reply(
-            text=answer.text,
+            text=self._without_secrets(answer.text),
             model=answer.model or request.model,
             finish=answer.finish,
             dropped=tuple(name for name in _NOT_TAKEN if getattr(request, name) is not None),
@@ -101,8 +110,10 @@ class AgentProvider:
     def _command(self, model: str) -> list[str]:
         agent = self._agent
         tools = agent.without_tools if self._workspace is None else agent.with_workspace
+        logged_in = agent.login is not None and key_of(agent) is None and credential_of(agent) is not None
+        alone = () if logged_in else agent.with_key
         chosen = () if model in ("", ITS_OWN) else tuple(part.replace("{model}", model) for part in agent.model)
-        return [str(self._program), *agent.arguments, *tools, *chosen, *agent.last]
+        return [str(self._program), *agent.arguments, *alone, *tools, *chosen, *agent.last]
 
     def _prepare(self, folder: Path, model: str) -> dict[str, str]:
         """Make the private folders and return the environment, which is built from nothing."""
@@ -131,15 +142,28 @@ class AgentProvider:
 
     async def _told_version(self, environment: Mapping[str, str], folder: Path) -> str:
         """Return what the program says of its version; once, since some take seconds to start."""
-        command = [str(self._program), "--version"]
-        ended = await run_process(command, b"", timeout_s=_VERSION_TIMEOUT_S, environment=environment, folder=folder)
+        private = folder / "version"
+        private.mkdir()
+        limit_s = min(_VERSION_TIMEOUT_S, self._timeout_s)
+        try:
+            ended = await run_process(
+                [str(self._program), "--version"],
+                b"",
+                timeout_s=limit_s,
+                environment=environment,
+                folder=folder / "work",
+                private=private,
+            )
+        except TransientError:  # it hangs, and nothing was charged
+            return "of unknown version"
         words = ended.out.decode(errors="replace").split()
         return next((word for word in words if word[:1].isdigit()), "")
 
-    def _without_key(self, text: str) -> str:
-        """Return what a CLI says, less our key: it may say it in an error."""
-        key = key_of(self._agent)
-        return text if key is None else text.replace(key[1], "•••")
+    def _without_secrets(self, text: str) -> str:
+        """Return what a CLI says, less the key or the tokens of a login: it may say them in an error."""
+        for secret in self._secrets:
+            text = text.replace(secret, "•••")
+        return text
 
 
 def _place(home: Path, name: str) -> Path:
@@ -155,17 +179,55 @@ def _filled(text: str, places: Mapping[str, str], *, in_quotes: bool = False) ->
 
 
 def _copy_workspace(workspace: Path, work: Path) -> None:
-    """Copy a folder; links that lead out of it are left out, so that nothing else can be read through them."""
+    """Copy a folder, less what is nobody's business, links that lead out of it, and what is no file."""
     root = workspace.resolve()
 
-    def leading_out(folder: str, names: list[str]) -> list[str]:
+    def left_out(folder: str, names: list[str]) -> list[str]:
         paths = {name: Path(folder, name) for name in names}
-        return [name for name, path in paths.items() if path.is_symlink() and not path.resolve().is_relative_to(root)]
+        return [name for name, path in paths.items() if name in _PRIVATE_NAMES or _leads_out(path, root)]
 
     try:
-        shutil.copytree(workspace, work, symlinks=True, ignore=leading_out)
+        shutil.copytree(workspace, work, symlinks=True, ignore=left_out)
     except (OSError, shutil.Error) as error:
         raise ConfigError(f"the workspace {str(workspace)!r} cannot be copied: {error}") from None
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    """Say whether a path is a link to the outside, or by an absolute name to the original; or a pipe or a socket."""
+    if path.is_symlink():
+        return path.readlink().is_absolute() or not path.resolve().is_relative_to(root)
+    return not path.is_dir() and not path.is_file()
+
+
+def _secrets(agent: AgentCli) -> list[str]:
+    """Return what must not be shown: the key, and every long word in the file of a login."""
+    key, credential = key_of(agent), credential_of(agent)
+    found = [key[1]] if key is not None else []
+    if credential is not None:
+        found += re.findall(r"[\w./+=-]{20,}", credential.read_text(encoding="utf-8", errors="replace"))
+    return [secret for secret in found if len(secret) >= _SHORTEST_SECRET]
+
+
+async def _whole(work: Coroutine[Any, Any, Result]) -> Result:
+    """Wait for work in a thread, which goes on when it is cancelled: only then may its folder be removed."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, also where parts of it were made read-only."""
+
+    def make_writable(remove: Callable[..., Any], path: str, _: object) -> None:
+        with suppress(OSError):
+            Path(path).parent.chmod(0o700)
+            Path(path).chmod(0o700)
+            remove(path)
+
+    shutil.rmtree(folder, onerror=make_writable)
 
 
 async def _nothing_to_close(_: object) -> None:

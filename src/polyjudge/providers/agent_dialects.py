@@ -14,6 +14,7 @@ from .failing import error_for_status
 from .naming import ModelName
 
 _LONGEST_MESSAGE = 300
+_STATUSES = {400, 401, 403, 404, 408, 409, 413, 429, 500, 502, 503, 504}
 _STATUS = re.compile(r"(?:status(?: code)?:?|error code:|\"code\":|HTTP) ?\"?([45]\d\d)\b", re.IGNORECASE)
 _BROKEN_OFF = re.compile(
     r"stream (?:closed|disconnected|ended)|finish reason|high demand|timed? ?out|connection|overloaded|network"
@@ -62,7 +63,7 @@ Event = Mapping[str, Any]
 
 def _events(out: str) -> Iterator[Event]:
     """Yield the JSON objects among the lines; other lines are noise."""
-    for line in out.splitlines():
+    for line in out.split("\n"):  # and not at the other signs that end a line: they may stand inside a text
         try:
             value: object = json.loads(line)
         except (ValueError, RecursionError):
@@ -71,9 +72,22 @@ def _events(out: str) -> Iterator[Event]:
             yield cast(Event, value)
 
 
+def _part(event: Event, key: str) -> Event:
+    """Return an object inside an event; what is none is empty."""
+    value = event.get(key)
+    return cast(Event, value) if isinstance(value, dict) else {}
+
+
+def _text(event: Event, key: str) -> str:
+    """Return a text inside an event; what is none is empty."""
+    value = event.get(key)
+    return value if isinstance(value, str) else ""
+
+
 def _failure(message: str, name: ModelName, status: int | None = None) -> PolyjudgeError:
     """Return the error that a CLI's own message stands for."""
-    told = one_line(message, _LONGEST_MESSAGE)
+    line = one_line(message, len(message) + 1)
+    told = line if len(line) <= _LONGEST_MESSAGE else "…" + line[-_LONGEST_MESSAGE:]  # the reason stands last
     found = _STATUS.search(message)
     code = status or (int(found[1]) if found else 404 if _NO_MODEL.search(message) else None)
     if code is not None:
@@ -118,12 +132,17 @@ def _read_claude(output: Output, name: ModelName) -> AgentAnswer:
     if result is None:
         raise _no_end(name, output)
     if result.get("is_error") is not False or output.code:
-        told = str(result.get("result") or "; ".join(map(str, result.get("errors") or [])) or result.get("subtype"))
-        raise _failure(told, name, result.get("api_error_status"))
-    usage = cast(Event, result.get("usage") or {})
+        errors = result.get("errors")
+        listed = "; ".join(map(str, cast(list[object], errors))) if isinstance(errors, list) else ""
+        raise _failure(
+            _text(result, "result") or listed or str(result.get("subtype")),
+            name,
+            _count(result.get("api_error_status")),
+        )
+    usage = _part(result, "usage")
     tokens_in = [usage.get(key) for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
     answer = AgentAnswer(
-        text=str(result.get("result") or ""),
+        text=_text(result, "result"),
         model=model,
         version=version,
         finish=_CLAUDE_FINISHES.get(str(result.get("stop_reason")), "stop"),
@@ -146,15 +165,17 @@ def _read_codex(output: Output, name: ModelName) -> AgentAnswer:
     usage: Event | None = None
     remarks: list[str] = []
     for event in _events(output.out):
-        kind, item = event.get("type"), cast(Event, event.get("item") or {})
+        kind, item = event.get("type"), _part(event, "item")
         if kind == "item.completed" and item.get("type") == "agent_message":
-            texts.append(str(item.get("text", "")))
+            texts.append(_text(item, "text"))
         elif kind == "turn.completed":
-            usage = cast(Event, event.get("usage") or {})
+            usage = _part(event, "usage")
         elif kind == "turn.failed":
-            raise _failure(str(cast(Event, event.get("error") or {}).get("message", "the turn failed")), name)
+            raise _failure(
+                _text(_part(event, "error"), "message") or str(event.get("error") or "the turn failed"), name
+            )
         elif kind == "error":
-            remarks.append(str(event.get("message", "")))
+            remarks.append(_text(event, "message"))
     if usage is None or output.code:
         raise _failure(remarks[-1], name) if remarks else _no_end(name, output)
     answer = AgentAnswer(
@@ -178,17 +199,18 @@ def _read_gemini(output: Output, name: ModelName) -> AgentAnswer:
         if kind == "init":
             model = str(event.get("model", ""))
         elif kind == "message" and event.get("role") == "assistant":
-            texts.append(str(event.get("content", "")))
+            texts.append(_text(event, "content"))
         elif kind == "error":
-            errors.append(str(event.get("message", "")))
+            errors.append(_text(event, "message"))
         elif kind == "result":
             result = event
     if result is None or result.get("status") != "success":
-        error = cast(Event, (result or {}).get("error") or {})
-        told = str(error.get("message") or (errors[-1] if errors else ""))
+        error = _part(result or {}, "error")
+        told = _text(error, "message") or (errors[-1] if errors else "")
         status = output.code + 256  # with this output the code is the HTTP status modulo 256
-        raise _failure(told, name, status if 400 <= status < 512 else None) if told else _no_end(name, output)
-    stats = cast(Event, result.get("stats") or {})
+        known = status if status in _STATUSES else None
+        raise _failure(told or "no message", name, known) if told or known else _no_end(name, output)
+    stats = _part(result, "stats")
     answer = AgentAnswer(
         text="".join(texts),
         model=model,

@@ -47,6 +47,8 @@ class AgentCli:
     last: tuple[str, ...] = ()
     """What must stand after all other arguments."""
     without_tools: tuple[str, ...] = ()
+    with_key: tuple[str, ...] = ()
+    """Arguments that a CLI takes with a key and not with a login."""
     with_workspace: tuple[str, ...] = ()
     """What lets it read the files in its folder and no others; empty for a CLI that cannot be confined so."""
     most_characters: int | None = None

@@ -85,11 +85,21 @@ def open_provider(name: ModelName, *, timeout_s: float | None = None, workspace:
     for part in attribute.split("."):
         target = getattr(target, part)
     opener = cast(Callable[..., Provider], target)
+    if workspace is not None:
+        check_workspace(name)
     if entry.is_agent:
         return opener(name, timeout_s=timeout_s, workspace=workspace)
-    if workspace is not None:
-        raise ConfigError(f"{name.provider} reads no files; a workspace is for agents: claude")
     return opener(name.model, timeout_s=timeout_s or _USUAL_TIMEOUT_S)
+
+
+def check_workspace(name: ModelName) -> None:
+    """Refuse a workspace for whom it cannot be given to."""
+    if name.provider not in PROVIDERS:
+        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
+    if not PROVIDERS[name.provider].is_agent:
+        raise ConfigError(f"{name.provider} reads no files; a workspace is for agents: claude")
+    if not load_agent(name.provider).with_workspace:
+        raise ConfigError(f"{name.provider} cannot be kept to a workspace: it could read any file of the machine")
 
 
 def readiness() -> list[Readiness]:
