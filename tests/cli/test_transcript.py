@@ -491,7 +491,7 @@ def test_the_judge_is_told_the_instructions_and_the_session_each_fenced_off(prog
 
     given = programs.calls("codex")[0]["given"]
     assert re.search(r"<text-([0-9a-f]{32})>\nBuild first\. \{transcript\}\n</text-\1>", given)
-    assert re.search(r"<text-([0-9a-f]{32})>\n\[1\] user\nFix the build\.", given)
+    assert re.search(r"<text-([0-9a-f]{32})>\n\[1\] user\n  Fix the build\.", given)
     assert given.count("Fix the build.") == 1
 
 

@@ -1,6 +1,7 @@
 """Sessions of every format are read as events; what cannot be used is named by place and never lost in silence."""
 
 import json
+import os
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -264,6 +265,7 @@ def test_a_session_of_codex_is_read_in_order(path):
         ("call", "todo list", False),
         ("system", "error", True),
         ("agent", "", False),
+        ("call", "begun and not finished", False),
     ]
     assert events[3].text == "a.py\n"
     assert events[5].text == "exit code 1\n1 failed"
@@ -547,7 +549,6 @@ def test_elements_of_the_wrong_type_in_a_list_are_skipped_by_line(path):
         {"type": "assistant", "message": {"role": "assistant", "content": 5}},
         {"type": "assistant", "message": {"role": "assistant", "content": [None]}},
         {"type": "assistant", "message": {"role": "assistant", "content": [[]]}},
-        {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": None}]}},
         {"type": "assistant", "message": {"role": "assistant", "content": [{"type": ["text"], "text": "x"}]}},
         {"type": ["assistant"]},
         {"type": {"a": 1}},
@@ -702,3 +703,73 @@ def test_a_session_cut_off_anywhere_gives_what_stands_before_the_cut(path, data)
     assert short(events) == [("user", f"message {number}") for number in range(len(events))]
     assert len(events) >= whole[:cut].count("\n")
     assert transcript.skipped <= 1
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": None}},
+        {"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": 5}},
+        {"type": "item.completed", "item": {"id": "1", "type": "error", "message": None}},
+    ],
+)
+def test_a_field_of_the_wrong_type_is_a_row_that_is_skipped(row, path):
+    path.write_text("\n".join(map(json.dumps, [{"type": "thread.started", "thread_id": "t"}, row])), encoding="utf-8")
+    transcript = Transcript(path)
+
+    assert list(transcript.events()) == []
+    assert transcript.skipped == 1
+
+
+def test_a_bad_byte_costs_its_line_and_no_more(path):
+    good = json.dumps({"role": "user", "content": "hi"}).encode()
+    path.write_bytes(
+        good + b"\n" + good.replace(b"hi", b"h\xe9") + b"\n" + good + b"\n" + '{"role": "us\u00e9'.encode()[:-1]
+    )
+    transcript = Transcript(path)
+
+    assert [event.text for event in transcript.events()] == ["hi", "hi"]
+    assert [problem.rpartition(": ")[0][-1] for problem in transcript.problems] == ["2", "4"]
+
+
+def test_messages_one_a_line_in_an_object_are_all_read(path):
+    path.write_text('{"messages": [\n{"role":"user","content":"hi"},\n{"role":"assistant","content":"bye"}\n]}')
+
+    assert [event.text for event in Transcript(path).events()] == ["hi", "bye"]
+
+
+def test_of_a_list_that_is_cut_what_is_there_is_used_and_the_damage_named(path):
+    path.write_text('[{"role":"user","content":"hi"},\n{"role":"assistant","content":"by')
+    transcript = Transcript(path)
+
+    assert [event.text for event in transcript.events()] == ["hi"]
+    assert transcript.skipped == 1
+
+
+def test_how_a_session_of_claude_ended_is_told(path):
+    rows = [
+        {"type": "user", "message": {"role": "user", "content": "Go."}},
+        {"type": "system", "subtype": "hook_response", "stdout": "denied", "exit_code": 2},
+        {
+            "type": "result",
+            "subtype": "error_during_execution",
+            "is_error": True,
+            "permission_denials": [{"tool": "Bash"}],
+        },
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+    told = [(event.kind, event.name) for event in Transcript(path).events()]
+    assert told == [
+        ("user", ""),
+        ("system", "hook_response"),
+        ("system", "end: error_during_execution"),
+        ("system", "permission denials"),
+    ]
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(DataError, match="no ordinary file"):
+        Transcript(tmp_path / "pipe")

@@ -172,7 +172,7 @@ def test_a_question_that_is_cancelled_leaves_nothing_running(agent, server, temp
     async def cancelled():
         provider = open_provider(resolve_model(agent))
         task = asyncio.create_task(provider.complete(Request(prompt="?", model=resolve_model(agent).model)))
-        while not server.requests and not task.done():
+        while not server.requests and not task.done():  # noqa: ASYNC110 - the server is in another thread
             await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

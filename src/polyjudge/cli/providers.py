@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from polyjudge.engine import in_order, run_sync
+from polyjudge.engine import Stop, in_order, run_sync
 from polyjudge.errors import PolyjudgeError, UnusableError
 from polyjudge.providers import (
     Access,
@@ -22,6 +22,7 @@ from polyjudge.text import one_line
 
 from .options import add_timing_options
 from .settings import load_environment
+from .stopping import Ended, until_stopped
 from .tables import print_table
 
 _QUESTION = "Reply with the single word: ready"
@@ -39,7 +40,12 @@ def run(options: argparse.Namespace) -> int:
     """Show each provider, and whether it really answers where that is asked for."""
     load_environment()
     entries = readiness()
-    checked = run_sync(_checked(entries, options.timeout)) if options.check else {}
+    checked: dict[str, tuple[bool, str]] = {}
+    if options.check:
+        ended = run_sync(_until_stopped(entries, options))
+        if ended.early:
+            return ended.explain("not all were asked")
+        checked = ended.result
     if options.format == "json":
         rows = [{**asdict(entry), "ready": not entry.missing, **_json(entry, checked)} for entry in entries]
         print(json.dumps(rows, indent=2, ensure_ascii=False))
@@ -68,7 +74,16 @@ def _json(entry: Readiness, checked: dict[str, tuple[bool, str]]) -> dict[str, o
     return {"answers_now": not failed, "said": told}
 
 
-async def _checked(entries: Sequence[Readiness], timeout_s: float | None) -> dict[str, tuple[bool, str]]:
+async def _until_stopped(
+    entries: Sequence[Readiness], options: argparse.Namespace
+) -> Ended[dict[str, tuple[bool, str]]]:
+    async def work(stop: Stop) -> dict[str, tuple[bool, str]]:
+        return await _checked(entries, options.timeout, stop)
+
+    return await until_stopped(work, deadline_s=options.deadline)
+
+
+async def _checked(entries: Sequence[Readiness], timeout_s: float | None, stop: Stop) -> dict[str, tuple[bool, str]]:
     """Return of each provider that is ready whether it failed to answer, and what it said."""
     access = Access(timeout_s=timeout_s, retries=RetryPolicy(attempts=1, rate_limited_attempts=1))
     asked = [entry.name for entry in entries if not entry.missing and entry.name != "scripted"]
@@ -79,7 +94,7 @@ async def _checked(entries: Sequence[Readiness], timeout_s: float | None) -> dic
         except PolyjudgeError as error:
             return name, (True, one_line(str(error), 200))
 
-    return dict([each async for each in in_order(one, asked, concurrency=len(asked) or 1)])
+    return dict([each async for each in in_order(one, asked, concurrency=len(asked) or 1, stop=stop)])
 
 
 async def _answer(provider: str, access: Access) -> str:

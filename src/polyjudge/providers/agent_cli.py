@@ -204,7 +204,7 @@ def _secrets(agent: AgentCli) -> list[str]:
     key, credential = key_of(agent), credential_of(agent)
     found = [key[1]] if key is not None else []
     if credential is not None:
-        found += re.findall(r"[\w./+=-]{20,}", credential.read_text(encoding="utf-8", errors="replace"))
+        found += re.findall(r"[\w./+=-]{12,}", credential.read_text(encoding="utf-8", errors="replace"))
     return [secret for secret in found if len(secret) >= _SHORTEST_SECRET]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from polyjudge.files import Transcript
 from polyjudge.records import TranscriptEvent
+from polyjudge.text import one_line
 
 BYTES_A_TOKEN = 4
 _NAMES = {
@@ -18,10 +19,15 @@ _NAMES = {
     "unknown": "event of unknown kind",
 }
 _LEAST = 400
-"""Characters that are left of any event that is shown at all."""
+"""Bytes that are left of any event that is shown at all."""
 _HEAD_SHARE = 0.6
-_OVERHEAD = 60
-"""Characters that an event takes beside its text."""
+_OVERHEAD = 14
+"""Bytes that an event takes beside its text and its title."""
+_NOTE = 60
+"""Bytes that it takes to say what is left out."""
+_LONGEST_NAME = 80
+_INDENT = "  "
+"""Before every line of an event, so that no text can pass for another event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class Rendering:
     @property
     def omissions(self) -> str:
         """What was left out, in words; nothing where all is there."""
-        if not self.left_out:
+        if not self.left_out and not self.dropped:
             return ""
         share = f"{self.left_out:,} of {self.characters:,} characters are left out to fit"
         parts = [f"the middle of {self.shortened} events"] if self.shortened else []
@@ -52,52 +58,54 @@ class Rendering:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """How long each event is, and whether it is one of those that are shortened first."""
+    """How many bytes each event takes, and whether it is one of those that are shortened first."""
 
     lengths: "array[int]"
+    titles: "array[int]"
     is_result: bytearray
-    bytes_a_character: float
+    characters: int
+
+    def cost(self, place: int, result_cap: int, other_cap: int) -> int:
+        cap = result_cap if self.is_result[place] else other_cap
+        length = self.lengths[place]
+        return self.titles[place] + (length if length <= cap else cap + _NOTE)
 
     def total(self, result_cap: int, other_cap: int) -> int:
-        caps = (other_cap, result_cap)
-        return sum(
-            min(length, caps[is_result]) + _OVERHEAD
-            for length, is_result in zip(self.lengths, self.is_result, strict=True)
-        )
+        return sum(self.cost(place, result_cap, other_cap) for place in range(len(self.lengths)))
 
 
 def render_transcript(transcript: Transcript, *, window_tokens: int) -> Rendering:
     """Return the session as text of at most about so many tokens; it is read twice and never held whole."""
-    sizes = _measured(transcript)
-    room = int(window_tokens * BYTES_A_TOKEN / max(1.0, sizes.bytes_a_character))
+    sizes, room = _measured(transcript), window_tokens * BYTES_A_TOKEN
     result_cap, other_cap = _caps(sizes, room)
     first, last = _shown(sizes, room, result_cap, other_cap)
     pieces: list[str] = []
     shortened = left_out = 0
     for number, event in enumerate(transcript.events()):
+        if number >= len(sizes.lengths):
+            break  # it has grown since it was measured; what came then is for another time
         if first <= number < last:
             left_out += len(event.text)
             if number == first:
                 pieces.append(f"[… {last - first} events are left out here …]")
             continue
-        cap = result_cap if sizes.is_result[number] else other_cap
-        text = _shortened(event.text, cap)
-        if len(event.text) > cap:
-            shortened += 1
-            left_out += len(event.text) - cap
+        text, missing = _shortened(event.text, result_cap if sizes.is_result[number] else other_cap)
+        shortened += bool(missing)
+        left_out += missing
         pieces.append(f"[{number + 1}] {_title(event)}\n{text}")
     return Rendering(
-        "\n\n".join(pieces), len(sizes.lengths), sum(sizes.lengths), shortened, max(0, last - first), left_out
+        "\n\n".join(pieces), len(sizes.lengths), sizes.characters, shortened, max(0, last - first), left_out
     )
 
 
 def _measured(transcript: Transcript) -> _Sizes:
-    lengths, is_result, size = array("Q"), bytearray(), 0
+    lengths, titles, is_result, characters = array("Q"), array("Q"), bytearray(), 0
     for event in transcript.events():
-        lengths.append(len(event.text))
+        lengths.append(len(_indented(event.text).encode(errors="surrogatepass")))
+        titles.append(len(_title(event).encode(errors="surrogatepass")) + _OVERHEAD)
         is_result.append(event.kind in ("result", "unknown"))
-        size += len(event.text.encode(errors="surrogatepass"))
-    return _Sizes(lengths, is_result, size / max(1, sum(lengths)))
+        characters += len(event.text)
+    return _Sizes(lengths, titles, is_result, characters)
 
 
 def _caps(sizes: _Sizes, room: int) -> tuple[int, int]:
@@ -123,8 +131,7 @@ def _shown(sizes: _Sizes, room: int, result_cap: int, other_cap: int) -> tuple[i
     """Return which events in the middle are left out: the first of them, and the first after them."""
     if sizes.total(result_cap, other_cap) <= room:
         return 0, 0
-    caps, lengths = (other_cap, result_cap), sizes.lengths
-    costs = [min(lengths[place], caps[sizes.is_result[place]]) + _OVERHEAD for place in range(len(lengths))]
+    costs = [sizes.cost(place, result_cap, other_cap) for place in range(len(sizes.lengths))]
     first, last, left = 0, len(costs), room
     while first < last:  # from both ends inwards: how it began and how it ended say most
         take_first = first <= len(costs) - last
@@ -136,14 +143,23 @@ def _shown(sizes: _Sizes, room: int, result_cap: int, other_cap: int) -> tuple[i
     return first, last
 
 
-def _shortened(text: str, cap: int) -> str:
-    if len(text) <= cap:
-        return text
-    head = int(cap * _HEAD_SHARE)
-    tail = cap - head
-    return f"{text[:head]}\n[… {len(text) - cap:,} characters are left out here …]\n{text[-tail:]}"
+def _shortened(text: str, cap: int) -> tuple[str, int]:
+    """Return an event's text within so many bytes, indented, and how many of its characters are missing."""
+    whole = _indented(text)
+    given = whole.encode(errors="surrogatepass")
+    if len(given) <= cap:
+        return whole, 0
+    cut = int(cap * _HEAD_SHARE)
+    head = given[:cut].decode(errors="ignore")
+    tail = given[len(given) - (cap - cut) :].decode(errors="ignore")
+    missing = max(1, len(whole) - len(head) - len(tail))
+    return f"{head}\n[… {missing:,} characters are left out here …]\n{tail}", missing
+
+
+def _indented(text: str) -> str:
+    return _INDENT + text.replace("\n", f"\n{_INDENT}")
 
 
 def _title(event: TranscriptEvent) -> str:
-    name = f": {event.name}" if event.name else ""
+    name = f": {one_line(event.name, _LONGEST_NAME)}" if event.name else ""
     return f"{_NAMES[event.kind]}{name}{' (failed)' if event.failed else ''}"
