@@ -110,8 +110,8 @@ def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
-    if command == "transcript":  # here --judge takes a value only after "=", as the founding document has it
-        given = [f"{word}=claude" if word == "--judge" else word for word in given]
+    if command == "transcript":
+        given = _module("transcript_judge").with_judge_after_sign(given)
     parser = build_parser(command)
     if command in COMMANDS:
         _apply_settings(subparser_of(parser, command), command, given)

@@ -80,7 +80,8 @@ def _named(name: str) -> ModelName:
     try:
         return resolve_model(name)
     except UnknownNameError as error:
-        raise UnknownNameError("model", error.name, [*error.known, "offline"]) from None
+        what = "model" if name.partition("/")[0] in PROVIDERS else "judge provider"
+        raise UnknownNameError(what, error.name, [*error.known, "offline"]) from None
 
 
 def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:

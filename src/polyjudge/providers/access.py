@@ -1,6 +1,6 @@
 """How a run reaches its models: the wrappers around each provider, put on in one place."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polyjudge.cache import JudgeCache
@@ -17,6 +17,8 @@ from .pacing import Pace, PacedProvider
 from .prices import price_of
 from .retrying import RetryingProvider, RetryPolicy
 from .table import PROVIDERS, open_provider
+
+_AGENT_ATTEMPTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,14 @@ class Access:
         # Metered inside the pace: a call that still waits for its turn has not been made.
         provider: Provider = MeteredProvider(inner, self.meter, price, name=str(name))
         if is_remote(name.provider):  # a recording needs no pace, and says the same each time
-            provider = RetryingProvider(PacedProvider(provider, self._pace(inner.origin)), self.retries)
+            provider = RetryingProvider(PacedProvider(provider, self._pace(inner.origin)), self._retries(name))
         return CachedProvider(provider, self.cache, since=self.since) if self.cache else provider
+
+    def _retries(self, name: ModelName) -> RetryPolicy:
+        """Return how often to try: an agent is given minutes each time, so not as often."""
+        if not PROVIDERS[name.provider].is_agent:
+            return self.retries
+        return replace(self.retries, attempts=min(self.retries.attempts, _AGENT_ATTEMPTS))
 
     def _pace(self, origin: Origin) -> Pace:
         """Return the pace of an address, which all its models share."""
