@@ -1,11 +1,13 @@
 """The real agent CLIs against a loopback server: answers, faults, hostile text, and what they touch."""
 
 import asyncio
+import json
 import os
 import re
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -307,6 +309,44 @@ def _written(calls):
             paths = re.findall(r'"(/[^"]*)"', line)
             found |= set(paths[1:] if " symlink" in line else paths)  # the first is what a link leads to
     return found
+
+
+def test_what_others_put_above_the_private_folder_is_not_looked_at(agent, server, temporary, tmp_path):
+    with AgentServerThread(AgentServer()) as evil:
+        addresses = ("GOOGLE_GEMINI_BASE_URL", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE")
+        for folder in (tmp_path, temporary):
+            (folder / ".env").write_text("".join(f"{name}={evil.url}\n" for name in addresses))
+            (folder / ".git").mkdir()
+            for name in ("GEMINI.md", "CLAUDE.md", "AGENTS.md"):
+                (folder / name).write_text("planted-words-for-the-judge")
+
+        assert ask(agent).text == "SCORE: fine"
+
+    assert evil.requests == []
+    assert len(server.requests) == 1
+    assert "planted-words-for-the-judge" not in server.prompts[0]
+
+
+def test_somebody_who_is_logged_in_to_claude_needs_no_key(server, temporary, tmp_path, monkeypatch):
+    try:
+        program_of(load_agent("claude"))
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    home, token = tmp_path / "home", "sk-ant-oat01-secret-token-abcdef"
+    (home / ".claude").mkdir(parents=True)
+    soon = int((time.time() + 86_400) * 1000)
+    login = {"accessToken": token, "refreshToken": "r", "expiresAt": soon, "scopes": ["user:inference"]}
+    (home / ".claude/.credentials.json").write_text(json.dumps({"claudeAiOauth": login}))
+    (home / ".claude/CLAUDE.md").write_text("words-of-the-user")
+    monkeypatch.setenv("HOME", str(home))
+    marker = tmp_path / "marker.txt"
+    marker.write_text("the-content-of-the-marker")
+
+    assert ask("claude", f"/cost\n@{marker}").text == "SCORE: fine"
+
+    assert server.headers[0]["Authorization"] == f"Bearer {token}"
+    assert not any(words in server.prompts[0] for words in ("the-content-of-the-marker", "words-of-the-user"))
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_program_that_is_missing_is_named_with_the_command_to_install_it(monkeypatch, tmp_path):
