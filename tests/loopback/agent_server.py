@@ -1,11 +1,11 @@
 """A server on loopback that streams as the vendors do for their agent CLIs: Anthropic, OpenAI (both ways), Gemini.
 
 It answers with `says`, and misbehaves as `acts` tells it, request by request; the last act goes on for ever.
+`ServerThread` of `vendor_server` runs it.
 """
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -164,38 +164,3 @@ def _gemini_events(text, model, call, body):
     yield "", half
     end = {"candidates": [{"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP", "index": 0}]}
     yield "", {**end, "usageMetadata": usage}
-
-
-class AgentServerThread:
-    """Runs a server beside the test."""
-
-    def __init__(self, server: AgentServer) -> None:
-        self.server = server
-        self._loop = asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> AgentServer:
-        self._thread.start()
-        self._started.wait()
-        return self.server
-
-    def __exit__(self, *_) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        runner = web.AppRunner(self.server.app(), access_log=None, shutdown_timeout=0.1)
-        self._loop.run_until_complete(runner.setup())
-        site = web.TCPSite(runner, "127.0.0.1", self.server.port)
-        self._loop.run_until_complete(site.start())
-        self.server.port = runner.addresses[0][1]
-        self._started.set()
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
-        pending = asyncio.all_tasks(self._loop)
-        for task in pending:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-        self._loop.close()

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 from aiohttp import web
 
@@ -262,7 +263,7 @@ def _gemini_error(status, message):
     return {"error": {"code": status, "message": message, "status": "ERROR"}}
 
 
-async def _serve(server: Server, port: int = 0) -> web.AppRunner:
+async def _serve(server: "Served", port: int = 0) -> web.AppRunner:
     runner = web.AppRunner(server.app(), access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port)
@@ -271,17 +272,28 @@ async def _serve(server: Server, port: int = 0) -> web.AppRunner:
     return runner
 
 
-class ServerThread:
+class Served(Protocol):
+    """Anything with an application, and a place for the port that it is given."""
+
+    port: int
+
+    def app(self) -> web.Application: ...
+
+
+Running = TypeVar("Running", bound=Served)
+
+
+class ServerThread(Generic[Running]):
     """Runs a server beside the test; one that was stopped is started again at the same address."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Running) -> None:
         self.server = server
         self._loop = asyncio.new_event_loop()
         self._runner: web.AppRunner | None = None
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Running:
         self._thread.start()
         self._started.wait()
         return self.server

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.loopback.agent_server import AgentServer, AgentServerThread
+from tests.loopback.agent_server import AgentServer
+from tests.loopback.vendor_server import ServerThread
 
 from polyjudge.cli import main
 from polyjudge.errors import MissingExtraError, MissingKeyError, RefusedError, TransientError, UnusableError
@@ -62,7 +63,7 @@ def agent(request, monkeypatch):
 
 @pytest.fixture
 def server(monkeypatch):
-    with AgentServerThread(AgentServer(says=lambda _: "SCORE: fine")) as running:
+    with ServerThread(AgentServer(says=lambda _: "SCORE: fine")) as running:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", running.url)
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", running.url)
         monkeypatch.setenv("POLYJUDGE_OPENAI_BASE_URL", f"{running.url}/v1")
@@ -312,7 +313,7 @@ def _written(calls):
 
 
 def test_what_others_put_above_the_private_folder_is_not_looked_at(agent, server, temporary, tmp_path):
-    with AgentServerThread(AgentServer()) as evil:
+    with ServerThread(AgentServer()) as evil:
         addresses = ("GOOGLE_GEMINI_BASE_URL", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE")
         for folder in (tmp_path, temporary):
             (folder / ".env").write_text("".join(f"{name}={evil.url}\n" for name in addresses))
