@@ -88,7 +88,7 @@ def test_an_answer_counts_though_a_child_that_left_the_group_holds_the_pipes(pro
     assert ask("gemini", timeout_s=5).text == REVIEW
 
 
-@pytest.mark.parametrize("_", range(8))
+@pytest.mark.parametrize("_", range(3))
 def test_a_cancellation_while_the_workspace_is_copied_leaves_no_file_and_no_credential(programs, monkeypatch, _):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     (programs.home / ".claude").mkdir()

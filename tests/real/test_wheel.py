@@ -54,10 +54,14 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
     assert "Planted faults found: 37 of 37. Clean outputs accused: 0 of 267." in shown
     script = (
         "import polyjudge as p, polyjudge.files as files;"
-        "print(p.__file__, *files.schema_names(), p.load_rubric('translation').name)"
+        "print(p.__file__, *files.schema_names(), p.load_rubric('translation').name);"
+        "import polyjudge.suites as s, polyjudge.judges as j, polyjudge.providers.agent_files as a;"
+        "print(*s.vocabulary_names(), *j.wording_languages(), *a.agent_names());"
+        "[s.wording_of(s.load_vocabulary(name)) for name in s.vocabulary_names()]; j.review_prompt('x')"
     )
     shown = _run(bare / "venv" / "bin" / "python", "-c", script, cwd=tmp_path).stdout.split()
     assert str(bare) in shown[0]
-    names = ["cache-entry", "outcome", "recording", "rubric"]
-    names += ["translation-report", "translation-results", "translation-scores"]
-    assert shown[1:] == [*names, "translation"]
+    names = ["cache-entry", "judgement", "outcome", "recording", "review", "rubric", "translation-report"]
+    names += ["translation-results", "translation-scores", "vocabulary-summary", "word-record"]
+    shipped = ["hindi", "spanish", "en", "es", "hi", "claude", "codex", "gemini", "llm"]
+    assert shown[1:] == [*names, "translation", *shipped]
