@@ -212,7 +212,7 @@ def _clauses(plain: str, wording: WordWording) -> Iterator[_Clause]:
                 words = []
             elif word not in joints | thats or not has_begun:
                 words.append(_NUMBER if word.isdecimal() else word)
-                has_begun = True
+                has_begun |= not word.isdecimal()
         if words:
             yield _Clause(words, plain[part.start(2) : part.end()])
 
