@@ -205,7 +205,7 @@ def _clauses(plain: str, wording: WordWording) -> Iterator[_Clause]:
     for part in re.finditer(r"([^|]+)([| ]*)", "".join(map(_letter_or_gap, plain))):
         words: list[str] = []
         for word in part[1].split():
-            if word in joints | thats and words:
+            if word in joints | thats and words and has_begun:
                 if word in thats and words[0] in _plain_all(wording.negations):  # Hindi: न कि, and not
                     continue
                 yield _Clause(words, word)
