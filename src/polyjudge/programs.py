@@ -28,7 +28,7 @@ _ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessEnd:
     """A program that has ended by itself: what it wrote, its code, and how long it took."""
 
     out: bytes
@@ -96,7 +96,7 @@ async def run_process(
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     private: Path | None = None,
-) -> Ended:
+) -> ProcessEnd:
     """Run a program in a process group of its own; when it ends, for whatever reason, the whole group does.
 
     With a `private` folder its streams are files there: some programs end before a pipe has taken all they wrote, and a
@@ -122,7 +122,7 @@ async def run_process(
         await _end(process, mark)
     if len(out) > _LONGEST_OUTPUT or (private is None and len(err) > _LONGEST_OUTPUT):
         raise ProviderError(f"{command[0]} wrote more than {_LONGEST_OUTPUT:,} bytes")
-    return Ended(out, err, process.returncode or 0, round((time.monotonic() - begun) * 1000))
+    return ProcessEnd(out, err, process.returncode or 0, round((time.monotonic() - begun) * 1000))
 
 
 class _Streams:

@@ -1,6 +1,5 @@
 """`polyjudge vocabulary` under attack: killed, lied to, given damaged files and names that act."""
 
-import fcntl
 import itertools
 import json
 import math
@@ -123,15 +122,28 @@ def test_a_second_ctrl_c_does_not_wait_for_a_model_that_hangs(local):
     assert not list(Path("output").glob("*/*.json"))
 
 
-def test_a_second_run_on_the_same_folder_is_refused_before_it_asks(local, capsys):
-    Path("output").mkdir()
-    with Path("output/judgements.jsonl.partial").open("a") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
+@pytest.mark.parametrize("action", ["run", "judge"])
+def test_a_second_run_on_the_same_folder_is_refused_before_it_asks(action, local, capsys):
+    vocabulary("generate")
+    local.faults.hang, before = True, local.asked
+    first = begin("judge", "--judge", "local/judge", "--concurrency", "1")
+    while local.asked == before:
+        time.sleep(0.005)
 
-        assert run("--refresh") == 2
+    assert vocabulary(action, "--judge", "local/judge", "--refresh") == 2
 
-    assert "another process" in capsys.readouterr().err
-    assert local.asked == 0
+    assert "another run" in capsys.readouterr().err
+    assert local.asked == before + 1
+    first.kill()
+    first.wait()
+
+
+def test_a_run_that_asked_nobody_leaves_no_folder(local, monkeypatch):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    assert run() == 3
+
+    assert not Path("output").exists()
 
 
 def test_a_full_disk_is_one_message_and_the_next_run_asks_only_what_could_not_be_kept(local):

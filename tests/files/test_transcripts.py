@@ -39,7 +39,7 @@ def claude(role, content, **more):
     message = {"role": role, "content": content}
     if role == "assistant":
         message |= {"id": "msg_01", "type": "message", "model": "claude-sonnet-5", "stop_reason": None, "usage": {}}
-    common = {"parentUuid": None, "isSidechain": False, "userType": "external", "cwd": "/work", "sessionId": "5f0c"}
+    common = {"parentUuid": None, "isSidechain": False, "userType": "external", "cwd": "src", "sessionId": "5f0c"}
     return {
         **common,
         "version": "2.1.325",
@@ -59,7 +59,7 @@ CLAUDE = [
         "assistant", [{"type": "thinking", "thinking": "There must be a race.", "signature": "EqQB"}], requestId="r"
     ),
     claude("assistant", [{"type": "text", "text": "I look at the test first."}]),
-    claude("assistant", [{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "/work/t.py"}}]),
+    claude("assistant", [{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "src/t.py"}}]),
     claude(
         "user",
         [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "1\tdef test():\n2\t  pass"}],
@@ -105,14 +105,14 @@ def test_a_session_of_claude_code_is_read_in_order(path):
         ("system", "compact_boundary", False),
         ("agent", "", False),
     ]
-    assert json.loads(events[4].text) == {"file_path": "/work/t.py"}
+    assert json.loads(events[4].text) == {"file_path": "src/t.py"}
     assert events[5].text == "1\tdef test():\n2\t  pass"
     assert events[7].text == "Exit code 1\n1 failed"
     assert (transcript.problems, transcript.skipped, transcript.unknown) == ([], 0, {})
 
 
 def test_the_stream_of_claude_is_read_and_its_end_is_not_said_twice(path):
-    init = {"type": "system", "subtype": "init", "cwd": "/work", "session_id": "s", "tools": [], "model": "m"}
+    init = {"type": "system", "subtype": "init", "cwd": "src", "session_id": "s", "tools": [], "model": "m"}
     end = {"type": "result", "subtype": "success", "is_error": False, "result": "PONG", "num_turns": 1, "usage": {}}
 
     transcript, events = read(path, rows(init, claude("assistant", [{"type": "text", "text": "PONG"}]), end))

@@ -100,6 +100,13 @@ def test_an_agent_answers_with_what_it_took_and_its_version(agent, server, tempo
     assert processes(temporary) == []
 
 
+def test_no_tool_is_offered_to_the_model(agent, server, temporary):
+    ask(agent)
+
+    offered = [tool for tool in server.requests[0].get("tools") or [] if tool != {"functionDeclarations": []}]
+    assert [tool.get("name") for tool in offered] == (["request_user_input"] if agent == "codex" else [])
+
+
 def test_the_key_reaches_the_service_and_nobody_else(agent, server, temporary, monkeypatch):
     others = {name: f"other-{place}" for place, name in enumerate(sorted({*KEYS.values(), "HF_TOKEN", "AWS_SECRET"}))}
     for name, value in others.items():

@@ -110,10 +110,10 @@ def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
-    if command == "transcript":
-        given = _module("transcript_judge").with_judge_after_sign(given)
     parser = build_parser(command)
     if command in COMMANDS:
+        # A command may read its line in a way of its own.
+        given = getattr(_module(command), "prepared", list[str])(given)
         _apply_settings(subparser_of(parser, command), command, given)
     options = parser.parse_args(given)
     if options.version:

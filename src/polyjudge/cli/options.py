@@ -95,7 +95,9 @@ def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:
     return filters
 
 
-def open_access(options: argparse.Namespace, cache: JudgeCache | None, began: str) -> Access:
+def open_access(
+    options: argparse.Namespace, cache: JudgeCache | None, began: str, *, workspace: Path | None = None
+) -> Access:
     """Return how this run reaches its models; `began` is when it was first begun."""
     asks_anew = options.refresh or options.retry_failures
     price: Price | None = parse_price(options.price) if options.price else None
@@ -110,7 +112,7 @@ def open_access(options: argparse.Namespace, cache: JudgeCache | None, began: st
         meter=Meter(Caps(options.max_calls, options.max_tokens, options.max_cost)),
         estimate=Estimate() if options.dry_run else None,
         timeout_s=options.timeout,
-        workspace=getattr(options, "workspace", None),
+        workspace=workspace,
     )
 
 

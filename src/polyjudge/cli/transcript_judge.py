@@ -4,9 +4,8 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from polyjudge.clock import utc_now
@@ -14,7 +13,7 @@ from polyjudge.engine import Stop, in_order, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files import Transcript, readable_json
 from polyjudge.judges import ReviewJudge, close_judge, review_prompt
-from polyjudge.providers import PROVIDERS, Access, ModelName, check_workspace
+from polyjudge.providers import Access, ModelName, check_workspace
 from polyjudge.records import Failure, JudgeResult, Outcome
 from polyjudge.statistics import exact_agreement, mean_difference
 from polyjudge.suites import Rendering, render_transcript
@@ -61,14 +60,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cache_options(parser.add_argument_group("cache").add_argument)
 
 
-def with_judge_after_sign(given: Sequence[str]) -> list[str]:
-    """Return the command line with `--judge` alone made `--judge=claude`; a value is taken only after the sign."""
-    for word, following in pairwise(given):
-        if word == "--judge" and following.partition("/")[0] in PROVIDERS and not Path(following).exists():
-            raise ConfigError(f"write --judge={following}: here a value is taken only after the sign")
-    return [f"{word}=claude" if word == "--judge" else word for word in given]
-
-
 @dataclass(frozen=True, slots=True)
 class _Job:
     options: argparse.Namespace
@@ -89,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     cache = open_cache(options)
     try:
-        access = open_access(options, cache, utc_now())
+        access = open_access(options, cache, utc_now(), workspace=options.workspace)
         judges = _opened(job, access)
         if len(judges) < len(job.judges) and (options.require_judge or not judges):
             return 3 if options.require_judge else 0

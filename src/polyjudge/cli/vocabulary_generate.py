@@ -33,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     calls = parser.add_argument_group("calls").add_argument
     add_timing_options(calls, timeout_s=300.0)
     calls("--dry-run", action="store_true", help="say how much would be asked")
+    parser.set_defaults(reread=False)
 
 
 def run(options: argparse.Namespace) -> int:

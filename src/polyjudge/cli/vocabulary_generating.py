@@ -46,9 +46,8 @@ class Plan:
 def plan_generation(options: argparse.Namespace, job: Job, *, again: Callable[[], bool]) -> Plan:
     """Find what is left: what is missing or failed, or everything where a finished run is done `again`."""
     temperature, note = temperature_of(options), options.output / ".asking-again"
-    asks_nobody = getattr(options, "reread", False)
-    left = [] if asks_nobody else [task for task in job.tasks if not _is_answered(job, task, temperature)]
-    is_again = not asks_nobody and (note.exists() or options.refresh or (not left and again()))
+    left = [] if options.reread else [task for task in job.tasks if not _is_answered(job, task, temperature)]
+    is_again = not options.reread and (note.exists() or options.refresh or (not left and again()))
     run = ""
     if is_again:
         run = noted_moment(note) if note.exists() or not options.dry_run else utc_now()

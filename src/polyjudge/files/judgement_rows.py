@@ -52,7 +52,7 @@ def _torn_line(path: Path) -> int:
 
 
 class JudgementLog:
-    """A file of judgements in the making; until it is finished its rows stand in `NAME.partial`.
+    """A file of judgements in the making, by the only run in its folder; its rows stand in `NAME.partial` until then.
 
     What was paid for and is no part of the present run, another judge's verdicts perhaps, stands in `NAME.earlier`.
     """
@@ -64,7 +64,6 @@ class JudgementLog:
         self._log: RowLog | None = None
         if not read_only:
             self._log = RowLog(self._partial)
-            self._log.lock()
             self._log.cut_torn_row()
 
     def kept(self) -> dict[str, Judgement]:

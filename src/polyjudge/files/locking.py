@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from polyjudge.errors import DataError
@@ -11,7 +11,10 @@ from polyjudge.errors import DataError
 
 @contextmanager
 def only_run_in(folder: Path) -> Generator[None]:
-    """Make a folder ours, or raise where another run is at work in it; the lock goes with the process."""
+    """Make a folder ours, or raise where another run is at work in it; the lock goes with the process.
+
+    A folder that nothing came into is gone afterwards.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -24,3 +27,5 @@ def only_run_in(folder: Path) -> Generator[None]:
         raise DataError("is being written by another run of polyjudge", path=folder) from None
     finally:
         os.close(descriptor)
+        with suppress(OSError):  # there is something in it, as there should be
+            folder.rmdir()

@@ -53,16 +53,7 @@ class Transcript:
 
     def _found(self, dialect: Dialect) -> Iterator[TranscriptEvent]:
         begun: dict[str, Mapping[str, Any]] = {}
-        rows, goes_on = self._rows(), True
-        while goes_on:
-            try:
-                line, row = next(rows, (0, None))
-            except DataError as error:  # what came before the damage is good
-                self._skip(error.line, str(error))
-                break
-            goes_on = line > 0
-            if not goes_on:
-                break
+        for line, row in self._rows_before_damage():
             if not isinstance(row, Mapping):
                 self._skip(line, row if isinstance(row, str) else "must be a JSON object")
                 continue
@@ -77,6 +68,13 @@ class Transcript:
             yield from events
         for row in begun.values():
             yield TranscriptEvent("call", json.dumps(row, ensure_ascii=False), "begun and not finished")
+
+    def _rows_before_damage(self) -> Iterator[tuple[int, object]]:
+        """Yield the rows; where the rest of the file cannot be read, what came before it is good."""
+        try:
+            yield from self._rows()
+        except DataError as error:
+            self._skip(error.line, str(error))
 
     def _skip(self, line: int, told: str) -> None:
         self.skipped += 1
