@@ -1,0 +1,115 @@
+"""Means, rates, and where they lie."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where a number lies with 95% confidence."""
+
+    low: float
+    high: float
+
+
+class RunningMean:
+    """Mean and spread of a stream, in constant memory and without loss of precision (Welford's way)."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean = 0.0
+        self._squares = 0.0
+
+    def add(self, value: float) -> None:
+        """Take in one value."""
+        self.count += 1
+        step = value - self.mean
+        self.mean += step / self.count
+        self._squares += step * (value - self.mean)
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """The sample's standard deviation; None for fewer than two values."""
+        return math.sqrt(self._squares / (self.count - 1)) if self.count > 1 else None
+
+    def interval(self) -> Interval | None:
+        """Return the 95% interval of the mean by Student's t; None for fewer than two values."""
+        deviation = self.standard_deviation
+        if deviation is None:
+            return None
+        half = t_quantile(self.count - 1) * deviation / math.sqrt(self.count)
+        return Interval(self.mean - half, self.mean + half)
+
+
+def reached_by(values: Sequence[float | None], share: float = 0.8) -> float | None:
+    """Return the highest value that at least such a share of the values reach.
+
+    A value that is not known may be any: the answer is None where it hangs on those, or where there are no values.
+    """
+    best = reached_at_best(values, share)
+    return best if best is not None and _reached(values, share, -math.inf) == best else None
+
+
+def reached_at_best(values: Sequence[float | None], share: float = 0.8) -> float | None:
+    """Return what `reached_by` cannot be higher than, whatever the unknown values are; None where it may be any."""
+    best = _reached(values, share, math.inf) if values else math.inf
+    return None if best == math.inf else best
+
+
+def _reached(values: Sequence[float | None], share: float, unknown: float) -> float:
+    needed = math.ceil(share * len(values) - 1e-9)
+    return sorted((unknown if value is None else value for value in values), reverse=True)[max(needed, 1) - 1]
+
+
+def wilson_interval(hits: int, count: int) -> Interval | None:
+    """Return the 95% interval of a rate by Wilson's score; None where nothing was counted."""
+    if not count:
+        return None
+    z = NormalDist().inv_cdf(0.975)
+    rate, scale = hits / count, 1 + z * z / count
+    middle = (rate + z * z / (2 * count)) / scale
+    half = z / scale * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
+    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+
+
+def t_quantile(degrees: int, probability: float = 0.975) -> float:
+    """Return the quantile of Student's t, found by halving on its distribution."""
+    low, high = 0.0, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_distribution(middle, degrees) < probability else (low, middle)
+    return (low + high) / 2
+
+
+def _t_distribution(t: float, degrees: int) -> float:
+    """Return the chance of a value below `t` > 0, by the regularised incomplete beta function."""
+    x = degrees / (degrees + t * t)
+    return 1 - _incomplete_beta(degrees / 2, 0.5, x) / 2
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    if x < (a + 1) / (a + b + 2):
+        return front * _beta_fraction(a, b, x) / a
+    return 1 - front * _beta_fraction(b, a, 1 - x) / b
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """Return the continued fraction of the incomplete beta function, by Lentz' method."""
+    tiny = 1e-300
+    c, d = 1.0, 1 / max(1 - (a + b) * x / (a + 1), tiny)
+    value = d
+    for m in range(1, 500):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for step in (even, odd):
+            d = 1 / (1 + step * d or tiny)
+            c = 1 + step / c or tiny
+            value *= c * d
+        if abs(c * d - 1) < 1e-14:
+            break
+    return value
