@@ -8,7 +8,7 @@ from polyjudge import Failure, JudgeResult, load_rubric
 from polyjudge.engine import Stop
 from polyjudge.errors import CapReachedError
 from polyjudge.records import Item
-from polyjudge.suites import Tally, score_items
+from polyjudge.suites import Tally, answer_of, score_items
 
 SUBSCORES = {"script": 5.0, "grammar": 4.0, "coherence": 3.0}
 
@@ -68,7 +68,7 @@ class Answering:
 def run(judge, count, stop, **options):
     async def collect():
         items = (Item(str(number), str(number)) for number in range(count))
-        return [pair async for pair in score_items(judge, items, concurrency=4, stop=stop, **options)]
+        return [pair async for pair in score_items(answer_of(judge), items, concurrency=4, stop=stop, **options)]
 
     return asyncio.run(collect())
 

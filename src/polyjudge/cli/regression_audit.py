@@ -15,7 +15,7 @@ from polyjudge.judges import Judge, close_judge
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.records import Failure, Item
 from polyjudge.rubrics import load_rubric, passes
-from polyjudge.suites import Finding, audit, open_judge, score_items
+from polyjudge.suites import Finding, answer_of, audit, open_judge, score_items
 from polyjudge.text import one_line
 
 from .options import add_judging_options, judge_names, open_access, open_cache
@@ -94,7 +94,7 @@ async def _judged(
     async def work(stop: Stop) -> None:
         nonlocal unjudged
         try:
-            async for item, outcome in score_items(judge, items, concurrency=options.concurrency, stop=stop):
+            async for item, outcome in score_items(answer_of(judge), items, concurrency=options.concurrency, stop=stop):
                 if isinstance(outcome, Failure):
                     unjudged += 1
                 elif passes(load_rubric("translation"), outcome) is False:

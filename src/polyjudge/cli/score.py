@@ -11,11 +11,12 @@ from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingK
 from polyjudge.files import ItemSource, Survey, fingerprint, read_json_lines, read_outcome_row
 from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge
 from polyjudge.providers import Access, ModelName, prompt_sha256
-from polyjudge.records import Failure, Item, Outcome, Rubric
+from polyjudge.records import Failure, Outcome, Rubric
 from polyjudge.rubrics import PromptRenderer, load_rubric, rubric_fingerprint, rubric_names
-from polyjudge.suites import Tally, open_judge, score_items
+from polyjudge.suites import Tally, answer_of, open_judge
 from polyjudge.text import harmless
 
+from .asking import ask_all
 from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
 from .progress import ProgressShow
 from .score_rows import Rows, open_rows
@@ -121,23 +122,11 @@ async def _judge_all(job: _Job, judge: Judge, access: Access, rows: Rows, stop: 
     """Judge what is left to judge, and write each row as it comes."""
     tally, options = Tally(job.rubric), job.options
     known = _known_results(job) if options.retry_failures else {}
-    keep = rows.keep_ahead if options.cache == "none" and not options.dry_run else None
     with ProgressShow(job.survey.count, access.meter.spent, shown=not options.dry_run) as progress:
-        items = iter(job.source)
-        for item_id, outcome in rows.kept():
-            if next(items, Item("", "")).id != item_id:
-                raise DataError("was changed since it was left; remove it to begin anew", path=rows.place or "")
+        asked = ask_all(answer_of(judge), iter(job.source), rows, options, stop=stop, known=known)
+        async for _, outcome in asked:
             tally.add(outcome)
             progress.advance(unjudged=isinstance(outcome, Failure))
-        known |= rows.kept_ahead()
-        scored = score_items(judge, items, concurrency=options.concurrency, stop=stop, known=known, done=keep)
-        async for item, outcome in scored:
-            if not options.dry_run:
-                rows.write(item, outcome)
-            tally.add(outcome)
-            progress.advance(unjudged=isinstance(outcome, Failure))
-        if not stop.requested and not options.dry_run:
-            rows.finish()
     return tally
 
 

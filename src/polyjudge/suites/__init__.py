@@ -5,7 +5,7 @@ from .regression import TranslatorCommand, clean_environment, is_match, run_case
 from .regression_audit import Finding, audit
 from .regression_capture import captured_text, changes, recorded_now
 from .regression_lines import fits_one_line, run_line_by_line
-from .scoring import ScoreSummary, Tally, open_judge, score_items
+from .scoring import Answer, ScoreSummary, Tally, answer_of, open_judge, score_items
 from .transcript_rendering import Rendering, render_transcript
 from .translation_generation import (
     CommandTranslator,
@@ -27,6 +27,7 @@ from .vocabulary_judging import WordQuestion, judge_answers, settled_judgement
 
 __all__ = [
     "MUST_HAVE",
+    "Answer",
     "BatchOptions",
     "BatchRun",
     "CommandTranslator",
@@ -45,6 +46,7 @@ __all__ = [
     "TranslatorCommand",
     "WordQuestion",
     "WordTask",
+    "answer_of",
     "assembled",
     "audit",
     "captured_text",

@@ -1,7 +1,7 @@
 """Any items, any rubric, any judge: the general door."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from polyjudge.engine import Stop, in_order
@@ -29,8 +29,23 @@ def _repeated(judge: RubricJudge, repeats: int) -> Judge:
     return judge if repeats == 1 else RepeatedJudge(judge, repeats)
 
 
+Answer = Callable[[Item], Awaitable[Outcome]]
+"""Finds out what a judge makes of an item."""
+
+
+def answer_of(judge: Judge) -> Answer:
+    """Return what asks a judge about an item; only the judge `offline` is told the item's language as a tag."""
+    needs_language = isinstance(judge, OfflineJudge)
+
+    def answer(item: Item) -> Awaitable[Outcome]:
+        context = {**item.context, "language": item.language} if needs_language else item.context
+        return judge.outcome(item.candidate, context)
+
+    return answer
+
+
 async def score_items(
-    judge: Judge,
+    answer: Answer,
     items: Iterable[Item],
     *,
     concurrency: int,
@@ -42,13 +57,12 @@ async def score_items(
 
     `done` is told of each answer as it comes, ahead of its turn.
     """
-    found, needs_language = known or {}, isinstance(judge, OfflineJudge)
+    found = known or {}
 
     async def one(item: Item) -> tuple[Item, Outcome]:
         if item.id in found:
             return item, found[item.id]
-        context = {**item.context, "language": item.language} if needs_language else item.context
-        outcome = await judge.outcome(item.candidate, context)
+        outcome = await answer(item)
         if done is not None:
             done(item, outcome)
         return item, outcome

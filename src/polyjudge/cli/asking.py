@@ -1,0 +1,40 @@
+"""Ask a judge about many items, going on where an unfinished run was left, each row written as it comes."""
+
+import argparse
+from collections.abc import AsyncIterator, Iterator, Mapping
+
+from polyjudge.engine import Stop
+from polyjudge.errors import DataError
+from polyjudge.records import Item, Outcome
+from polyjudge.suites import Answer, score_items
+
+from .score_rows import Rows
+
+
+async def ask_all(
+    answer: Answer,
+    items: Iterator[Item],
+    rows: Rows,
+    options: argparse.Namespace,
+    *,
+    stop: Stop,
+    known: Mapping[str, Outcome] | None = None,
+) -> AsyncIterator[tuple[Item, Outcome]]:
+    """Yield each item with its outcome, in order: first what was kept, then what is asked now; dry runs write nothing.
+
+    Items whose outcome is `known` by their id are not asked about.
+    """
+    for item_id, outcome in rows.kept():
+        item = next(items, Item("", ""))
+        if item.id != item_id:
+            raise DataError("was changed since it was left; remove it to begin anew", path=rows.place or "")
+        yield item, outcome
+    found = {**(known or {}), **dict(rows.kept_ahead())}
+    keep = rows.keep_ahead if options.cache == "none" and not options.dry_run else None
+    scored = score_items(answer, items, concurrency=options.concurrency, stop=stop, known=found, done=keep)
+    async for item, outcome in scored:
+        if not options.dry_run:
+            rows.write(item, outcome)
+        yield item, outcome
+    if not stop.requested and not options.dry_run:
+        rows.finish()
