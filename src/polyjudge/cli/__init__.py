@@ -23,6 +23,7 @@ COMMANDS = {
     "regression": "see whether a translator program still says what it said",
     "vocabulary": "see how well local models understand words",
     "transcript": "have an agent's session reviewed and scored",
+    "calibrate": "find out whether a judge can be trusted, and correct it",
     "report": "turn results and judge scores into a report",
     "providers": "show who can answer, and what is missing",
     "cache": "look after the replies already paid for",

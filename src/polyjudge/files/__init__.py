@@ -2,12 +2,14 @@
 
 from .canonical import canonical_json, fingerprint
 from .fixtures import FixtureFile, read_fixtures
+from .good_texts import GoodTexts, TextSource
 from .item_rows import DEFAULT_CONTEXT, ItemSource, Survey
 from .json_lines import each_json_line, read_json_lines
 from .json_records import from_json, from_snake_json, to_json
 from .judgement_rows import JudgementLog, read_judgements
 from .locking import only_run_in
 from .outcome_rows import outcome_row, read_outcome_row
+from .ratings import Rating, RatingColumns, Ratings, read_ratings
 from .results_file import ResultsFile
 from .row_log import RowLog, row_line
 from .safe_names import safe_name, safe_names
@@ -16,27 +18,39 @@ from .scratch_rows import ScratchRows
 from .transcripts import Transcript
 from .translation_results import TranslationResults, language_row, read_language_row, write_translation_results
 from .translation_scores import TranslationScores, read_score_row, score_row, write_translation_scores
+from .trust_cards import CARDS_FOLDER, FoundCard, card_path, card_row, expiry, find_card, read_card, update_card
 from .vocabulary_suite import read_models, read_vocabulary
 from .word_records import JUDGEMENTS_FILE, SUMMARY_FILE, WordRecords, recorded_models
 from .writing import note_moment, noted_moment, readable_json, write_atomically
 
 __all__ = [
+    "CARDS_FOLDER",
     "DEFAULT_CONTEXT",
     "JUDGEMENTS_FILE",
     "SUMMARY_FILE",
     "FixtureFile",
+    "FoundCard",
+    "GoodTexts",
     "ItemSource",
     "JudgementLog",
+    "Rating",
+    "RatingColumns",
+    "Ratings",
     "ResultsFile",
     "RowLog",
     "ScratchRows",
     "Survey",
+    "TextSource",
     "Transcript",
     "TranslationResults",
     "TranslationScores",
     "WordRecords",
     "canonical_json",
+    "card_path",
+    "card_row",
     "each_json_line",
+    "expiry",
+    "find_card",
     "fingerprint",
     "from_json",
     "from_snake_json",
@@ -45,12 +59,14 @@ __all__ = [
     "noted_moment",
     "only_run_in",
     "outcome_row",
+    "read_card",
     "read_fixtures",
     "read_json_lines",
     "read_judgements",
     "read_language_row",
     "read_models",
     "read_outcome_row",
+    "read_ratings",
     "read_score_row",
     "read_vocabulary",
     "readable_json",
@@ -62,6 +78,7 @@ __all__ = [
     "schema_names",
     "score_row",
     "to_json",
+    "update_card",
     "write_atomically",
     "write_translation_results",
     "write_translation_scores",

@@ -1,6 +1,6 @@
 """Judge scores on disk: a JSON list, one row per language."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -67,6 +67,11 @@ class TranslationScores:
     def __len__(self) -> int:
         """Return how many names and tags have a row."""
         return len(self._places)
+
+    def __iter__(self) -> Iterator[LanguageScore]:
+        """Yield the rows in the order of the file."""
+        for place in sorted(set(self._places.values())):
+            yield read_score_row(self._rows.at(place))
 
     def find(self, code: str, name: str) -> LanguageScore | None:
         """Return the row of a language, by its tag and else by its name; never the row of another tag."""

@@ -45,7 +45,7 @@ class PairwiseJudge:
     async def outcome(self, first: str, second: str, context: Context | None = None) -> PairwiseOutcome:
         """Return the preference, or the failure of whichever order could not be judged."""
         orders = [(first, second), (second, first)]
-        forward, backward = await together(self._ask(*order, context or {}) for order in orders)
+        forward, backward = await together(self.ask(*order, context or {}) for order in orders)
         if isinstance(forward, Failure) or isinstance(backward, Failure):
             failed = next(each for each in (forward, backward) if isinstance(each, Failure))
             return replace(failed, members=(forward, backward))
@@ -90,7 +90,8 @@ class PairwiseJudge:
         )
         return f"{FENCE_NOTE}\n\n{filled}"
 
-    async def _ask(self, shown_first: str, shown_second: str, context: Context) -> Outcome:
+    async def ask(self, shown_first: str, shown_second: str, context: Context) -> Outcome:
+        """Ask in one order; the verdict is A for the one shown first, B for the other, or tie."""
         prompt = self.build_prompt(shown_first, shown_second, context)
         question = Question(prompt, self._labels.schema(), "pairwise", self._fingerprint)
         return await self._asker.outcome(question, self._labels.read)

@@ -1,6 +1,17 @@
 """What flows and what lies on disk: frozen records without behaviour."""
 
 from .answers import Finish, Origin, Reply, Request
+from .calibration import (
+    ControlResult,
+    CurvePoint,
+    Effect,
+    GoodText,
+    JudgeIdentity,
+    LanguageTrust,
+    MonotonicityResult,
+    Sensitivity,
+    TrustCard,
+)
 from .checks import (
     LanguageCheck,
     LanguageState,
@@ -11,6 +22,7 @@ from .checks import (
     Severity,
     TextCheck,
 )
+from .figure import Figure
 from .fixture import CaseResult, CaseStatus, Fixture, Recorded, Suite
 from .item import Item
 from .language import Direction, Language
@@ -24,14 +36,20 @@ __all__ = [
     "DIMENSIONS",
     "CaseResult",
     "CaseStatus",
+    "ControlResult",
+    "CurvePoint",
     "Direction",
+    "Effect",
     "EventKind",
     "Failure",
     "FailureKind",
+    "Figure",
     "Finish",
     "Fixture",
     "Flag",
+    "GoodText",
     "Item",
+    "JudgeIdentity",
     "JudgeResult",
     "Judgement",
     "Language",
@@ -39,6 +57,8 @@ __all__ = [
     "LanguageResult",
     "LanguageScore",
     "LanguageState",
+    "LanguageTrust",
+    "MonotonicityResult",
     "Origin",
     "Outcome",
     "PairwiseResult",
@@ -60,10 +80,12 @@ __all__ = [
     "Scale",
     "ScriptCheck",
     "ScriptState",
+    "Sensitivity",
     "Severity",
     "Suite",
     "TextCheck",
     "TranscriptEvent",
+    "TrustCard",
     "Vocabulary",
     "VocabularyWord",
     "WordRecord",

@@ -2,13 +2,20 @@
 
 from collections.abc import Callable, Iterator
 
+from polyjudge.languages import LanguageTable
+from polyjudge.records import TrustCard
+
+from .agreement import agreement_blocks
 from .blocks import Block, Heading, Lines, Table
+from .correction import correction_blocks, effect_blocks, elsewhere_blocks
 from .json_report import json_report
 from .junit import junit_xml
 from .markdown import markdown
 from .plain_text import plain_text
+from .plots import card_plots, severity_plot
 from .report import FamilyRow, Report
 from .translation_blocks import translation_blocks, translation_scorecard
+from .trust_card import agreement_table, blind_spots, card_blocks, card_json, figure_text
 from .verdicts import STATUSES, Verdict, VerdictMaker, is_enough
 from .vocabulary import VocabularyReport
 from .vocabulary_blocks import vocabulary_blocks
@@ -20,7 +27,14 @@ FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
     "json": json_report,
 }
 
+CARD_FORMATS: dict[str, Callable[[TrustCard, LanguageTable], Iterator[str]]] = {
+    "text": lambda card, table: plain_text(card_blocks(card, table)),
+    "markdown": lambda card, table: markdown(card_blocks(card, table)),
+    "json": lambda card, _: card_json(card),
+}
+
 __all__ = [
+    "CARD_FORMATS",
     "FORMATS",
     "STATUSES",
     "Block",
@@ -32,10 +46,20 @@ __all__ = [
     "Verdict",
     "VerdictMaker",
     "VocabularyReport",
+    "agreement_blocks",
+    "agreement_table",
+    "blind_spots",
+    "card_blocks",
+    "card_plots",
+    "correction_blocks",
+    "effect_blocks",
+    "elsewhere_blocks",
+    "figure_text",
     "is_enough",
     "junit_xml",
     "markdown",
     "plain_text",
+    "severity_plot",
     "translation_scorecard",
     "vocabulary_blocks",
     "vocabulary_summary",

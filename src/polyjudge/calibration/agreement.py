@@ -1,0 +1,161 @@
+"""A judge beside people, or beside another judge: the same items, matched by their ids."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from polyjudge.errors import DataError
+from polyjudge.files import Rating
+from polyjudge.records import Figure
+from polyjudge.statistics import krippendorff_alpha
+from polyjudge.statistics.rankings import tie_calibrated_accuracy
+from polyjudge.statistics.weighted_agreement import agreement_figures
+
+FEWEST_FOR_A_LANGUAGE = 2
+"""With fewer items in common a language is counted and not compared."""
+_MOST_PAIRS = 5_000_000
+"""Beyond so many pairs the best threshold for ties is not looked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One item, as the judge and as people see it."""
+
+    id: str
+    judge: float
+    people: float
+    language: str = ""
+    group: str = ""
+    cluster: str = ""
+    system: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Items that both have rated, and how many only one has."""
+
+    pairs: tuple[Pair, ...]
+    unjudged: int
+    """Labelled items that the judge has no verdict on."""
+    not_labelled: int
+    """Judged items without a label."""
+    unknown: tuple[str, ...]
+    """Ids of labels that the judge was never asked about."""
+    annotators: int
+    people_alpha: float | None
+    """Krippendorff's alpha of the annotators among themselves, by the distance of their ratings."""
+
+
+def match(judged: Iterable[Rating], labelled: Iterable[Rating]) -> Matched:
+    """Put the ratings of the same items side by side; several people's labels of an item are averaged."""
+    by_id = _only_once(judged)
+    labels: defaultdict[str, list[Rating]] = defaultdict(list)
+    for rating in labelled:
+        if rating.value is not None:
+            labels[rating.id].append(rating)
+    pairs, unjudged, unknown = list[Pair](), 0, list[str]()
+    for item_id, given in labels.items():
+        found = by_id.get(item_id)
+        if found is None:
+            unknown.append(item_id)
+        elif found.value is None:
+            unjudged += 1
+        else:
+            pairs.append(_pair(found, given))
+    names = sorted({rating.annotator for given in labels.values() for rating in given})
+    return Matched(
+        tuple(pairs),
+        unjudged,
+        sum(rating.value is not None and rating.id not in labels for rating in by_id.values()),
+        tuple(unknown),
+        len(names),
+        _among_people(labels.values(), names),
+    )
+
+
+def _only_once(ratings: Iterable[Rating]) -> dict[str, Rating]:
+    by_id: dict[str, Rating] = {}
+    for rating in ratings:
+        if rating.id in by_id:
+            raise DataError(f"the id {rating.id!r} has two scores; give the results of one judge")
+        by_id[rating.id] = rating
+    return by_id
+
+
+def _pair(judged: Rating, labels: Sequence[Rating]) -> Pair:
+    first = labels[0]
+    return Pair(
+        id=judged.id,
+        judge=judged.value or 0.0,
+        people=fmean(rating.value for rating in labels if rating.value is not None),
+        language=judged.language or first.language,
+        group=judged.group or first.group,
+        cluster=judged.cluster or first.cluster or judged.id,
+        system=judged.system or first.system,
+    )
+
+
+def _among_people(labels: Iterable[Sequence[Rating]], names: Sequence[str]) -> float | None:
+    if len(names) < 2:
+        return None
+    units = [
+        [next((each.value for each in given if each.annotator == name), None) for name in names] for given in labels
+    ]
+    return krippendorff_alpha(units, "interval")
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementOptions:
+    """How agreement is measured."""
+
+    pass_from: tuple[float, float] | None = None
+    """The lowest score that passes, of the judge and of people."""
+    resamples: int = 1000
+    seed: int = 0
+
+
+def agreement_by_language(
+    pairs: Sequence[Pair], options: AgreementOptions
+) -> dict[str, tuple[int, Mapping[str, Figure]]]:
+    """Return how many items there are and how far the two agree: under the empty tag over all, then by language.
+
+    Pairs of items are formed within a language and, where items have one, a group.
+    """
+    by_language: defaultdict[str, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        by_language[pair.language].append(pair)
+    found: dict[str, tuple[int, Mapping[str, Figure]]] = {"": (len(pairs), _figures(pairs, options))}
+    if len(by_language) > 1 or "" not in by_language:
+        for language, group in sorted(by_language.items()):
+            figures = _figures(group, options) if len(group) >= FEWEST_FOR_A_LANGUAGE else {}
+            found[language or "no language"] = (len(group), figures)
+    return found
+
+
+def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figure]:
+    if len(pairs) < FEWEST_FOR_A_LANGUAGE:
+        return {}
+    judge, people = [pair.judge for pair in pairs], [pair.people for pair in pairs]
+    groups = [f"{pair.language}|{pair.group}" for pair in pairs]
+    figures = agreement_figures(
+        judge,
+        people,
+        clusters=[pair.cluster for pair in pairs],
+        groups=groups,
+        pass_from=options.pass_from,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+    if sum(count * count for count in _counts(groups)) / 2 <= _MOST_PAIRS:
+        calibrated = tie_calibrated_accuracy(judge, people, groups)
+        if calibrated is not None:
+            figures["tie_calibrated_accuracy"], figures["tie_threshold"] = map(Figure, calibrated)
+    return figures
+
+
+def _counts(groups: Sequence[str]) -> list[int]:
+    counts: defaultdict[str, int] = defaultdict(int)
+    for group in groups:
+        counts[group] += 1
+    return list(counts.values())

@@ -1,0 +1,151 @@
+"""From a judge's answers to what is known of it: every language, every kind of spoiling, and the controls."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polyjudge.records import ControlResult, Figure, GoodText, LanguageTrust, MonotonicityResult
+from polyjudge.statistics import wilson_interval
+
+from .monotonicity import (
+    Floats,
+    Ladder,
+    Measured,
+    control_result,
+    discrimination,
+    drawn,
+    measure,
+    over_languages,
+    sensitivity,
+)
+from .perturbations import CONTROL_TYPES
+from .trials import CLEAN, TrialPlan, trial_id
+
+RELIABLE_FROM = 0.6
+"""Over all kinds of spoiling, a judge must score the clean text above the spoiled one so often to be relied on."""
+FEWEST_COMPARISONS = 20
+"""Fewer pairs of a clean and a spoiled text say nothing of a language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one run says of a judge."""
+
+    languages: Mapping[str, LanguageTrust] = field(default_factory=dict[str, LanguageTrust])
+    perturbations: Mapping[str, MonotonicityResult] = field(default_factory=dict[str, MonotonicityResult])
+    """Over all languages."""
+    controls: Mapping[str, ControlResult] = field(default_factory=dict[str, ControlResult])
+    texts: int = 0
+    judged: int = 0
+    unjudged: int = 0
+
+
+class _Answers:
+    """The scores by text, kind and severity."""
+
+    def __init__(self, plan: TrialPlan, scores: Mapping[str, float | None], severities: Sequence[float]) -> None:
+        self.severities = (0.0, *sorted(severities))
+        self._answered_by = {trial.id: known for trial, known in plan.repeats}
+        self._scores = scores
+        self.texts: dict[str, list[GoodText]] = defaultdict(list)
+        self.kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for trial in plan.trials:
+            if trial.kind == CLEAN:
+                self.texts[trial.text.language].append(trial.text)
+        for trial in (*plan.trials, *(repeat for repeat, _ in plan.repeats)):
+            self.kinds[trial.text.language, trial.text.id].add(trial.kind)
+
+    def score(self, text: GoodText, kind: str, severity: float) -> tuple[float, bool]:
+        """Return a score, nan where there is none, and whether it was asked for in vain."""
+        asked = trial_id(text, kind, severity)
+        asked = self._answered_by.get(asked, asked)
+        score = self._scores.get(asked)
+        return (float("nan") if score is None else score), asked in self._scores and score is None
+
+    def ladder(self, language: str, kind: str) -> Ladder:
+        """Return the scores of all texts of a language; those that cannot be spoiled in this way have none."""
+        severities = (0.0, 1.0) if kind in CONTROL_TYPES else self.severities
+        rows, unjudged = list[list[float]](), 0
+        for text in self.texts[language]:
+            if kind not in self.kinds[language, text.id]:
+                rows.append([float("nan")] * len(severities))
+                continue
+            found = [self.score(text, kind if severity else CLEAN, severity) for severity in severities]
+            rows.append([score for score, _ in found])
+            unjudged += sum(in_vain for _, in_vain in found)
+        return Ladder(severities, np.array(rows, dtype=np.float64).reshape(-1, len(severities)), unjudged)
+
+    def all_kinds(self, language: str) -> list[str]:
+        """Return the kinds that some text of a language was spoiled in."""
+        return sorted({kind for text in self.texts[language] for kind in self.kinds[language, text.id]} - {CLEAN})
+
+
+def measure_judge(
+    plan: TrialPlan, scores: Mapping[str, float | None], severities: Sequence[float], *, measured_at: str = ""
+) -> Measurement:
+    """Return what the scores, from 0 to 1 by the ids of the trials, say of the judge that gave them."""
+    answers = _Answers(plan, scores, severities)
+    weights = _weights(answers)
+    languages: dict[str, LanguageTrust] = {}
+    measured: dict[str, list[Measured]] = defaultdict(list)
+    controls: dict[str, list[tuple[Floats, Floats, Floats]]] = defaultdict(list)
+    for language in sorted(answers.texts):
+        ladders = {kind: answers.ladder(language, kind) for kind in answers.all_kinds(language)}
+        spoiled = {kind: ladder for kind, ladder in ladders.items() if kind not in CONTROL_TYPES}
+        found = {kind: measure(kind, language, each, weights[language]) for kind, each in spoiled.items()}
+        for kind, each in found.items():
+            measured[kind].append(each)
+        steady = {kind: ladder for kind, ladder in ladders.items() if kind in CONTROL_TYPES}
+        for kind, ladder in steady.items():
+            controls[kind].append((ladder.scores[:, 0], ladder.scores[:, -1], weights[language]))
+        languages[language] = _trust(spoiled, found, steady, measured_at)
+    judged = sum(score is not None for score in scores.values())
+    return Measurement(
+        languages,
+        {kind: over_languages(kind, each, answers.severities) for kind, each in sorted(measured.items())},
+        {kind: _control(kind, each) for kind, each in sorted(controls.items())},
+        texts=sum(map(len, answers.texts.values())),
+        judged=judged,
+        unjudged=len(scores) - judged,
+    )
+
+
+def _weights(answers: _Answers) -> dict[str, Floats]:
+    """Return how often each text is drawn; texts that say the same in several languages are drawn together."""
+    contents = {text.source or f"{text.language}|{text.id}": 0 for texts in answers.texts.values() for text in texts}
+    places = {content: place for place, content in enumerate(contents)}
+    draws = drawn(len(places))
+    return {
+        language: draws[:, [places[text.source or f"{language}|{text.id}"] for text in texts]]
+        for language, texts in answers.texts.items()
+    }
+
+
+def _trust(
+    spoiled: Mapping[str, Ladder], found: Mapping[str, Measured], steady: Mapping[str, Ladder], measured_at: str
+) -> LanguageTrust:
+    figure, texts, comparisons = discrimination(spoiled)
+    enough = comparisons >= FEWEST_COMPARISONS
+    alarms = [
+        control_result(kind, "", each.scores[:, 0], each.scores[:, -1], np.ones((2, len(each.scores))))
+        for kind, each in steady.items()
+    ]
+    count = sum(each.texts for each in alarms)
+    hits = round(sum((each.false_alarms.value or 0) * each.texts for each in alarms))
+    interval = wilson_interval(hits, count)
+    return LanguageTrust(
+        verdict=sensitivity(figure, RELIABLE_FROM) if enough else "not enough data",
+        discrimination=figure,
+        texts=texts,
+        comparisons=comparisons,
+        measured_at=measured_at,
+        perturbations={kind: each.result for kind, each in found.items()},
+        false_alarms=Figure(round(hits / count, 4), interval.low, interval.high) if interval else Figure(),
+    )
+
+
+def _control(kind: str, parts: Sequence[tuple[Floats, Floats, Floats]]) -> ControlResult:
+    clean, changed, weights = zip(*parts, strict=True)
+    return control_result(kind, "", np.concatenate(clean), np.concatenate(changed), np.hstack(weights))

@@ -1,0 +1,176 @@
+"""`polyjudge calibrate agreement RESULTS --labels L`: how far a judge agrees with people, or with another judge."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from polyjudge.calibration import (
+    AgreementOptions,
+    Matched,
+    agreement_by_language,
+    begun,
+    match,
+    with_agreement,
+)
+from polyjudge.clock import utc_now
+from polyjudge.errors import ConfigError
+from polyjudge.files import RatingColumns, Ratings, card_path, read_ratings, to_json, update_card, write_atomically
+from polyjudge.languages import language_table
+from polyjudge.records import Figure, JudgeIdentity
+from polyjudge.reports import agreement_blocks, markdown, plain_text
+from polyjudge.text import harmless
+
+from .options import Several, at_least
+
+Found = Mapping[str, tuple[int, Mapping[str, Figure]]]
+"""Under the empty tag over all languages, then by language: how many items, and each measure."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add(
+        "results",
+        type=Path,
+        nargs="+",
+        metavar="RESULTS",
+        help="a judge's scores: of score, of translation, or any rows",
+    )
+    add(
+        "--labels", type=Path, action=Several, default=[], metavar="FILE", help="people's: rows with id, label or score"
+    )
+    add(
+        "--against",
+        type=Path,
+        action=Several,
+        default=[],
+        metavar="FILE",
+        help="another judge's scores instead of labels",
+    )
+    add_rating_options(add)
+    add("--group", default="", metavar="COLUMN", help="put items in pairs only within the same value, such as item")
+    add("--cluster", default="", metavar="COLUMN", help="items drawn together; default: cluster or document, else each")
+    add("--leave-out", default="", metavar="SYSTEM,…", help="systems that take no part")
+    add("--resamples", type=at_least(100), default=1000, metavar="N", help="draws for intervals; default: %(default)s")
+    add("--seed", type=int, default=0, metavar="N", help="of the draws; default: 0")
+    add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own, where rows name it")
+    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add("--format", choices=["text", "markdown", "json"], default="text", help="default: %(default)s")
+
+
+def add_rating_options(add: Callable[..., object]) -> None:
+    """Add where scores and labels stand, and from where on they pass."""
+    add("--score", default="", metavar="COLUMN", help="of the results: score, subscores.grammar …; default: score")
+    add("--label", default="", metavar="COLUMN", help="of the labels; default: score, else label")
+    add("--pass-from", type=float, metavar="X", help="the lowest score of the judge that passes")
+    add("--label-pass-from", type=float, metavar="X", help="the lowest label that passes; default: 1 for pass and fail")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read both sides, match them, measure, and add to the judge's card."""
+    if bool(options.labels) == bool(options.against):
+        raise ConfigError("give --labels of people, or --against another judge")
+    judged = read_side(options.results, options.score, options)
+    others = read_side(options.labels or options.against, options.label if options.labels else options.score, options)
+    matched = match(judged.ratings, others.ratings)
+    tell_of(matched, options.results)
+    wanted = AgreementOptions(pass_rule(options, others), options.resamples, options.seed)
+    found = agreement_by_language(matched.pairs, wanted)
+    _write(options, matched, found)
+    if options.labels:
+        _add_to_card(options, judged.judges, found)
+    return 0
+
+
+def read_side(paths: Sequence[Path], column: str, options: argparse.Namespace) -> Ratings:
+    """Read the ratings of one side; what cannot be used is said on stderr."""
+    left_out = frozenset(name.strip() for name in getattr(options, "leave_out", "").split(",") if name.strip())
+    columns = RatingColumns(
+        value=column,
+        group=getattr(options, "group", ""),
+        cluster=getattr(options, "cluster", ""),
+        leave_out=left_out,
+    )
+    found = Ratings()
+    for path in paths:
+        read_ratings(path, columns, found)
+    for problem in found.problems:
+        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
+    if found.skipped > len(found.problems):
+        print(f"polyjudge: warning: skipped {found.skipped} rows in all", file=sys.stderr)
+    return found
+
+
+def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, float] | None:
+    """Return from where on judge and people pass an item; None where that cannot be known."""
+    values = {rating.value for rating in labels.ratings if rating.value is not None}
+    in_words = values <= {0.0, 1.0}
+    people = options.label_pass_from if options.label_pass_from is not None else 1.0 if in_words else None
+    judge = options.pass_from
+    if judge is None and people is None:
+        return None
+    if judge is None or people is None:
+        missing = "--pass-from" if judge is None else "--label-pass-from"
+        if judge is None and options.label_pass_from is None:
+            return None
+        raise ConfigError(f"pass and fail need both bars: give {missing} too")
+    return judge, people
+
+
+def tell_of(matched: Matched, results: Sequence[Path]) -> None:
+    """Say what could not be compared; nothing at all is an error."""
+    if not matched.pairs:
+        some = f"; labelled is {matched.unknown[0]!r}, for one" if matched.unknown else ""
+        raise ConfigError(f"no item is in both {results[0]} and the labels{some}")
+    if matched.unknown:
+        print(
+            f"polyjudge: warning: {len(matched.unknown)} labels are of items that were not judged, such as "
+            f"{harmless(matched.unknown[0])!r}",
+            file=sys.stderr,
+        )
+    if matched.unjudged:
+        print(f"polyjudge: warning: {matched.unjudged} labelled items have no verdict of the judge", file=sys.stderr)
+
+
+def _write(options: argparse.Namespace, matched: Matched, found: Found) -> None:
+    if options.format == "json":
+        pieces = iter([json.dumps(_as_json(matched, found), indent=1, ensure_ascii=False) + "\n"])
+    else:
+        shape = markdown if options.format == "markdown" else plain_text
+        pieces = shape(
+            agreement_blocks(found, language_table(), people=bool(options.labels), alpha=matched.people_alpha)
+        )
+    if options.output is None:
+        sys.stdout.writelines(pieces)
+        return
+    with write_atomically(options.output) as file:
+        file.writelines(pieces)
+
+
+def _as_json(matched: Matched, found: Found) -> dict[str, object]:
+    return {
+        "items": len(matched.pairs),
+        "unjudged": matched.unjudged,
+        "notLabelled": matched.not_labelled,
+        "unknownLabels": len(matched.unknown),
+        "annotators": matched.annotators,
+        "annotatorsAlpha": matched.people_alpha,
+        "languages": {
+            tag or "all": {"items": count, **{name: to_json(each) for name, each in figures.items()}}
+            for tag, (count, figures) in found.items()
+        },
+    }
+
+
+def _add_to_card(options: argparse.Namespace, judges: list[JudgeIdentity], found: Found) -> None:
+    """Add the agreement to the card of the judge that the rows name; of several or none there is no card."""
+    if len(judges) != 1:
+        why = "the results do not say which judge gave them" if not judges else "the results are of several judges"
+        print(f"polyjudge: no card is changed: {why}", file=sys.stderr)
+        return
+    place, at = options.card or card_path(judges[0]), utc_now()
+    about = {"kind": "agreement", "at": at, "labels": found[""][0]}
+    update_card(place, lambda card: with_agreement(begun(card, judges[0], at=at), found, about))
+    print(f"polyjudge: card: {place}", file=sys.stderr)

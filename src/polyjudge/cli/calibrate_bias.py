@@ -1,0 +1,165 @@
+"""`polyjudge calibrate bias [TEXTS]`: what moves the judge that should not, and how steady it is."""
+
+import argparse
+import json
+import sys
+from collections.abc import Awaitable, Mapping, Sequence
+from pathlib import Path
+
+from polyjudge.calibration import (
+    EFFECTS,
+    Probe,
+    ProbeOptions,
+    begun,
+    effects_of,
+    family_of,
+    match,
+    own_family,
+    plan_probes,
+    reordered,
+    text_context,
+    with_effects,
+)
+from polyjudge.clock import utc_now
+from polyjudge.errors import ConfigError
+from polyjudge.files import RatingColumns, read_ratings, to_json, update_card
+from polyjudge.judges import OfflineJudge, PairwiseJudge
+from polyjudge.languages import LanguageTable, language_table
+from polyjudge.providers import Access, ModelName
+from polyjudge.records import Effect, Item, JudgeIdentity, Outcome, Rubric
+from polyjudge.reports import effect_blocks, markdown, plain_text
+from polyjudge.rubrics import load_rubric, rubric_names
+from polyjudge.suites import answer_of, open_judge
+
+from .calibrating import Opened, Questioning, add_text_options, good_texts, judge_name, place_of_card
+from .options import add_judging_options, at_least, judge_names
+from .settings import load_environment
+
+_REPEATS = 3
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add, shipped = parser.add_argument, ", ".join(rubric_names())
+    add_text_options(parser, per_language=5)
+    add("--rubric", default="translation", metavar="FILE|NAME", help=f"a TOML file, or {shipped}; default: %(default)s")
+    add("--effects", metavar="NAME,…", help=f"default: all of {', '.join(EFFECTS)}")
+    add(
+        "--scores", type=Path, metavar="FILE", help="the judge's scores of texts by several systems, for its own family"
+    )
+    add("--labels", type=Path, metavar="FILE", help="people's labels of the same texts, with the column system")
+    add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, spread over the languages")
+    add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own in .polyjudge/cards")
+    add("--output", type=Path, metavar="FILE", help="the answers as JSON Lines; default: in .polyjudge/calibration")
+    add("--format", choices=["text", "markdown", "json"], default="text", help="default: %(default)s")
+    add_judging_options(parser, default_judge="opus")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask about texts and changed ones, measure each effect, and add to the card."""
+    load_environment()
+    rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
+    if bool(options.scores) != bool(options.labels):
+        raise ConfigError("the judge's own family is seen from --scores and --labels together")
+    if not judges:
+        OfflineJudge(rubric)  # refuses a rubric that it has no idea of
+    probes = plan_probes(
+        good_texts(options),
+        _probe_options(options),
+        table,
+        compares=len(judges) == 1,
+        reorders=len(rubric.criteria) > 1,
+    )
+    if not probes:
+        raise ConfigError("there is nothing to ask; give a larger --budget")
+    told = f"{len(probes):,} calls at most" if judges else "no call"
+    print(f"polyjudge: {len(probes):,} questions, {told}", file=sys.stderr)
+    questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias")
+    ended = questioning.run(lambda access: _open({probe.id: probe for probe in probes}, rubric, judges, access))
+    if isinstance(ended, int):
+        return ended
+    judge = judge_name(judges, rubric, ended.result.model_answered)
+    effects = effects_of(probes, ended.result.outcomes, rubric) | _family(options, judge, rubric)
+    _save(options, judge, effects)
+    _show(options, effects)
+    print(f"polyjudge: card: {place_of_card(options, judge)}; answers: {questioning.rows_file}", file=sys.stderr)
+    return 0
+
+
+def _probe_options(options: argparse.Namespace) -> ProbeOptions:
+    effects = [name.strip() for name in (options.effects or "").split(",") if name.strip()] or list(EFFECTS)
+    unknown = [name for name in effects if name not in EFFECTS]
+    if unknown:
+        raise ConfigError(f"--effects: {unknown[0]!r} is none of {', '.join(EFFECTS)}")
+    repeats = options.repeats if options.repeats > 1 else _REPEATS
+    return ProbeOptions(effects, options.texts_per_language, repeats, options.seed, options.budget)
+
+
+def _items(probes: Sequence[Probe], table: LanguageTable, *, by_tag: bool) -> list[Item]:
+    """Return the probes as rows of a run; the second of two texts stands in the row, not before the judge."""
+    return [
+        Item(
+            probe.id,
+            f"{probe.candidate}\n\x1e\n{probe.other}" if probe.other else probe.candidate,
+            text_context(probe.text, table, by_tag=by_tag),
+            probe.text.language,
+        )
+        for probe in probes
+    ]
+
+
+def _open(probes: Mapping[str, Probe], rubric: Rubric, judges: Sequence[ModelName], access: Access) -> Opened:
+    """Open the judge, the judge with its criteria in another order, and the judge that compares."""
+    alone = open_judge(rubric, judges, access)
+    other_order = open_judge(reordered(rubric), judges, access)
+    one = len(judges) == 1
+    pairs = PairwiseJudge(rubric.criteria, judges[0].model, provider=access.open(judges[0])) if one else None
+
+    def answer(item: Item) -> Awaitable[Outcome]:
+        probe = probes[item.id]
+        if probe.asks == "pair" and pairs is not None:
+            return pairs.ask(probe.candidate, probe.other, item.context)
+        if probe.repeat:
+            return alone.outcome(probe.candidate, _told(item, judges), repeat=probe.repeat)
+        return answer_of(other_order if probe.asks == "reordered" else alone)(item)
+
+    return Opened(answer, (alone, other_order, *([pairs] if pairs else [])))
+
+
+def _told(item: Item, judges: Sequence[ModelName]) -> dict[str, str]:
+    return dict(item.context) if judges else {**item.context, "language": item.language}
+
+
+def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -> dict[str, Effect]:
+    """Return whether the judge favours its own family, from its scores and people's of the same texts."""
+    if not options.scores:
+        return {}
+    family = family_of(f"{judge.provider}/{judge.model}")
+    if not family:
+        print(f"polyjudge: of which family {judge.provider}/{judge.model} is cannot be told", file=sys.stderr)
+        return {}
+    judged, labelled = (read_ratings(path, RatingColumns()) for path in (options.scores, options.labels))
+    pairs = match(judged.ratings, labelled.ratings).pairs
+    values = [pair.people for pair in pairs]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    span, scale = (high - low) or 1.0, rubric.scale
+    gaps: dict[bool, list[float]] = {True: [], False: []}
+    for pair in pairs:
+        share = (pair.judge - scale.lowest) / (scale.highest - scale.lowest)
+        if pair.system:
+            gaps[family_of(pair.system) == family].append(share - (pair.people - low) / span)
+    return {"own_family": own_family(gaps[True], gaps[False], family)}
+
+
+def _save(options: argparse.Namespace, judge: JudgeIdentity, effects: Mapping[str, Effect]) -> None:
+    at = utc_now()
+    about = {"kind": "bias", "at": at, "effects": list(effects)}
+    update_card(place_of_card(options, judge), lambda card: with_effects(begun(card, judge, at=at), effects, about))
+
+
+def _show(options: argparse.Namespace, effects: Mapping[str, Effect]) -> None:
+    if options.format == "json":
+        print(json.dumps({name: to_json(effect) for name, effect in effects.items()}, indent=1, ensure_ascii=False))
+        return
+    shape = markdown if options.format == "markdown" else plain_text
+    sys.stdout.writelines(shape(effect_blocks(effects)))

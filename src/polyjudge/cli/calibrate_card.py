@@ -1,0 +1,80 @@
+"""`polyjudge calibrate card`: what is known of a judge."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files import CARDS_FOLDER, find_card, read_card, write_atomically
+from polyjudge.languages import language_table
+from polyjudge.records import TrustCard
+from polyjudge.reports import CARD_FORMATS, card_plots
+from polyjudge.rubrics import load_rubric
+
+from .calibrating import judge_name
+from .options import judge_names
+from .tables import print_table
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("card", type=Path, nargs="?", metavar="CARD", help="a card's file; default: the judge's, or the list of all")
+    add("--judge", metavar="NAME[/MODEL][,…]", help="whose card to show")
+    add("--judge-model", metavar="MODEL", help="another model of the judge's provider")
+    add("--rubric", default="translation", metavar="FILE|NAME", help="by which rubric; default: %(default)s")
+    add("--format", choices=list(CARD_FORMATS), default="text", help="default: %(default)s")
+    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add("--plots", type=Path, metavar="DIR", help="also draw the score against severity, an SVG file a kind")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Find the card and show it."""
+    if options.card is not None and options.judge is not None:
+        raise ConfigError("name a card or a judge, not both")
+    if options.card is None and options.judge is None:
+        return _list()
+    card = _card(options)
+    pieces = CARD_FORMATS[options.format](card, language_table())
+    if options.output is None:
+        sys.stdout.writelines(pieces)
+    else:
+        with write_atomically(options.output) as file:
+            file.writelines(pieces)
+    if options.plots is not None:
+        for name, drawing in card_plots(card):
+            with write_atomically(options.plots / f"{name}.svg") as file:
+                file.write(drawing)
+    return 0
+
+
+def _card(options: argparse.Namespace) -> TrustCard:
+    if options.card is not None:
+        return read_card(options.card)
+    judge = judge_name(judge_names(options), load_rubric(options.rubric))
+    found = find_card(judge)
+    if found.card is None:
+        raise DataError(f"there is no card of {judge.provider}/{judge.model} that counts: {found.why}")
+    return found.card
+
+
+def _list() -> int:
+    """List the cards of this folder."""
+    places = sorted(CARDS_FOLDER.glob("*.json"))
+    if not places:
+        print(f"There is no card in {CARDS_FOLDER}; `polyjudge calibrate perturb --judge …` makes one.")
+        return 0
+    rows: list[list[str]] = []
+    for place in places:
+        try:
+            card = read_card(place)
+        except DataError as error:
+            print(f"polyjudge: warning: {error}", file=sys.stderr)
+            continue
+        verdicts = [trust.verdict for trust in card.languages.values()]
+        counts = [str(verdicts.count(name)) for name in ("sensitive", "insensitive", "not enough data")]
+        judge = f"{card.judge.provider}/{card.judge.model}"
+        rows.append([judge, card.judge.rubric, *counts, card.updated_at, str(place)])
+    header = ["Judge", "Rubric", "Sensitive", "Insensitive", "Not enough data", "Measured", "Card"]
+    print_table(header, rows, numbers=(2, 3, 4))
+    return 0

@@ -1,0 +1,96 @@
+"""`polyjudge calibrate correct RESULTS --labels L`: what people would say, from many judged items and few labels."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from polyjudge.calibration import Correction, Matched, correct, correct_from_elsewhere, match
+from polyjudge.errors import ConfigError
+from polyjudge.files import Ratings, to_json, write_atomically
+from polyjudge.languages import language_table
+from polyjudge.records import Figure
+from polyjudge.reports import correction_blocks, elsewhere_blocks, markdown, plain_text
+from polyjudge.reports.blocks import Block
+
+from .calibrate_agreement import add_rating_options, pass_rule, read_side, tell_of
+from .options import Several
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("results", type=Path, nargs="+", metavar="RESULTS", help="the judge's scores of all items")
+    add("--labels", type=Path, action=Several, default=[], metavar="FILE", help="people's: rows with id and label")
+    other = "the judge's scores of the labelled items, where those are none of RESULTS (pass rates alone)"
+    add("--elsewhere", type=Path, action=Several, default=[], metavar="FILE", help=other)
+    add_rating_options(add)
+    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add("--format", choices=["text", "markdown", "json"], default="text", help="default: %(default)s")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read both sides, and estimate."""
+    if not options.labels:
+        raise ConfigError("give the --labels of some people, a few dozen of a random sample will do")
+    judged = read_side(options.results, options.score, options)
+    labels = read_side(options.labels, options.label, options)
+    seen = read_side(options.elsewhere, options.score, options) if options.elsewhere else judged
+    matched = match(seen.ratings, labels.ratings)
+    tell_of(matched, options.elsewhere or options.results)
+    rule = pass_rule(options, labels)
+    unjudged = sum(rating.value is None for rating in judged.ratings)
+    if unjudged:
+        print(f"polyjudge: warning: {unjudged} items have no verdict and are left out", file=sys.stderr)
+    if options.elsewhere:
+        return _from_elsewhere(options, judged, matched, rule)
+    found = correct(judged.ratings, matched.pairs, rule)
+    what = "pass rate" if rule else "mean"
+    _write(
+        options,
+        _as_json(found, what),
+        list(correction_blocks(found.overall, found.by_language, what, language_table())),
+    )
+    return 0
+
+
+def _from_elsewhere(
+    options: argparse.Namespace, judged: Ratings, matched: Matched, rule: tuple[float, float] | None
+) -> int:
+    if rule is None:
+        raise ConfigError(
+            "labels of other items correct a pass rate alone: give --pass-from, and labels of pass and fail"
+        )
+    overall, languages = correct_from_elsewhere(judged.ratings, matched.pairs, rule)
+    if overall.value is None:
+        print(
+            "polyjudge: the judge is no better than chance on the labelled items: nothing to correct by",
+            file=sys.stderr,
+        )
+    rows: Mapping[str, Figure] = {"": overall, **languages}
+    told = {
+        "estimate": "pass rate",
+        "labels": len(matched.pairs),
+        **{tag or "all": to_json(each) for tag, each in rows.items()},
+    }
+    _write(options, told, list(elsewhere_blocks(rows, len(matched.pairs), language_table())))
+    return 0
+
+
+def _as_json(found: Correction, what: str) -> dict[str, Any]:
+    languages = {tag or "no language": to_json(each) for tag, each in found.by_language.items()}
+    return {"estimate": what, "all": to_json(found.overall), "languages": languages}
+
+
+def _write(options: argparse.Namespace, told: dict[str, Any], blocks: list[Block]) -> None:
+    if options.format == "json":
+        pieces = iter([json.dumps(told, indent=1, ensure_ascii=False) + "\n"])
+    else:
+        pieces = (markdown if options.format == "markdown" else plain_text)(blocks)
+    if options.output is None:
+        sys.stdout.writelines(pieces)
+        return
+    with write_atomically(options.output) as file:
+        file.writelines(pieces)

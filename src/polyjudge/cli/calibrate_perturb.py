@@ -1,0 +1,138 @@
+"""`polyjudge calibrate perturb [TEXTS]`: does the judge notice texts that were spoiled on purpose?"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from polyjudge.calibration import (
+    CONTROL_TYPES,
+    PERTURBATION_TYPES,
+    SEVERITIES,
+    Measurement,
+    TrialOptions,
+    TrialPlan,
+    begun,
+    measure_judge,
+    plan_trials,
+    share_of_scale,
+    trial_item,
+    with_measurement,
+)
+from polyjudge.clock import utc_now
+from polyjudge.errors import ConfigError
+from polyjudge.files import update_card
+from polyjudge.judges import OfflineJudge
+from polyjudge.languages import LanguageTable, language_table
+from polyjudge.providers import Access, ModelName
+from polyjudge.records import Item, JudgeIdentity, Rubric, TrustCard
+from polyjudge.reports import CARD_FORMATS
+from polyjudge.rubrics import load_rubric, rubric_names
+from polyjudge.suites import answer_of, open_judge
+
+from .calibrating import (
+    Answers,
+    Opened,
+    Questioning,
+    add_text_options,
+    good_texts,
+    judge_name,
+    place_of_card,
+)
+from .options import add_judging_options, at_least, judge_names
+from .settings import load_environment
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add, shipped = parser.add_argument, ", ".join(rubric_names())
+    add_text_options(parser)
+    add("--rubric", default="translation", metavar="FILE|NAME", help=f"a TOML file, or {shipped}; default: %(default)s")
+    ways = f"{', '.join(PERTURBATION_TYPES)}; and as controls, which should change nothing, {', '.join(CONTROL_TYPES)}"
+    add("--types", metavar="NAME,…", help=f"ways of changing a text; default: all of {ways}")
+    usual = ",".join(f"{each:g}" for each in SEVERITIES)
+    add("--severities", metavar="S,…", help=f"how far, up to 1; default: {usual}")
+    add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, the most telling first")
+    add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own in .polyjudge/cards")
+    add("--output", type=Path, metavar="FILE", help="the answers as JSON Lines; default: in .polyjudge/calibration")
+    add("--format", choices=list(CARD_FORMATS), default="text", help="default: %(default)s")
+    add_judging_options(parser, default_judge="opus")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Spoil the texts, ask the judge, measure, and add to its card."""
+    load_environment()
+    rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
+    if not judges:
+        OfflineJudge(rubric)  # refuses a rubric that it has no idea of
+    wanted = trial_options(options)
+    plan = plan_trials(good_texts(options), wanted, table)
+    if not plan.trials:
+        raise ConfigError("no text can be spoiled in any of these ways; give --types, or texts of several words")
+    _announce(plan, judges)
+    questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb")
+    ended = questioning.run(lambda access: _open(options, rubric, judges, access))
+    if isinstance(ended, int):
+        return ended
+    measured = measurement(plan, ended.result, rubric, wanted)
+    judge = judge_name(judges, rubric, ended.result.model_answered)
+    save_measurement(place_of_card(options, judge), judge, measured, questioning.rows_file)
+    shown = with_measurement(begun(None, judge, at=utc_now()), measured, {})
+    sys.stdout.writelines(CARD_FORMATS[options.format](shown, table))
+    print(f"polyjudge: card: {place_of_card(options, judge)}; answers: {questioning.rows_file}", file=sys.stderr)
+    return 0
+
+
+def trial_options(options: argparse.Namespace) -> TrialOptions:
+    """Return how texts are to be spoiled."""
+    types = _listed(options.types) or (*PERTURBATION_TYPES, *CONTROL_TYPES)
+    try:
+        severities = tuple(float(each) for each in _listed(options.severities)) or SEVERITIES
+    except ValueError:
+        raise ConfigError(f"--severities {options.severities!r} are not numbers such as 0.25,0.5,1") from None
+    return TrialOptions(types, tuple(sorted(set(severities))), options.texts_per_language, options.seed, options.budget)
+
+
+def items_of(plan: TrialPlan, table: LanguageTable, judges: Sequence[ModelName]) -> list[Item]:
+    """Return the trials as questions to the judge."""
+    return [trial_item(trial, table, by_tag=not judges) for trial in plan.trials]
+
+
+def measurement(plan: TrialPlan, answers: Answers, rubric: Rubric, options: TrialOptions) -> Measurement:
+    """Return what the answers say of the judge."""
+    scores = {name: share_of_scale(rubric, outcome) for name, outcome in answers.outcomes.items()}
+    return measure_judge(plan, scores, options.severities, measured_at=utc_now())
+
+
+def save_measurement(path: Path, judge: JudgeIdentity, measured: Measurement, rows: Path | None) -> TrustCard:
+    """Add a measurement to a card."""
+    at = utc_now()
+    about = {
+        "kind": "perturb",
+        "at": at,
+        "languages": len(measured.languages),
+        "texts": measured.texts,
+        "judged": measured.judged,
+        "unjudged": measured.unjudged,
+        **({"answers": rows.name} if rows else {}),
+    }
+    return update_card(path, lambda card: with_measurement(begun(card, judge, at=at), measured, about))
+
+
+def _open(options: argparse.Namespace, rubric: Rubric, judges: Sequence[ModelName], access: Access) -> Opened:
+    judge = open_judge(rubric, judges, access, repeats=options.repeats)
+    return Opened(answer_of(judge), (judge,))
+
+
+def _announce(plan: TrialPlan, judges: Sequence[ModelName]) -> None:
+    """Say beforehand how much will be asked."""
+    texts = len({(trial.text.language, trial.text.id) for trial in plan.trials})
+    kinds = len({trial.kind for trial in plan.trials} - {""})
+    told = f"{texts} good texts in {len(plan.languages)} languages, {kinds} ways to change them"
+    calls = f"{len(plan.trials) * len(judges):,} calls at most" if judges else "no call"
+    left = f" ({plan.left_out:,} more left out by --budget)" if plan.left_out else ""
+    print(f"polyjudge: {told}: {len(plan.trials):,} questions{left}, {calls}", file=sys.stderr)
+
+
+def _listed(given: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (given or "").split(",") if part.strip())

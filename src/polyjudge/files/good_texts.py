@@ -1,0 +1,103 @@
+"""Texts that are known to be good, from a translator's results or any file of rows; to be spoiled on purpose."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from polyjudge.errors import DataError
+from polyjudge.records import GoodText
+
+from .item_rows import rows_of
+from .translation_results import TranslationResults
+
+_TEXT_COLUMNS = ("candidate", "reference", "generatedOutput")
+_LANGUAGE_COLUMNS = ("language", "languageCode")
+_SOURCE_COLUMNS = ("source", "sourceText")
+_PROBLEMS_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GoodTexts:
+    """The texts of a file, and what of it could not be used."""
+
+    texts: tuple[GoodText, ...]
+    problems: tuple[str, ...] = ()
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextSource:
+    """Which texts of which file."""
+
+    path: Path
+    column: str = ""
+    """Where the good text stands; empty takes `candidate`, else `reference`, else `generatedOutput`."""
+    filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def read(self) -> GoodTexts:
+        """Read the file; rows that hold no text are counted and named, and no id of a language may stand twice."""
+        texts, problems, skipped = list[GoodText](), list[str](), 0
+        places: dict[tuple[str, str], int] = {}
+        for line, found in self._all():
+            if isinstance(found, str):
+                skipped += 1
+                if skipped <= _PROBLEMS_NAMED:
+                    problems.append(f"{self.path}:{line}: {found}")
+                continue
+            key = found.language, found.id
+            if key in places:
+                told = f"the id {found.id!r} stands already at line {places[key]}"
+                raise DataError(told, path=self.path, line=line)
+            places[key] = line
+            texts.append(found)
+        if not texts:
+            why = f": {problems[0]}" if problems else ""
+            raise DataError(f"holds no text to spoil{why}", path=self.path)
+        return GoodTexts(tuple(texts), tuple(problems), skipped)
+
+    def _all(self) -> Iterator[tuple[int, GoodText | str]]:
+        if self.path.suffix.lower() == ".json":
+            yield from self._of_results()
+            return
+        for line, row in rows_of(self.path):
+            if isinstance(row, str):
+                yield line, row
+            elif self._is_wanted(row):
+                yield line, self._text(row, line)
+
+    def _of_results(self) -> Iterator[tuple[int, GoodText | str]]:
+        """Yield a translator's references, or where there are none its outputs."""
+        results = TranslationResults(self.path)
+        for language in results:
+            tag = language.language_code or language.language_name
+            if not self._is_wanted({"language": tag}):
+                continue
+            for index, prompt in enumerate(language.prompts):
+                text = prompt.reference or prompt.generated_output
+                if text.strip():
+                    yield 0, GoodText(id=str(index), text=text, language=tag, source=prompt.source_text)
+        for problem in results.problems:
+            yield 0, problem
+
+    def _is_wanted(self, row: Mapping[str, Any]) -> bool:
+        return all(str(row.get(name, "")) in wanted for name, wanted in self.filters.items())
+
+    def _text(self, row: Mapping[str, Any], line: int) -> GoodText | str:
+        columns = (self.column,) if self.column else _TEXT_COLUMNS
+        text = _first(row, columns)
+        if not text.strip():
+            return f"no text in {' or '.join(map(repr, columns))}"
+        used = next(name for name in columns if _first(row, (name,)))
+        context = {name: str(row[name]) for name in ("reference", "context") if row.get(name) and name != used}
+        return GoodText(
+            id=str(row.get("id") or line),
+            text=text,
+            language=_first(row, _LANGUAGE_COLUMNS),
+            source=_first(row, _SOURCE_COLUMNS),
+            context=context,
+        )
+
+
+def _first(row: Mapping[str, Any], columns: tuple[str, ...]) -> str:
+    return next((str(row[name]) for name in columns if isinstance(row.get(name), str) and row[name].strip()), "")

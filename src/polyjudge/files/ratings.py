@@ -1,0 +1,240 @@
+"""Scores and labels of items, from a judge or from people, to be set side by side."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from polyjudge.errors import DataError
+from polyjudge.records import JudgeIdentity, PromptScore
+
+from .item_rows import rows_of
+from .json_records import from_json
+from .translation_scores import TranslationScores
+
+_WORDS = {
+    **dict.fromkeys(("pass", "passed", "yes", "true", "correct", "good", "ok"), 1.0),
+    **dict.fromkeys(("fail", "failed", "no", "false", "incorrect", "bad"), 0.0),
+}
+_NO_RATING = {"", "none", "null", "nan", "n/a", "skip", "skipped", "cannot read this language", "unsure"}
+_NAMES = ("score", "label")
+_CLUSTERS = ("cluster", "document")
+_PROBLEMS_NAMED = 5
+_PAIR = re.compile(r"(?<![a-z])([a-z]{2,3}-[a-z]{2,3})(?![a-z-])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rating:
+    """What one rater says of one item."""
+
+    id: str
+    value: float | None
+    """None where the rater could not say."""
+    language: str = ""
+    group: str = ""
+    """Items are put in pairs only within the same one."""
+    cluster: str = ""
+    """Items that belong together, such as those of one document."""
+    annotator: str = ""
+    system: str = ""
+    """Who wrote the item."""
+
+
+@dataclass(slots=True)
+class Ratings:
+    """The ratings of some files, and what of them could not be used."""
+
+    ratings: list[Rating] = field(default_factory=list[Rating])
+    problems: list[str] = field(default_factory=list[str])
+    skipped: int = 0
+    judges: list[JudgeIdentity] = field(default_factory=list[JudgeIdentity])
+    """Who gave them, where the rows say so."""
+
+    def note(self, problem: str) -> None:
+        """Take note of a row that cannot be used."""
+        self.skipped += 1
+        if len(self.problems) < _PROBLEMS_NAMED:
+            self.problems.append(problem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingColumns:
+    """Which columns of a file say what."""
+
+    value: str = ""
+    """Where the rating stands, such as `score` or `subscores.grammar`; empty takes `score`, else `label`."""
+    group: str = ""
+    cluster: str = ""
+    leave_out: frozenset[str] = frozenset()
+    """Systems, by name, that take no part."""
+
+
+def read_ratings(path: Path, columns: RatingColumns, into: Ratings | None = None) -> Ratings:
+    """Read the ratings of a file: rows with an id, a translation judge's scores, or scores as WMT's tools keep them."""
+    found = Ratings() if into is None else into
+    if path.name.endswith((".seg.score", ".sys.score")):
+        _read_systems(path, columns, found)
+    elif path.suffix.lower() == ".json":
+        _read_translation_scores(path, columns, found)
+    else:
+        for line, row in rows_of(path):
+            problem = row if isinstance(row, str) else _read_row(row, columns, found)
+            if problem:
+                found.note(f"{path}:{line}: {problem}")
+    return found
+
+
+def _read_row(row: Mapping[str, Any], columns: RatingColumns, into: Ratings) -> str:
+    """Take in one row; return what is wrong with it."""
+    if row.get("id") in (None, "") or isinstance(row["id"], dict | list | bool):
+        return "no 'id'"
+    system = str(row.get("system", ""))
+    if system in columns.leave_out and system:
+        return ""
+    given = _value(row, columns)
+    if isinstance(given, str):
+        return given
+    identity = _identity(row)
+    if identity is not None and identity not in into.judges:
+        into.judges.append(identity)
+    into.ratings.append(
+        Rating(
+            id=str(row["id"]),
+            value=given,
+            language=str(row.get("language") or row.get("languageCode") or ""),
+            group=str(row.get(columns.group, "")) if columns.group else "",
+            cluster=_cluster(row, columns),
+            annotator=str(row.get("annotator") or ""),
+            system=system,
+        )
+    )
+    return ""
+
+
+def _cluster(row: Mapping[str, Any], columns: RatingColumns) -> str:
+    names = (columns.cluster,) if columns.cluster else _CLUSTERS
+    return next((str(row[name]) for name in names if row.get(name) not in (None, "")), "")
+
+
+def _value(row: Mapping[str, Any], columns: RatingColumns) -> float | str | None:
+    """Return a row's rating, None where there is none to be had, or what is wrong with it."""
+    if row.get("outcome") == "failure" or row.get("error"):
+        return None
+    for name in (columns.value,) if columns.value else _NAMES:
+        found = _at(row, name)
+        if found is not _MISSING:
+            return _number(found)
+    wanted = columns.value or " or ".join(map(repr, _NAMES))
+    return f"no {wanted}"
+
+
+_MISSING = object()
+
+
+def _at(row: Mapping[str, Any], name: str) -> object:
+    """Return what stands under a name, or under `one.two` in a row within the row."""
+    if name in row:
+        return row[name]
+    first, dot, rest = name.partition(".")
+    inner = row.get(first)
+    return _at(cast(Mapping[str, Any], inner), rest) if dot and isinstance(inner, Mapping) else _MISSING
+
+
+def _number(given: object) -> float | str | None:
+    if given is None:
+        return None
+    if isinstance(given, bool | int | float):
+        return float(given) if math.isfinite(given) else None
+    word = str(given).strip().casefold()
+    if word in _NO_RATING:
+        return None
+    if word in _WORDS:
+        return _WORDS[word]
+    try:
+        number = float(word)
+    except ValueError:
+        return f"{str(given)[:40]!r} is no rating: a number, or pass or fail"
+    return number if math.isfinite(number) else None
+
+
+def _identity(row: Mapping[str, Any]) -> JudgeIdentity | None:
+    given = row.get("provenance")
+    if not isinstance(given, Mapping):
+        return None
+    told = cast(Mapping[str, Any], given)
+    names = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswered")
+    try:
+        return from_json(JudgeIdentity, {name: told[name] for name in names if told.get(name)})
+    except DataError:
+        return None
+
+
+def _read_translation_scores(path: Path, columns: RatingColumns, into: Ratings) -> None:
+    """Take in a translation judge's scores of single prompts, under ids such as `th:0`."""
+    scores = TranslationScores(path)
+    for language in scores:
+        tag = language.language_code or language.language_name
+        for prompt in language.prompts:
+            value = None if prompt.error else _of_prompt(prompt, columns.value)
+            into.ratings.append(Rating(id=f"{tag}:{prompt.index}", value=value, language=tag))
+            origin = prompt.provenance
+            if origin is not None:
+                judge = JudgeIdentity(
+                    provider=origin.provider,
+                    model=origin.model,
+                    rubric=origin.rubric,
+                    rubric_fingerprint=origin.rubric_fingerprint,
+                    model_answered=origin.model_answered,
+                )
+                into.judges += [judge] if judge not in into.judges else []
+    for problem in scores.problems:
+        into.note(problem)
+
+
+def _of_prompt(prompt: PromptScore, name: str) -> float | None:
+    named = {"script": prompt.script_score, "grammar": prompt.grammar_score, "coherence": prompt.coherence_score}
+    wanted = named if name in ("", "score") else {name: named.get(name.removesuffix("Score"))}
+    known = [value for value in wanted.values() if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _read_systems(path: Path, columns: RatingColumns, into: Ratings) -> None:
+    """Take in a system's name and a score on each line; with segments, those of a system follow one another."""
+    pairs = _PAIR.findall("/".join(path.parts[-2:]))
+    language = pairs[-1] if pairs else ""
+    of_segments = path.name.endswith(".seg.score")
+    counts: dict[str, int] = {}
+    for line, (system, score) in _system_lines(path):
+        place = counts[system] = counts.get(system, 0) + 1
+        if system in columns.leave_out:
+            continue
+        value = _number(score)
+        if isinstance(value, str):
+            into.note(f"{path}:{line}: {value}")
+            continue
+        into.ratings.append(
+            Rating(
+                id=f"{language}/{system}/{place}" if of_segments else f"{language}/{system}",
+                value=value,
+                language=language,
+                group=f"{language}/{place}" if of_segments and columns.group == "item" else "",
+                cluster=f"{language}/{place}" if of_segments else "",
+                system=system,
+            )
+        )
+
+
+def _system_lines(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                system, tab, score = line.rstrip("\n").partition("\t")
+                if not tab:
+                    raise DataError("is not a system's name and its score with a tab between", path=path, line=number)
+                yield number, (system, score)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    except UnicodeDecodeError:
+        raise DataError("is not UTF-8 text", path=path) from None

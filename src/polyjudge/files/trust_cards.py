@@ -1,0 +1,109 @@
+"""Trust cards on disk: one JSON file a judge, changed by one process at a time."""
+
+import fcntl
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from polyjudge.errors import DataError
+from polyjudge.records import JudgeIdentity, TrustCard
+
+from .json_records import from_json, to_json
+from .safe_names import safe_name
+from .writing import readable_json, write_atomically
+
+CARDS_FOLDER = Path(".polyjudge/cards")
+SCHEMA_VERSION = 1
+
+
+def card_path(judge: JudgeIdentity, folder: Path = CARDS_FOLDER) -> Path:
+    """Return where the card of a judge stands: another model or rubric has another card."""
+    name = "-".join([judge.provider, judge.model, judge.rubric, judge.rubric_fingerprint[:8]])
+    return folder / f"{safe_name(name)}.json"
+
+
+def read_card(path: Path) -> TrustCard:
+    """Read a card."""
+    try:
+        found: object = json.loads(path.read_text(encoding="utf-8"))
+        row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+        if row.pop("schemaVersion", None) != SCHEMA_VERSION:
+            raise DataError(f"is no trust card of version {SCHEMA_VERSION}", path=path)
+        return from_json(TrustCard, row)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"is not JSON: {error}", path=path) from None
+    except DataError as error:
+        if error.path:
+            raise
+        raise DataError(f"is no trust card: {error}", path=path) from None
+
+
+def card_row(card: TrustCard) -> dict[str, Any]:
+    """Return a card as it stands on disk."""
+    return {"schemaVersion": SCHEMA_VERSION, **to_json(card)}
+
+
+def update_card(path: Path, change: Callable[[TrustCard | None], TrustCard]) -> TrustCard:
+    """Change a card, or make it; two runs that do so at once come one after the other, and neither is lost."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror}", path=path) from None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        card = change(read_card(path) if path.exists() else None)
+        with write_atomically(path) as file:
+            file.write(readable_json(card_row(card), indent=1) + "\n")
+    finally:
+        os.close(folder)
+    return card
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCard:
+    """The card of a judge, or why there is none that counts."""
+
+    card: TrustCard | None
+    path: Path | None = None
+    why: str = ""
+    """Why no card counts: there is none, or it was made of another model or rubric."""
+
+
+def find_card(judge: JudgeIdentity, folder: Path = CARDS_FOLDER, path: Path | None = None) -> FoundCard:
+    """Return the card of a judge: the one named, or else the one in the folder."""
+    place = path or card_path(judge, folder)
+    if path is None and not place.exists():
+        return FoundCard(None, None, _other_card(judge, folder) or "it was never calibrated")
+    card = read_card(place)
+    expired = expiry(card.judge, judge)
+    return FoundCard(None, place, f"its card has expired: {expired}") if expired else FoundCard(card, place)
+
+
+def expiry(carded: JudgeIdentity, judge: JudgeIdentity) -> str:
+    """Return what of a judge has changed since its card was made; what is not known of it has not."""
+    pairs = {
+        "judge": (f"{carded.provider}/{carded.model}", f"{judge.provider}/{judge.model}"),
+        "rubric": (carded.rubric_fingerprint, judge.rubric_fingerprint),
+        "prompt": (carded.prompt_sha256, judge.prompt_sha256),
+        "model that answers": (carded.model_answered, judge.model_answered),
+    }
+    for what, (old, new) in pairs.items():
+        if old and new and old != new:
+            return f"the {what} has changed" if what in ("rubric", "prompt") else f"the {what} was {old}, now {new}"
+    return ""
+
+
+def _other_card(judge: JudgeIdentity, folder: Path) -> str:
+    """Say that there is a card of the same judge by an older rubric of the same name."""
+    fingerprint = judge.rubric_fingerprint[:8]
+    name = card_path(judge, folder).name
+    for place in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        if place.name != name and place.name.rpartition("-")[0] == name.rpartition(f"-{fingerprint}")[0]:
+            return "its card has expired: the rubric has changed"
+    return ""

@@ -1,0 +1,161 @@
+"""A trust card for people: what a judge notices, where it is blind, and what moves it that should not."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from polyjudge.files import card_row, readable_json
+from polyjudge.languages import LanguageTable
+from polyjudge.records import Effect, Figure, LanguageTrust, MonotonicityResult, TrustCard
+
+from .blocks import Block, Heading, Lines, Table
+
+_MOST_NAMED = 6
+_VERDICTS = ("sensitive", "insensitive", "not enough data")
+
+
+def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
+    """Yield a card, the summary first."""
+    yield Heading(1, f"Trust card of {judge_title(card)}")
+    yield Lines(tuple(card_summary(card, table)))
+    if card.perturbations:
+        yield Heading(2, "What it notices")
+        yield _perturbations(card)
+    if card.controls:
+        yield Heading(2, "What should not move it")
+        yield _controls(card)
+    if card.effects:
+        yield Heading(2, "Biases and stability")
+        yield effects_table(card.effects)
+    if card.agreement:
+        yield Heading(2, "Agreement with people")
+        yield agreement_table({"all": (card.labels, card.agreement)})
+    if card.languages:
+        yield Heading(2, "By language")
+        yield _languages(card, table)
+
+
+def card_json(card: TrustCard) -> Iterator[str]:
+    """Yield a card as it stands on disk."""
+    yield readable_json(card_row(card), indent=1) + "\n"
+
+
+def judge_title(card: TrustCard) -> str:
+    """Return the judge's name with its rubric."""
+    return f"{card.judge.provider}/{card.judge.model}, rubric {card.judge.rubric}"
+
+
+def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
+    """Yield what a reader must know first."""
+    counts = Counter(trust.verdict for trust in card.languages.values())
+    if card.languages:
+        told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _VERDICTS if counts[verdict])
+        yield f"Measured in {len(card.languages)} languages: {told}."
+    notices = [kind for kind, each in card.perturbations.items() if each.verdict == "sensitive"]
+    blind = [kind for kind, each in card.perturbations.items() if each.verdict == "insensitive"]
+    if notices:
+        yield f"It notices: {_named(notices, most=len(notices))}."
+    if blind:
+        yield f"It does not notice: {_named(blind, most=len(blind))}."
+    dull = [language_title(tag, table) for tag, trust in card.languages.items() if trust.verdict == "insensitive"]
+    if dull:
+        yield f"It cannot tell good from spoiled in: {', '.join(dull)}."
+    yield f"Last measured {card.updated_at or 'at an unknown time'}, by polyjudge {card.polyjudge_version or '?'}."
+
+
+def blind_spots(trust: LanguageTrust) -> list[str]:
+    """Return the kinds of spoiling that a judge does not notice in a language."""
+    return [kind for kind, each in trust.perturbations.items() if each.verdict == "insensitive"]
+
+
+def agreement_table(rows: Mapping[str, tuple[int, Mapping[str, Figure]]]) -> Table:
+    """Return measures of agreement, a column a language."""
+    names = list(dict.fromkeys(name for _, figures in rows.values() for name in figures))
+    body = [("labels", *(str(count) for count, _ in rows.values()))]
+    body += [
+        (name.replace("_", " "), *(figure_text(figures.get(name, Figure()), 3) for _, figures in rows.values()))
+        for name in names
+    ]
+    return Table(("Measure", *rows), tuple(body), tuple(range(1, len(rows) + 1)))
+
+
+def figure_text(figure: Figure, digits: int = 2) -> str:
+    """Return a figure with its interval; a dash where it is not defined."""
+    if figure.value is None:
+        return "–"
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:.{digits}f}"
+    return f"{figure.value:.{digits}f} [{figure.low:.{digits}f}, {figure.high:.{digits}f}]"
+
+
+def _perturbations(card: TrustCard) -> Table:
+    numbers = ("Texts", "Clean above spoiled", "Drop", "Rank correlation", "Rises", "Noticed from")
+    by_auc = sorted(card.perturbations.values(), key=lambda each: -(each.auc.value or 0))
+    rows = tuple(_perturbation_row(each) for each in by_auc)
+    return Table(("Spoiled by", *numbers, "Verdict", "Languages"), rows, tuple(range(1, 7)))
+
+
+def _perturbation_row(result: MonotonicityResult) -> tuple[str, ...]:
+    noticed = result.noticed_from
+    return (
+        _plain(result.perturbation),
+        str(result.texts),
+        figure_text(result.auc),
+        figure_text(result.drop),
+        figure_text(result.rank_correlation),
+        figure_text(result.violations),
+        "never" if noticed.value is None else figure_text(noticed),
+        result.verdict,
+        ", ".join(f"{result.languages[name]} {name}" for name in _VERDICTS if result.languages.get(name)),
+    )
+
+
+def _controls(card: TrustCard) -> Table:
+    rows = [
+        (_plain(each.control), str(each.texts), figure_text(each.false_alarms), figure_text(each.shift))
+        for each in card.controls.values()
+    ]
+    return Table(("Changed", "Texts", "False alarms", "Shift"), tuple(rows), (1, 2, 3))
+
+
+def effects_table(effects: Mapping[str, Effect]) -> Table:
+    """Return biases and stability, a row each."""
+    rows = [
+        (_plain(each.name), each.about, figure_text(each.size), each.unit, str(each.count), each.sentence)
+        for each in effects.values()
+    ]
+    return Table(("Bias", "Compared", "Effect", "Unit", "Comparisons", "In words"), tuple(rows), (2, 4))
+
+
+def _languages(card: TrustCard, table: LanguageTable) -> Table:
+    numbers = ("Clean above spoiled", "Texts", "Comparisons", "False alarms")
+    rows = tuple(_language_row(language_title(tag, table), trust) for tag, trust in card.languages.items())
+    return Table(("Language", "Verdict", *numbers, "Notices", "Does not notice"), rows, (2, 3, 4, 5))
+
+
+def _language_row(name: str, trust: LanguageTrust) -> tuple[str, ...]:
+    notices = [kind for kind, each in trust.perturbations.items() if each.verdict == "sensitive"]
+    return (
+        name,
+        trust.verdict,
+        figure_text(trust.discrimination),
+        str(trust.texts),
+        str(trust.comparisons),
+        figure_text(trust.false_alarms),
+        _named(notices),
+        _named(blind_spots(trust)),
+    )
+
+
+def _named(kinds: list[str], *, most: int = _MOST_NAMED) -> str:
+    more = f" and {len(kinds) - most} more" if len(kinds) > most else ""
+    return ", ".join(map(_plain, kinds[:most])) + more
+
+
+def _plain(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def language_title(tag: str, table: LanguageTable) -> str:
+    """Return a language by its name and tag."""
+    known = table.find(tag)
+    return f"{known.name} ({tag})" if known else tag or "no language given"
