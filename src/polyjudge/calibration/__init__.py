@@ -3,7 +3,7 @@
 from polyjudge.records import MonotonicityResult
 
 from .agreement import AgreementOptions, Matched, Pair, agreement_by_language, match
-from .cards import begun, judge_identity, with_agreement, with_effects, with_measurement
+from .cards import begun, with_agreement, with_effects, with_measurement
 from .correcting import Correction, correct, correct_from_elsewhere
 from .effects import effects_of, own_family
 from .families import family_of
@@ -54,7 +54,6 @@ __all__ = [
     "correct_from_elsewhere",
     "effects_of",
     "family_of",
-    "judge_identity",
     "match",
     "measure_judge",
     "neighbours_of",

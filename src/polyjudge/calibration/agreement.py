@@ -1,6 +1,6 @@
 """A judge beside people, or beside another judge: the same items, matched by their ids."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -14,6 +14,16 @@ from polyjudge.statistics.weighted_agreement import agreement_figures
 
 FEWEST_FOR_A_LANGUAGE = 2
 """With fewer items in common a language is counted and not compared."""
+_OF_CATEGORIES = (
+    "accuracy",
+    "kappa",
+    "kappa_linear",
+    "kappa_quadratic",
+    "alpha_nominal",
+    "alpha_ordinal",
+    "alpha_interval",
+)
+_FEW_VALUES = 11
 _MOST_PAIRS = 5_000_000
 """Beyond so many pairs the best threshold for ties is not looked for."""
 
@@ -147,15 +157,18 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
         resamples=options.resamples,
         seed=options.seed,
     )
-    if sum(count * count for count in _counts(groups)) / 2 <= _MOST_PAIRS:
+    if not _is_of_categories(judge, people):
+        figures |= dict.fromkeys(_OF_CATEGORIES if options.pass_from is None else _OF_CATEGORIES[1:], Figure())
+    count = sum(count * (count - 1) // 2 for count in Counter(groups).values())
+    figures["pairs"] = Figure(float(count))
+    if count <= _MOST_PAIRS:
         calibrated = tie_calibrated_accuracy(judge, people, groups)
         if calibrated is not None:
             figures["tie_calibrated_accuracy"], figures["tie_threshold"] = map(Figure, calibrated)
     return figures
 
 
-def _counts(groups: Sequence[str]) -> list[int]:
-    counts: defaultdict[str, int] = defaultdict(int)
-    for group in groups:
-        counts[group] += 1
-    return list(counts.values())
+def _is_of_categories(judge: Sequence[float], people: Sequence[float]) -> bool:
+    """Say whether scores are so few different ones that being equal means something."""
+    different = len({*judge, *people})
+    return different <= _FEW_VALUES or different <= len(judge) / 4

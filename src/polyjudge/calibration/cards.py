@@ -5,26 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from polyjudge.files import expiry
-from polyjudge.providers import prompt_sha256
-from polyjudge.records import Effect, Figure, JudgeIdentity, LanguageTrust, Rubric, TrustCard
-from polyjudge.rubrics import render_prompt, rubric_fingerprint
+from polyjudge.records import Effect, Figure, JudgeIdentity, LanguageTrust, TrustCard
 from polyjudge.version import __version__
 
 from .measuring import Measurement
 
 _RUNS_KEPT = 50
-
-
-def judge_identity(provider: str, model: str, rubric: Rubric, *, model_answered: str = "") -> JudgeIdentity:
-    """Return which judge it is that a provider's model makes with a rubric."""
-    return JudgeIdentity(
-        provider=provider,
-        model=model,
-        rubric=rubric.name,
-        rubric_fingerprint=rubric_fingerprint(rubric),
-        prompt_sha256=prompt_sha256(render_prompt(rubric, "")),
-        model_answered=model_answered,
-    )
 
 
 def begun(card: TrustCard | None, judge: JudgeIdentity, *, at: str) -> TrustCard:

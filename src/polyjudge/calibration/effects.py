@@ -141,8 +141,9 @@ def _injection(answers: _Answers) -> Effect:
 def _criteria_order(answers: _Answers) -> Effect:
     moved = {key: abs(value) for key, value in answers.differences("criteria_order", "reversed").items()}
     effect = _effect("criteria_order", moved)
-    size = effect.size.value or 0.0
-    steady = "does not move it" if (effect.size.high or 1.0) < NOTICEABLE else f"moves it by {size:.0%} of the scale"
+    size, high = effect.size.value or 0.0, effect.size.high
+    is_steady = high is not None and high < NOTICEABLE
+    steady = "does not move it" if is_steady else f"moves it by {size:.0%} of the scale"
     return replace(effect, sentence=f"The order of the criteria {steady}; compare with asking the same again.")
 
 
@@ -217,6 +218,8 @@ def _language(answers: _Answers) -> Effect:
         return replace(effect, count=0)
     low, high = min(means, key=lambda tag: means[tag]), max(means, key=lambda tag: means[tag])
     size = _range(offsets, contents)
+    if means[high] - means[low] < NOTICEABLE:
+        return replace(effect, size=size, sentence="It scores the same content alike in all these languages.")
     apart = f"{low} lies lowest and {high} highest, {means[high] - means[low]:.0%} of the scale apart"
     return replace(effect, size=size, sentence=f"On the same content {apart}: do not rank languages by its raw means.")
 

@@ -39,8 +39,8 @@ _END = re.compile(
 )
 _GREEK_END = re.compile(r"[.!?;…\u037e]+[\"'”’»)]*(?=\s|$)|\n+")
 _CLAUSE_END = re.compile(r"[,;:،؛፣፤–—](?=\s)|[、，；：၊]")
-_ABBREVIATED = re.compile(r"(?:^|[^\w.])(?:\w\.)*[^\W\d_]{1,2}\.$")
-"""Dr. and U.S. end no sentence, or seldom."""
+_SHORT_WORD = re.compile(r"(?:^|[\s(\"'«„“])((?:\w\.)*\w{1,2})\.$")
+"""With a capital, as Dr. or U.S., it ends no sentence, or seldom."""
 _SPACES = re.compile(r"\s*")
 _LAST_MARKS = re.compile(r"[.!?…。！？｡؟۔।॥።፡។៕။։፧]+[\"'”’»」』)]*$")
 _SPACED_CLAUSES = re.compile("[\u0e01-\u0e2e\u0e81-\u0eae]")
@@ -174,7 +174,8 @@ def whole_sentences(text: str) -> list[Sentence]:
 def _sentence_ends(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     for match in pattern.finditer(prose(text)):
         following = text[match.end() : match.end() + 8].strip()
-        if not following[:1].islower() and not _ABBREVIATED.search(text[max(0, match.end() - 8) : match.end()]):
+        short = _SHORT_WORD.search(text[max(0, match.end() - 8) : match.end()])
+        if not following[:1].islower() and not (short and short[1][0].isupper()):
             yield match.end(), match.end()
 
 

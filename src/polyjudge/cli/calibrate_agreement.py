@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_rating_options(add)
     add("--group", default="", metavar="COLUMN", help="put items in pairs only within the same value, such as item")
     add("--cluster", default="", metavar="COLUMN", help="items drawn together; default: cluster or document, else each")
-    add("--leave-out", default="", metavar="SYSTEM,…", help="systems that take no part")
+    add("--leave-out", default="", metavar="SYSTEM,…", help="systems that take no part: refA, or en-de/refA")
     add("--resamples", type=at_least(100), default=1000, metavar="N", help="draws for intervals; default: %(default)s")
     add("--seed", type=int, default=0, metavar="N", help="of the draws; default: 0")
     add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own, where rows name it")

@@ -31,7 +31,8 @@ from polyjudge.reports import effect_blocks, markdown, plain_text
 from polyjudge.rubrics import load_rubric, rubric_names
 from polyjudge.suites import answer_of, open_judge
 
-from .calibrating import Opened, Questioning, add_text_options, good_texts, judge_name, place_of_card
+from .calibrating import Opened, Questioning, add_text_options, good_texts, place_of_card
+from .judge_names import judge_name
 from .options import add_judging_options, at_least, judge_names
 from .settings import load_environment
 

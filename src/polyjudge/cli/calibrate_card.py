@@ -11,7 +11,7 @@ from polyjudge.records import TrustCard
 from polyjudge.reports import CARD_FORMATS, card_plots
 from polyjudge.rubrics import load_rubric
 
-from .calibrating import judge_name
+from .judge_names import judge_name
 from .options import judge_names
 from .tables import print_table
 

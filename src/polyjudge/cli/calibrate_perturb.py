@@ -36,9 +36,9 @@ from .calibrating import (
     Questioning,
     add_text_options,
     good_texts,
-    judge_name,
     place_of_card,
 )
+from .judge_names import judge_name
 from .options import add_judging_options, at_least, judge_names
 from .settings import load_environment
 

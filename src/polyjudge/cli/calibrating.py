@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from polyjudge.calibration import judge_identity, sample_texts
+from polyjudge.calibration import sample_texts
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError
 from polyjudge.files import TextSource, card_path, fingerprint
-from polyjudge.judges import OfflineJudge, close_judge
+from polyjudge.judges import close_judge
 from polyjudge.providers import Access, ModelName
 from polyjudge.records import Failure, GoodText, Item, JudgeIdentity, JudgeResult, Outcome, Rubric
 from polyjudge.rubrics import rubric_fingerprint
@@ -55,15 +55,6 @@ def good_texts(options: argparse.Namespace) -> tuple[GoodText, ...]:
     if found.skipped > len(found.problems):
         print(f"polyjudge: warning: skipped {found.skipped} rows in all", file=sys.stderr)
     return found.texts
-
-
-def judge_name(judges: Sequence[ModelName], rubric: Rubric, model_answered: str = "") -> JudgeIdentity:
-    """Return the identity of the judge that these models make: one, a jury, or for none the checks."""
-    if not judges:
-        return judge_identity("offline", OfflineJudge.model, rubric)
-    if len(judges) == 1:
-        return judge_identity(judges[0].provider, judges[0].model, rubric, model_answered=model_answered)
-    return judge_identity("jury", "+".join(map(str, judges)), rubric)
 
 
 def place_of_card(options: argparse.Namespace, judge: JudgeIdentity) -> Path:

@@ -7,9 +7,10 @@ from pathlib import Path
 from polyjudge.clock import utc_now
 from polyjudge.files import TranslationResults, TranslationScores, write_atomically
 from polyjudge.languages import language_table
-from polyjudge.reports import FORMATS, Report
+from polyjudge.reports import FORMATS, Report, identity_in, trust_in
 from polyjudge.text import one_line
 
+from .options import Several
 from .progress import CountShow
 
 _WARNINGS_SHOWN = 5
@@ -22,6 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--results", type=Path, required=True, metavar="FILE", help="what a translator wrote, by language")
     add("--quick-judge", type=Path, metavar="FILE", help="scores of `translation quick`")
     add("--full-judge", type=Path, metavar="FILE", help="scores of `translation full`")
+    add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust cards; default: the judges' own")
+    gate = "exit 1 where no judge of a language is known to tell good from spoiled in it"
+    add("--require-calibrated", action="store_true", help=gate)
     add("--output", type=Path, metavar="FILE", help="default: stdout")
     add("--format", choices=list(FORMATS), default="markdown", help="default: %(default)s")
 
@@ -36,11 +40,23 @@ def run(options: argparse.Namespace) -> int:
             scores,
             language_table(),
             timestamp=utc_now(),
+            trust={name: trust_in(identity_in(each), options.card) for name, each in scores.items()},
             progress=lambda _: progress.advance(),
         )
     write_report(report, options.format, options.output)
     warn_of(report)
-    return 0
+    return _gate(report) if options.require_calibrated else 0
+
+
+def _gate(report: Report) -> int:
+    """Say in which languages no judge is known to tell good from spoiled; that is exit 1."""
+    unknown = report.uncalibrated()
+    if not report.judges:
+        print("polyjudge: no judge scores were given, so no judge is calibrated", file=sys.stderr)
+    elif unknown:
+        named = one_line(", ".join(unknown), _LONGEST_WARNING)
+        print(f"polyjudge: not calibrated in {len(unknown)} languages: {named}", file=sys.stderr)
+    return 1 if unknown or not report.judges else 0
 
 
 def write_report(report: Report, form: str, path: Path | None) -> None:

@@ -12,11 +12,14 @@ from polyjudge.files import ItemSource, Survey, fingerprint, read_json_lines, re
 from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge
 from polyjudge.providers import Access, ModelName, prompt_sha256
 from polyjudge.records import Failure, Outcome, Rubric
+from polyjudge.reports import trust_in
 from polyjudge.rubrics import PromptRenderer, load_rubric, rubric_fingerprint, rubric_names
 from polyjudge.suites import Tally, answer_of, open_judge
 from polyjudge.text import harmless
 
 from .asking import ask_all
+from .items_trust import ItemsTrust
+from .judge_names import judge_name
 from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
 from .progress import ProgressShow
 from .score_rows import Rows, open_rows
@@ -33,6 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, metavar="FILE", help="results as JSON Lines; default: stdout")
     add("--format", choices=["text", "json"], default="text", help="of the summary; default: %(default)s")
     add("--context", metavar="COLUMN,…", help="columns that the judge sees; default: source, reference, context")
+    add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
+    gate = "exit 1, before asking, where the judge is not known to tell good from spoiled in the items' languages"
+    add("--require-calibrated", action="store_true", help=gate)
     add("--limit", type=int, metavar="N", help="only the first N items")
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="only items with one of these values")
     add("--retry-failures", action="store_true", help="ask again only for what --output holds as failed")
@@ -46,6 +52,10 @@ def run(options: argparse.Namespace) -> int:
     job = _job(options)
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
+    trust = _trust(job)
+    if options.require_calibrated and (unmet := trust.unmet()):
+        print(f"polyjudge: {unmet}", file=sys.stderr)
+        return 1
     with ExitStack() as opened:
         try:
             cache = open_cache(options)
@@ -57,7 +67,10 @@ def run(options: argparse.Namespace) -> int:
         except (MissingKeyError, MissingExtraError) as error:
             print(error, file=sys.stderr)
             return 3 if options.require_judge else 0
-        return run_sync(_run(job, judge, access, rows))
+        code = run_sync(_run(job, judge, access, rows))
+        if not options.dry_run and options.format == "text":
+            trust.show(sys.stdout if options.output is not None else sys.stderr)
+        return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +111,11 @@ def _job(options: argparse.Namespace) -> _Job:
     if survey.skipped > len(survey.problems):
         print(f"polyjudge: warning: skipped {survey.skipped} rows in all", file=sys.stderr)
     return _Job(options, rubric, judges, source, survey)
+
+
+def _trust(job: _Job) -> ItemsTrust:
+    languages = sorted({item.language for item in job.source})
+    return ItemsTrust(trust_in(judge_name(job.judges, job.rubric), job.options.card), languages)
 
 
 def _show_prompt(job: _Job, item_id: str) -> int:

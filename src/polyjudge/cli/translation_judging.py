@@ -25,7 +25,7 @@ from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge, with
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import Access, ModelName
 from polyjudge.records import Failure, LanguageResult, LanguageScore, Outcome
-from polyjudge.reports import Verdict, VerdictMaker
+from polyjudge.reports import STATUSES, Verdict, VerdictMaker, identity_in, trust_in
 from polyjudge.rubrics import load_rubric
 from polyjudge.suites import Drift, Task, judge_each, kept_result, language_score, open_judge, tasks_of
 from polyjudge.text import harmless, one_line
@@ -276,7 +276,7 @@ def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
         return code
     scores = _scores(job, outcomes, drift)
     write_translation_scores(job.output, scores)
-    maker = VerdictMaker(job.table)
+    maker = VerdictMaker(job.table, {job.tier: trust_in(identity_in(scores))})
     verdicts = [
         maker.verdict(language, maker.checks(language), {job.tier: score})
         for language, score in zip(job.languages, scores, strict=True)
@@ -287,7 +287,7 @@ def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
     unjudged = sum(isinstance(outcome, Failure) for outcome in outcomes.values())
     if unjudged == len(outcomes) or unjudged > job.options.max_unjudged * len(outcomes):
         return too_many_unjudged(unjudged, len(outcomes))
-    return 1 if any(verdict.status in ("FAIL", "CONFLICT") for verdict in verdicts) else 0
+    return 1 if any(verdict.status in ("FAIL", "CONFLICT", "UNRELIABLE") for verdict in verdicts) else 0
 
 
 def _scores(job: Job, outcomes: Mapping[Task, Outcome], drift: Drift | None) -> list[LanguageScore]:
@@ -318,9 +318,7 @@ def _show(job: Job, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore]
     header = ("Language", "Script", "Grammar", "Coherence", "Right language", "Judged", "Status", "Why")
     print_table(header, rows, numbers=(1, 2, 3))
     counts = ", ".join(
-        f"{count} {status}"
-        for status in ("PASS", "FAIL", "CONFLICT", "UNJUDGED", "SKIPPED")
-        if (count := sum(verdict.status == status for verdict in verdicts))
+        f"{count} {status}" for status in STATUSES if (count := sum(verdict.status == status for verdict in verdicts))
     )
     print(f"{len(verdicts)} {'language' if len(verdicts) == 1 else 'languages'}: {counts}")
     if drift is not None:

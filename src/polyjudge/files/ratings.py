@@ -68,7 +68,11 @@ class RatingColumns:
     group: str = ""
     cluster: str = ""
     leave_out: frozenset[str] = frozenset()
-    """Systems, by name, that take no part."""
+    """Systems that take no part, by name, or in one language alone as `en-de/refA`."""
+
+    def leaves_out(self, language: str, system: str) -> bool:
+        """Say whether a system takes no part."""
+        return bool(system) and not self.leave_out.isdisjoint((system, f"{language}/{system}"))
 
 
 def read_ratings(path: Path, columns: RatingColumns, into: Ratings | None = None) -> Ratings:
@@ -91,7 +95,7 @@ def _read_row(row: Mapping[str, Any], columns: RatingColumns, into: Ratings) -> 
     if row.get("id") in (None, "") or isinstance(row["id"], dict | list | bool):
         return "no 'id'"
     system = str(row.get("system", ""))
-    if system in columns.leave_out and system:
+    if columns.leaves_out(str(row.get("language") or ""), system):
         return ""
     given = _value(row, columns)
     if isinstance(given, str):
@@ -208,7 +212,7 @@ def _read_systems(path: Path, columns: RatingColumns, into: Ratings) -> None:
     counts: dict[str, int] = {}
     for line, (system, score) in _system_lines(path):
         place = counts[system] = counts.get(system, 0) + 1
-        if system in columns.leave_out:
+        if columns.leaves_out(language, system):
             continue
         value = _number(score)
         if isinstance(value, str):

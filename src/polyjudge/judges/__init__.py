@@ -5,6 +5,7 @@ from .batch import BatchItem, BatchJudge, with_question
 from .binary import BinaryJudge
 from .choice import ChoiceJudge
 from .critique import Critique, parse_critique
+from .identity import judge_identity
 from .jury import Jury, JuryAgreement, jury_agreement
 from .offline import OfflineJudge
 from .pairwise import PairwiseJudge, PairwiseOutcome, PositionBias, position_bias
@@ -40,6 +41,7 @@ __all__ = [
     "WordWording",
     "close_judge",
     "due_verdict",
+    "judge_identity",
     "jury_agreement",
     "load_wording",
     "parse_critique",

@@ -15,6 +15,7 @@ from .plain_text import plain_text
 from .plots import card_plots, severity_plot
 from .report import FamilyRow, Report
 from .translation_blocks import translation_blocks, translation_scorecard
+from .trust import JudgeTrust, identity_in, trust_in
 from .trust_card import agreement_table, blind_spots, card_blocks, card_json, figure_text
 from .verdicts import STATUSES, Verdict, VerdictMaker, is_enough
 from .vocabulary import VocabularyReport
@@ -40,6 +41,7 @@ __all__ = [
     "Block",
     "FamilyRow",
     "Heading",
+    "JudgeTrust",
     "Lines",
     "Report",
     "Table",
@@ -55,12 +57,14 @@ __all__ = [
     "effect_blocks",
     "elsewhere_blocks",
     "figure_text",
+    "identity_in",
     "is_enough",
     "junit_xml",
     "markdown",
     "plain_text",
     "severity_plot",
     "translation_scorecard",
+    "trust_in",
     "vocabulary_blocks",
     "vocabulary_summary",
 ]

@@ -13,9 +13,11 @@ _BY_LANGUAGE = (
     "accuracy",
     "kappa",
     "kappa_quadratic",
+    "pearson",
     "spearman",
     "kendall_tau_b",
     "pairwise_accuracy",
+    "tie_calibrated_accuracy",
     "true_positive_rate",
     "true_negative_rate",
 )

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from polyjudge.files import readable_json
+from polyjudge.files import card_row, readable_json
 
 from .report import Report
+from .trust import JudgeTrust
 from .verdicts import Verdict
 
 SCHEMA_VERSION = 1
@@ -39,6 +40,7 @@ def _head(report: Report) -> dict[str, Any]:
         "passedLanguages": report.count("PASS"),
         "failedLanguages": report.count("FAIL"),
         "conflictLanguages": report.count("CONFLICT"),
+        "unreliableLanguages": report.count("UNRELIABLE"),
         "unjudgedLanguages": report.count("UNJUDGED"),
         "skippedLanguages": report.count("SKIPPED"),
         "passRate": report.count("PASS") / report.judged if report.judged else None,
@@ -47,12 +49,18 @@ def _head(report: Report) -> dict[str, Any]:
             {**asdict(row), "rate": row.rate, "interval": asdict(row.interval) if row.interval else None}
             for row in report.families()
         ],
+        "trust": {name: _trusted(trust) for name, trust in report.trust.items()},
         "verdicts": [_verdict(verdict) for verdict in report.verdicts],
         "warnings": list(report.warnings),
         "skippedRows": report.skipped_rows,
     }
     own = (*head, "binding", "device", "languageResults", "judgeScores")
     return {**head, **{key: value for key, value in report.about.items() if key not in own}}
+
+
+def _trusted(trust: JudgeTrust) -> dict[str, Any]:
+    """Return the card of a judge, or why none counts."""
+    return {"judge": trust.judge, "card": card_row(trust.card) if trust.card else None, "why": trust.why}
 
 
 def _named(report: Report) -> dict[str, Any]:
@@ -80,4 +88,6 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "disagreements": list(verdict.disagreements),
         "looksLike": verdict.looks_like,
         "problems": dict(verdict.problems),
+        "trust": list(verdict.trust),
+        "calibrated": verdict.is_calibrated,
     }

@@ -17,6 +17,7 @@ from polyjudge.languages import LanguageTable
 from polyjudge.records import LanguageResult, LanguageScore
 from polyjudge.statistics import Interval, wilson_interval
 
+from .trust import JudgeTrust
 from .verdicts import STATUSES, Status, Verdict, VerdictMaker, script_ok
 
 
@@ -30,7 +31,7 @@ class FamilyRow:
     failed: int
     """Failed or in conflict."""
     other: int
-    """Unjudged or skipped; left out of the rate."""
+    """Unjudged, unreliable or skipped; left out of the rate."""
 
     @property
     def rate(self) -> float | None:
@@ -54,13 +55,17 @@ class Report:
         table: LanguageTable,
         *,
         timestamp: str,
+        trust: Mapping[str, JudgeTrust] | None = None,
         progress: Callable[[LanguageResult], None] = lambda _: None,
     ) -> None:
         self.timestamp = timestamp
         self.judges = tuple(scores)
         self._texts = ScratchRows()
         entries: list[tuple[Verdict, int]] = []
-        maker = VerdictMaker(table)
+        self.trust = dict(trust or {})
+        """Of each judge, how far it can be trusted."""
+        self.table = table
+        maker = VerdictMaker(table, self.trust)
         for language in results:
             verdict, checked = _judged(maker, language, scores)
             entries.append((verdict, self._texts.add([language_row(checked), _score_rows(language, scores)])))
@@ -85,8 +90,13 @@ class Report:
 
     @property
     def judged(self) -> int:
-        """Languages with a verdict, which rates are of; what is unjudged or skipped is in none."""
+        """Languages with a verdict, which rates are of; what is unjudged, unreliable or skipped is in none."""
         return self.count("PASS") + self.count("FAIL") + self.count("CONFLICT")
+
+    def uncalibrated(self) -> list[str]:
+        """Return the languages with judge scores in which no judge is known to tell good from spoiled."""
+        judged = [verdict for verdict in self.verdicts if any(not score.error for score in verdict.scores.values())]
+        return [verdict.name for verdict in judged if not verdict.is_calibrated]
 
     def interval(self, status: Status) -> Interval | None:
         """Return where the share of a state lies among the judged."""
@@ -100,7 +110,10 @@ class Report:
             for verdict in self.verdicts:
                 if verdict.family == family:
                     counts[verdict.status] += 1
-            failed, other = counts["FAIL"] + counts["CONFLICT"], counts["UNJUDGED"] + counts["SKIPPED"]
+            failed, other = (
+                counts["FAIL"] + counts["CONFLICT"],
+                counts["UNJUDGED"] + counts["SKIPPED"] + counts["UNRELIABLE"],
+            )
             rows.append(FamilyRow(family or "unknown", sum(counts.values()), counts["PASS"], failed, other))
         return sorted(rows, key=lambda row: (-row.languages, row.family))
 

@@ -33,6 +33,7 @@ def translation_scorecard(report: Report) -> Iterator[Block]:
     """Yield what can be taken in at a glance."""
     yield Heading(2, "Summary Scorecard")
     yield Lines(tuple(_totals(report)))
+    yield from _trust(report)
     yield from _priority_table(report)
     yield from _family_table(report)
     yield from _failures(report)
@@ -67,8 +68,21 @@ def _totals(report: Report) -> Iterator[str]:
         count = report.count(status)
         if status != "CONFLICT" or count:
             yield f"{word}: {count}{_rate(count, report.judged, report.interval(status))}"
+    if report.count("UNRELIABLE"):
+        yield f"Unreliable: {report.count('UNRELIABLE')}"
     yield f"Unjudged: {report.count('UNJUDGED')}"
     yield f"Skipped: {report.count('SKIPPED')}"
+
+
+def _trust(report: Report) -> Iterator[Block]:
+    """Show beside the scores how far who gave them can be trusted."""
+    if report.trust:
+        yield Heading(3, "Trust in the judges")
+        lines = [f"{name.capitalize()}, {trust.line(report.table)}" for name, trust in report.trust.items()]
+        unknown = report.uncalibrated()
+        if unknown and any(trust.card is not None for trust in report.trust.values()):
+            lines.append(f"Not known to tell good from spoiled in: {', '.join(unknown)}.")
+        yield Lines(tuple(lines))
 
 
 def _rate(count: int, total: int, interval: Interval | None) -> str:
@@ -123,7 +137,7 @@ def _family_table(report: Report) -> Iterator[Block]:
 
 
 def _failures(report: Report) -> Iterator[Block]:
-    failing = [each for each in report.verdicts if each.status in ("FAIL", "CONFLICT", "UNJUDGED")]
+    failing = [each for each in report.verdicts if each.status in ("FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED")]
     if failing:
         yield Heading(3, "Quick Failures")
         rows = [
@@ -168,6 +182,7 @@ def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, Langu
         facts.append(f"Average tokens/sec: {verdict.tokens_per_second:.1f}")
     if verdict.reason:
         facts.append(f"Why: {one_line(verdict.reason, _LONGEST_CELL)}")
+    facts += [f"Trust: {one_line(note, _LONGEST_CELL)}" for note in verdict.trust]
     yield Lines(tuple(facts))
     by_prompt = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
     for category in dict.fromkeys(prompt.category for prompt in language.prompts):

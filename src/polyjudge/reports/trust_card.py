@@ -69,10 +69,13 @@ def blind_spots(trust: LanguageTrust) -> list[str]:
 
 def agreement_table(rows: Mapping[str, tuple[int, Mapping[str, Figure]]]) -> Table:
     """Return measures of agreement, a column a language."""
-    names = list(dict.fromkeys(name for _, figures in rows.values() for name in figures))
+    named = dict.fromkeys(name for _, figures in rows.values() for name in figures if figures[name].value is not None)
     body = [("labels", *(str(count) for count, _ in rows.values()))]
     body += [
-        (name.replace("_", " "), *(figure_text(figures.get(name, Figure()), 3) for _, figures in rows.values()))
+        (
+            name.replace("_", " "),
+            *(figure_text(figures.get(name, Figure()), 0 if name == "pairs" else 3) for _, figures in rows.values()),
+        )
         for name in names
     ]
     return Table(("Measure", *rows), tuple(body), tuple(range(1, len(rows) + 1)))
@@ -158,4 +161,4 @@ def _plain(kind: str) -> str:
 def language_title(tag: str, table: LanguageTable) -> str:
     """Return a language by its name and tag."""
     known = table.find(tag)
-    return f"{known.name} ({tag})" if known else tag or "no language given"
+    return f"{known.name} ({tag})" if known and known.tag == tag else tag or "no language given"

@@ -12,8 +12,10 @@ from polyjudge.records import Language, LanguageResult, LanguageScore, TextCheck
 from polyjudge.rubrics import PASSING_SCORE, scores_pass
 from polyjudge.text import TextChecker
 
-Status = Literal["PASS", "FAIL", "CONFLICT", "UNJUDGED", "SKIPPED"]
-STATUSES: tuple[Status, ...] = ("PASS", "FAIL", "CONFLICT", "UNJUDGED", "SKIPPED")
+from .trust import JudgeTrust, measured_by, trust_notes, untrusted
+
+Status = Literal["PASS", "FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", "SKIPPED"]
+STATUSES: tuple[Status, ...] = ("PASS", "FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", "SKIPPED")
 NEEDED_SHARE = 0.8
 """Of the prompts, in the right script; with more than the rest sure to be in another language there is a conflict."""
 _FAR_APART = 2.0
@@ -42,6 +44,10 @@ class Verdict:
     disagreements: tuple[str, ...] = ()
     looks_like: str = ""
     """The language that the check is sure of instead, where it is sure of one in too many prompts."""
+    trust: tuple[str, ...] = ()
+    """What is known of each judge in this language, where it has a card."""
+    is_calibrated: bool = False
+    """One of its judges is known to tell good texts from spoiled ones in it."""
     problems: Mapping[str, int] = field(default_factory=dict[str, int])
     """Kinds of problems that the checks found, and in how many prompts."""
 
@@ -49,8 +55,9 @@ class Verdict:
 class VerdictMaker:
     """Makes up its mind about languages, one after the other."""
 
-    def __init__(self, table: LanguageTable) -> None:
+    def __init__(self, table: LanguageTable, trust: Mapping[str, JudgeTrust] | None = None) -> None:
         self._table = table
+        self._trust = trust or {}
         self._checker = TextChecker(table)
 
     def checks(self, language: LanguageResult) -> list[TextCheck | None]:
@@ -71,7 +78,9 @@ class VerdictMaker:
         found = self._other_language(checks)
         rates = [each.tokens_per_second for each in language.prompts if each.tokens_per_second is not None]
         known = self._table.find(language.language_code, language.language_name)
-        status, reason = _status(script, scores, found)
+        status, reason = self._relied_on(
+            language.language_code or language.language_name, scores, *_status(script, scores, found)
+        )
         return Verdict(
             language=language.language_code,
             name=language.language_name,
@@ -87,8 +96,19 @@ class VerdictMaker:
             scores=scores,
             disagreements=tuple(_disagreements(scores, found, known)),
             looks_like=found,
+            trust=tuple(trust_notes(self._trust, list(scores), language.language_code, self._table)),
+            is_calibrated=measured_by(self._trust, list(scores), language.language_code, self._table),
             problems=Counter(kind for check in checks if check for kind in {each.kind for each in check.problems}),
         )
+
+    def _relied_on(
+        self, tag: str, scores: Mapping[str, LanguageScore], status: Status, reason: str
+    ) -> tuple[Status, str]:
+        """Return a state that hangs on judges as one that cannot be relied on, where they are blind in the language."""
+        passing = {"PASS": True, "FAIL": False}.get(status)
+        deciding = [name for name, score in scores.items() if passing is not None and scores_pass(score) is passing]
+        why = untrusted(self._trust, deciding, tag, self._table)
+        return ("UNRELIABLE", why) if why else (status, reason)
 
     def _other_language(self, checks: Sequence[TextCheck | None]) -> str:
         wrong = [check.language.found for check in checks if check is not None and check.language.state == "wrong"]

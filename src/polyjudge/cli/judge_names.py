@@ -1,0 +1,16 @@
+"""Which judge the models make that a command names: what its trust card is known by."""
+
+from collections.abc import Sequence
+
+from polyjudge.judges import OfflineJudge, judge_identity
+from polyjudge.providers import ModelName
+from polyjudge.records import JudgeIdentity, Rubric
+
+
+def judge_name(judges: Sequence[ModelName], rubric: Rubric, model_answered: str = "") -> JudgeIdentity:
+    """Return the identity of the judge that these models make: one, a jury, or for none the checks."""
+    if not judges:
+        return judge_identity("offline", OfflineJudge.model, rubric)
+    if len(judges) == 1:
+        return judge_identity(judges[0].provider, judges[0].model, rubric, model_answered=model_answered)
+    return judge_identity("jury", "+".join(map(str, judges)), rubric)
