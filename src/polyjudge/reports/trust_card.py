@@ -71,13 +71,10 @@ def agreement_table(rows: Mapping[str, tuple[int, Mapping[str, Figure]]]) -> Tab
     """Return measures of agreement, a column a language."""
     named = dict.fromkeys(name for _, figures in rows.values() for name in figures if figures[name].value is not None)
     body = [("labels", *(str(count) for count, _ in rows.values()))]
-    body += [
-        (
-            name.replace("_", " "),
-            *(figure_text(figures.get(name, Figure()), 0 if name == "pairs" else 3) for _, figures in rows.values()),
-        )
-        for name in names
-    ]
+    for name in named:
+        digits = 0 if name == "pairs" else 3
+        cells = (figure_text(figures.get(name, Figure()), digits) for _, figures in rows.values())
+        body.append((name.replace("_", " "), *cells))
     return Table(("Measure", *rows), tuple(body), tuple(range(1, len(rows) + 1)))
 
 
