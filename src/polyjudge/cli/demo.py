@@ -1,13 +1,13 @@
 """`polyjudge demo`: the main job on a packaged sample in over seventy languages; no key, no network."""
 
 import argparse
-import csv
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from polyjudge.calibration import TrialOptions, calibrate_sync, sample_table, sample_texts
 from polyjudge.clock import utc_now
 from polyjudge.engine import Stop, run_sync
 from polyjudge.files import (
@@ -19,12 +19,14 @@ from polyjudge.files import (
 )
 from polyjudge.judges import OfflineJudge
 from polyjudge.languages import LanguageTable, language_table
-from polyjudge.records import LanguageResult, LanguageScore, Outcome, PromptResult
-from polyjudge.reports import Report, VerdictMaker, plain_text, translation_scorecard
+from polyjudge.records import LanguageResult, LanguageScore, Outcome, PromptResult, TrustCard
+from polyjudge.reports import JudgeTrust, Report, VerdictMaker, plain_text, translation_scorecard
 from polyjudge.rubrics import load_rubric
-from polyjudge.suites import MUST_HAVE, judge_each, language_score, load_prompt_set, tasks_of
+from polyjudge.suites import MUST_HAVE, judge_each, language_score, load_prompt_set, quick_choice, tasks_of
 from polyjudge.text import harmless
 
+from .calibrate_perturb import save_measurement
+from .judge_names import judge_name
 from .report import write_report
 
 _DATA = "demo_data"
@@ -51,14 +53,21 @@ def run(options: argparse.Namespace) -> int:
     languages = list(_languages(table, planted))
     about = {"bindingUsed": "packaged sample", "model": "people and planted faults"}
     write_translation_results(results, about, languages)
-    write_translation_scores(scores, run_sync(_judge(languages, table)))
+    rubric = load_rubric("translation")
+    judge = OfflineJudge(rubric, table=table)
+    write_translation_scores(scores, run_sync(_judge(judge, languages, table)))
+    card_file = folder / "card.json"
+    card_file.unlink(missing_ok=True)
+    card = _calibrate(judge, quick_choice(languages, table)[0], card_file)
     judged = {"full": TranslationScores(scores)}
-    report = Report(TranslationResults(results), judged, table, timestamp=utc_now())
+    trust = {"full": JudgeTrust(f"{card.judge.provider}/{card.judge.model}", card)}
+    report = Report(TranslationResults(results), judged, table, timestamp=utc_now(), trust=trust)
     write_report(report, "markdown", report_file)
     sys.stdout.writelines(plain_text(translation_scorecard(report)))
     _show_faults(languages, planted, table)
     print("No model was asked: whether a sentence is good, the checks cannot see, and they say so.")
-    print(f"Report: {report_file}\nWhat was judged: {results}\nScores: {scores}")
+    print(f"Report: {report_file}\nWhat was judged: {results}\nScores: {scores}\nTrust card: {card_file}")
+    print(f"Look at the card: polyjudge calibrate card {card_file}")
     return 0
 
 
@@ -70,11 +79,10 @@ def _planted() -> Planted:
 
 def _languages(table: LanguageTable, planted: Planted) -> Iterator[LanguageResult]:
     """Yield the sample with the faults in it, as a translator's results."""
-    text = (files("polyjudge.cli") / _DATA / "sample.tsv").read_text(encoding="utf-8")
-    sources, *rows = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+    sources, rows = sample_table()
     prompts = load_prompt_set("travel")
-    for row in rows:
-        language = table.find(row.pop("tag"))
+    for tag, row in rows.items():
+        language = table.find(tag)
         if language is None:
             continue  # a user's own table may lack it
         yield LanguageResult(
@@ -95,8 +103,16 @@ def _languages(table: LanguageTable, planted: Planted) -> Iterator[LanguageResul
         )
 
 
-async def _judge(languages: list[LanguageResult], table: LanguageTable) -> list[LanguageScore]:
-    judge, found = OfflineJudge(load_rubric("translation"), table=table), defaultdict[str, dict[int, Outcome]](dict)
+def _calibrate(judge: OfflineJudge, languages: list[LanguageResult], path: Path) -> TrustCard:
+    """See what the judge notices of texts spoiled on purpose; not in all languages, for a demo should be quick."""
+    tags = {language.language_code for language in languages}
+    texts = [text for text in sample_texts() if text.language in tags]
+    measured = calibrate_sync(judge, texts, judge.rubric, TrialOptions(severities=(0.5, 1.0)))
+    return save_measurement(path, judge_name([], judge.rubric), measured, None)
+
+
+async def _judge(judge: OfflineJudge, languages: list[LanguageResult], table: LanguageTable) -> list[LanguageScore]:
+    found = defaultdict[str, dict[int, Outcome]](dict)
     outcomes = await judge_each(
         lambda task: (judge, task.plain_context()),
         tasks_of(languages, table),

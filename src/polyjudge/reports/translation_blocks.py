@@ -16,6 +16,7 @@ _LONGEST_CELL = 400
 _SHORT_CELL = 110
 _LONGEST_NAME = 100
 _WARNINGS_SHOWN = 20
+_NAMED = 12
 _YES_OR_NO = {True: "Yes", False: "No", None: "–"}
 
 
@@ -78,10 +79,16 @@ def _trust(report: Report) -> Iterator[Block]:
     """Show beside the scores how far who gave them can be trusted."""
     if report.trust:
         yield Heading(3, "Trust in the judges")
-        lines = [f"{name.capitalize()}, {trust.line(report.table)}" for name, trust in report.trust.items()]
+        lines = [
+            f"{name.capitalize()} ({trust.judge}): {line}"
+            for name, trust in report.trust.items()
+            for line in trust.lines(report.table)
+        ]
         unknown = report.uncalibrated()
         if unknown and any(trust.card is not None for trust in report.trust.values()):
-            lines.append(f"Not known to tell good from spoiled in: {', '.join(unknown)}.")
+            named, more = ", ".join(unknown[:_NAMED]), len(unknown) - _NAMED
+            told = f"{named} and {more} more" if more > 0 else named
+            lines.append(f"Not known to tell good from spoiled in: {told}.")
         yield Lines(tuple(lines))
 
 

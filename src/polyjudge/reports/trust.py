@@ -37,11 +37,12 @@ class JudgeTrust:
             found.setdefault("unmeasured" if known is None else known.verdict, []).append(tag)
         return found
 
-    def line(self, table: LanguageTable) -> str:
-        """Return in a line how far the judge can be trusted."""
+    def lines(self, table: LanguageTable) -> Iterator[str]:
+        """Yield how far the judge can be trusted, in words."""
         if self.card is None:
-            return f"{self.judge}: not calibrated ({self.why})"
-        return f"{self.judge}: {' '.join(card_summary(self.card, table))}"
+            yield f"not calibrated ({self.why})"
+        else:
+            yield from card_summary(self.card, table)
 
 
 def trust_in(judge: JudgeIdentity | None, cards: Sequence[Path] = ()) -> JudgeTrust:
