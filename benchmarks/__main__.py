@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES = ["startup", "reading", "cache", "overhead", "checks", "report", "regression"]
+NAMES = ["startup", "reading", "cache", "overhead", "checks", "report", "regression", "agreement", "calibration"]
 
 for name in sys.argv[1:] or NAMES:
     import_module(f"benchmarks.{name}").run()

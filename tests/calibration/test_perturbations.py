@@ -129,12 +129,12 @@ def test_a_ladder_is_the_same_as_each_severity_alone(kind):
 
 
 GOLDEN = {
-    "de": "",
-    "ar": "",
-    "hi": "",
-    "ja": "",
-    "ko": "",
-    "th": "",
+    "de": "8cfbb40d112bcd4d",
+    "ar": "e666d7d225b72dbe",
+    "hi": "a4daca321d2aa329",
+    "ja": "ee14fdcddc21536f",
+    "ko": "7875d266f0b68056",
+    "th": "c211f3fbab8355ae",
 }
 
 
@@ -169,10 +169,9 @@ def test_placeholders_addresses_and_markup_stay_whole(kind, tag):
     if kind in ("echo_source", "wrong_language", "other_text", "untranslated_span"):
         return
     for version in severity_ladder(text, kind, STEPS[::4], 8, surroundings):
-        for whole in ("{name}", "https://example.org/tickets"):
-            rest = version.replace(whole, "")
-            assert "{" not in rest
-            assert "://" not in rest
+        rest = version.replace("{name}", "").replace("https://example.org/tickets", "")
+        assert "{" not in rest
+        assert "://" not in rest
 
 
 @pytest.mark.parametrize("severity", [-0.1, 1.1, float("nan"), float("inf")])
@@ -196,7 +195,9 @@ def test_every_type_says_what_it_does_and_controls_are_found_too():
     assert all(perturbation(name).name == name and perturbation(name).about for name in EVERY)
 
 
-@pytest.mark.parametrize("kind", ["change_numbers", "change_dates", "negate", "add_sentence", "echo_source", "register"])
+@pytest.mark.parametrize(
+    "kind", ["change_numbers", "change_dates", "negate", "add_sentence", "echo_source", "register"]
+)
 def test_where_it_cannot_apply_the_text_comes_back(kind):
     text = "Nothing to be changed here"
 
@@ -205,7 +206,8 @@ def test_where_it_cannot_apply_the_text_comes_back(kind):
 
 ANY = st.text(
     alphabet=st.one_of(
-        st.sampled_from("ab .,!?1۲क्षि\u0301\u200d\u200c🇩🇪👩🏽🚀한국\u1100\u1161กำเ'\"\r\n{}<>\ufeff\ud800ßİ"), st.characters()
+        st.sampled_from("ab .,!?1۲क्षि\u0301\u200d\u200c🇩🇪👩🏽🚀한국\u1100\u1161กำเ'\"\r\n{}<>\ufeff\ud800ßİ"),
+        st.characters(),
     ),
     max_size=60,
 )

@@ -8,7 +8,7 @@ from statistics import fmean
 from polyjudge.errors import DataError
 from polyjudge.files import Rating
 from polyjudge.records import Figure
-from polyjudge.statistics import krippendorff_alpha
+from polyjudge.statistics import krippendorff_alpha, wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
 from polyjudge.statistics.weighted_agreement import agreement_figures
 
@@ -159,6 +159,7 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
     )
     if not _is_of_categories(judge, people):
         figures |= dict.fromkeys(_OF_CATEGORIES if options.pass_from is None else _OF_CATEGORIES[1:], Figure())
+    figures |= _with_width(figures, people, options.pass_from)
     count = sum(count * (count - 1) // 2 for count in Counter(groups).values())
     figures["pairs"] = Figure(float(count))
     if count <= _MOST_PAIRS:
@@ -166,6 +167,21 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
         if calibrated is not None:
             figures["tie_calibrated_accuracy"], figures["tie_threshold"] = map(Figure, calibrated)
     return figures
+
+
+def _with_width(
+    figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float] | None
+) -> dict[str, Figure]:
+    """Return rates of exactly 0 or 1 with Wilson's interval: drawing such items again says that all is certain."""
+    passed = sum(value >= pass_from[1] for value in people) if pass_from else 0
+    counts = dict.fromkeys(("accuracy", "base_rate", "judge_rate"), len(people))
+    counts |= {"true_positive_rate": passed, "true_negative_rate": len(people) - passed}
+    widened: dict[str, Figure] = {}
+    for name, count in counts.items():
+        value = figures[name].value
+        if value is not None and value in (0.0, 1.0) and (interval := wilson_interval(int(value) * count, count)):
+            widened[name] = Figure(value, interval.low, interval.high)
+    return widened
 
 
 def _is_of_categories(judge: Sequence[float], people: Sequence[float]) -> bool:

@@ -1,9 +1,10 @@
 """Cut a text into words, sentences and signs, in every script, so that nothing a reader takes for one is torn."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, Protocol, TypeVar, cast
 
 from polyjudge.text import graphemes
 from polyjudge.text.segments import PLACEHOLDER, TAG, URL, prose
@@ -48,6 +49,18 @@ _RISKY_PATTERN = (
     r"[\p{RI}\u200d\r\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]|\p{GCB=Prepend}|(?:^|[\p{C}\p{Z}])[\p{M}\u0e33\u0eb3]"
     r"|[\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d](?![\p{L}\p{M}\u200c])"
 )
+
+
+class HasStart(Protocol):
+    """What begins at a place in a text."""
+
+    @property
+    def start(self) -> int:
+        """The place."""
+        ...
+
+
+Placed = TypeVar("Placed", bound=HasStart)
 
 
 class Piece(NamedTuple):
@@ -113,9 +126,16 @@ def pieces(text: str) -> tuple[Piece, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=_KEPT)
 def words(text: str) -> tuple[Piece, ...]:
     """Return the words of a text, and with them the stretches that are no prose."""
     return tuple(piece for piece in pieces(text) if piece.is_word)
+
+
+def within(found: Sequence[Placed], start: int, end: int) -> Sequence[Placed]:
+    """Return those that begin from one place on and before another; they stand in their order."""
+    first = bisect_left(found, start, key=lambda each: each.start)
+    return found[first : bisect_left(found, end, lo=first, key=lambda each: each.start)]
 
 
 def _letters(text: str, signs: tuple[str, ...]) -> str:

@@ -2,14 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from polyjudge.text import fold_digits
 from polyjudge.text.segments import prose
 
 from .fact_files import fact, several
-from .pieces import Piece, Sentence, is_unspaced, whole_sentences, words
-from .spoiling import Dice, Draft, Edit, Plan, apart, plan_edits
+from .pieces import Piece, is_unspaced, whole_sentences, within, words
+from .spoiling import NOTHING, Dice, Draft, Edit, Plan, apart, plan_edits
 from .terms import Found, find_terms
 
 _NUMBER = re.compile(r"\d+(?:[.,٫٬'’\u00a0\u202f]\d+)*")
@@ -94,22 +94,23 @@ def negate(draft: Draft) -> Plan:
     """Turn sentences into their opposite: without their negation, or with words that deny them."""
     known = fact("negations", draft.surroundings.language)
     if not known:
-        return plan_edits(draft.text, [])
-    found = [_negated(draft, sentence) for sentence in whole_sentences(draft.text)]
-    return plan_edits(draft.text, draft.dice.shuffled([edit for edit in found if edit]))
-
-
-def _negated(draft: Draft, sentence: Sentence) -> Edit | None:
-    known = fact("negations", draft.surroundings.language)
-    own = [piece for piece in words(draft.text) if sentence.start <= piece.start < sentence.end]
-    if not any(piece.kind == "word" for piece in own):
-        return None
+        return NOTHING
     turned = _turned(known["words"])
-    for found in find_terms(draft.text, tuple(turned)):
-        if sentence.start <= found.start and found.end <= sentence.end:
-            return _affirmed(draft.text, found, turned[found.term])
+    terms = list(find_terms(draft.text, tuple(turned)))
+    edits: list[Edit] = []
+    for sentence in whole_sentences(draft.text):
+        own = within(words(draft.text), sentence.start, sentence.end)
+        negations = [each for each in within(terms, sentence.start, sentence.end) if each.end <= sentence.end]
+        if negations:
+            edits.append(_affirmed(draft.text, negations[0], turned[negations[0].term]))
+        elif any(piece.kind == "word" for piece in own):
+            edits.append(_denied(draft, own, known))
+    return plan_edits(draft.text, draft.dice.shuffled(edits))
+
+
+def _denied(draft: Draft, own: Sequence[Piece], known: Mapping[str, str]) -> Edit:
     if known["before"]:
-        return _denied(draft, own[0], known["before"])
+        return _denied_before(draft, own[0], known["before"])
     return _denied_after(own[-1], known["after"])
 
 
@@ -137,7 +138,7 @@ def _without_space(text: str, start: int, end: int) -> Edit:
     return Edit(start - 1 if takes_space_before else start, end, "")
 
 
-def _denied(draft: Draft, first: Piece, words_before: str) -> Edit:
+def _denied_before(draft: Draft, first: Piece, words_before: str) -> Edit:
     """Return the edit that denies a sentence at its start, which loses its capital unless it is a name's."""
     sign = first.text[0]
     keeps = words_before[-1] == ":" or first.text[1:2].isupper() or len(first.text) == 1 or _is_name(first, draft)

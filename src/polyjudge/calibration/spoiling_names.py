@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from .fact_files import fact, several
-from .pieces import Piece, is_unspaced, pieces, whole_sentences, words
+from .pieces import Piece, is_unspaced, pieces, whole_sentences, within, words
 from .spoiling import Draft, Edit, Plan, apart, plan_edits
 from .terms import find_terms
 
@@ -91,7 +91,8 @@ def _is_long(piece: Piece) -> bool:
 
 
 def _first_word(text: str, start: int) -> int:
-    return next((piece.start for piece in words(text) if piece.start >= start), -1)
+    following = within(words(text), start, len(text))
+    return following[0].start if following else -1
 
 
 @lru_cache(maxsize=4096)

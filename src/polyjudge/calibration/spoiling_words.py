@@ -159,17 +159,10 @@ def add_sentence(draft: Draft) -> Plan:
         return NOTHING
     most = max(_MOST_ADDED, len(own))
     edits = [_added(draft.dice.pick(own), each) for each in strange[:most]]
-    return Plan(len(edits), lambda count: _with_added(draft.text, edits[:count]), is_sure=True)
+    return plan_edits(draft.text, edits, is_sure=True)
 
 
 def _added(after: Sentence, sentence: str) -> Edit:
     last = words(after.text)[-1:]
     space = "" if last and not last[0].spaced and after.text[-1] in "。！？」』" else " "
     return Edit(after.end, after.end, space + sentence)
-
-
-def _with_added(text: str, edits: list[Edit]) -> str:
-    """Return the text with sentences put in; those at one place in the order they came."""
-    for edit in sorted(edits, key=lambda edit: -edit.start):
-        text = text[: edit.start] + edit.text + text[edit.start :]
-    return text

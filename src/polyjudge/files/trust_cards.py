@@ -79,7 +79,7 @@ def find_card(judge: JudgeIdentity, folder: Path = CARDS_FOLDER, path: Path | No
     """Return the card of a judge: the one named, or else the one in the folder."""
     place = path or card_path(judge, folder)
     if path is None and not place.exists():
-        return FoundCard(None, None, _other_card(judge, folder) or "it was never calibrated")
+        return FoundCard(None, None, _other_card(judge, folder) or "no card was made of it yet")
     card = read_card(place)
     expired = expiry(card.judge, judge)
     return FoundCard(None, place, f"its card has expired: {expired}") if expired else FoundCard(card, place)

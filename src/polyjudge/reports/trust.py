@@ -18,7 +18,7 @@ class JudgeTrust:
 
     judge: str
     card: TrustCard | None = None
-    why: str = "it was never calibrated"
+    why: str = "no card was made of it yet"
 
     def of(self, tag: str, table: LanguageTable) -> LanguageTrust | None:
         """Return what is known of the judge in a language; None where it was not measured."""

@@ -59,7 +59,7 @@ def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     dull = [language_title(tag, table) for tag, trust in card.languages.items() if trust.verdict == "insensitive"]
     if dull:
         yield f"It cannot tell good from spoiled in: {', '.join(dull)}."
-    yield f"Last measured {card.updated_at or 'at an unknown time'}, by polyjudge {card.polyjudge_version or '?'}."
+    yield f"Last measured {card.updated_at[:10] or 'at an unknown time'}, by polyjudge {card.polyjudge_version or '?'}."
 
 
 def blind_spots(trust: LanguageTrust) -> list[str]:
