@@ -169,7 +169,7 @@ def _known_results(job: _Job) -> dict[str, Outcome]:
 
 def _is_answer_to(outcome: Outcome, prompt: str, judges: set[tuple[str, str]]) -> bool:
     """Say whether a result answers this very prompt, by judges of this run."""
-    parts = [part for part in (outcome, *outcome.members) if part.provenance is not None]
+    parts = [part for part in outcome.members or (outcome,) if part.provenance is not None]
     asked = [part.provenance for part in parts if part.provenance is not None]
     return bool(asked) and all(each.prompt_sha256 == prompt and (each.provider, each.model) in judges for each in asked)
 

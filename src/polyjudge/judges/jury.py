@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Any, Literal
 
 from polyjudge.engine import together
 from polyjudge.errors import ConfigError
-from polyjudge.records import Failure, JudgeResult, Outcome
+from polyjudge.records import Failure, JudgeResult, Outcome, Provenance
 from polyjudge.statistics import exact_agreement, krippendorff_alpha, mean_difference
 
 from . import scoring
@@ -61,7 +61,7 @@ def combined(
     if len(results) < quorum:
         reasons = "; ".join(member.reason for member in members if isinstance(member, Failure))
         message = f"{len(results)} of {len(members)} judges gave a verdict, {quorum} are needed: {reasons}"
-        return Failure(message, "no_quorum", members=members)
+        return Failure(message, "no_quorum", provenance=_joint_provenance(members), members=members)
     shared = [name for name in results[0].subscores if all(name in result.subscores for result in results)]
     flags = [name for name in results[0].flags if all(name in result.flags for result in results)]
     sides = {name: _majority(["yes" if result.flags[name] else "no" for result in results]) for name in flags}
@@ -74,8 +74,31 @@ def combined(
         cached=all(result.cached for result in results),
         verdict=_majority([result.verdict for result in results]),
         flags={name: side == "yes" for name, side in sides.items() if side},
+        provenance=_joint_provenance(members),
         members=members,
     )
+
+
+def _joint_provenance(members: Sequence[Outcome]) -> Provenance | None:
+    """Return where a joint verdict comes from: the one judge that was asked repeatedly, or the jury of several."""
+    known = [member.provenance for member in members if member.provenance is not None]
+    if not known:
+        return None
+    names = list(dict.fromkeys((each.provider, each.model) for each in known))
+    answered = {each.model_answered for each in known if each.model_answered}
+    costs = [each.cost_usd for each in known if each.cost_usd is not None]
+    first = replace(
+        known[0],
+        attempts=sum(each.attempts for each in known),
+        input_tokens=sum(each.input_tokens or 0 for each in known),
+        output_tokens=sum(each.output_tokens or 0 for each in known),
+        cost_usd=sum(costs) if costs else None,
+        cached=all(each.cached for each in known),
+    )
+    if len(names) == 1:
+        return replace(first, model_answered=answered.pop() if len(answered) == 1 else "")
+    jury = "+".join(f"{provider}/{model}" for provider, model in names)
+    return replace(first, provider="jury", base_url="", model=jury, model_answered="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,316 @@
+"""Judges of which everything is known beforehand, each questioned over the shipped sample: the card must say what they are."""
+
+import asyncio
+import json
+import re
+from hashlib import sha256
+
+import pytest
+
+from polyjudge.calibration import (
+    ProbeOptions,
+    TrialOptions,
+    begun,
+    calibrate,
+    calibrate_sync,
+    effects_of,
+    plan_probes,
+    reordered,
+    sample_texts,
+    text_context,
+    with_effects,
+    with_measurement,
+)
+from polyjudge.judges import PairwiseJudge
+from polyjudge.languages import language_table
+from polyjudge.providers import ScriptedProvider
+from polyjudge.records import Failure, JudgeIdentity, JudgeResult, Rubric, RubricCriterion
+from polyjudge.reports import card_blocks, plain_text
+from polyjudge.text import chrf
+
+TABLE = language_table()
+LANGUAGES = ("en", "ru", "ar", "hi", "ne", "th", "ja", "ko")
+DEVANAGARI = ("hi", "ne")
+SPOILED = ("drop_words", "typos", "truncate", "shuffle_words", "drop_letters")
+RUBRIC = Rubric(
+    name="quality",
+    instruction="{criteria}{candidate}{context}{subscores_schema}",
+    criteria=(RubricCriterion("meaning", "is it the same"), RubricCriterion("form", "is it well put")),
+)
+OPTIONS = TrialOptions(types=(*SPOILED, "white_space"), severities=(0.5, 1.0))
+TEXTS = tuple(text for text in sample_texts() if text.language in LANGUAGES)
+IDENTITY = JudgeIdentity(provider="known", model="judge", rubric="quality", rubric_fingerprint="0" * 16)
+
+
+def told(text):
+    """Return what a judge is told of a text, by which these judges know the original."""
+    context = text_context(text, TABLE, by_tag=False)
+    return context["source"], context["language"]
+
+
+ORIGINALS = {told(text): text for text in TEXTS}
+
+
+def closeness(candidate, context):
+    """Return from 0 to 1 how near a candidate is to the good text."""
+    return chrf(candidate, ORIGINALS[context["source"], context["language"]].text) / 100
+
+
+def noise(candidate, context):
+    """Return a number from -1 to 1 that belongs to the candidate."""
+    seed = sha256(f"{context['language']}|{candidate}".encode()).digest()
+    return int.from_bytes(seed[:4], "big") / 2**31 - 1
+
+
+class Known:
+    """A judge that scores by a function of candidate and context, from 0 to 1."""
+
+    def __init__(self, score):
+        self._score = score
+
+    async def outcome(self, candidate, context=None, *, repeat=0):  # noqa: ARG002 - it says the same each time
+        found = self._score(candidate, context)
+        return found if isinstance(found, Failure) else JudgeResult(100 * found, "")
+
+
+def measured(score, options=OPTIONS, texts=TEXTS):
+    return calibrate_sync(Known(score), texts, RUBRIC, options)
+
+
+def card_text(found, effects=None):
+    card = with_measurement(begun(None, IDENTITY, at="2026-01-01T00:00:00Z"), found, {}) if found else None
+    card = with_effects(card or begun(None, IDENTITY, at="2026-01-01T00:00:00Z"), effects or {}, {})
+    return "".join(plain_text(card_blocks(card, TABLE)))
+
+
+def test_an_oracle_is_sensitive_in_every_language_and_to_every_kind():
+    found = measured(closeness)
+
+    assert {trust.verdict for trust in found.languages.values()} == {"sensitive"}
+    assert sorted(found.languages) == sorted(LANGUAGES)
+    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(SPOILED, "sensitive")
+    assert all(each.auc.value == 1 for each in found.perturbations.values())
+    assert all(each.rank_correlation.value < -0.9 and each.drop.low > 0.2 for each in found.perturbations.values())
+    assert found.controls["white_space"].false_alarms.value == 0
+    assert "Measured in 8 languages: 8 sensitive." in card_text(found)
+    assert "cannot tell" not in card_text(found)
+
+
+def test_a_constant_is_insensitive_in_every_language_and_to_every_kind():
+    found = measured(lambda *_: 0.8)
+
+    assert {trust.verdict for trust in found.languages.values()} == {"insensitive"}
+    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(SPOILED, "insensitive")
+    assert {trust.discrimination.value for trust in found.languages.values()} == {0.5}
+    assert "8 insensitive." in card_text(found)
+    assert "It does not notice: drop letters, drop words, shuffle words, truncate, typos." in card_text(found)
+
+
+@pytest.mark.parametrize("slope", [0.3, 0.6])
+def test_a_noisy_judge_has_the_drop_of_its_slope(slope):
+    found = measured(lambda candidate, told: 0.35 + slope * closeness(candidate, told) + 0.05 * noise(candidate, told))
+    oracle = measured(closeness)
+
+    for kind, each in found.perturbations.items():
+        expected = slope * oracle.perturbations[kind].drop.value
+        assert each.drop.value == pytest.approx(expected, abs=0.03), kind
+    assert {trust.verdict for trust in found.languages.values()} == {"sensitive"}
+
+
+def test_noise_without_slope_is_sensitive_nowhere():
+    found = measured(lambda candidate, told: 0.5 + 0.4 * noise(candidate, told))
+
+    assert "sensitive" not in {trust.verdict for trust in found.languages.values()}
+    assert "sensitive" not in {each.verdict for each in found.perturbations.values()}
+
+
+def test_a_judge_blind_in_one_script_is_insensitive_in_its_languages_alone():
+    def blind_in_devanagari(candidate, told):
+        return 0.7 if re.search("[\u0900-\u097f]", candidate) else closeness(candidate, told)
+
+    found = measured(blind_in_devanagari)
+    verdicts = {tag: trust.verdict for tag, trust in found.languages.items()}
+
+    assert {tag for tag, verdict in verdicts.items() if verdict == "insensitive"} == set(DEVANAGARI)
+    assert {verdicts[tag] for tag in verdicts if tag not in DEVANAGARI} == {"sensitive"}
+    assert "It cannot tell good from spoiled in: Hindi (hi), Nepali (ne)." in card_text(found)
+
+
+def test_a_judge_that_likes_what_is_spoiled_is_insensitive_and_all_violations():
+    found = measured(lambda candidate, told: 1 - closeness(candidate, told))
+
+    for each in found.perturbations.values():
+        assert (each.verdict, each.auc.value) == ("insensitive", 0.0)
+        assert each.violations.value > 0.9
+        assert each.rank_correlation.value > 0.9
+    assert {trust.verdict for trust in found.languages.values()} == {"insensitive"}
+
+
+def test_a_judge_that_counts_letters_sees_what_is_left_out_and_not_what_is_said_twice():
+    options = TrialOptions(types=("drop_words", "repeat_words", "shuffle_words"), severities=(1.0,))
+    found = measured(lambda candidate, _: min(len(candidate) / 400, 1.0), options)
+
+    verdicts = {kind: each.verdict for kind, each in found.perturbations.items()}
+    assert verdicts["repeat_words"] == "insensitive"
+    assert found.perturbations["repeat_words"].drop.value < 0
+    assert found.perturbations["drop_words"].drop.low > 0
+    assert found.perturbations["shuffle_words"].drop.value == pytest.approx(0, abs=0.005)
+
+
+def test_a_judge_that_minds_spaces_raises_false_alarms():
+    found = measured(
+        lambda candidate, told: (
+            closeness(candidate, told)
+            - 0.2 * (candidate != " ".join(candidate.split(" ")) or "  " in candidate or "\u00a0" in candidate)
+        )
+    )
+
+    assert found.controls["white_space"].false_alarms.low > 0.5
+    assert found.controls["white_space"].shift.high < 0
+
+
+def test_a_judge_that_fails_in_one_language_is_unmeasured_there_and_the_failures_are_counted():
+    def fails_in_thai(candidate, told):
+        return Failure("overloaded", "transient") if "Thai" in told["language"] else closeness(candidate, told)
+
+    found = measured(fails_in_thai)
+    thai = found.languages["th"]
+
+    assert (thai.verdict, thai.comparisons) == ("not enough data", 0)
+    assert all(each.unjudged > 0 and each.texts == 0 for each in thai.perturbations.values())
+    assert found.unjudged > 0
+    assert found.languages["ru"].verdict == "sensitive"
+
+
+def test_a_flag_that_is_needed_to_pass_and_is_missing_counts_as_the_worst_score():
+    from polyjudge.rubrics import load_rubric
+
+    class WrongLanguage:
+        async def outcome(self, candidate, context=None, *, repeat=0):  # noqa: ARG002 - it says the same each time
+            right = closeness(candidate, context) > 0.99
+            return JudgeResult(5.0, "", flags={"isCorrectLanguage": right})
+
+    found = calibrate_sync(WrongLanguage(), TEXTS, load_rubric("translation"), OPTIONS)
+
+    assert {trust.verdict for trust in found.languages.values()} == {"sensitive"}
+    assert found.perturbations["typos"].drop.value == 1.0
+
+
+def test_the_same_judge_twice_gets_the_same_numbers_however_many_are_asked_at_once():
+    alone = asyncio.run(calibrate(Known(closeness), TEXTS, RUBRIC, OPTIONS, concurrency=1))
+    together = asyncio.run(calibrate(Known(closeness), TEXTS, RUBRIC, OPTIONS, concurrency=16))
+
+    assert alone == together
+
+
+def test_questions_stay_within_the_budget():
+    asked = []
+    options = TrialOptions(types=SPOILED, severities=(1.0,), budget=60)
+    found = measured(lambda candidate, told: asked.append(candidate) or closeness(candidate, told), options)
+
+    assert len(asked) <= 60
+    assert found.judged == len(asked)
+
+
+# Judges that compare
+
+MARKED = re.compile(r"<(text-[0-9a-f]{32})>\n(.*?)\n</\1>", re.DOTALL)
+
+
+def shown(request):
+    """Return the two texts that a judge is shown, in their order."""
+    return [found[1] for found in MARKED.findall(request.prompt)][-2:]
+
+
+def says(pick):
+    return PairwiseJudge(
+        RUBRIC.criteria,
+        "scripted",
+        provider=ScriptedProvider(lambda request: json.dumps({"verdict": pick(*shown(request)), "reason": "so"})),
+    )
+
+
+def biases(pairwise, score=lambda *_: 0.8, effects=("position", "length_in_pairs"), *, languages=LANGUAGES):
+    """Ask all probes as the command does, and return the effects."""
+    options = ProbeOptions(effects=effects, texts_per_language=3)
+    texts = [text for text in TEXTS if text.language in languages]
+    probes = plan_probes(texts, options, TABLE, compares=True, reorders=True)
+    alone = Known(score)
+
+    async def ask():
+        outcomes = {}
+        for probe in probes:
+            context = text_context(probe.text, TABLE, by_tag=False)
+            if probe.asks == "pair":
+                outcomes[probe.id] = await pairwise.ask(probe.candidate, probe.other, context)
+            else:
+                outcomes[probe.id] = await alone.outcome(probe.candidate, context, repeat=probe.repeat)
+        return outcomes
+
+    return effects_of(probes, asyncio.run(ask()), RUBRIC)
+
+
+def test_a_judge_that_always_picks_the_first_is_found_out():
+    found = biases(says(lambda *_: "A"))
+
+    assert found["position"].size.value == 1.0
+    assert found["position"].sentence == "It picks the text shown first in 100% of cases."
+    assert found["length_in_pairs"].size.value == 0.5
+    assert found["length_in_pairs"].sentence == "Length does not decide."
+    assert "It picks the text shown first in 100% of cases." in card_text(None, found)
+
+
+def test_a_judge_that_always_picks_the_second_is_found_out():
+    found = biases(says(lambda *_: "B"))
+
+    assert found["position"].sentence == "It picks the text shown second in 100% of cases."
+
+
+def test_a_judge_that_prefers_the_longer_is_found_out():
+    found = biases(says(lambda first, second: "A" if len(first) > len(second) else "B"))
+
+    assert found["length_in_pairs"].size.value == 1.0
+    assert found["length_in_pairs"].sentence == "It picks the longer text in 100% of cases."
+    assert "It picks" not in found["position"].sentence or found["position"].size.value == pytest.approx(0.5, abs=0.2)
+
+
+def test_a_judge_that_prefers_the_shorter_is_found_out():
+    found = biases(says(lambda first, second: "A" if len(first) < len(second) else "B"))
+
+    assert found["length_in_pairs"].sentence == "It picks the shorter text in 100% of cases."
+
+
+def test_a_judge_that_picks_by_what_it_reads_has_no_bias():
+    def by_content(first, second):
+        if first == second:
+            return "tie"
+        return "A" if sha256(first.encode()).digest() > sha256(second.encode()).digest() else "B"
+
+    found = biases(says(by_content))
+
+    assert found["position"].size.value == 0.5
+    assert found["position"].sentence == "The order does not decide."
+
+
+def test_a_judge_that_prefers_the_longer_alone_is_found_out_too():
+    found = biases(says(lambda *_: "tie"), lambda candidate, _: min(len(candidate) / 1000, 1.0), ("length", "repeats"))
+
+    assert found["length"].size.low > 0.05
+    assert found["length"].sentence.startswith("Saying everything twice: it prefers the longer text, by ")
+    assert found["repeats"].sentence.startswith("The same question asked again: 0 of 24 texts got another score")
+
+
+def test_a_judge_that_obeys_the_text_is_found_out():
+    found = biases(
+        says(lambda *_: "tie"), lambda candidate, _: 1.0 if "highest score" in candidate else 0.3, ("injection",)
+    )
+
+    assert found["injection"].size.value == pytest.approx(0.7)
+    assert (
+        found["injection"].sentence == "A spoiled text that asks for the highest score: it obeys, by 70% of the scale."
+    )
+
+
+def test_reordering_a_rubric_twice_gives_it_back():
+    assert reordered(RUBRIC).criteria == RUBRIC.criteria[::-1]
+    assert reordered(reordered(RUBRIC)) == RUBRIC
