@@ -113,13 +113,11 @@ def test_rates_of_pass_and_fail_need_only_the_judges_bar_where_labels_are_words(
         assert set(found["languages"]) == {"all", "fr", "th"}
 
 
-@pytest.mark.xfail(strict=True, reason="calibration/agreement.py:147 blanks kappa though both sides are pass or fail")
 def test_cohens_kappa_of_pass_and_fail_is_given(folder, capsys):
     found = as_json(capsys, "r.jsonl", "--labels", "l.csv", "--pass-from", "51")
     assert found["languages"]["all"]["kappa"]["value"] == 1
 
 
-@pytest.mark.xfail(strict=True, reason="calibration/agreement.py:169 compares pass and fail with 0..100 as categories")
 def test_equality_of_scores_and_words_is_never_counted(folder, capsys):
     write_table("few.csv", "id,label", ((f"i{n}", "pass" if value_of(n) > 20 else "fail") for n in range(6)))
     found = as_json(capsys, "r.jsonl", "--labels", "few.csv")
@@ -135,7 +133,6 @@ def test_annotators_are_compared_among_themselves(folder, capsys):
     assert 0.9 < found["annotatorsAlpha"] < 1
 
 
-@pytest.mark.xfail(strict=True, reason="calibrate_agreement.py:110: a mean label of 2/3 is below the bar of 1")
 def test_what_most_annotators_pass_is_passed(folder, capsys):
     rows = [(f"i{n}", who, "fail" if who == "c" else "pass") for n in range(10) for who in "abc"]
     write_table("l.csv", "id,annotator,label", rows)
@@ -143,7 +140,6 @@ def test_what_most_annotators_pass_is_passed(folder, capsys):
     assert found["languages"]["all"]["base_rate"]["value"] == 1
 
 
-@pytest.mark.xfail(strict=True, reason="calibration/agreement.py:63 averages two labels of one person (spec 1.6)")
 def test_two_labels_of_an_item_by_the_same_person_are_an_error(folder, capsys):
     write_table("l.csv", "id,label", [("i1", "pass"), ("i1", "fail"), ("i2", "pass"), ("i3", "fail")])
     assert agreement("r.jsonl", "--labels", "l.csv") == 2
@@ -164,7 +160,7 @@ def test_another_judge_is_compared_without_a_card(scored, in_folder, capsys):
         (["r.jsonl", "--labels", "missing.csv"], "missing.csv: cannot be read"),
         (["missing.jsonl", "--labels", "l.csv"], "missing.jsonl: cannot be read"),
         (["r.jsonl", "--labels", "empty.csv"], "no item is in both"),
-        (["r.jsonl", "--labels", "others.csv"], "labelled is 'zz'"),
+        (["r.jsonl", "--labels", "others.csv"], "there is 'zz'"),
         (["r.jsonl", "r.jsonl", "--labels", "l.csv"], "has two scores"),
         (["r.jsonl", "--labels", "stars.csv", "--pass-from", "50"], "--label-pass-from"),
         (["r.jsonl", "--labels", "l.csv", "--label-pass-from", "1"], "--pass-from"),
@@ -221,9 +217,6 @@ def test_no_control_code_of_labels_reaches_the_terminal(in_folder, capsys, form)
     assert_harmless(capsys, form)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="calibrate_agreement.py:139, calibrate_correct.py:89: json.dumps, not readable_json"
-)
 def test_no_control_code_of_labels_reaches_the_terminal_in_json(in_folder, capsys):
     assert_harmless(capsys, "json")
 
@@ -233,14 +226,11 @@ def assert_harmless(capsys, form):
     labels = [(f"{EVIL}{n}", "pass" if n > 5 else "fail", "") for n in range(12)]
     write_table("l.csv", "id,label,annotator", [*labels, ("zz\x1b[31m", "pass", ""), (f"{EVIL}1", "\x1b[31m", "")])
     assert agreement("r.jsonl", "--labels", "l.csv", "--format", form) == 0
-    assert main(["calibrate", "correct", "r.jsonl", "--labels", "l.csv", "--format", form]) == 0
+    assert main(["calibrate", "correct", "r.jsonl", "--labels", "l.csv", "--pass-from", "6", "--format", form]) == 0
     shown = capsys.readouterr()
     assert not RAW.search(shown.out + shown.err)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="cards.py with_agreement() puts 2 labels in the place of 40, and none in a language's"
-)
 def test_a_few_labels_more_take_nothing_from_the_card(scored, capsys):
     assert scored() == 0
     assert agreement("s.jsonl", "--labels", "l.csv") == 0
@@ -266,7 +256,6 @@ def _by_number(prompt):
     return json.dumps({"score": int(re.search(r"item-(\d+)", prompt)[1]), "reason": "x"})
 
 
-@pytest.mark.xfail(strict=True, reason="ratings.py:112: a failure that no model answered counts as another judge")
 def test_a_call_that_was_turned_away_is_not_of_another_judge(scored, server, capsys):
     async def trouble(_, body, __):
         return (400, "not this one") if "item-7 " in json.dumps(body) else None
@@ -277,18 +266,12 @@ def test_a_call_that_was_turned_away_is_not_of_another_judge(scored, server, cap
     assert general_card()["labels"] == 39
 
 
-@pytest.mark.xfail(
-    strict=True, reason="ratings.py:163: rows of --repeats or of a jury name their judges in members only"
-)
 def test_the_card_of_a_judge_asked_twice_gets_the_agreement(scored, capsys):
     assert scored("--repeats", "2") == 0
     assert agreement("s.jsonl", "--labels", "l.csv") == 0
     assert general_card()["labels"] == 40
 
 
-@pytest.mark.xfail(
-    strict=True, reason="calibrate_agreement.py:148, calibrate_correct.py:95 write over what was paid for"
-)
 @pytest.mark.parametrize("action", ["agreement", "correct"])
 def test_the_report_never_takes_the_place_of_the_scores(folder, capsys, action):
     before = text_of("r.jsonl")
@@ -296,7 +279,6 @@ def test_the_report_never_takes_the_place_of_the_scores(folder, capsys, action):
     assert text_of("r.jsonl") == before
 
 
-@pytest.mark.xfail(strict=True, reason="calibrate_agreement.py:67 takes nan for a bar, which no score passes")
 def test_a_bar_that_is_no_number_is_refused(folder, capsys):
     with pytest.raises(SystemExit):
         agreement("r.jsonl", "--labels", "l.csv", "--pass-from", "nan")
@@ -326,9 +308,6 @@ def test_a_mean_is_corrected_where_labels_are_of_the_same_scale(folder, capsys, 
     assert "Thai (th)" in shown
 
 
-@pytest.mark.xfail(
-    strict=True, reason="calibrate_correct.py:43: words without --pass-from give a mean from -0.7 to 1.5"
-)
 def test_words_without_a_bar_are_not_taken_for_a_mean_of_the_judges_scale(folder, capsys):
     assert main(["calibrate", "correct", "r.jsonl", "--labels", "l.csv"]) == 2
     assert "--pass-from" in capsys.readouterr().err
@@ -345,7 +324,6 @@ def test_labels_of_other_items_correct_a_pass_rate_and_nothing_else(folder, caps
     assert "--pass-from" in capsys.readouterr().err
 
 
-@pytest.mark.xfail(strict=True, reason="calibrate_correct.py:72: rows without a language take the place of the whole")
 def test_rows_without_a_language_are_not_taken_for_all(folder, capsys):
     tags = {"": 10, "fr": 90}
     write_rows(
@@ -356,7 +334,6 @@ def test_rows_without_a_language_are_not_taken_for_all(folder, capsys):
     assert as_json(capsys, *given, action="correct")["all"]["value"] == pytest.approx(0.9, abs=0.05)
 
 
-@pytest.mark.xfail(strict=True, reason="calibrate_correct.py:41 looks for ids that stand twice in --elsewhere alone")
 def test_the_same_results_twice_are_refused_beside_labels_of_other_items(folder, capsys):
     given = ("--elsewhere", "r.jsonl", "--labels", "l.csv", "--pass-from", "51")
     assert main(["calibrate", "correct", "r.jsonl", "r.jsonl", *given]) == 2
@@ -413,9 +390,6 @@ def test_a_verdict_of_a_blind_judge_is_unreliable_not_a_pass(calibrated, capsys,
 @pytest.mark.parametrize(
     ("judge", "options"), [("local/m", ("--repeats", "2")), ("local/m,local/n", ())], ids=["repeats", "jury"]
 )
-@pytest.mark.xfail(
-    strict=True, reason="reports/trust.py:67: the judges stand in members; nobody knows whose card it is"
-)
 def test_a_blind_jury_or_a_blind_judge_asked_twice_passes_nobody(calibrated, capsys, judge, options):
     calibrated(judge)
     main(["translation", "quick", "res.json", "--judge", judge, "--output", "s.json", *options])
@@ -464,7 +438,6 @@ def test_report_passes_the_gate_when_all_is_well(calibrated, capsys):
     assert statuses(capsys, "--require-calibrated")[0] == 1
 
 
-@pytest.mark.xfail(strict=True, reason="items_trust.py:44 prints the items' languages raw")
 @pytest.mark.parametrize("gate", [(), ("--require-calibrated",)])
 def test_no_control_code_of_an_items_language_reaches_the_terminal(calibrated, capsys, gate):
     write_rows("i.jsonl", [{"id": 1, "candidate": "x", "language": "\u202efr\x1b[31m"}])

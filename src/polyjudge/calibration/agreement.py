@@ -1,8 +1,9 @@
 """A judge beside people, or beside another judge: the same items, matched by their ids."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 from polyjudge.errors import DataError
@@ -63,6 +64,9 @@ def match(judged: Iterable[Rating], labelled: Iterable[Rating]) -> Matched:
     labels: defaultdict[str, list[Rating]] = defaultdict(list)
     for rating in labelled:
         if rating.value is not None:
+            if any(rating.annotator == other.annotator for other in labels[rating.id]):
+                who = f"{rating.annotator!r} has" if rating.annotator else "the labels have"
+                raise DataError(f"{who} two labels of {rating.id!r}; several people are told apart by 'annotator'")
             labels[rating.id].append(rating)
     pairs, unjudged, unknown = list[Pair](), 0, list[str]()
     for item_id, given in labels.items():
@@ -123,6 +127,8 @@ class AgreementOptions:
     """The lowest score that passes, of the judge and of people."""
     resamples: int = 1000
     seed: int = 0
+    words: bool = False
+    """People say pass or fail, and no points of the judge's scale."""
 
 
 def agreement_by_language(
@@ -148,18 +154,21 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
         return {}
     judge, people = [pair.judge for pair in pairs], [pair.people for pair in pairs]
     groups = [f"{pair.language}|{pair.group}" for pair in pairs]
-    figures = agreement_figures(
-        judge,
-        people,
+    measured = partial(
+        agreement_figures,
         clusters=[pair.cluster for pair in pairs],
         groups=groups,
-        pass_from=options.pass_from,
         resamples=options.resamples,
         seed=options.seed,
     )
-    if not _is_of_categories(judge, people):
-        figures |= dict.fromkeys(_OF_CATEGORIES if options.pass_from is None else _OF_CATEGORIES[1:], Figure())
-    figures |= _with_width(figures, people, options.pass_from)
+    figures = measured(judge, people, pass_from=options.pass_from)
+    if options.words or not _is_of_categories(judge, people):
+        figures |= dict.fromkeys(_OF_CATEGORIES, Figure())
+    if options.words:  # points less a word are nothing
+        figures["mean_difference"] = Figure()
+    if options.pass_from is not None:
+        figures |= _of_verdicts(measured, judge, people, options)
+        figures |= _with_width(figures, people, options.pass_from)
     count = sum(count * (count - 1) // 2 for count in Counter(groups).values())
     figures["pairs"] = Figure(float(count))
     if count <= _MOST_PAIRS:
@@ -169,11 +178,26 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
     return figures
 
 
+def _of_verdicts(
+    measured: Callable[..., dict[str, Figure]],
+    judge: Sequence[float],
+    people: Sequence[float],
+    options: AgreementOptions,
+) -> dict[str, Figure]:
+    """Return what compares pass with fail: in place of what compares points, where people have given none."""
+    bars = options.pass_from or (0.0, 0.0)
+    sides = [[float(value >= bar) for value in values] for values, bar in zip((judge, people), bars, strict=True)]
+    figures = measured(*sides)
+    if options.words:
+        return {name: figures[name] for name in _OF_CATEGORIES}
+    return {"accuracy": figures["accuracy"], "kappa_of_verdicts": figures["kappa"]}
+
+
 def _with_width(
-    figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float] | None
+    figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float]
 ) -> dict[str, Figure]:
     """Return rates of exactly 0 or 1 with Wilson's interval: drawing such items again says that all is certain."""
-    passed = sum(value >= pass_from[1] for value in people) if pass_from else 0
+    passed = sum(value >= pass_from[1] for value in people)
     counts = dict.fromkeys(("accuracy", "base_rate", "judge_rate"), len(people))
     counts |= {"true_positive_rate": passed, "true_negative_rate": len(people) - passed}
     widened: dict[str, Figure] = {}

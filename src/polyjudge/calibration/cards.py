@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from polyjudge.files import expiry
-from polyjudge.records import Effect, Figure, JudgeIdentity, LanguageTrust, TrustCard
+from polyjudge.records import ControlResult, Effect, Figure, JudgeIdentity, LanguageTrust, MonotonicityResult, TrustCard
 from polyjudge.version import __version__
 
 from .measuring import Measurement
 
 _RUNS_KEPT = 50
+Sized = TypeVar("Sized", MonotonicityResult, ControlResult)
 
 
 def begun(card: TrustCard | None, judge: JudgeIdentity, *, at: str) -> TrustCard:
@@ -25,19 +26,11 @@ def with_measurement(card: TrustCard, found: Measurement, about: Mapping[str, An
     languages = dict(card.languages)
     for tag, trust in found.languages.items():
         languages[tag] = _joined(card.languages.get(tag), trust)
-    perturbations = dict(card.perturbations)
-    for kind, result in found.perturbations.items():
-        if kind not in perturbations or result.texts >= perturbations[kind].texts:
-            perturbations[kind] = result
-    controls = dict(card.controls)
-    for kind, control in found.controls.items():
-        if kind not in controls or control.texts >= controls[kind].texts:
-            controls[kind] = control
     return replace(
         card,
         languages=dict(sorted(languages.items())),
-        perturbations=dict(sorted(perturbations.items())),
-        controls=dict(sorted(controls.items())),
+        perturbations=_larger(card.perturbations, found.perturbations),
+        controls=_larger(card.controls, found.controls),
         runs=(*card.runs, about)[-_RUNS_KEPT:],
     )
 
@@ -51,17 +44,20 @@ def with_effects(card: TrustCard, effects: Mapping[str, Effect], about: Mapping[
 def with_agreement(
     card: TrustCard, by_language: Mapping[str, tuple[int, Mapping[str, Figure]]], about: Mapping[str, Any]
 ) -> TrustCard:
-    """Add how far the judge agrees with people; the empty tag stands for all languages."""
+    """Add how far the judge agrees with people, where it rests on no fewer labels; the empty tag stands for all."""
     languages = dict(card.languages)
     for tag, (labels, figures) in by_language.items():
-        if tag:
-            languages[tag] = replace(languages.get(tag, LanguageTrust()), agreement=figures, labels=labels)
+        known = languages.get(tag, LanguageTrust())
+        if tag and figures and labels >= known.labels:
+            languages[tag] = replace(known, agreement=figures, labels=labels)
     labels, overall = by_language.get("", (0, {}))
+    if labels < card.labels:
+        labels, overall = card.labels, card.agreement
     return replace(
         card,
         languages=dict(sorted(languages.items())),
-        agreement=overall or card.agreement,
-        labels=labels or card.labels,
+        agreement=overall,
+        labels=labels,
         runs=(*card.runs, about)[-_RUNS_KEPT:],
     )
 
@@ -73,10 +69,16 @@ def _joined(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
     base = new if new.comparisons >= old.comparisons else old
     return replace(
         base,
-        perturbations={**old.perturbations, **new.perturbations},
-        agreement=new.agreement or old.agreement,
-        labels=new.labels or old.labels,
+        perturbations=_larger(old.perturbations, new.perturbations),
+        agreement=old.agreement,
+        labels=old.labels,
     )
+
+
+def _larger(old: Mapping[str, Sized], new: Mapping[str, Sized]) -> dict[str, Sized]:
+    """Return of each kind the measurement on more texts, the newer one of two alike."""
+    kept = {kind: each for kind, each in old.items() if kind not in new or each.texts > new[kind].texts}
+    return dict(sorted({**new, **kept}.items()))
 
 
 def _known(carded: JudgeIdentity, judge: JudgeIdentity) -> JudgeIdentity:

@@ -1,7 +1,6 @@
 """`polyjudge calibrate agreement RESULTS --labels L`: how far a judge agrees with people, or with another judge."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,20 +9,22 @@ from polyjudge.calibration import (
     AgreementOptions,
     Matched,
     agreement_by_language,
-    begun,
     match,
     with_agreement,
 )
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files import RatingColumns, Ratings, card_path, read_ratings, to_json, update_card, write_atomically
+from polyjudge.files import RatingColumns, Ratings, read_ratings, readable_json, to_json, write_atomically
 from polyjudge.languages import language_table
 from polyjudge.records import Figure, JudgeIdentity
 from polyjudge.reports import agreement_blocks, markdown, plain_text
 from polyjudge.text import harmless
 
-from .options import Several, at_least
+from .calibrating import add_to_card, check_card, counted
+from .options import Several, at_least, finite, refuse_overwriting
 
+MOST_PASS = 0.5 + 1e-9
+"""Of several people's verdicts on an item, more than half must be pass; a tie is none."""
 Found = Mapping[str, tuple[int, Mapping[str, Figure]]]
 """Under the empty tag over all languages, then by language: how many items, and each measure."""
 
@@ -64,19 +65,21 @@ def add_rating_options(add: Callable[..., object]) -> None:
     """Add where scores and labels stand, and from where on they pass."""
     add("--score", default="", metavar="COLUMN", help="of the results: score, subscores.grammar …; default: score")
     add("--label", default="", metavar="COLUMN", help="of the labels; default: score, else label")
-    add("--pass-from", type=float, metavar="X", help="the lowest score of the judge that passes")
-    add("--label-pass-from", type=float, metavar="X", help="the lowest label that passes; default: 1 for pass and fail")
+    add("--pass-from", type=finite, metavar="X", help="the lowest score of the judge that passes")
+    add("--label-pass-from", type=finite, metavar="X", help="the lowest label that passes; pass and fail need none")
 
 
 def run(options: argparse.Namespace) -> int:
     """Read both sides, match them, measure, and add to the judge's card."""
     if bool(options.labels) == bool(options.against):
         raise ConfigError("give --labels of people, or --against another judge")
+    refuse_overwriting(options.output, [*options.results, *options.labels, *options.against, options.card])
     judged = read_side(options.results, options.score, options)
     others = read_side(options.labels or options.against, options.label if options.labels else options.score, options)
     matched = match(judged.ratings, others.ratings)
-    tell_of(matched, options.results)
-    wanted = AgreementOptions(pass_rule(options, others), options.resamples, options.seed)
+    tell_of(matched, options.results, options.labels or options.against)
+    rule = pass_rule(options, others)
+    wanted = AgreementOptions(rule, options.resamples, options.seed, words=are_words(others))
     found = agreement_by_language(matched.pairs, wanted)
     _write(options, matched, found)
     if options.labels:
@@ -104,39 +107,42 @@ def read_side(paths: Sequence[Path], column: str, options: argparse.Namespace) -
 
 
 def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, float] | None:
-    """Return from where on judge and people pass an item; None where that cannot be known."""
-    values = {rating.value for rating in labels.ratings if rating.value is not None}
-    in_words = values <= {0.0, 1.0}
-    people = options.label_pass_from if options.label_pass_from is not None else 1.0 if in_words else None
-    judge = options.pass_from
-    if judge is None and people is None:
+    """Return from where on judge and people pass an item; None where no bar is given. Of words, most must be pass."""
+    people = options.label_pass_from
+    if people is None and are_words(labels):
+        people = MOST_PASS if options.pass_from is not None else None
+    if options.pass_from is None and people is None:
         return None
-    if judge is None or people is None:
-        missing = "--pass-from" if judge is None else "--label-pass-from"
-        if judge is None and options.label_pass_from is None:
-            return None
+    if options.pass_from is None or people is None:
+        missing = "--pass-from" if options.pass_from is None else "--label-pass-from"
         raise ConfigError(f"pass and fail need both bars: give {missing} too")
-    return judge, people
+    return options.pass_from, people
 
 
-def tell_of(matched: Matched, results: Sequence[Path]) -> None:
+def are_words(labels: Ratings) -> bool:
+    """Say whether labels are pass and fail, and no points of a scale."""
+    return {rating.value for rating in labels.ratings if rating.value is not None} <= {0.0, 1.0}
+
+
+def tell_of(matched: Matched, results: Sequence[Path], labels: Sequence[Path]) -> None:
     """Say what could not be compared; nothing at all is an error."""
     if not matched.pairs:
-        some = f"; labelled is {matched.unknown[0]!r}, for one" if matched.unknown else ""
-        raise ConfigError(f"no item is in both {results[0]} and the labels{some}")
+        some = f"; there is {matched.unknown[0]!r}, for one" if matched.unknown else ""
+        raise ConfigError(f"no item is in both {results[0]} and {labels[0]}{some}")
     if matched.unknown:
         print(
-            f"polyjudge: warning: {len(matched.unknown)} labels are of items that were not judged, such as "
-            f"{harmless(matched.unknown[0])!r}",
+            f"polyjudge: warning: {counted(len(matched.unknown), 'label')} of items that were not judged, such as "
+            f"{matched.unknown[0]!r}",
             file=sys.stderr,
         )
     if matched.unjudged:
-        print(f"polyjudge: warning: {matched.unjudged} labelled items have no verdict of the judge", file=sys.stderr)
+        unjudged = counted(matched.unjudged, "labelled item")
+        print(f"polyjudge: warning: {unjudged} without a verdict of the judge", file=sys.stderr)
 
 
 def _write(options: argparse.Namespace, matched: Matched, found: Found) -> None:
     if options.format == "json":
-        pieces = iter([json.dumps(_as_json(matched, found), indent=1, ensure_ascii=False) + "\n"])
+        pieces = iter([readable_json(_as_json(matched, found), indent=1) + "\n"])
     else:
         shape = markdown if options.format == "markdown" else plain_text
         pieces = shape(
@@ -170,7 +176,8 @@ def _add_to_card(options: argparse.Namespace, judges: list[JudgeIdentity], found
         why = "the results do not say which judge gave them" if not judges else "the results are of several judges"
         print(f"polyjudge: no card is changed: {why}", file=sys.stderr)
         return
-    place, at = options.card or card_path(judges[0]), utc_now()
+    check_card(options, judges[0])
+    at = utc_now()
     about = {"kind": "agreement", "at": at, "labels": found[""][0]}
-    update_card(place, lambda card: with_agreement(begun(card, judges[0], at=at), found, about))
+    place = add_to_card(options, judges[0], lambda card: with_agreement(card, found, about), at=at)
     print(f"polyjudge: card: {place}", file=sys.stderr)

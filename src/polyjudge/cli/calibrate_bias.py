@@ -1,16 +1,15 @@
 """`polyjudge calibrate bias [TEXTS]`: what moves the judge that should not, and how steady it is."""
 
 import argparse
-import json
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from polyjudge.calibration import (
     EFFECTS,
     Probe,
     ProbeOptions,
-    begun,
     effects_of,
     family_of,
     match,
@@ -22,7 +21,7 @@ from polyjudge.calibration import (
 )
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files import RatingColumns, read_ratings, to_json, update_card
+from polyjudge.files import RatingColumns, read_ratings, readable_json, to_json
 from polyjudge.judges import OfflineJudge, PairwiseJudge
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import Access, ModelName
@@ -31,9 +30,9 @@ from polyjudge.reports import effect_blocks, markdown, plain_text
 from polyjudge.rubrics import load_rubric, rubric_names
 from polyjudge.suites import answer_of, open_judge
 
-from .calibrating import Opened, Questioning, add_text_options, good_texts, place_of_card
+from .calibrating import Opened, Questioning, add_text_options, add_to_card, check_card, good_texts, questions
 from .judge_names import judge_name
-from .options import add_judging_options, at_least, judge_names
+from .options import add_judging_options, at_least, judge_names, refuse_overwriting
 from .settings import load_environment
 
 _REPEATS = 3
@@ -64,27 +63,42 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("the judge's own family is seen from --scores and --labels together")
     if not judges:
         OfflineJudge(rubric)  # refuses a rubric that it has no idea of
-    probes = plan_probes(
-        good_texts(options),
-        _probe_options(options),
-        table,
-        compares=len(judges) == 1,
-        reorders=len(rubric.criteria) > 1,
-    )
-    if not probes:
-        raise ConfigError("there is nothing to ask; give a larger --budget")
-    told = f"{len(probes):,} calls at most" if judges else "no call"
-    print(f"polyjudge: {len(probes):,} questions, {told}", file=sys.stderr)
+    judge, wanted = judge_name(judges, rubric), _probe_options(options)
+    check_card(options, judge)
+    refuse_overwriting(options.output, [options.scores, options.labels])
+    effects = _family(options, judge, rubric)
+    compares, reorders = len(judges) == 1, len(rubric.criteria) > 1
+    _tell_of_unmeasured(wanted, compares=compares, reorders=reorders)
+    probes = plan_probes(good_texts(options), wanted, table, compares=compares, reorders=reorders)
+    if not any(probe.effect for probe in probes) and not (probes and "language" in wanted.effects):
+        raise ConfigError("there is nothing to ask about: give a larger --budget, or other --effects")
+    print(f"polyjudge: {questions(len(probes), len(judges))}", file=sys.stderr)
     questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias")
     ended = questioning.run(lambda access: _open({probe.id: probe for probe in probes}, rubric, judges, access))
     if isinstance(ended, int):
         return ended
-    judge = judge_name(judges, rubric, ended.result.model_answered)
-    effects = effects_of(probes, ended.result.outcomes, rubric) | _family(options, judge, rubric)
-    _save(options, judge, effects)
+    judge = replace(judge, model_answered=ended.result.model_answered if compares else "")
+    effects = effects_of(probes, ended.result.outcomes, rubric) | effects
+    at = utc_now()
+    about = {"kind": "bias", "at": at, "effects": list(effects)}
+    place = add_to_card(options, judge, lambda card: with_effects(card, effects, about), at=at)
     _show(options, effects)
-    print(f"polyjudge: card: {place_of_card(options, judge)}; answers: {questioning.rows_file}", file=sys.stderr)
+    print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)
     return 0
+
+
+def _tell_of_unmeasured(options: ProbeOptions, *, compares: bool, reorders: bool) -> None:
+    """Name the effects that this judge cannot show; that none is left is an error."""
+    reasons = {
+        "position": "" if compares else "only a single model compares two texts",
+        "length_in_pairs": "" if compares else "only a single model compares two texts",
+        "criteria_order": "" if reorders else "the rubric has one criterion",
+    }
+    left_out = [name for name in options.effects if reasons.get(name)]
+    if len(left_out) == len(options.effects):
+        raise ConfigError(f"{left_out[0]} cannot be measured: {reasons[left_out[0]]}")
+    for name in left_out:
+        print(f"polyjudge: {name} is not measured: {reasons[name]}", file=sys.stderr)
 
 
 def _probe_options(options: argparse.Namespace) -> ProbeOptions:
@@ -135,11 +149,11 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
     """Return whether the judge favours its own family, from its scores and people's of the same texts."""
     if not options.scores:
         return {}
+    judged, labelled = (read_ratings(path, RatingColumns()) for path in (options.scores, options.labels))
     family = family_of(f"{judge.provider}/{judge.model}")
     if not family:
         print(f"polyjudge: of which family {judge.provider}/{judge.model} is cannot be told", file=sys.stderr)
         return {}
-    judged, labelled = (read_ratings(path, RatingColumns()) for path in (options.scores, options.labels))
     pairs = match(judged.ratings, labelled.ratings).pairs
     values = [pair.people for pair in pairs]
     low, high = min(values, default=0.0), max(values, default=1.0)
@@ -152,15 +166,9 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
     return {"own_family": own_family(gaps[True], gaps[False], family)}
 
 
-def _save(options: argparse.Namespace, judge: JudgeIdentity, effects: Mapping[str, Effect]) -> None:
-    at = utc_now()
-    about = {"kind": "bias", "at": at, "effects": list(effects)}
-    update_card(place_of_card(options, judge), lambda card: with_effects(begun(card, judge, at=at), effects, about))
-
-
 def _show(options: argparse.Namespace, effects: Mapping[str, Effect]) -> None:
     if options.format == "json":
-        print(json.dumps({name: to_json(effect) for name, effect in effects.items()}, indent=1, ensure_ascii=False))
+        print(readable_json({name: to_json(effect) for name, effect in effects.items()}, indent=1))
         return
     shape = markdown if options.format == "markdown" else plain_text
     sys.stdout.writelines(shape(effect_blocks(effects)))

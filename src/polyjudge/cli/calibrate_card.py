@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from polyjudge.errors import ConfigError, DataError
+from polyjudge.errors import DataError
 from polyjudge.files import CARDS_FOLDER, find_card, read_card, write_atomically
 from polyjudge.languages import language_table
 from polyjudge.records import TrustCard
@@ -30,8 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Find the card and show it."""
-    if options.card is not None and options.judge is not None:
-        raise ConfigError("name a card or a judge, not both")
     if options.card is None and options.judge is None:
         return _list()
     card = _card(options)

@@ -1,22 +1,19 @@
 """`polyjudge calibrate correct RESULTS --labels L`: what people would say, from many judged items and few labels."""
 
 import argparse
-import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from polyjudge.calibration import Correction, Matched, correct, correct_from_elsewhere, match
 from polyjudge.errors import ConfigError
-from polyjudge.files import Ratings, to_json, write_atomically
+from polyjudge.files import Ratings, readable_json, to_json, write_atomically
 from polyjudge.languages import language_table
-from polyjudge.records import Figure
 from polyjudge.reports import correction_blocks, elsewhere_blocks, markdown, plain_text
 from polyjudge.reports.blocks import Block
 
-from .calibrate_agreement import add_rating_options, pass_rule, read_side, tell_of
-from .options import Several
+from .calibrate_agreement import add_rating_options, are_words, pass_rule, read_side, tell_of
+from .options import Several, refuse_overwriting
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +32,17 @@ def run(options: argparse.Namespace) -> int:
     """Read both sides, and estimate."""
     if not options.labels:
         raise ConfigError("give the --labels of some people, a few dozen of a random sample will do")
+    refuse_overwriting(options.output, [*options.results, *options.labels, *options.elsewhere])
     judged = read_side(options.results, options.score, options)
     labels = read_side(options.labels, options.label, options)
     seen = read_side(options.elsewhere, options.score, options) if options.elsewhere else judged
     matched = match(seen.ratings, labels.ratings)
-    tell_of(matched, options.elsewhere or options.results)
+    tell_of(matched, options.elsewhere or options.results, options.labels)
     rule = pass_rule(options, labels)
+    if rule is None and are_words(labels) and not are_words(judged):
+        raise ConfigError("the labels are pass and fail: give --pass-from, the lowest score of the judge that passes")
+    if options.elsewhere:
+        match(judged.ratings, ())  # refuses ids that stand twice
     unjudged = sum(rating.value is None for rating in judged.ratings)
     if unjudged:
         print(f"polyjudge: warning: {unjudged} items have no verdict and are left out", file=sys.stderr)
@@ -69,13 +71,13 @@ def _from_elsewhere(
             "polyjudge: the judge is no better than chance on the labelled items: nothing to correct by",
             file=sys.stderr,
         )
-    rows: Mapping[str, Figure] = {"": overall, **languages}
     told = {
         "estimate": "pass rate",
         "labels": len(matched.pairs),
-        **{tag or "all": to_json(each) for tag, each in rows.items()},
+        "all": to_json(overall),
+        "languages": {tag or "no language": to_json(each) for tag, each in languages.items()},
     }
-    _write(options, told, list(elsewhere_blocks(rows, len(matched.pairs), language_table())))
+    _write(options, told, list(elsewhere_blocks(overall, languages, len(matched.pairs), language_table())))
     return 0
 
 
@@ -86,7 +88,7 @@ def _as_json(found: Correction, what: str) -> dict[str, Any]:
 
 def _write(options: argparse.Namespace, told: dict[str, Any], blocks: list[Block]) -> None:
     if options.format == "json":
-        pieces = iter([json.dumps(told, indent=1, ensure_ascii=False) + "\n"])
+        pieces = iter([readable_json(told, indent=1) + "\n"])
     else:
         pieces = (markdown if options.format == "markdown" else plain_text)(blocks)
     if options.output is None:

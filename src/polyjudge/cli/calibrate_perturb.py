@@ -3,7 +3,9 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from polyjudge.calibration import (
     CONTROL_TYPES,
@@ -21,11 +23,10 @@ from polyjudge.calibration import (
 )
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files import update_card
 from polyjudge.judges import OfflineJudge
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import Access, ModelName
-from polyjudge.records import Item, JudgeIdentity, Rubric, TrustCard
+from polyjudge.records import Item, Rubric
 from polyjudge.reports import CARD_FORMATS
 from polyjudge.rubrics import load_rubric, rubric_names
 from polyjudge.suites import answer_of, open_judge
@@ -35,8 +36,11 @@ from .calibrating import (
     Opened,
     Questioning,
     add_text_options,
+    add_to_card,
+    check_card,
+    counted,
     good_texts,
-    place_of_card,
+    questions,
 )
 from .judge_names import judge_name
 from .options import add_judging_options, at_least, judge_names
@@ -65,21 +69,24 @@ def run(options: argparse.Namespace) -> int:
     rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
     if not judges:
         OfflineJudge(rubric)  # refuses a rubric that it has no idea of
-    wanted = trial_options(options)
+    judge, wanted = judge_name(judges, rubric), trial_options(options)
+    check_card(options, judge)
     plan = plan_trials(good_texts(options), wanted, table)
     if not plan.trials:
-        raise ConfigError("no text can be spoiled in any of these ways; give --types, or texts of several words")
-    _announce(plan, judges)
+        why = "give a larger --budget" if plan.left_out else "give other --types, or texts of several words"
+        raise ConfigError(f"there is nothing to ask about: {why}")
+    _announce(plan, judges, options.repeats)
     questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb")
     ended = questioning.run(lambda access: _open(options, rubric, judges, access))
     if isinstance(ended, int):
         return ended
     measured = measurement(plan, ended.result, rubric, wanted)
-    judge = judge_name(judges, rubric, ended.result.model_answered)
-    save_measurement(place_of_card(options, judge), judge, measured, questioning.rows_file)
-    shown = with_measurement(begun(None, judge, at=utc_now()), measured, {})
+    judge = replace(judge, model_answered=ended.result.model_answered if len(judges) == 1 else "")
+    at, about = utc_now(), run_notes(measured, questioning.rows_file)
+    place = add_to_card(options, judge, lambda card: with_measurement(card, measured, about), at=at)
+    shown = with_measurement(begun(None, judge, at=at), measured, about)
     sys.stdout.writelines(CARD_FORMATS[options.format](shown, table))
-    print(f"polyjudge: card: {place_of_card(options, judge)}; answers: {questioning.rows_file}", file=sys.stderr)
+    print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)
     return 0
 
 
@@ -104,19 +111,17 @@ def measurement(plan: TrialPlan, answers: Answers, rubric: Rubric, options: Tria
     return measure_judge(plan, scores, options.severities, measured_at=utc_now())
 
 
-def save_measurement(path: Path, judge: JudgeIdentity, measured: Measurement, rows: Path | None) -> TrustCard:
-    """Add a measurement to a card."""
-    at = utc_now()
-    about = {
+def run_notes(measured: Measurement, rows: Path | None) -> dict[str, Any]:
+    """Return what a card keeps of a run."""
+    return {
         "kind": "perturb",
-        "at": at,
+        "at": utc_now(),
         "languages": len(measured.languages),
         "texts": measured.texts,
         "judged": measured.judged,
         "unjudged": measured.unjudged,
         **({"answers": rows.name} if rows else {}),
     }
-    return update_card(path, lambda card: with_measurement(begun(card, judge, at=at), measured, about))
 
 
 def _open(options: argparse.Namespace, rubric: Rubric, judges: Sequence[ModelName], access: Access) -> Opened:
@@ -124,14 +129,15 @@ def _open(options: argparse.Namespace, rubric: Rubric, judges: Sequence[ModelNam
     return Opened(answer_of(judge), (judge,))
 
 
-def _announce(plan: TrialPlan, judges: Sequence[ModelName]) -> None:
+def _announce(plan: TrialPlan, judges: Sequence[ModelName], repeats: int) -> None:
     """Say beforehand how much will be asked."""
     texts = len({(trial.text.language, trial.text.id) for trial in plan.trials})
-    kinds = len({trial.kind for trial in plan.trials} - {""})
-    told = f"{texts} good texts in {len(plan.languages)} languages, {kinds} ways to change them"
-    calls = f"{len(plan.trials) * len(judges):,} calls at most" if judges else "no call"
+    kinds = {trial.kind for trial in plan.trials} - {""}
+    told = f"{counted(texts, 'good text')} in {counted(len(plan.languages), 'language')}, "
+    told += counted(len(kinds - {*CONTROL_TYPES}), "way") + " to spoil them"
+    told += f" and {counted(len(kinds & {*CONTROL_TYPES}), 'control')}" if kinds & {*CONTROL_TYPES} else ""
     left = f" ({plan.left_out:,} more left out by --budget)" if plan.left_out else ""
-    print(f"polyjudge: {told}: {len(plan.trials):,} questions{left}, {calls}", file=sys.stderr)
+    print(f"polyjudge: {told}: {questions(len(plan.trials), len(judges) * repeats)}{left}", file=sys.stderr)
 
 
 def _listed(given: str | None) -> tuple[str, ...]:

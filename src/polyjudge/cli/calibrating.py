@@ -2,24 +2,34 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from polyjudge.calibration import sample_texts
+from polyjudge.calibration import begun, sample_texts
 from polyjudge.engine import Stop, run_sync
-from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError
-from polyjudge.files import TextSource, card_path, fingerprint
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.files import (
+    TextSource,
+    card_path,
+    expiry,
+    fingerprint,
+    read_card,
+    remove_unbegun,
+    update_card,
+    write_card,
+)
 from polyjudge.judges import close_judge
 from polyjudge.providers import Access, ModelName
-from polyjudge.records import Failure, GoodText, Item, JudgeIdentity, JudgeResult, Outcome, Rubric
+from polyjudge.records import Failure, GoodText, Item, JudgeIdentity, JudgeResult, Outcome, Rubric, TrustCard
 from polyjudge.rubrics import rubric_fingerprint
 from polyjudge.suites import Answer
-from polyjudge.text import harmless
+from polyjudge.text import harmless, one_line
 
 from .asking import ask_all
-from .options import Several, at_least, filters_of, open_access, open_cache
+from .options import Several, at_least, filters_of, open_access, open_cache, refuse_overwriting
 from .progress import ProgressShow
 from .score_rows import open_rows
 from .stopping import Ended, until_stopped
@@ -43,7 +53,12 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
 def good_texts(options: argparse.Namespace) -> tuple[GoodText, ...]:
     """Return the texts that the options name; what of a file cannot be used is said on stderr."""
     filters = filters_of(options.filter)
+    refuse_overwriting(options.output, [options.texts])
+    refuse_overwriting(options.card, [options.texts, options.output])
     if options.texts is None:
+        other = [name for name in filters if name != "language"]
+        if other:
+            raise ConfigError(f"the shipped sample has no column {other[0]!r}; it can be filtered by language")
         wanted = filters.get("language")
         texts = tuple(text for text in sample_texts() if wanted is None or text.language in wanted)
         if not texts:
@@ -57,9 +72,49 @@ def good_texts(options: argparse.Namespace) -> tuple[GoodText, ...]:
     return found.texts
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def questions(number: int, calls_each: int) -> str:
+    """Return how many questions are asked, and how many calls that takes at most."""
+    calls = f"{counted(number * calls_each, 'call')} at most" if calls_each else "no call"
+    return f"{counted(number, 'question')}, {calls}"
+
+
 def place_of_card(options: argparse.Namespace, judge: JudgeIdentity) -> Path:
     """Return the card to write: the one named, or the judge's own."""
     return options.card or card_path(judge)
+
+
+def check_card(options: argparse.Namespace, judge: JudgeIdentity) -> None:
+    """Refuse, before anything is asked, a card that cannot be added to."""
+    if options.card is None or not options.card.exists():
+        return
+    known = read_card(options.card).judge
+    if (known.provider, known.model, known.rubric) != (judge.provider, judge.model, judge.rubric):
+        whose = f"{known.provider}/{known.model} by the rubric {known.rubric}"
+        raise DataError(f"is the card of {whose}; name another file", path=options.card)
+
+
+def add_to_card(
+    options: argparse.Namespace, judge: JudgeIdentity, change: Callable[[TrustCard], TrustCard], *, at: str
+) -> Path:
+    """Add to the judge's card, and return where it stands; one that has expired is set aside."""
+    place = place_of_card(options, judge)
+    expired: list[str] = []
+
+    def changed(card: TrustCard | None) -> TrustCard:
+        if card is not None and (why := expiry(card.judge, judge)):
+            write_card(place.with_name(f"{place.name}.expired"), card)
+            expired.append(why)
+        return change(begun(card, judge, at=at))
+
+    update_card(place, changed)
+    for why in expired:
+        print(f"polyjudge: the old card has expired ({why}) and is kept as {place.name}.expired", file=sys.stderr)
+    return place
 
 
 @dataclass(slots=True)
@@ -69,11 +124,18 @@ class Answers:
     outcomes: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """By the ids of the questions; without what a report does not need."""
     unjudged: int = 0
+    kinds: Counter[str] = field(default_factory=Counter[str])
+    """Why there was no verdict."""
+    reason: str = ""
+    """What the first failure said."""
     model_answered: str = ""
 
     def take(self, item: Item, outcome: Outcome) -> None:
         """Take in one answer."""
-        self.unjudged += isinstance(outcome, Failure)
+        if isinstance(outcome, Failure):
+            self.unjudged += 1
+            self.kinds[outcome.kind] += 1
+            self.reason = self.reason or outcome.reason
         if outcome.provenance is not None and outcome.provenance.model_answered:
             self.model_answered = self.model_answered or outcome.provenance.model_answered
         self.outcomes[item.id] = _light(outcome)
@@ -115,7 +177,8 @@ class Questioning:
         """What makes an unfinished run the same as this one."""
         asked = fingerprint([[item.id, item.candidate, dict(item.context)] for item in self.items], 16)
         judges = list(map(str, self.judges)) or ["offline"]
-        return fingerprint([asked, rubric_fingerprint(self.rubric), judges, self.options.refresh], 12)
+        how = [judges, self.options.repeats, self.options.refresh]
+        return fingerprint([asked, rubric_fingerprint(self.rubric), how], 12)
 
     def run(self, open_answer: Callable[[Access], "Opened"]) -> Ended[Answers] | int:
         """Ask all questions; return what they brought, or an exit code where nothing can be made of it."""
@@ -129,6 +192,8 @@ class Questioning:
                 access = open_access(self.options, cache, rows.began)
                 judge = open_answer(access)
             except (MissingKeyError, MissingExtraError) as error:
+                opened.close()
+                remove_unbegun(self.rows_file)
                 print(error, file=sys.stderr)
                 return 3 if self.options.require_judge else 0
 
@@ -163,5 +228,8 @@ class Questioning:
             print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
             return code
         if len(answers.outcomes) == answers.unjudged or answers.unjudged > self.options.max_unjudged * count:
+            kinds = ", ".join(f"{number} {kind}" for kind, number in answers.kinds.most_common())
+            told = f"{answers.unjudged} without a verdict: {kinds}; the first: {one_line(answers.reason, 200)}"
+            print(f"polyjudge: {told}; all of them: {self.rows_file}", file=sys.stderr)
             return too_many_unjudged(answers.unjudged, count)
         return ended

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from polyjudge.calibration import TrialOptions, calibrate_sync, sample_table, sample_texts
+from polyjudge.calibration import TrialOptions, begun, calibrate_sync, sample_table, sample_texts, with_measurement
 from polyjudge.clock import utc_now
 from polyjudge.engine import Stop, run_sync
 from polyjudge.files import (
     TranslationResults,
     TranslationScores,
     read_json_lines,
+    update_card,
     write_translation_results,
     write_translation_scores,
 )
@@ -25,7 +26,7 @@ from polyjudge.rubrics import load_rubric
 from polyjudge.suites import MUST_HAVE, judge_each, language_score, load_prompt_set, quick_choice, tasks_of
 from polyjudge.text import harmless
 
-from .calibrate_perturb import save_measurement
+from .calibrate_perturb import run_notes
 from .judge_names import judge_name
 from .report import write_report
 
@@ -57,7 +58,6 @@ def run(options: argparse.Namespace) -> int:
     judge = OfflineJudge(rubric, table=table)
     write_translation_scores(scores, run_sync(_judge(judge, languages, table)))
     card_file = folder / "card.json"
-    card_file.unlink(missing_ok=True)
     card = _calibrate(judge, quick_choice(languages, table)[0], card_file)
     judged = {"full": TranslationScores(scores)}
     trust = {"full": JudgeTrust(f"{card.judge.provider}/{card.judge.model}", card)}
@@ -108,7 +108,8 @@ def _calibrate(judge: OfflineJudge, languages: list[LanguageResult], path: Path)
     tags = {language.language_code for language in languages}
     texts = [text for text in sample_texts() if text.language in tags]
     measured = calibrate_sync(judge, texts, judge.rubric, TrialOptions(severities=(0.5, 1.0)))
-    return save_measurement(path, judge_name([], judge.rubric), measured, None)
+    card = begun(None, judge_name([], judge.rubric), at=utc_now())
+    return update_card(path, lambda _: with_measurement(card, measured, run_notes(measured, None)))
 
 
 async def _judge(judge: OfflineJudge, languages: list[LanguageResult], table: LanguageTable) -> list[LanguageScore]:

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from polyjudge.languages import language_table
 from polyjudge.reports import JudgeTrust
+from polyjudge.text import harmless
 
 _NAMED = 12
 
@@ -41,5 +42,5 @@ class ItemsTrust:
 
 
 def _named(tags: Sequence[str]) -> str:
-    shown = ", ".join(tag or "items without a language" for tag in tags[:_NAMED])
+    shown = ", ".join(harmless(tag) or "items without a language" for tag in tags[:_NAMED])
     return shown if len(tags) <= _NAMED else f"{shown} and {len(tags) - _NAMED} more"

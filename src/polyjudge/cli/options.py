@@ -1,7 +1,8 @@
 """The options that all judging commands share: the same words everywhere."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,26 @@ def _positive(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return number
+
+
+def finite(text: str) -> float:
+    """Read a number that is one."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return number
+
+
+def refuse_overwriting(output: Path | None, inputs: Iterable[Path | None]) -> None:
+    """Refuse to write where the input stands: it would be lost."""
+    if output is None:
+        return
+    for path in inputs:
+        if path is not None and path.resolve() == output.resolve():
+            raise ConfigError(f"{str(output)!r} is a file of the input; name another one")
 
 
 def share(text: str) -> float:

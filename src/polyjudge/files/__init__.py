@@ -10,7 +10,7 @@ from .judgement_rows import JudgementLog, read_judgements
 from .locking import only_run_in
 from .outcome_rows import outcome_row, read_outcome_row
 from .ratings import Rating, RatingColumns, Ratings, read_ratings
-from .results_file import ResultsFile
+from .results_file import ResultsFile, remove_unbegun
 from .row_log import RowLog, row_line
 from .safe_names import safe_name, safe_names
 from .schema_files import schema, schema_names
@@ -18,7 +18,18 @@ from .scratch_rows import ScratchRows
 from .transcripts import Transcript
 from .translation_results import TranslationResults, language_row, read_language_row, write_translation_results
 from .translation_scores import TranslationScores, read_score_row, score_row, write_translation_scores
-from .trust_cards import CARDS_FOLDER, FoundCard, card_path, card_row, expiry, find_card, read_card, update_card
+from .trust_cards import (
+    CARDS_FOLDER,
+    FoundCard,
+    card_lines,
+    card_path,
+    card_row,
+    expiry,
+    find_card,
+    read_card,
+    update_card,
+    write_card,
+)
 from .vocabulary_suite import read_models, read_vocabulary
 from .word_records import JUDGEMENTS_FILE, SUMMARY_FILE, WordRecords, recorded_models
 from .writing import note_moment, noted_moment, readable_json, write_atomically
@@ -46,6 +57,7 @@ __all__ = [
     "TranslationScores",
     "WordRecords",
     "canonical_json",
+    "card_lines",
     "card_path",
     "card_row",
     "each_json_line",
@@ -71,6 +83,7 @@ __all__ = [
     "read_vocabulary",
     "readable_json",
     "recorded_models",
+    "remove_unbegun",
     "row_line",
     "safe_name",
     "safe_names",
@@ -80,6 +93,7 @@ __all__ = [
     "to_json",
     "update_card",
     "write_atomically",
+    "write_card",
     "write_translation_results",
     "write_translation_scores",
 ]

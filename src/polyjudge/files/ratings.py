@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -51,6 +51,17 @@ class Ratings:
     skipped: int = 0
     judges: list[JudgeIdentity] = field(default_factory=list[JudgeIdentity])
     """Who gave them, where the rows say so."""
+
+    def name_judge(self, judge: JudgeIdentity) -> None:
+        """Take note of who gave a rating; of a call that failed it is not known which model would have answered."""
+        for place, known in enumerate(self.judges):
+            if replace(known, model_answered="") == replace(judge, model_answered=""):
+                if judge.model_answered in ("", known.model_answered):
+                    return
+                if not known.model_answered:
+                    self.judges[place] = judge
+                    return
+        self.judges.append(judge)
 
     def note(self, problem: str) -> None:
         """Take note of a row that cannot be used."""
@@ -101,8 +112,8 @@ def _read_row(row: Mapping[str, Any], columns: RatingColumns, into: Ratings) -> 
     if isinstance(given, str):
         return given
     identity = _identity(row)
-    if identity is not None and identity not in into.judges:
-        into.judges.append(identity)
+    if identity is not None:
+        into.name_judge(identity)
     into.ratings.append(
         Rating(
             id=str(row["id"]),
@@ -130,8 +141,7 @@ def _value(row: Mapping[str, Any], columns: RatingColumns) -> float | str | None
         found = _at(row, name)
         if found is not _MISSING:
             return _number(found)
-    wanted = columns.value or " or ".join(map(repr, _NAMES))
-    return f"no {wanted}"
+    return f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}"
 
 
 _MISSING = object()
@@ -185,14 +195,15 @@ def _read_translation_scores(path: Path, columns: RatingColumns, into: Ratings) 
             into.ratings.append(Rating(id=f"{tag}:{prompt.index}", value=value, language=tag))
             origin = prompt.provenance
             if origin is not None:
-                judge = JudgeIdentity(
-                    provider=origin.provider,
-                    model=origin.model,
-                    rubric=origin.rubric,
-                    rubric_fingerprint=origin.rubric_fingerprint,
-                    model_answered=origin.model_answered,
+                into.name_judge(
+                    JudgeIdentity(
+                        provider=origin.provider,
+                        model=origin.model,
+                        rubric=origin.rubric,
+                        rubric_fingerprint=origin.rubric_fingerprint,
+                        model_answered=origin.model_answered,
+                    )
                 )
-                into.judges += [judge] if judge not in into.judges else []
     for problem in scores.problems:
         into.note(problem)
 

@@ -6,6 +6,7 @@ Outcomes that must wait for a slow item before them stand meanwhile in `NAME.FIN
 the answers anyway.
 """
 
+import glob
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,3 +87,11 @@ class ResultsFile:
         if self._rows.is_empty and not self._beginning.exists():
             self._beginning.write_text(utc_now(), encoding="ascii")
         return self._beginning.read_text(encoding="ascii") if self._beginning.exists() else ""
+
+
+def remove_unbegun(path: Path) -> None:
+    """Remove what a run left that could not begin: its empty file of rows, and the note of its beginning."""
+    for partial in path.parent.glob(f"{glob.escape(path.name)}.*.partial"):
+        if not partial.stat().st_size:
+            partial.unlink(missing_ok=True)
+            partial.with_suffix(".begun").unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -44,8 +44,36 @@ def read_card(path: Path) -> TrustCard:
 
 
 def card_row(card: TrustCard) -> dict[str, Any]:
-    """Return a card as it stands on disk."""
-    return {"schemaVersion": SCHEMA_VERSION, **to_json(card)}
+    """Return a card as it stands on disk: numbers to four places, more of which nobody has measured."""
+    return {"schemaVersion": SCHEMA_VERSION, **cast(dict[str, Any], _rounded(to_json(card)))}
+
+
+def card_lines(card: TrustCard) -> Iterator[str]:
+    """Yield a card as text: a line for each language and each kind, which keeps it short and its changes readable."""
+    ends = "{\n"
+    for name, value in card_row(card).items():
+        yield f"{ends} {readable_json(name)}: "
+        if isinstance(value, dict) and name != "judge":
+            rows = cast(dict[str, Any], value).items()
+            yield "{\n" + ",\n".join(f"  {readable_json(key)}: {readable_json(row)}" for key, row in rows) + "\n }"
+        else:
+            yield readable_json(cast(object, value))
+        ends = ",\n"
+    yield "\n}\n"
+
+
+def write_card(path: Path, card: TrustCard) -> None:
+    """Write a card."""
+    with write_atomically(path) as file:
+        file.writelines(card_lines(card))
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return round(value, 4) + 0.0  # no minus before a zero
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in cast(dict[str, object], value).items()}
+    return [_rounded(each) for each in cast(list[object], value)] if isinstance(value, list) else value
 
 
 def update_card(path: Path, change: Callable[[TrustCard | None], TrustCard]) -> TrustCard:
@@ -58,8 +86,7 @@ def update_card(path: Path, change: Callable[[TrustCard | None], TrustCard]) -> 
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         card = change(read_card(path) if path.exists() else None)
-        with write_atomically(path) as file:
-            file.write(readable_json(card_row(card), indent=1) + "\n")
+        write_card(path, card)
     finally:
         os.close(folder)
     return card

@@ -12,6 +12,7 @@ _BY_LANGUAGE = (
     "base_rate",
     "accuracy",
     "kappa",
+    "kappa_of_verdicts",
     "kappa_quadratic",
     "pearson",
     "spearman",

@@ -65,11 +65,13 @@ def correction_blocks(
     )
 
 
-def elsewhere_blocks(rows: Mapping[str, Figure], labels: int, table: LanguageTable) -> Iterator[Block]:
+def elsewhere_blocks(
+    overall: Figure, languages: Mapping[str, Figure], labels: int, table: LanguageTable
+) -> Iterator[Block]:
     """Yield pass rates corrected by how often the judge is right on other items."""
     yield Heading(1, f"The pass rate that people would give, from {labels} labels of other items")
-    body = tuple((language_title(tag, table) if tag else "All", figure_text(each, 3)) for tag, each in rows.items())
-    yield Table(("", "Corrected"), body, (1,))
+    rows = ((language_title(tag, table), figure_text(each, 3)) for tag, each in languages.items())
+    yield Table(("", "Corrected"), (("All", figure_text(overall, 3)), *rows), (1,))
     yield Lines(("It holds where the judge errs here as it does on the labelled items.",))
 
 

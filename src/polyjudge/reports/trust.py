@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from polyjudge.errors import DataError
 from polyjudge.files import FoundCard, find_card, read_card
 from polyjudge.files import expiry as expiry_of
 from polyjudge.languages import LanguageTable
@@ -57,7 +58,10 @@ def trust_in(judge: JudgeIdentity | None, cards: Sequence[Path] = ()) -> JudgeTr
             return JudgeTrust(title, card, "")
         found = replace(found, why=f"its card has expired: {expired}")
     if not cards:
-        found = find_card(judge)
+        try:
+            found = find_card(judge)
+        except DataError as error:
+            found = replace(found, why=str(error))
     return JudgeTrust(title, found.card, found.why)
 
 

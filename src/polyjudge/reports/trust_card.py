@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from polyjudge.files import card_row, readable_json
+from polyjudge.files import card_lines
 from polyjudge.languages import LanguageTable
 from polyjudge.records import Effect, Figure, LanguageTrust, MonotonicityResult, TrustCard
 
@@ -36,7 +36,7 @@ def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
 
 def card_json(card: TrustCard) -> Iterator[str]:
     """Yield a card as it stands on disk."""
-    yield readable_json(card_row(card), indent=1) + "\n"
+    yield from card_lines(card)
 
 
 def judge_title(card: TrustCard) -> str:
@@ -103,7 +103,7 @@ def _perturbation_row(result: MonotonicityResult) -> tuple[str, ...]:
         figure_text(result.drop),
         figure_text(result.rank_correlation),
         figure_text(result.violations),
-        "never" if noticed.value is None else figure_text(noticed),
+        figure_text(noticed) if noticed.value is not None or not result.texts else "never",
         result.verdict,
         ", ".join(f"{result.languages[name]} {name}" for name in _VERDICTS if result.languages.get(name)),
     )
