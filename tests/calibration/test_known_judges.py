@@ -158,15 +158,14 @@ def test_a_judge_that_counts_letters_sees_what_is_left_out_and_not_what_is_said_
 
 
 def test_a_judge_that_minds_spaces_raises_false_alarms():
-    found = measured(
-        lambda candidate, told: (
-            closeness(candidate, told)
-            - 0.2 * (candidate != " ".join(candidate.split(" ")) or "  " in candidate or "\u00a0" in candidate)
-        )
-    )
+    def minds_spaces(candidate, told):
+        return closeness(candidate, told) - 0.2 * (candidate not in {text.text for text in TEXTS})
+
+    found = measured(minds_spaces)
 
     assert found.controls["white_space"].false_alarms.low > 0.5
     assert found.controls["white_space"].shift.high < 0
+    assert found.languages["ru"].false_alarms.value == 1.0
 
 
 def test_a_judge_that_fails_in_one_language_is_unmeasured_there_and_the_failures_are_counted():
@@ -250,6 +249,10 @@ def biases(pairwise, score=lambda *_: 0.8, effects=("position", "length_in_pairs
     return effects_of(probes, asyncio.run(ask()), RUBRIC)
 
 
+def picked(first, second):
+    return "tie" if first == second else "A" if first > second else "B"
+
+
 def test_a_judge_that_always_picks_the_first_is_found_out():
     found = biases(says(lambda *_: "A"))
 
@@ -267,24 +270,22 @@ def test_a_judge_that_always_picks_the_second_is_found_out():
 
 
 def test_a_judge_that_prefers_the_longer_is_found_out():
-    found = biases(says(lambda first, second: "A" if len(first) > len(second) else "B"))
+    found = biases(says(lambda first, second: picked(len(first), len(second))))
 
     assert found["length_in_pairs"].size.value == 1.0
     assert found["length_in_pairs"].sentence == "It picks the longer text in 100% of cases."
-    assert "It picks" not in found["position"].sentence or found["position"].size.value == pytest.approx(0.5, abs=0.2)
+    assert found["position"].sentence == "The order does not decide."
 
 
 def test_a_judge_that_prefers_the_shorter_is_found_out():
-    found = biases(says(lambda first, second: "A" if len(first) < len(second) else "B"))
+    found = biases(says(lambda first, second: picked(len(second), len(first))))
 
     assert found["length_in_pairs"].sentence == "It picks the shorter text in 100% of cases."
 
 
 def test_a_judge_that_picks_by_what_it_reads_has_no_bias():
     def by_content(first, second):
-        if first == second:
-            return "tie"
-        return "A" if sha256(first.encode()).digest() > sha256(second.encode()).digest() else "B"
+        return picked(sha256(first.encode()).digest(), sha256(second.encode()).digest())
 
     found = biases(says(by_content))
 
@@ -293,7 +294,7 @@ def test_a_judge_that_picks_by_what_it_reads_has_no_bias():
 
 
 def test_a_judge_that_prefers_the_longer_alone_is_found_out_too():
-    found = biases(says(lambda *_: "tie"), lambda candidate, _: min(len(candidate) / 1000, 1.0), ("length", "repeats"))
+    found = biases(says(lambda *_: "tie"), lambda candidate, _: min(len(candidate) / 400, 1.0), ("length", "repeats"))
 
     assert found["length"].size.low > 0.05
     assert found["length"].sentence.startswith("Saying everything twice: it prefers the longer text, by ")

@@ -192,7 +192,7 @@ def test_labels_that_cannot_be_used_are_named_and_the_rest_is_used(folder, capsy
     shown = capsys.readouterr()
     assert "on 2 items" in shown.out
     assert [f"l.csv:{line}:" in shown.err for line in range(2, 9)] == [False, True, True, False, True, False, False]
-    assert "1 labels are of items that were not judged, such as 'zz'" in shown.err
+    assert "1 label of items that were not judged, such as 'zz'" in shown.err
 
 
 def test_scores_as_wmt_keeps_them_are_read(in_folder, capsys):
@@ -248,7 +248,7 @@ def test_failures_among_the_scores_are_counted_and_the_judge_stays_one(scored, s
     assert unjudged
 
     assert agreement("s.jsonl", "--labels", "l.csv") == 0
-    assert f"{unjudged} labelled items have no verdict" in capsys.readouterr().err
+    assert f"{unjudged} labelled item" in capsys.readouterr().err
     assert general_card()["labels"] == 40 - unjudged
 
 

@@ -23,6 +23,8 @@ from .monotonicity import (
 from .perturbations import CONTROL_TYPES
 from .trials import CLEAN, TrialPlan, trial_id
 
+FEWEST_KINDS = 3
+"""One kind of spoiling that is easy to see says nothing of the others."""
 RELIABLE_FROM = 0.6
 """Over all kinds of spoiling, a judge must score the clean text above the spoiled one so often to be relied on."""
 FEWEST_COMPARISONS = 20
@@ -57,25 +59,25 @@ class _Answers:
         for trial in (*plan.trials, *(repeat for repeat, _ in plan.repeats)):
             self.kinds[trial.text.language, trial.text.id].add(trial.kind)
 
-    def score(self, text: GoodText, kind: str, severity: float) -> tuple[float, bool]:
-        """Return a score, nan where there is none, and whether it was asked for in vain."""
+    def score(self, text: GoodText, kind: str, severity: float) -> tuple[float, str]:
+        """Return a score, nan where there is none, and the question that was asked for it in vain."""
         asked = trial_id(text, kind, severity)
         asked = self._answered_by.get(asked, asked)
         score = self._scores.get(asked)
-        return (float("nan") if score is None else score), asked in self._scores and score is None
+        return (float("nan") if score is None else score), asked if asked in self._scores and score is None else ""
 
     def ladder(self, language: str, kind: str) -> Ladder:
         """Return the scores of all texts of a language; those that cannot be spoiled in this way have none."""
         severities = (0.0, 1.0) if kind in CONTROL_TYPES else self.severities
-        rows, unjudged = list[list[float]](), 0
+        rows, in_vain = list[list[float]](), set[str]()
         for text in self.texts[language]:
             if kind not in self.kinds[language, text.id]:
                 rows.append([float("nan")] * len(severities))
                 continue
             found = [self.score(text, kind if severity else CLEAN, severity) for severity in severities]
             rows.append([score for score, _ in found])
-            unjudged += sum(in_vain for _, in_vain in found)
-        return Ladder(severities, np.array(rows, dtype=np.float64).reshape(-1, len(severities)), unjudged)
+            in_vain |= {asked for _, asked in found if asked}
+        return Ladder(severities, np.array(rows, dtype=np.float64).reshape(-1, len(severities)), len(in_vain))
 
     def all_kinds(self, language: str) -> list[str]:
         """Return the kinds that some text of a language was spoiled in."""
@@ -114,8 +116,8 @@ def measure_judge(
 
 def _weights(answers: _Answers) -> dict[str, Floats]:
     """Return how often each text is drawn; texts that say the same in several languages are drawn together."""
-    contents = {text.source or f"{text.language}|{text.id}": 0 for texts in answers.texts.values() for text in texts}
-    places = {content: place for place, content in enumerate(contents)}
+    contents = {text.source or f"{text.language}|{text.id}" for texts in answers.texts.values() for text in texts}
+    places = {content: place for place, content in enumerate(sorted(contents))}
     draws = drawn(len(places))
     return {
         language: draws[:, [places[text.source or f"{language}|{text.id}"] for text in texts]]
@@ -127,7 +129,8 @@ def _trust(
     spoiled: Mapping[str, Ladder], found: Mapping[str, Measured], steady: Mapping[str, Ladder], measured_at: str
 ) -> LanguageTrust:
     figure, texts, comparisons = discrimination(spoiled)
-    enough = comparisons >= FEWEST_COMPARISONS
+    kinds = sum(each.result.texts > 0 for each in found.values())
+    enough = comparisons >= FEWEST_COMPARISONS and kinds >= FEWEST_KINDS
     alarms = [
         control_result(kind, "", each.scores[:, 0], each.scores[:, -1], np.ones((2, len(each.scores))))
         for kind, each in steady.items()

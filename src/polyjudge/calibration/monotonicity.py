@@ -147,7 +147,7 @@ def interval_of(replicates: Floats, *, never: bool = False) -> Figure:
     if np.isnan(value):
         return Figure()
     low, high = np.quantile(rest, [0.025, 0.975], method="inverted_cdf") if len(rest) else (np.nan, np.nan)
-    shown = [None if not np.isfinite(each) else round(float(each), 4) for each in (value, low, high)]
+    shown = [None if not np.isfinite(each) else round(float(each), 4) + 0.0 for each in (value, low, high)]
     return Figure() if never and shown[0] is None else Figure(*shown)
 
 

@@ -30,6 +30,7 @@ from polyjudge.rubrics import load_rubric
 from polyjudge.suites import Drift, Task, judge_each, kept_result, language_score, open_judge, tasks_of
 from polyjudge.text import harmless, one_line
 
+from .items_trust import ItemsTrust
 from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
 from .progress import ProgressShow
 from .settings import load_environment
@@ -276,12 +277,15 @@ def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
         return code
     scores = _scores(job, outcomes, drift)
     write_translation_scores(job.output, scores)
-    maker = VerdictMaker(job.table, {job.tier: trust_in(identity_in(scores))})
+    trust = trust_in(identity_in(scores))
+    maker = VerdictMaker(job.table, {job.tier: trust})
     verdicts = [
         maker.verdict(language, maker.checks(language), {job.tier: score})
         for language, score in zip(job.languages, scores, strict=True)
     ]
     _show(job, verdicts, scores, drift)
+    if job.options.format == "text":
+        ItemsTrust(trust, [verdict.language or verdict.name for verdict in verdicts]).show(sys.stdout)
     print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)
     print(f"scores:  {job.output}", file=sys.stderr)
     unjudged = sum(isinstance(outcome, Failure) for outcome in outcomes.values())

@@ -1,0 +1,232 @@
+"""Which questions are asked of a judge, in which order, and how many."""
+
+import pytest
+
+from polyjudge.calibration import (
+    CONTROL_TYPES,
+    PERTURBATION_TYPES,
+    TrialOptions,
+    plan_trials,
+    sample_texts,
+    share_of_scale,
+    text_context,
+    trial_item,
+)
+from polyjudge.calibration.trials import CLEAN, chosen_texts, surroundings
+from polyjudge.errors import ConfigError
+from polyjudge.languages import language_table
+from polyjudge.records import Failure, GoodText, JudgeResult, PassRule, Rubric, RubricCriterion, Scale
+
+TABLE = language_table()
+SAMPLE = sample_texts()
+FEW = [text for text in SAMPLE if text.language in ("en", "de", "th", "hi", "ja")]
+TYPES = ("drop_words", "typos", "truncate", "shuffle_words")
+
+
+def plan(texts=FEW, **options):
+    return plan_trials(texts, TrialOptions(**{"types": TYPES, "severities": (0.5, 1.0), **options}), TABLE)
+
+
+def by_text(trials):
+    found = {}
+    for trial in trials:
+        found.setdefault((trial.text.language, trial.text.id), []).append(trial)
+    return found
+
+
+def test_no_question_is_asked_twice_and_none_has_the_name_of_another():
+    trials = plan(types=(*PERTURBATION_TYPES, *CONTROL_TYPES)).trials
+
+    assert len({trial.id for trial in trials}) == len(trials)
+    for asked in by_text(trials).values():
+        assert len({trial.candidate for trial in asked}) == len(asked)
+
+
+def test_every_text_is_asked_about_clean_and_that_comes_first():
+    for asked in by_text(plan().trials).values():
+        assert (asked[0].kind, asked[0].severity, asked[0].candidate) == (CLEAN, 0.0, asked[0].text.text)
+        assert all(trial.kind != CLEAN and trial.candidate != trial.text.text for trial in asked[1:])
+
+
+def test_a_text_that_cannot_be_spoiled_is_not_asked_about():
+    texts = [GoodText(id="a", text="12", language="en"), GoodText(id="b", text="   ", language="en")]
+
+    assert plan(texts, types=("shuffle_sentences",)).trials == ()
+
+
+def test_a_repeated_version_is_answered_by_the_one_that_was_asked():
+    texts = [GoodText(id="a", text="good morning", language="en")]
+    found = plan(texts, types=("drop_words", "truncate"), severities=(0.25, 0.5, 0.75, 1.0))
+    names = {trial.id for trial in found.trials}
+
+    assert found.repeats
+    assert all(known in names for _, known in found.repeats)
+
+
+def test_controls_are_asked_about_once_a_text():
+    trials = plan(types=("white_space",), severities=(0.25, 0.5, 1.0)).trials
+
+    assert {trial.severity for trial in trials if trial.kind == "white_space"} == {1.0}
+
+
+def test_texts_of_a_language_are_at_most_so_many_and_the_same_contents_everywhere():
+    chosen = chosen_texts(SAMPLE, 2, seed=3)
+    whole = {tag: texts for tag, texts in chosen.items() if sum(text.language == tag for text in SAMPLE) == 5}
+
+    assert {len(texts) for texts in chosen.values()} == {2}
+    assert len({tuple(text.source for text in texts) for texts in whole.values()}) == 1
+    assert chosen_texts(SAMPLE, 2, seed=4) != chosen
+
+
+def test_the_order_in_which_texts_come_does_not_change_what_is_asked():
+    assert {trial.id for trial in plan(FEW).trials} == {trial.id for trial in plan(FEW[::-1]).trials}
+    assert {trial.candidate for trial in plan(FEW).trials} == {trial.candidate for trial in plan(FEW[::-1]).trials}
+
+
+def test_the_same_options_give_the_same_plan_and_another_seed_another():
+    assert plan() == plan()
+    assert plan(seed=1) != plan()
+
+
+# Budget
+
+
+def test_a_budget_that_is_large_enough_leaves_nothing_out():
+    whole = plan()
+
+    assert plan(budget=len(whole.trials)) == whole
+    assert (plan(budget=10**6).left_out, whole.left_out) == (0, 0)
+
+
+@pytest.mark.parametrize("budget", [1, 2, 5, 6, 7, 11, 20, 40, 80])
+def test_a_budget_is_never_exceeded_and_what_is_left_out_is_counted(budget):
+    found, whole = plan(budget=budget), plan()
+
+    assert len(found.trials) <= budget
+    assert len(found.trials) + found.left_out == len(whole.trials)
+
+
+@pytest.mark.parametrize("budget", [11, 20, 40, 80])
+def test_no_question_of_a_budget_is_wasted_on_a_text_without_its_other_end(budget):
+    for asked in by_text(plan(budget=budget).trials).values():
+        assert asked[0].kind == CLEAN
+        assert any(trial.kind != CLEAN for trial in asked)
+
+
+def test_a_small_budget_asks_about_the_far_end_alone():
+    spoiled = [trial for trial in plan(budget=60).trials if trial.kind != CLEAN]
+
+    assert {trial.severity for trial in spoiled} == {1.0}
+
+
+def test_a_small_budget_sees_every_language_and_every_kind():
+    found = plan(budget=15)
+
+    assert found.languages == ("de", "en", "hi", "ja", "th")
+    assert {trial.kind for trial in found.trials} - {CLEAN} == set(TYPES)
+
+
+def test_texts_that_can_be_spoiled_in_more_ways_come_first():
+    texts = [
+        GoodText(id="poor", text="12 14", language="en"),
+        GoodText(id="rich", text="On 3 May Anna did not come. She was ill and stayed in bed.", language="en"),
+    ]
+    found = plan(texts, types=PERTURBATION_TYPES, budget=2)
+
+    assert {trial.text.id for trial in found.trials} == {"rich"}
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="the clean texts of all languages come first and are thrown away again: 76 languages and 70 questions ask none",
+)
+@pytest.mark.parametrize("budget", [10, 70, 100])
+def test_a_budget_is_used(budget):
+    found = plan(SAMPLE, types=("drop_words", "typos"), severities=(1.0,), budget=budget)
+
+    assert len(found.trials) >= 0.8 * budget
+
+
+# Options
+
+
+@pytest.mark.parametrize("severities", [(), (0.0, 1.0), (0.5, 1.5), (-0.1, 1.0), (0.5,), (float("nan"), 1.0)])
+def test_severities_that_make_no_ladder_are_refused(severities):
+    with pytest.raises(ConfigError):
+        TrialOptions(severities=severities)
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones():
+    with pytest.raises(ConfigError, match="drop_words"):
+        TrialOptions(types=("drop_wrds",))
+
+
+# What a text is spoiled with
+
+
+def test_a_text_is_spoiled_with_its_source_its_neighbour_and_others_of_its_language():
+    chosen = chosen_texts(SAMPLE, 5, 0)
+    shared = {text.source for tag in ("mr", "ne") for text in chosen[tag]}
+    text = next(text for text in chosen["hi"] if text.source in shared)
+    around = surroundings(text, chosen, TABLE)
+
+    assert around.source == text.source
+    assert around.neighbour in {other.text for tag in ("mr", "ne") for other in chosen[tag]}
+    assert set(around.others) == {other.text for other in chosen["hi"] if other is not text}
+
+
+@pytest.mark.xfail(
+    strict=True, reason="texts without a source count as saying the same, so there is no other to spoil one with"
+)
+def test_texts_without_a_source_can_be_spoiled_with_one_another():
+    texts = [
+        GoodText(id=str(place), text=f"{start} goes to the old town. It is a long way there.", language="en")
+        for place, start in enumerate(("Anna", "The train", "Nobody", "My friend"))
+    ]
+    kinds = {trial.kind for trial in plan(texts, types=("other_text", "add_sentence")).trials}
+
+    assert kinds == {CLEAN, "other_text", "add_sentence"}
+
+
+@pytest.mark.xfail(
+    strict=True, reason="two texts with one name answer for one another: the later score takes the place of the earlier"
+)
+def test_two_texts_of_one_name_are_refused_or_kept_apart():
+    texts = [GoodText(id="a", text=f"{start} goes to town today.", language="en") for start in ("Anna", "Nobody")]
+    try:
+        trials = plan(texts).trials
+    except ConfigError:
+        return
+    assert len({trial.id for trial in trials}) == len(trials)
+
+
+# What a judge is told, and what its answer is worth
+
+
+def test_a_model_is_told_the_language_by_name_and_the_checks_are_told_nothing_but_the_tag():
+    text = GoodText(id="a", text="x", language="th", source="Hello", context={"context": "a shop"})
+
+    assert text_context(text, TABLE, by_tag=False) == {"language": "Thai (ไทย)", "source": "Hello", "context": "a shop"}
+    assert text_context(text, TABLE, by_tag=True) == {"source": "Hello", "context": "a shop"}
+    assert text_context(GoodText(id="a", text="x", language="tlh-x"), TABLE, by_tag=False)["language"] == "tlh-x"
+
+
+def test_a_judge_is_never_told_that_a_text_was_spoiled():
+    for trial in plan().trials[:40]:
+        item = trial_item(trial, TABLE, by_tag=False)
+        assert not any(trial.kind and trial.kind in value for value in item.context.values())
+
+
+def test_a_score_is_worth_its_share_of_the_scale():
+    rubric = Rubric(
+        name="r",
+        instruction="",
+        criteria=(RubricCriterion("c", ""),),
+        scale=Scale(1, 5),
+        passing=PassRule(3, ("isCorrectLanguage",)),
+    )
+
+    assert [share_of_scale(rubric, JudgeResult(score, "")) for score in (1, 3, 5)] == [0, 0.5, 1]
+    assert share_of_scale(rubric, JudgeResult(5, "", flags={"isCorrectLanguage": False})) == 0
+    assert share_of_scale(rubric, JudgeResult(5, "", flags={"isCorrectLanguage": True, "other": False})) == 1
+    assert share_of_scale(rubric, Failure("no")) is None
