@@ -124,8 +124,8 @@ def test_the_id_nought_is_an_id(tmp_path):
 def test_a_row_without_a_rating_is_counted_and_names_the_column(tmp_path):
     path = lines(tmp_path / "l.jsonl", [{"id": "a", "mark": 1}])
 
-    assert read(path).problems[0].endswith("no 'score' or 'label'")
-    assert read(path, value="grade").problems[0].endswith("no grade")
+    assert "'score' or 'label'" in read(path).problems[0]
+    assert "grade" in read(path, value="grade").problems[0]
     assert values(read(path, value="mark")) == {"a": 1.0}
 
 
