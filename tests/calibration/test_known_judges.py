@@ -1,4 +1,4 @@
-"""Judges of which everything is known beforehand, each questioned over the shipped sample: the card must say what they are."""
+"""Judges of which everything is known beforehand, questioned over the shipped sample: each gets the right card."""
 
 import asyncio
 import json
@@ -68,7 +68,7 @@ class Known:
     def __init__(self, score):
         self._score = score
 
-    async def outcome(self, candidate, context=None, *, repeat=0):  # noqa: ARG002 - it says the same each time
+    async def outcome(self, candidate, context=None, *, repeat=0):
         found = self._score(candidate, context)
         return found if isinstance(found, Failure) else JudgeResult(100 * found, "")
 
@@ -185,7 +185,7 @@ def test_a_flag_that_is_needed_to_pass_and_is_missing_counts_as_the_worst_score(
     from polyjudge.rubrics import load_rubric
 
     class WrongLanguage:
-        async def outcome(self, candidate, context=None, *, repeat=0):  # noqa: ARG002 - it says the same each time
+        async def outcome(self, candidate, context=None, *, repeat=0):
             right = closeness(candidate, context) > 0.99
             return JudgeResult(5.0, "", flags={"isCorrectLanguage": right})
 

@@ -149,22 +149,16 @@ def test_the_order_of_parallel_texts_does_not_move_an_interval():
     assert measured(planned(TEXTS[::-1]), uneven).perturbations == measured(planned(TEXTS), uneven).perturbations
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="contents are drawn by the order in which they come, so that intervals hang on the order of a file",
-)
 def test_the_order_of_the_texts_does_not_move_an_interval():
     texts = [replace(text, source="") for text in TEXTS]
 
     assert measured(planned(texts[::-1]), uneven).perturbations == measured(planned(texts), uneven).perturbations
 
 
-@pytest.mark.xfail(strict=True, reason="a score that does not move is shifted by -0.0, which a card shows as -0.00")
 def test_a_control_that_moves_nothing_is_shifted_by_nought_without_a_sign():
     assert str(measured(planned()).controls["white_space"].shift.value) == "0.0"
 
 
-@pytest.mark.xfail(strict=True, reason="one failed question that answers for two severities is counted twice")
 def test_a_failed_question_that_answers_for_several_is_counted_once():
     texts = [GoodText(id="a", text="good day", language="en")]
     plan = planned(texts, types=("drop_words",))

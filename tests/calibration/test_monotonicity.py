@@ -295,7 +295,7 @@ def test_fifty_texts_are_enough_to_tell_a_blind_judge_from_one_that_sees():
     reason="wins and losses are joined as if independent, though a win is a loss less: six of six give [0.72, 1]",
 )
 def test_a_judge_below_the_bar_is_hardly_ever_called_sensitive_by_six_texts():
-    results = verdicts(6, 0.68, 600)
+    results = verdicts(6, 0.68, 400)
 
     assert sum(result.verdict == "sensitive" for result in results) < 0.05 * len(results)
 
@@ -311,7 +311,7 @@ def test_where_no_score_ties_the_interval_is_at_least_that_of_the_wins(count):
 @pytest.mark.parametrize("auc", [0.5, 0.8, 0.95])
 def test_more_texts_never_lead_from_sensitive_to_insensitive(auc):
     random = np.random.default_rng(7)
-    for _ in range(25):
+    for _ in range(15):
         scores = simulated(50, auc, random)
         grown = [found(scores[:count], (0.0, 1.0)).verdict for count in (6, 10, 15, 25, 50)]
         assert "insensitive" not in grown[grown.index("sensitive") :] if "sensitive" in grown else True
@@ -334,7 +334,7 @@ def test_the_interval_of_the_drop_holds_the_truth_with_twenty_texts():
     strict=True, reason="five texts, as the shipped sample has, drawn again: the interval holds in about 82%"
 )
 def test_the_interval_of_the_drop_holds_the_truth_with_the_five_texts_of_the_sample():
-    results, truth = verdicts(5, 0.8, 500), shift_for(0.8) / 12
+    results, truth = verdicts(5, 0.8, 300), shift_for(0.8) / 12
 
     assert sum(result.drop.low <= truth <= result.drop.high for result in results) >= 0.9 * len(results)
 

@@ -23,7 +23,7 @@ _YES_OR_NO = {True: "Yes", False: "No", None: "–"}
 def translation_blocks(report: Report) -> Iterator[Block]:
     """Yield a report: the scorecard first, then the details language by language."""
     yield Heading(1, "Translation report")
-    yield Lines(tuple(_head(report)))
+    yield Lines(tuple(report_facts(report)))
     yield from translation_scorecard(report)
     yield Heading(2, "Expanded Details")
     for verdict, language, scores in report.details():
@@ -47,7 +47,8 @@ def translation_scorecard(report: Report) -> Iterator[Block]:
         yield Lines((*shown, *([f"and {more} more"] if more > 0 else [])))
 
 
-def _head(report: Report) -> Iterator[str]:
+def report_facts(report: Report) -> Iterator[str]:
+    """Yield when it was made, of what."""
     about = report.about
     yield f"Generated: {report.timestamp}"
     for name, keys in (
@@ -79,6 +80,12 @@ def _trust(report: Report) -> Iterator[Block]:
     """Show beside the scores how far who gave them can be trusted."""
     if report.trust:
         yield Heading(3, "Trust in the judges")
+        yield Lines(tuple(trust_lines(report)))
+
+
+def trust_lines(report: Report) -> Iterator[str]:
+    """Yield how far each judge can be trusted, in words."""
+    if report.trust:
         lines = [
             f"{name.capitalize()} ({trust.judge}): {line}"
             for name, trust in report.trust.items()
@@ -89,7 +96,7 @@ def _trust(report: Report) -> Iterator[Block]:
             named, more = ", ".join(unknown[:_NAMED]), len(unknown) - _NAMED
             told = f"{named} and {more} more" if more > 0 else named
             lines.append(f"Not known to tell good from spoiled in: {told}.")
-        yield Lines(tuple(lines))
+        yield from lines
 
 
 def _rate(count: int, total: int, interval: Interval | None) -> str:

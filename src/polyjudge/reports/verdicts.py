@@ -44,6 +44,8 @@ class Verdict:
     disagreements: tuple[str, ...] = ()
     looks_like: str = ""
     """The language that the check is sure of instead, where it is sure of one in too many prompts."""
+    failing_outputs: int = 0
+    """Outputs with a problem that is more than a warning."""
     trust: tuple[str, ...] = ()
     """What is known of each judge in this language, where it has a card."""
     is_calibrated: bool = False
@@ -96,6 +98,7 @@ class VerdictMaker:
             scores=scores,
             disagreements=tuple(_disagreements(scores, found, known)),
             looks_like=found,
+            failing_outputs=sum(check is not None and check.fails for check in checks),
             trust=tuple(trust_notes(self._trust, list(scores), language.language_code, self._table)),
             is_calibrated=measured_by(self._trust, list(scores), language.language_code, self._table),
             problems=Counter(kind for check in checks if check for kind in {each.kind for each in check.problems}),

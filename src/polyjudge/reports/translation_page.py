@@ -1,0 +1,276 @@
+"""The report on a translator's output as a page: scorecard, map of languages, and the texts with problems marked."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from polyjudge.files import readable_json
+from polyjudge.languages import LanguageTable
+from polyjudge.records import LanguageResult, LanguageScore, Problem, PromptResult, PromptScore, TextCheck
+from polyjudge.rubrics import scores_pass
+from polyjudge.statistics import wilson_interval
+from polyjudge.text import harmless, one_line
+
+from .blocks import Block, Lines, Table
+from .family_bars import family_bars
+from .html import fill_page, for_script
+from .report import Report
+from .translation_blocks import report_facts, status_word, trust_lines
+from .verdicts import STATUSES, Verdict, VerdictMaker
+
+_ITEMS_IN_A_PART = 50
+_LONGEST_TEXT = 20_000
+_LONGEST_NAME = 100
+_LONGEST_NOTE = 600
+_STYLES = {"PASS": "good", "FAIL": "bad", "CONFLICT": "bad", "UNRELIABLE": "poor"}
+_SAFE_ANCHOR = re.compile(r"[A-Za-z0-9-]{1,40}")
+_WORDS = {
+    "PASS": "passed",
+    "FAIL": "failed",
+    "CONFLICT": "in conflict",
+    "UNRELIABLE": "unreliable",
+    "UNJUDGED": "unjudged",
+    "SKIPPED": "skipped",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One coloured cell; its text says what its colour does."""
+
+    text: str
+    style: str = ""
+    value: str = ""
+    """What it is sorted by; empty comes last."""
+
+
+def translation_page(report: Report) -> Iterator[str]:
+    """Yield the page; texts are read one language at a time."""
+    content: dict[str, Any] = {
+        "facts": [line.split(": ", 1) for line in report_facts(report) if ": " in line],
+        "cards": list(_cards(report)),
+        "trust": list(trust_lines(report)),
+        "bars": family_bars(report.families()),
+        "comparisons": list(_comparisons(report)),
+        "filters": _filters(report),
+        "columns": _columns(report),
+        "rows": (_row(report, place, verdict) for place, verdict in enumerate(report.verdicts)),
+        "warnings": report.warnings[:20],
+        "details": _details(report),
+    }
+    return fill_page("translation.html", "Translation report", content)
+
+
+def _cards(report: Report) -> Iterator[dict[str, Any]]:
+    yield {"count": report.total - report.count("SKIPPED"), "name": "languages tested", "rate": "", "style": ""}
+    for status in STATUSES:
+        count = report.count(status)
+        if not count and status not in ("PASS", "FAIL", "UNJUDGED"):
+            continue
+        interval = report.interval(status) if status in ("PASS", "FAIL", "CONFLICT") else None
+        rate = f"{count / report.judged:.1%}, 95%: {interval.low:.1%} to {interval.high:.1%}" if interval else ""
+        style = _STYLES.get(status, "") if count else ""
+        yield {"count": count, "name": _WORDS[status], "rate": rate, "style": style}
+
+
+def _filters(report: Report) -> list[tuple[str, str, list[str]]]:
+    verdicts = report.verdicts
+    problems = sorted({kind for verdict in verdicts for kind in verdict.problems})
+    return [
+        ("status", "Status", [status for status in STATUSES if report.count(status)]),
+        ("family", "Script family", sorted({verdict.family for verdict in verdicts if verdict.family})),
+        ("priority", "Priority", ["must-have", "standard"]),
+        ("problems", "Problem", problems),
+    ]
+
+
+def _columns(report: Report) -> list[dict[str, Any]]:
+    columns = [("Language", False), ("Status", False), ("Family", False), ("Right script", True)]
+    for judge in report.judges:
+        columns += [(f"{judge}: {name}", True) for name in ("script", "grammar", "coherence")]
+        columns.append((f"{judge}: right language", False))
+    if report.trust:
+        columns.append(("Trust", False))
+    return [{"name": name, "numeric": numeric} for name, numeric in (*columns, ("Problems", True))]
+
+
+def _row(report: Report, place: int, verdict: Verdict) -> dict[str, Any]:
+    known = report.table.find(verdict.language, verdict.name)
+    return {
+        "anchor": anchor_of(verdict, place),
+        "name": one_line(verdict.name, _LONGEST_NAME),
+        "native": known.native_name if known and known.native_name != verdict.name else "",
+        "tag": known.tag if known else "",
+        "direction": known.direction if known else "auto",
+        "status": verdict.status,
+        "family": one_line(verdict.family, _LONGEST_NAME),
+        "priority": "must-have" if verdict.is_priority else "standard",
+        "problems": sorted(verdict.problems),
+        "cells": list(_cells(report, verdict)),
+    }
+
+
+def anchor_of(verdict: Verdict, place: int) -> str:
+    """Return what a link to a language ends in: its tag, where that is plain."""
+    return verdict.language if _SAFE_ANCHOR.fullmatch(verdict.language) else f"n{place}"
+
+
+def _cells(report: Report, verdict: Verdict) -> Iterator[Cell]:
+    yield Cell(status_word(verdict), _STYLES.get(verdict.status, "none"), verdict.status)
+    yield Cell(one_line(verdict.family, _LONGEST_NAME), "", verdict.family)
+    yield _share(verdict.script_passed, verdict.script_checked)
+    for judge in report.judges:
+        score = verdict.scores.get(judge)
+        values = (score.script_score, score.grammar_score, score.coherence_score) if score else (None, None, None)
+        yield from map(_points, values)
+        yield _flag(score.is_correct_language if score else None)
+    if report.trust:
+        yield _trust(verdict)
+    count = sum(verdict.problems.values())
+    yield Cell(str(count), "num poor" if count else "num", str(count))
+
+
+def _share(passed: int, checked: int) -> Cell:
+    if not checked:
+        return Cell("–", "num none")
+    share = passed / checked
+    style = "good" if share >= 0.8 else "poor" if share >= 0.5 else "bad"
+    return Cell(f"{passed}/{checked}", f"num {style}", f"{share:.4f}")
+
+
+def _points(value: float | None) -> Cell:
+    if value is None:
+        return Cell("–", "num none")
+    style = "good" if value >= 4 else "fair" if value >= 3 else "poor" if value >= 2 else "bad"
+    return Cell(f"{value:g}", f"num {style}", f"{value:g}")
+
+
+def _flag(value: bool | None) -> Cell:
+    return Cell("–", "none") if value is None else Cell("yes", "good", "yes") if value else Cell("no", "bad", "no")
+
+
+def _trust(verdict: Verdict) -> Cell:
+    if verdict.is_calibrated:
+        return Cell("sensitive", "good", "sensitive")
+    if verdict.status == "UNRELIABLE" or any("insensitive" in note for note in verdict.trust):
+        return Cell("insensitive", "bad", "insensitive")
+    return Cell("unmeasured", "none", "unmeasured")
+
+
+def _comparisons(report: Report) -> Iterator[Block]:
+    """Yield how often two judges, or a judge and the checks, come to the same verdict on a language."""
+    rows = [_pair_row(one, two, report) for one, two in combinations(report.judges, 2)]
+    rows += [_checks_row(judge, report) for judge in report.judges]
+    if rows:
+        header = (
+            "Compared",
+            "Languages",
+            "Both pass",
+            "Both fail",
+            "Only the first passes",
+            "Only the second passes",
+            "Same",
+        )
+        yield Table(header, tuple(rows), (1, 2, 3, 4, 5, 6))
+        yield Lines(("The checks fail a language where more than a fifth of its outputs have a serious problem.",))
+
+
+def _pair_row(one: str, two: str, report: Report) -> tuple[str, ...]:
+    pairs = [
+        (scores_pass(verdict.scores[one]), scores_pass(verdict.scores[two]))
+        for verdict in report.verdicts
+        if one in verdict.scores and two in verdict.scores
+    ]
+    return _counts(f"{one} and {two}", [(a, b) for a, b in pairs if a is not None and b is not None])
+
+
+def _checks_row(judge: str, report: Report) -> tuple[str, ...]:
+    pairs = [
+        (scores_pass(verdict.scores[judge]), 5 * verdict.failing_outputs <= verdict.prompts)
+        for verdict in report.verdicts
+        if judge in verdict.scores
+    ]
+    return _counts(f"{judge} and the checks", [(a, b) for a, b in pairs if a is not None])
+
+
+def _counts(name: str, pairs: Sequence[tuple[bool, bool]]) -> tuple[str, ...]:
+    kinds = [(True, True), (False, False), (True, False), (False, True)]
+    counts = [pairs.count(kind) for kind in kinds]
+    interval = wilson_interval(counts[0] + counts[1], len(pairs))
+    same = f"{(counts[0] + counts[1]) / len(pairs):.0%} [{interval.low:.0%}, {interval.high:.0%}]" if interval else "–"
+    return (name, str(len(pairs)), *map(str, counts), same)
+
+
+def _details(report: Report) -> Iterator[tuple[int, int, Any]]:
+    """Yield the texts of each language in parts that are read only when they are looked at."""
+    maker = VerdictMaker(report.table)
+    for place, (verdict, language, scores) in enumerate(report.details()):
+        checks = maker.checks(language)
+        total = len(language.prompts)
+        for part, start in enumerate(range(0, total, _ITEMS_IN_A_PART)):
+            chosen = range(start, min(start + _ITEMS_IN_A_PART, total))
+            items = [_item(index, language.prompts[index], checks[index], scores) for index in chosen]
+            notes = _notes(verdict, scores) if part == 0 else []
+            about = {**_about(language, report.table), "total": total, "notes": notes, "items": items}
+            yield place, part, for_script(readable_json(about))
+
+
+def _about(language: LanguageResult, table: LanguageTable) -> dict[str, str]:
+    known = table.find(language.language_code, language.language_name)
+    return {"tag": known.tag if known else "", "direction": known.direction if known else "auto"}
+
+
+def _notes(verdict: Verdict, scores: dict[str, LanguageScore]) -> list[str]:
+    notes = [f"Why: {verdict.reason}"] if verdict.reason else []
+    notes += [f"Trust: {note}" for note in verdict.trust]
+    notes += [f"{name}: {score.notes or score.error}" for name, score in scores.items() if score.notes or score.error]
+    return [one_line(note, _LONGEST_NOTE) for note in notes]
+
+
+def _item(
+    index: int, prompt: PromptResult, check: TextCheck | None, scores: dict[str, LanguageScore]
+) -> dict[str, Any]:
+    problems = check.problems if check else ()
+    said = [f"{problem.kind.replace('_', ' ')}: {problem.message}" for problem in problems]
+    for name, score in scores.items():
+        found = next((each for each in score.prompts if each.index == index), None)
+        said += [f"{name}: {_said(found)}"] if found is not None else []
+    return {
+        "category": one_line(prompt.category, _LONGEST_NAME),
+        "source": _cut(prompt.source_text),
+        "output": marked(prompt.generated_output, problems) or [["(empty)", ""]],
+        "reference": _cut(prompt.reference),
+        "said": [one_line(line, _LONGEST_NOTE) for line in said],
+    }
+
+
+def _said(score: PromptScore) -> str:
+    if score.error:
+        return f"no verdict ({score.error})"
+    named = (("script", score.script_score), ("grammar", score.grammar_score), ("coherence", score.coherence_score))
+    points = ", ".join(f"{name} {value:g}" for name, value in named if value is not None)
+    wrong = ", wrong language" if score.is_correct_language is False else ""
+    return f"{points or 'nothing seen'}{wrong}. {score.notes}"
+
+
+def marked(text: str, problems: Sequence[Problem]) -> list[list[str]]:
+    """Return a text in pieces, those with a problem followed by what it is; overlapping ones by the first."""
+    pieces: list[list[str]] = []
+    place, end = 0, min(len(text), _LONGEST_TEXT)
+    for problem in sorted(problems, key=lambda each: (each.start or 0, -(each.end or 0))):
+        if problem.start is None or problem.end is None or not place <= problem.start < min(problem.end, end):
+            continue
+        pieces += [[harmless(text[place : problem.start]), ""]] if problem.start > place else []
+        place = min(problem.end, end)
+        pieces.append([harmless(text[problem.start : place]), problem.kind.replace("_", " ")])
+    pieces += [[harmless(text[place:end]), ""]] if place < end else []
+    if len(text) > end:
+        pieces.append([f" … {len(text) - end:,} more characters", ""])
+    return pieces
+
+
+def _cut(text: str) -> str:
+    more = f" … {len(text) - _LONGEST_TEXT:,} more characters" if len(text) > _LONGEST_TEXT else ""
+    return harmless(text[:_LONGEST_TEXT]) + more
