@@ -136,10 +136,6 @@ def test_texts_that_can_be_spoiled_in_more_ways_come_first():
     assert {trial.text.id for trial in found.trials} == {"rich"}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the clean texts of all languages come first and are thrown away again: 70 questions ask none",
-)
 @pytest.mark.parametrize("budget", [10, 70, 100])
 def test_a_budget_is_used(budget):
     found = plan(SAMPLE, types=("drop_words", "typos"), severities=(1.0,), budget=budget)
@@ -175,9 +171,6 @@ def test_a_text_is_spoiled_with_its_source_its_neighbour_and_others_of_its_langu
     assert set(around.others) == {other.text for other in chosen["hi"] if other is not text}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="texts without a source count as saying the same, so there is no other to spoil one with"
-)
 def test_texts_without_a_source_can_be_spoiled_with_one_another():
     texts = [
         GoodText(id=str(place), text=f"{start} goes to the old town. It is a long way there.", language="en")
@@ -188,9 +181,6 @@ def test_texts_without_a_source_can_be_spoiled_with_one_another():
     assert kinds == {CLEAN, "other_text", "add_sentence"}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="two texts with one name answer for one another: the later score takes the place of the earlier"
-)
 def test_two_texts_of_one_name_are_refused_or_kept_apart():
     texts = [GoodText(id="a", text=f"{start} goes to town today.", language="en") for start in ("Anna", "Nobody")]
     try:

@@ -249,7 +249,6 @@ def test_a_missing_file_is_one_error_that_names_it(tmp_path):
             read(tmp_path / name)
 
 
-@pytest.mark.xfail(strict=True, raises=OverflowError, reason="a whole number beyond what a float holds ends the run")
 def test_a_number_too_large_to_compare_is_counted_and_named(tmp_path):
     path = tmp_path / "l.jsonl"
     path.write_text('{"id": "a", "label": 1' + "0" * 400 + "}\n")
@@ -257,23 +256,18 @@ def test_a_number_too_large_to_compare_is_counted_and_named(tmp_path):
     assert [rating.value for rating in read(path).ratings] in ([], [None])
 
 
-@pytest.mark.xfail(strict=True, reason="a system or a group of null becomes the text 'None'")
 def test_a_system_or_group_of_null_is_none(tmp_path):
     found = read(lines(tmp_path / "l.jsonl", [{"id": "a", "label": 1, "system": None, "kind": None}]), group="kind")
 
     assert (found.ratings[0].system, found.ratings[0].group) == ("", "")
 
 
-@pytest.mark.xfail(strict=True, reason="an empty score hides the label beside it")
 def test_an_empty_score_does_not_hide_a_label(tmp_path):
     (tmp_path / "l.csv").write_text("id,score,label\na,,pass\n")
 
     assert values(read(tmp_path / "l.csv")) == {"a": 1.0}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a column that a translation judge's scores do not have makes every item unjudged"
-)
 def test_a_column_that_scores_do_not_have_is_named(tmp_path):
     path = tmp_path / "scores.json"
     scores = {"languageName": "Thai", "languageCode": "th", "prompts": [{"index": 0, "grammarScore": 4}]}

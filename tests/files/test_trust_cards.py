@@ -161,7 +161,6 @@ def test_a_field_of_another_kind_is_one_error_that_names_file_and_field(tmp_path
         read_card(path)
 
 
-@pytest.mark.xfail(strict=True, reason="a whole number of 5000 digits is a bare ValueError of json")
 def test_a_number_of_thousands_of_digits_is_one_error_that_names_the_file(tmp_path):
     path = tmp_path / "card.json"
     path.write_text('{"schemaVersion": 1, "labels": ' + "9" * 5000 + "}")
@@ -170,9 +169,6 @@ def test_a_number_of_thousands_of_digits_is_one_error_that_names_the_file(tmp_pa
         read_card(path)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the whole of what should be an object is quoted: a file of 1 MB, an error of 1 MB"
-)
 def test_a_huge_foreign_value_does_not_fill_the_screen(tmp_path):
     path = tmp_path / "card.json"
     path.write_text(json.dumps({"schemaVersion": 1, "updatedAt": "", "judge": "x" * 1_000_000}))
@@ -182,7 +178,6 @@ def test_a_huge_foreign_value_does_not_fill_the_screen(tmp_path):
     assert len(str(caught.value)) < 2_000
 
 
-@pytest.mark.xfail(strict=True, reason="NaN and Infinity, which are no JSON, are taken for numbers")
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999"])
 def test_what_is_no_number_is_refused(tmp_path, value):
     path = tmp_path / "card.json"
@@ -338,9 +333,6 @@ def test_a_card_that_is_named_and_is_not_there_is_an_error(tmp_path):
         find_card(JUDGE, path=tmp_path / "none.json")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a name too long for a file ends in a hash, and any file without a dash passes for its card"
-)
 def test_a_jury_with_a_long_name_is_not_told_of_a_card_that_was_never_made(tmp_path):
     (tmp_path / "notes.json").write_text("{}")
     jury = replace(JUDGE, provider="jury", model="+".join(f"provider/model-{number}" for number in range(20)))
@@ -359,13 +351,6 @@ def test_two_judges_never_share_a_file():
     ]
 
     assert len({card_path(judge) for judge in judges}) == len(judges)
-
-
-@pytest.mark.xfail(strict=True, reason="names are joined by a dash that may stand in them, so that two make one file")
-def test_a_dash_in_a_name_does_not_make_two_judges_one():
-    first, second = replace(JUDGE, provider="jury", model="a-b"), replace(JUDGE, provider="jury-a", model="b")
-
-    assert card_path(first) != card_path(second)
 
 
 def test_a_card_row_is_read_by_its_record():

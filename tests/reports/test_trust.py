@@ -108,10 +108,6 @@ def test_the_wrong_script_fails_whatever_a_blind_judge_passes():
     assert (made.status, made.reason) == ("FAIL", "wrong script in 3 of 3 outputs")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="where a blind judge fails it too, the fail by script is taken for the judge's and not relied on",
-)
 def test_the_wrong_script_fails_whatever_a_blind_judge_fails():
     made = verdict({"quick": BAD}, {"quick": BLIND}, ENGLISH)
 
@@ -150,9 +146,6 @@ def test_each_judge_with_a_card_is_told_of():
     assert made.trust[1] == "full: not measured in this language"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="whether a judge is calibrated is looked up by code alone, whether it is blind by code or name"
-)
 def test_a_language_without_a_code_is_known_by_its_name():
     by_name = trust("sensitive", "Marathi")
 
@@ -160,9 +153,6 @@ def test_a_language_without_a_code_is_known_by_its_name():
     assert verdict({"quick": GOOD}, {"quick": by_name}, code="").is_calibrated is True
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a judge that sees and brought no score makes another's verdict pass for calibrated"
-)
 def test_a_judge_that_brought_no_score_makes_no_language_calibrated():
     assert verdict({"quick": GOOD, "full": FAILED}, {"quick": UNKNOWN, "full": SEEING}).is_calibrated is False
 

@@ -13,6 +13,8 @@ from polyjudge.statistics import krippendorff_alpha, wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
 from polyjudge.statistics.weighted_agreement import agreement_figures
 
+NO_LANGUAGE = "no language"
+"""Stands for items that name none, beside languages."""
 FEWEST_FOR_A_LANGUAGE = 2
 """With fewer items in common a language is counted and not compared."""
 _OF_CATEGORIES = (
@@ -145,7 +147,7 @@ def agreement_by_language(
     if len(by_language) > 1 or "" not in by_language:
         for language, group in sorted(by_language.items()):
             figures = _figures(group, options) if len(group) >= FEWEST_FOR_A_LANGUAGE else {}
-            found[language or "no language"] = (len(group), figures)
+            found[language or NO_LANGUAGE] = (len(group), figures)
     return found
 
 

@@ -8,6 +8,7 @@ from polyjudge.files import expiry
 from polyjudge.records import ControlResult, Effect, Figure, JudgeIdentity, LanguageTrust, MonotonicityResult, TrustCard
 from polyjudge.version import __version__
 
+from .agreement import NO_LANGUAGE
 from .measuring import Measurement
 
 _RUNS_KEPT = 50
@@ -48,7 +49,7 @@ def with_agreement(
     languages = dict(card.languages)
     for tag, (labels, figures) in by_language.items():
         known = languages.get(tag, LanguageTrust())
-        if tag and figures and labels >= known.labels:
+        if tag and tag != NO_LANGUAGE and figures and labels >= known.labels:
             languages[tag] = replace(known, agreement=figures, labels=labels)
     labels, overall = by_language.get("", (0, {}))
     if labels < card.labels:
@@ -70,6 +71,7 @@ def _joined(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
     return replace(
         base,
         perturbations=_larger(old.perturbations, new.perturbations),
+        false_alarms=new.false_alarms if new.false_alarms.value is not None else old.false_alarms,
         agreement=old.agreement,
         labels=old.labels,
     )
@@ -82,4 +84,8 @@ def _larger(old: Mapping[str, Sized], new: Mapping[str, Sized]) -> dict[str, Siz
 
 
 def _known(carded: JudgeIdentity, judge: JudgeIdentity) -> JudgeIdentity:
-    return replace(judge, model_answered=judge.model_answered or carded.model_answered)
+    return replace(
+        judge,
+        model_answered=judge.model_answered or carded.model_answered,
+        prompt_sha256=judge.prompt_sha256 or carded.prompt_sha256,
+    )

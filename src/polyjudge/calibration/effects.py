@@ -3,24 +3,38 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
 from polyjudge.records import Effect, Figure, GoodText, JudgeResult, Outcome, Rubric
-from polyjudge.statistics.resampling import mean_figure
 
-from .monotonicity import NOTICEABLE, drawn, interval_of
+from .monotonicity import NOTICEABLE, drawn
 from .probes import EFFECTS, Probe, parallel, probe_id
 from .questioning import share_of_scale
+from .small_samples import Floats, clustered_mean, hull, interval_of, share_of_wins
 
-GoodTextKey = tuple[str, str]
-"""Language and content."""
 SHARE = "share of the scale"
 PICKS = "share of picks, 0.5 without bias"
 _FEWEST = 5
 """Comparisons below which no effect is spoken of."""
+_LITTLE = 0.15
+"""Of the picks: within this of one half the order or the length is said not to decide."""
 _SLIGHT = 0.03
 """Of the picks: nearer to one half than this is no bias that anyone would mind."""
+
+
+class Found(NamedTuple):
+    """What one text shows."""
+
+    text: GoodText
+    value: float
+
+    @property
+    def content(self) -> str:
+        """What the text says: its translations say the same, and are one piece of evidence."""
+        return self.text.source or f"{self.text.language}|{self.text.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +55,36 @@ class _Answers:
         outcome = self.outcomes.get(probe_id(text, effect, part))
         return outcome.verdict if isinstance(outcome, JudgeResult) else None
 
-    def differences(self, effect: str, changed: str, plain: tuple[str, str] = ("", "0")) -> dict[GoodTextKey, float]:
+    def differences(self, effect: str, changed: str, plain: tuple[str, str] = ("", "0")) -> list[Found]:
         """Return, by text, how far the changed version scores above the plain one."""
-        found: dict[GoodTextKey, float] = {}
+        found: list[Found] = []
         for text in self.texts:
             after, before = self.score(text, effect, changed), self.score(text, *plain)
             if after is not None and before is not None:
-                found[text.language, text.source or text.id] = after - before
+                found.append(Found(text, after - before))
         return found
 
+    def repeats(self, text: GoodText) -> list[float]:
+        """Return the scores of a text asked about again and again, as it is."""
+        parts, number = [self.score(text, "", "0")], 1
+        while probe_id(text, "repeats", str(number)) in self.outcomes:
+            parts.append(self.score(text, "repeats", str(number)))
+            number += 1
+        return [part for part in parts if part is not None]
 
-def effects_of(probes: Sequence[Probe], outcomes: Mapping[str, Outcome], rubric: Rubric) -> dict[str, Effect]:
+
+def effects_of(
+    probes: Sequence[Probe],
+    outcomes: Mapping[str, Outcome],
+    rubric: Rubric,
+    wanted: Sequence[str] = tuple(EFFECTS),
+) -> dict[str, Effect]:
     """Return each effect that was asked about; one without enough answers says so in its sentence."""
     texts = [probe.text for probe in probes if not probe.effect]
     answers = _Answers(outcomes, rubric, texts)
-    asked = {probe.effect for probe in probes if probe.effect} | ({"language"} if parallel(texts) else set[str]())
+    asked = {probe.effect for probe in probes if probe.effect}
+    if "language" in wanted and parallel(texts):
+        asked.add("language")
     measures: dict[str, Callable[[_Answers], Effect]] = {
         "length": _length,
         "length_in_pairs": _length_in_pairs,
@@ -98,14 +127,19 @@ def _said(effect: Effect) -> Effect:
     return replace(effect, size=Figure(), sentence=f"Only {effect.count} comparisons: too few to say.")
 
 
-def _effect(name: str, differences: Mapping[GoodTextKey, float], *, unit: str = SHARE) -> Effect:
-    values, contents = list(differences.values()), [content for _, content in differences]
-    size = mean_figure(values, contents) if len(values) >= 2 else Figure()
-    by_language: defaultdict[str, list[float]] = defaultdict(list)
-    for (language, _), value in differences.items():
-        by_language[language].append(value)
-    figures = {tag: mean_figure(each) for tag, each in sorted(by_language.items()) if tag and len(each) >= _FEWEST}
-    return Effect(name=name, about=EFFECTS[name], size=size, unit=unit, count=len(values), by_language=figures)
+def _effect(name: str, found: Sequence[Found], *, unit: str = SHARE) -> Effect:
+    def mean(part: Sequence[Found]) -> Figure:
+        values, contents = [each.value for each in part], [each.content for each in part]
+        if unit == PICKS:  # shares of picks: five that agree have no spread, and yet may be chance
+            picked = share_of_wins(values.count(1.0), values.count(0.0), len(values))
+            return hull(clustered_mean(values, contents), picked)
+        return clustered_mean(values, contents)
+
+    by_language: defaultdict[str, list[Found]] = defaultdict(list)
+    for each in found:
+        by_language[each.text.language].append(each)
+    figures = {tag: mean(part) for tag, part in sorted(by_language.items()) if tag and len(part) >= _FEWEST}
+    return Effect(name=name, about=EFFECTS[name], size=mean(found), unit=unit, count=len(found), by_language=figures)
 
 
 def _direction(size: Figure, up: str, down: str, none: str) -> str:
@@ -139,40 +173,50 @@ def _injection(answers: _Answers) -> Effect:
 
 
 def _criteria_order(answers: _Answers) -> Effect:
-    moved = {key: abs(value) for key, value in answers.differences("criteria_order", "reversed").items()}
+    """Return how far another order moves the score, beyond what asking the same again does."""
+    moved = [
+        Found(each.text, abs(each.value) - _noise(answers.repeats(each.text)))
+        for each in answers.differences("criteria_order", "reversed")
+    ]
     effect = _effect("criteria_order", moved)
-    size, high = effect.size.value or 0.0, effect.size.high
-    is_steady = high is not None and high < NOTICEABLE
-    steady = "does not move it" if is_steady else f"moves it by {size:.0%} of the scale"
-    return replace(effect, sentence=f"The order of the criteria {steady}; compare with asking the same again.")
+    return replace(effect, sentence=f"The order of the criteria {_moved(effect.size)}.")
+
+
+def _moved(size: Figure) -> str:
+    if size.value is None or size.low is None or size.high is None:
+        return "cannot be spoken of"
+    if size.high < NOTICEABLE:
+        return "does not move it"
+    return f"moves it by {size.value:.0%} of the scale" if size.low > 0 else "may move it: it cannot be told yet"
+
+
+def _noise(scores: Sequence[float]) -> float:
+    """Return how far two answers to the same question lie apart on average."""
+    gaps = [abs(one - other) for one, other in combinations(scores, 2)]
+    return sum(gaps) / len(gaps) if gaps else 0.0
 
 
 def _repeats(answers: _Answers) -> Effect:
-    spreads: dict[GoodTextKey, float] = {}
+    spreads: list[Found] = []
     for text in answers.texts:
-        parts = [answers.score(text, "", "0")]
-        number = 1
-        while probe_id(text, "repeats", str(number)) in answers.outcomes:
-            parts.append(answers.score(text, "repeats", str(number)))
-            number += 1
-        known = [part for part in parts if part is not None]
+        known = answers.repeats(text)
         if len(known) > 1:
-            spreads[text.language, text.source or text.id] = max(known) - min(known)
+            spreads.append(Found(text, max(known) - min(known)))
     effect = _effect("repeats", spreads)
-    differ = sum(spread > 0 for spread in spreads.values())
+    differ = sum(each.value > 0 for each in spreads)
     size = effect.size.value or 0.0
     words = f"{differ} of {len(spreads)} texts got another score, {size:.1%} of the scale apart on average"
     return replace(effect, sentence=f"The same question asked again: {words}.")
 
 
-def _picks(answers: _Answers, effect: str, wanted: Mapping[str, str]) -> dict[GoodTextKey, float]:
+def _picks(answers: _Answers, effect: str, wanted: Mapping[str, str]) -> list[Found]:
     """Return, by text, the share of the two picks that went where `wanted` says, a tie counting half."""
-    shares: dict[GoodTextKey, float] = {}
+    shares: list[Found] = []
     for text in answers.texts:
         picks = {part: answers.pick(text, effect, part) for part in wanted}
         if all(picks.values()):
             got = [0.5 if picks[part] == "tie" else float(picks[part] == pick) for part, pick in wanted.items()]
-            shares[text.language, text.source or text.id] = sum(got) / len(got)
+            shares.append(Found(text, sum(got) / len(got)))
     return shares
 
 
@@ -194,47 +238,56 @@ def _choice(size: Figure, one: str, other: str, what: str) -> str:
         return f"It picks {one} in {size.value:.0%} of cases."
     if size.high < 0.5 - _SLIGHT:
         return f"It picks {other} in {1 - size.value:.0%} of cases."
-    near = size.low >= 0.5 - 0.1 and size.high <= 0.5 + 0.1
+    near = size.low >= 0.5 - _LITTLE and size.high <= 0.5 + _LITTLE
     return f"{what.capitalize()} does not decide." if near else f"Whether {what} decides cannot be told yet."
 
 
 def _language(answers: _Answers) -> Effect:
     """Return how far apart languages lie that say the same; each as its distance from the mean over languages."""
-    groups = parallel(answers.texts)
-    offsets: defaultdict[str, list[float]] = defaultdict(list)
-    contents: defaultdict[str, list[str]] = defaultdict(list)
-    for source, texts in groups.items():
-        scores = {text.language: answers.score(text, "", "0") for text in texts}
-        known = {language: score for language, score in scores.items() if score is not None}
-        mean = sum(known.values()) / len(known) if known else 0.0
-        for language, score in known.items():
-            offsets[language].append(score - mean)
-            contents[language].append(source)
-    figures = {tag: mean_figure(values, contents[tag]) for tag, values in sorted(offsets.items()) if len(values) > 1}
-    means = {tag: figure.value for tag, figure in figures.items() if figure.value is not None}
+    offsets: defaultdict[str, list[Found]] = defaultdict(list)
+    for texts in parallel(answers.texts).values():
+        scores = [(text, answers.score(text, "", "0")) for text in texts]
+        known = [(text, score) for text, score in scores if score is not None]
+        if len({text.language for text, _ in known}) < 2:
+            continue
+        mean = sum(score for _, score in known) / len(known)
+        for text, score in known:
+            offsets[text.language].append(Found(text, score - mean))
+    many = {tag: found for tag, found in sorted(offsets.items()) if len(found) > 1}
+    # So many languages, so many chances to look odd: the intervals are wider by that.
+    chance = 1 - 0.025 / max(1, len(many))
+    figures = {
+        tag: clustered_mean([each.value for each in found], [each.content for each in found], chance)
+        for tag, found in many.items()
+    }
     count = sum(map(len, offsets.values()))
     effect = Effect(name="language", about=EFFECTS["language"], unit=SHARE, count=count, by_language=figures)
-    if len(means) < 2:
+    if len(figures) < 2:
         return replace(effect, count=0)
-    low, high = min(means, key=lambda tag: means[tag]), max(means, key=lambda tag: means[tag])
-    size = _range(offsets, contents)
-    if means[high] - means[low] < NOTICEABLE:
-        return replace(effect, size=size, sentence="It scores the same content alike in all these languages.")
-    apart = f"{low} lies lowest and {high} highest, {means[high] - means[low]:.0%} of the scale apart"
-    return replace(effect, size=size, sentence=f"On the same content {apart}: do not rank languages by its raw means.")
+    return replace(effect, size=_range(many), sentence=_apart(figures))
 
 
-def _range(offsets: Mapping[str, Sequence[float]], contents: Mapping[str, Sequence[str]]) -> Figure:
+def _apart(figures: Mapping[str, Figure]) -> str:
+    """Say which languages lie apart from the others beyond chance."""
+    below = [tag for tag, each in figures.items() if (each.high or 0) < 0 and (each.value or 0) <= -NOTICEABLE]
+    above = [tag for tag, each in figures.items() if (each.low or 0) > 0 and (each.value or 0) >= NOTICEABLE]
+    if not below and not above:
+        return "On the same content no language is seen to lie apart from the others."
+    parts = [f"{', '.join(tags)} {where}" for tags, where in ((below, "below"), (above, "above")) if tags]
+    return f"On the same content it scores {' and '.join(parts)} the others: do not rank languages by its raw means."
+
+
+def _range(offsets: Mapping[str, Sequence[Found]]) -> Figure:
     """Return how far the highest language lies above the lowest, with contents drawn again together."""
-    places = {
-        source: place for place, source in enumerate(dict.fromkeys(s for each in contents.values() for s in each))
-    }
+    contents = sorted({each.content for found in offsets.values() for each in found})
+    places = {content: place for place, content in enumerate(contents)}
     draws = drawn(len(places))
-    means: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
-    for tag, values in offsets.items():
-        weights = draws[:, [places[source] for source in contents[tag]]]
+    means: list[Floats] = []
+    for found in offsets.values():
+        weights = draws[:, [places[each.content] for each in found]]
         total = weights.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            means.append(np.where(total > 0, weights @ np.array(values) / total, np.nan))
+            means.append(np.where(total > 0, weights @ np.array([each.value for each in found]) / total, np.nan))
     table = np.stack(means)
+    table = table[:, ~np.isnan(table).all(axis=0)]
     return interval_of(np.nanmax(table, axis=0) - np.nanmin(table, axis=0))

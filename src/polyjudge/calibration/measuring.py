@@ -18,7 +18,7 @@ from .monotonicity import (
     drawn,
     measure,
     over_languages,
-    sensitivity,
+    verdict_of,
 )
 from .perturbations import CONTROL_TYPES
 from .trials import CLEAN, TrialPlan, trial_id
@@ -139,7 +139,7 @@ def _trust(
     hits = round(sum((each.false_alarms.value or 0) * each.texts for each in alarms))
     interval = wilson_interval(hits, count)
     return LanguageTrust(
-        verdict=sensitivity(figure, RELIABLE_FROM) if enough else "not enough data",
+        verdict=verdict_of(figure, RELIABLE_FROM, enough=enough),
         discrimination=figure,
         texts=texts,
         comparisons=comparisons,

@@ -15,12 +15,18 @@ from numpy.typing import NDArray
 from polyjudge.records import ControlResult, CurvePoint, Figure, MonotonicityResult, Sensitivity
 from polyjudge.statistics import RunningMean, wilson_interval
 
+from .small_samples import hull, interval_of, mean_of, share_of_wins
+
 Floats: TypeAlias = NDArray[np.float64]
 SENSITIVE_FROM = 0.7
 """A judge must score the clean text above the spoiled one so often to be called sensitive to a kind of spoiling."""
 NOTICEABLE = 0.05
 """Share of the scale that a score must fall by to count as noticed, or as a false alarm."""
+FEWEST_TEXTS = 5
+"""Fewer texts give no verdict on a kind, however clear it seems."""
 RESAMPLES = 1000
+_BARELY = 1e-9
+"""A fall by exactly the noticeable share counts, whatever its last digit in binary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +72,32 @@ def measure(perturbation: str, language: str, ladder: Ladder, weights: Floats) -
     """Return what the scores of one language say of one kind of spoiling."""
     usable = ladder.both_ends
     scores, drawn_now = ladder.scores[usable], weights[:, usable]
-    auc = _auc(scores[:, 0], scores[:, -1], drawn_now)
-    drop = _weighted_mean(scores[:, 0] - scores[:, -1], drawn_now)
-    falls = [_rank_correlation(row, ladder.severities) for row in scores]
-    rank_correlation = _weighted_mean(np.array(falls, dtype=np.float64), drawn_now)
-    violations = _violations(scores, drawn_now)
+    clean, spoiled, count = scores[:, 0], scores[:, -1], len(scores)
+    falls = np.array([_rank_correlation(row, ladder.severities) for row in scores], dtype=np.float64)
+    auc, drop = _auc(clean, spoiled, drawn_now), _weighted_mean(clean - spoiled, drawn_now)
+    rank_correlation, violations = _weighted_mean(falls, drawn_now), _violations(scores, drawn_now)
     curve = np.column_stack([_weighted_mean(column, drawn_now) for column in scores.T])
-    won, lost = int((scores[:, 0] > scores[:, -1]).sum()), int((scores[:, 0] < scores[:, -1]).sum())
-    auc_figure = _widened(interval_of(auc), won, lost, len(scores))
+    won, lost = int((clean > spoiled).sum()), int((clean < spoiled).sum())
+    noticed, drawn_auc = share_of_wins(won, lost, count), interval_of(auc)
     result = MonotonicityResult(
         perturbation=perturbation,
         language=language,
-        texts=int(usable.sum()),
+        texts=count,
         unjudged=ladder.unjudged,
-        auc=auc_figure,
-        drop=interval_of(drop),
-        rank_correlation=interval_of(rank_correlation),
-        violations=interval_of(violations),
+        noticed=noticed,
+        auc=hull(drawn_auc, _wilson(drawn_auc.value, count)),
+        drop=mean_of(clean - spoiled, drop),
+        rank_correlation=mean_of(falls, rank_correlation),
+        violations=interval_of(violations) if count > 1 else Figure(interval_of(violations).value),
         noticed_from=interval_of(_noticed_from(curve, ladder.severities), never=True),
-        verdict=sensitivity(auc_figure, SENSITIVE_FROM),
+        verdict=verdict_of(noticed, SENSITIVE_FROM, enough=count >= FEWEST_TEXTS),
     )
     return Measured(result, auc, drop, rank_correlation, violations, curve, won, lost)
+
+
+def _wilson(rate: float | None, count: int) -> Figure:
+    interval = wilson_interval(rate * count, count) if rate is not None else None
+    return Figure(rate, interval.low, interval.high) if interval else Figure()
 
 
 def over_languages(
@@ -95,18 +106,18 @@ def over_languages(
     """Return one kind of spoiling over all languages, each counting alike."""
     curve = _average([each.curve for each in measured])
     texts = sum(each.result.texts for each in measured)
-    won, lost = sum(each.won for each in measured), sum(each.lost for each in measured)
-    auc = _widened(interval_of(_average([each.auc for each in measured])), won, lost, texts)
+    noticed = _noticed_alike([each for each in measured if each.result.texts])
     return MonotonicityResult(
         perturbation=perturbation,
         texts=texts,
         unjudged=sum(each.result.unjudged for each in measured),
-        auc=auc,
+        noticed=noticed,
+        auc=interval_of(_average([each.auc for each in measured])),
         drop=interval_of(_average([each.drop for each in measured])),
         rank_correlation=interval_of(_average([each.rank_correlation for each in measured])),
         violations=interval_of(_average([each.violations for each in measured])),
         noticed_from=interval_of(_noticed_from(curve, severities), never=True),
-        verdict=sensitivity(auc, SENSITIVE_FROM),
+        verdict=verdict_of(noticed, SENSITIVE_FROM, enough=texts >= FEWEST_TEXTS),
         languages=dict(Counter(each.result.verdict for each in measured)),
         curve=tuple(
             CurvePoint(severity=severity, score=interval_of(column))
@@ -115,11 +126,21 @@ def over_languages(
     )
 
 
+def _noticed_alike(measured: Sequence[Measured]) -> Figure:
+    """Return the mean over languages of how often spoiling is noticed, as if of so many texts as carry that mean."""
+    if not measured:
+        return Figure()
+    won = np.mean([each.won / each.result.texts for each in measured])
+    lost = np.mean([each.lost / each.result.texts for each in measured])
+    count = len(measured) ** 2 / sum(1 / each.result.texts for each in measured)
+    return share_of_wins(float(won) * count, float(lost) * count, count)
+
+
 def control_result(control: str, language: str, clean: Floats, changed: Floats, weights: Floats) -> ControlResult:
     """Return whether a change that is none to a reader moves the score."""
     usable = ~np.isnan(clean) & ~np.isnan(changed)
     falls = clean[usable] - changed[usable]
-    alarms = falls >= NOTICEABLE
+    alarms = falls >= NOTICEABLE - _BARELY
     rate = wilson_interval(int(alarms.sum()), int(usable.sum()))
     value = float(alarms.mean()) if len(alarms) else None
     return ControlResult(
@@ -131,24 +152,13 @@ def control_result(control: str, language: str, clean: Floats, changed: Floats, 
     )
 
 
-def sensitivity(figure: Figure, least: float) -> Sensitivity:
-    """Say on which side of a bar a figure lies; with the bar inside its interval there is not enough data."""
-    if figure.low is None or figure.high is None:
+def verdict_of(figure: Figure, least: float, *, enough: bool = True) -> Sensitivity:
+    """Say on which side of a bar a figure lies; of too little, or with the bar inside, there is not enough data."""
+    if figure.low is None or figure.high is None or not enough:
         return "not enough data"
     if figure.low >= least:
         return "sensitive"
     return "insensitive" if figure.high < least else "not enough data"
-
-
-def interval_of(replicates: Floats, *, never: bool = False) -> Figure:
-    """Return the first replicate with the 95% interval of the rest; infinite, where it may be, stands for never."""
-    value, rest = float(replicates[0]), replicates[1:]
-    rest = rest[~np.isnan(rest)]
-    if np.isnan(value):
-        return Figure()
-    low, high = np.quantile(rest, [0.025, 0.975], method="inverted_cdf") if len(rest) else (np.nan, np.nan)
-    shown = [None if not np.isfinite(each) else round(float(each), 4) + 0.0 for each in (value, low, high)]
-    return Figure() if never and shown[0] is None else Figure(*shown)
 
 
 def discrimination(rows: Mapping[str, Ladder]) -> tuple[Figure, int, int]:
@@ -157,10 +167,9 @@ def discrimination(rows: Mapping[str, Ladder]) -> tuple[Figure, int, int]:
     Each text gives one number, the mean over its kinds; the interval is of their mean, by Student's t, but never
     narrower than so many comparisons allow.
     """
-    wins = {kind: _wins(ladder) for kind, ladder in rows.items()}
-    if not wins:
+    if not rows:
         return Figure(), 0, 0
-    table: Floats = np.vstack(list(wins.values()))
+    table: Floats = np.vstack([_wins(ladder) for ladder in rows.values()])
     seen = ~np.isnan(table)
     comparisons, by_text = int(seen.sum()), RunningMean()
     for column in table[:, seen.any(axis=0)].T:
@@ -169,8 +178,8 @@ def discrimination(rows: Mapping[str, Ladder]) -> tuple[Figure, int, int]:
     if interval is None:
         return Figure(), by_text.count, comparisons
     figure = Figure(round(by_text.mean, 4), max(0.0, round(interval.low, 4)), min(1.0, round(interval.high, 4)))
-    won, lost = int((table == 1).sum()), int((table == 0).sum())
-    return _widened(figure, won, lost, comparisons), by_text.count, comparisons
+    wins_of_all = share_of_wins(int((table == 1).sum()), int((table == 0).sum()), comparisons)
+    return hull(figure, wins_of_all), by_text.count, comparisons
 
 
 def _wins(ladder: Ladder) -> Floats:
@@ -223,32 +232,10 @@ def _violations(scores: Floats, weights: Floats) -> Floats:
 
 def _noticed_from(curve: Floats, severities: Sequence[float]) -> Floats:
     """Return, per resample, the lowest severity from which on the mean has fallen noticeably; infinite for never."""
-    fallen = curve[:, :1] - curve >= NOTICEABLE
+    fallen = curve[:, :1] - curve >= NOTICEABLE - _BARELY
     from_here_on = np.flip(np.logical_and.accumulate(np.flip(fallen | np.isnan(curve), axis=1), axis=1), axis=1)
     found = np.where(from_here_on & fallen, np.array(severities), np.inf)
     return found.min(axis=1)
-
-
-def _widened(figure: Figure, won: int, lost: int, count: int) -> Figure:
-    """Return the interval of a share of wins, ties halved, at least as wide as counts of this size allow.
-
-    Drawing few texts again cannot show how far off they might be: six that all agree would
-    have no interval at all. Wins and losses each have Wilson's interval, and the two are joined by the distances of
-    their bounds (Newcombe).
-    """
-    wins, losses = wilson_interval(won, count), wilson_interval(lost, count)
-    if figure.value is None or wins is None or losses is None:
-        return figure
-    won_share, lost_share = won / count, lost / count
-    middle = (won_share - lost_share) / 2
-    low = 0.5 + middle - ((won_share - wins.low) ** 2 + (losses.high - lost_share) ** 2) ** 0.5 / 2
-    high = 0.5 + middle + ((wins.high - won_share) ** 2 + (lost_share - losses.low) ** 2) ** 0.5 / 2
-    lows, highs = [max(0.0, low), figure.low], [min(1.0, high), figure.high]
-    return Figure(
-        figure.value,
-        round(min(each for each in (*lows, figure.value) if each is not None), 4),
-        round(max(each for each in (*highs, figure.value) if each is not None), 4),
-    )
 
 
 def _average(replicates: Sequence[Floats]) -> Floats:

@@ -9,7 +9,7 @@ from polyjudge.languages import LanguageTable
 from polyjudge.records import GoodText, Rubric
 
 from .perturbations import apply_perturbation
-from .pieces import sentences
+from .pieces import whole_sentences
 from .trials import chosen_texts, surroundings
 
 Spoiled = Callable[[str, float], str]
@@ -169,7 +169,7 @@ def padded(text: str) -> str:
 
 def formatted(text: str) -> str:
     """Return a text with Markdown around it; not a word of it is changed."""
-    parts = [sentence.text for sentence in sentences(text)] or [text]
+    parts = [sentence.text for sentence in whole_sentences(text)] or [text]
     first, *rest = parts
     return "\n".join([f"## **{first.strip()}**", "", *(f"- **{part.strip()}**" for part in rest)]).rstrip()
 

@@ -12,7 +12,7 @@ from polyjudge.records import GoodText
 from .perturbations import CONTROL_TYPES, PERTURBATION_TYPES, Surroundings, neighbours_of, perturbation, severity_ladder
 
 SEVERITIES = (0.25, 0.5, 0.75, 1.0)
-_ENOUGH_FOR_A_VERDICT = 6
+_ENOUGH_FOR_A_VERDICT = 9
 """Texts seen at both ends before the steps between are looked at."""
 CLEAN = ""
 """Stands for no spoiling at all."""
@@ -81,7 +81,9 @@ def plan_trials(texts: Iterable[GoodText], options: TrialOptions, table: Languag
     A text that a way of spoiling cannot change is not asked about. With a budget, the ends of the ladder come before
     the steps between, and texts that can be spoiled in many ways before those that cannot.
     """
-    chosen = chosen_texts(texts, options.texts_per_language, options.seed)
+    given = list(texts)
+    _refuse_doubles(given)
+    chosen = chosen_texts(given, options.texts_per_language, options.seed)
     ladders = [_ladders(text, chosen, options, table) for group in chosen.values() for text in group]
     places = {language: place for place, language in enumerate(chosen)}
     trials, repeats = list[tuple[tuple[int, int], Trial]](), list[tuple[Trial, str]]()
@@ -92,8 +94,9 @@ def plan_trials(texts: Iterable[GoodText], options: TrialOptions, table: Languag
             else:
                 repeats.append((trial, known))
     trials.sort(key=lambda each: each[0])
-    kept = _within_budget([trial for _, trial in trials], options.budget)
-    return TrialPlan(tuple(kept), tuple(repeats), len(trials) - len(kept))
+    ordered = list(_after_their_clean_ones([trial for _, trial in trials]))
+    kept = _within_budget(ordered, options.budget)
+    return TrialPlan(tuple(kept), tuple(repeats), len(ordered) - len(kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,8 @@ def _ladders(
 
 def surroundings(text: GoodText, chosen: Mapping[str, Sequence[GoodText]], table: LanguageTable) -> Surroundings:
     """Return what a text may be spoiled with: its source, its neighbour's version, and other texts of its language."""
-    same = [other for other in chosen[text.language] if other.text != text.text and other.source != text.source]
+    here = chosen[text.language]
+    same = [each for each in here if each.text != text.text and (not text.source or each.source != text.source)]
     start = next((place for place, other in enumerate(chosen[text.language]) if other is text), 0)
     known = table.find(text.language)
     return Surroundings(
@@ -189,10 +193,24 @@ def _ranked(ladders: Sequence[_Ladders]) -> Iterator[tuple[int, _Ladders]]:
         counts[ladder.text.language] += 1
 
 
+def _after_their_clean_ones(trials: Sequence[Trial]) -> Iterator[Trial]:
+    """Yield each clean text just before the first of its spoiled versions."""
+    clean = {(trial.text.language, trial.text.id): trial for trial in trials if trial.kind == CLEAN}
+    for trial in trials:
+        if trial.kind != CLEAN:
+            first = clean.pop((trial.text.language, trial.text.id), None)
+            yield from [first, trial] if first is not None else [trial]
+
+
 def _within_budget(trials: list[Trial], budget: int | None) -> list[Trial]:
-    """Keep so many questions; a spoiled text without its clean version would tell nothing."""
-    if budget is None or len(trials) <= budget:
-        return trials
-    kept = trials[:budget]
-    spoiled = {(trial.text.language, trial.text.id) for trial in kept if trial.kind != CLEAN}
-    return [trial for trial in kept if (trial.text.language, trial.text.id) in spoiled]
+    """Keep so many questions; a clean text without a spoiled one would tell nothing."""
+    kept = trials if budget is None else trials[:budget]
+    return kept[:-1] if kept and kept[-1].kind == CLEAN else kept
+
+
+def _refuse_doubles(texts: Iterable[GoodText]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for text in texts:
+        if (text.language, text.id) in seen:
+            raise ConfigError(f"two good texts have the id {text.id!r} in the language {text.language!r}")
+        seen.add((text.language, text.id))

@@ -25,6 +25,9 @@ COMMANDS = {
     "transcript": "have an agent's session reviewed and scored",
     "calibrate": "find out whether a judge can be trusted, and correct it",
     "report": "turn results and judge scores into a report",
+    "compare": "say what changed between two runs",
+    "label": "label a sample of what was judged, on a local page",
+    "view": "look at runs on a local page",
     "providers": "show who can answer, and what is missing",
     "cache": "look after the replies already paid for",
 }

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(ended, int):
         return ended
     judge = replace(judge, model_answered=ended.result.model_answered if compares else "")
-    effects = effects_of(probes, ended.result.outcomes, rubric) | effects
+    effects = effects_of(probes, ended.result.outcomes, rubric, wanted.effects) | effects
     at = utc_now()
     about = {"kind": "bias", "at": at, "effects": list(effects)}
     place = add_to_card(options, judge, lambda card: with_effects(card, effects, about), at=at)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from polyjudge.errors import DataError
-from polyjudge.files import CARDS_FOLDER, find_card, read_card, write_atomically
+from polyjudge.files import CARDS_FOLDER, find_card, read_card, safe_name, write_atomically
 from polyjudge.languages import language_table
 from polyjudge.records import TrustCard
 from polyjudge.reports import CARD_FORMATS, card_plots
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
             file.writelines(pieces)
     if options.plots is not None:
         for name, drawing in card_plots(card):
-            with write_atomically(options.plots / f"{name}.svg") as file:
+            with write_atomically(options.plots / f"{safe_name(name)}.svg") as file:
                 file.write(drawing)
     return 0
 

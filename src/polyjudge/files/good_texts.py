@@ -68,14 +68,18 @@ class TextSource:
 
     def _of_results(self) -> Iterator[tuple[int, GoodText | str]]:
         """Yield a translator's references, or where there are none its outputs."""
+        if self.column not in ("", "reference", "generatedOutput"):
+            raise DataError(f"has no column {self.column!r}, but reference and generatedOutput", path=self.path)
         results = TranslationResults(self.path)
         for language in results:
             tag = language.language_code or language.language_name
             if not self._is_wanted({"language": tag}):
                 continue
             for index, prompt in enumerate(language.prompts):
-                text = prompt.reference or prompt.generated_output
-                if text.strip():
+                named = {"reference": prompt.reference, "generatedOutput": prompt.generated_output}
+                columns = (self.column,) if self.column else tuple(named)
+                text = next((named[name] for name in columns if named.get(name, "").strip()), "")
+                if text:
                     yield 0, GoodText(id=str(index), text=text, language=tag, source=prompt.source_text)
         for problem in results.problems:
             yield 0, problem
@@ -91,7 +95,7 @@ class TextSource:
         used = next(name for name in columns if _first(row, (name,)))
         context = {name: str(row[name]) for name in ("reference", "context") if row.get(name) and name != used}
         return GoodText(
-            id=str(row.get("id") or line),
+            id=str(line if row.get("id") in (None, "") else row["id"]),
             text=text,
             language=_first(row, _LANGUAGE_COLUMNS),
             source=_first(row, _SOURCE_COLUMNS),

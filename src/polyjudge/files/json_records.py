@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 from polyjudge.errors import DataError
 
 Record = TypeVar("Record")
+_LONGEST_SHOWN = 200
 Reader = Callable[[object], Any]
 """Turns a JSON value into a field's value; raises `ValueError` with what was expected."""
 
@@ -102,7 +103,7 @@ def _readers(record_type: type, strict: bool) -> dict[str, tuple[Field[Any], Rea
 
 def _read_record(record_type: type, data: object, strict: bool) -> object:
     if not isinstance(data, Mapping):
-        raise ValueError(f"expected an object, found {data!r}")
+        raise ValueError(f"expected an object, found {_shown(data)}")
     given = cast(Mapping[str, object], data)
     readers = _readers(record_type, strict)
     unknown = [key for key in given if key not in readers]
@@ -141,33 +142,39 @@ def _reader(hint: Any, strict: bool) -> Reader:
     return _mapping_reader(arguments[0], _reader(arguments[1], strict))
 
 
+def _shown(value: object) -> str:
+    """Return a value as a message may name it: an error must not be as long as the file."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
 def _string(value: object) -> str:
     if isinstance(value, str):
         return value
-    raise ValueError(f"expected text, found {value!r}")
+    raise ValueError(f"expected text, found {_shown(value)}")
 
 
 def _boolean(value: object) -> bool:
     if isinstance(value, bool):
         return value
-    raise ValueError(f"expected true or false, found {value!r}")
+    raise ValueError(f"expected true or false, found {_shown(value)}")
 
 
 def _integer(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise ValueError(f"expected a whole number, found {value!r}")
+    raise ValueError(f"expected a whole number, found {_shown(value)}")
 
 
 def _number(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    raise ValueError(f"expected a number, found {value!r}")
+    raise ValueError(f"expected a number, found {_shown(value)}")
 
 
 def _null(value: object) -> None:
     if value is not None:
-        raise ValueError(f"expected null, found {value!r}")
+        raise ValueError(f"expected null, found {_shown(value)}")
 
 
 _SCALARS: dict[Any, Reader] = {str: _string, bool: _boolean, int: _integer, float: _number, type(None): _null}
@@ -176,7 +183,7 @@ _SCALARS: dict[Any, Reader] = {str: _string, bool: _boolean, int: _integer, floa
 def _one_of(allowed: tuple[object, ...], value: object) -> object:
     if value in allowed:
         return value
-    raise ValueError(f"expected one of {', '.join(map(repr, allowed))}, found {value!r}")
+    raise ValueError(f"expected one of {', '.join(map(repr, allowed))}, found {_shown(value)}")
 
 
 def _union_reader(readers: list[Reader]) -> Reader:
@@ -195,7 +202,7 @@ def _union_reader(readers: list[Reader]) -> Reader:
 def _tuple_reader(read_each: Reader) -> Reader:
     def read(value: object) -> object:
         if not isinstance(value, list | tuple):
-            raise ValueError(f"expected a list, found {value!r}")
+            raise ValueError(f"expected a list, found {_shown(value)}")
         return tuple(read_each(each) for each in cast(list[object], value))
 
     return read
@@ -204,7 +211,7 @@ def _tuple_reader(read_each: Reader) -> Reader:
 def _mapping_reader(key_type: Any, read_each: Reader) -> Reader:
     def read(value: object) -> object:
         if not isinstance(value, Mapping):
-            raise ValueError(f"expected an object, found {value!r}")
+            raise ValueError(f"expected an object, found {_shown(value)}")
         pairs = cast(Mapping[str, object], value)
         return {key_type(key): _read_field(str(key), read_each, each) for key, each in pairs.items()}
 

@@ -105,7 +105,7 @@ def _read_row(row: Mapping[str, Any], columns: RatingColumns, into: Ratings) -> 
     """Take in one row; return what is wrong with it."""
     if row.get("id") in (None, "") or isinstance(row["id"], dict | list | bool):
         return "no 'id'"
-    system = str(row.get("system", ""))
+    system = _text(row.get("system"))
     if columns.leaves_out(str(row.get("language") or ""), system):
         return ""
     given = _value(row, columns)
@@ -119,13 +119,17 @@ def _read_row(row: Mapping[str, Any], columns: RatingColumns, into: Ratings) -> 
             id=str(row["id"]),
             value=given,
             language=str(row.get("language") or row.get("languageCode") or ""),
-            group=str(row.get(columns.group, "")) if columns.group else "",
+            group=_text(row.get(columns.group)) if columns.group else "",
             cluster=_cluster(row, columns),
             annotator=str(row.get("annotator") or ""),
             system=system,
         )
     )
     return ""
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
 
 
 def _cluster(row: Mapping[str, Any], columns: RatingColumns) -> str:
@@ -137,10 +141,10 @@ def _value(row: Mapping[str, Any], columns: RatingColumns) -> float | str | None
     """Return a row's rating, None where there is none to be had, or what is wrong with it."""
     if row.get("outcome") == "failure" or row.get("error"):
         return None
-    for name in (columns.value,) if columns.value else _NAMES:
-        found = _at(row, name)
-        if found is not _MISSING:
-            return _number(found)
+    given = [_at(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
+    there = [each for each in given if each is not _MISSING]
+    if there:
+        return _number(next((each for each in there if each not in (None, "")), None))
     return f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}"
 
 
@@ -160,17 +164,23 @@ def _number(given: object) -> float | str | None:
     if given is None:
         return None
     if isinstance(given, bool | int | float):
-        return float(given) if math.isfinite(given) else None
+        return _finite(given)
     word = str(given).strip().casefold()
     if word in _NO_RATING:
         return None
     if word in _WORDS:
         return _WORDS[word]
     try:
-        number = float(word)
+        return _finite(float(word))
     except ValueError:
         return f"{str(given)[:40]!r} is no rating: a number, or pass or fail"
-    return number if math.isfinite(number) else None
+
+
+def _finite(number: float) -> float | str | None:
+    try:
+        return float(number) if math.isfinite(number) else None
+    except OverflowError:
+        return "a number of hundreds of digits is no rating"
 
 
 def _identity(row: Mapping[str, Any]) -> JudgeIdentity | None:
@@ -187,6 +197,8 @@ def _identity(row: Mapping[str, Any]) -> JudgeIdentity | None:
 
 def _read_translation_scores(path: Path, columns: RatingColumns, into: Ratings) -> None:
     """Take in a translation judge's scores of single prompts, under ids such as `th:0`."""
+    if columns.value.removesuffix("Score") not in ("", "score", "script", "grammar", "coherence"):
+        raise DataError(f"has no column {columns.value!r}, but script, grammar and coherence", path=path)
     scores = TranslationScores(path)
     for language in scores:
         tag = language.language_code or language.language_name

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,30 +18,40 @@ from .writing import readable_json, write_atomically
 
 CARDS_FOLDER = Path(".polyjudge/cards")
 SCHEMA_VERSION = 1
+_LONGEST_REASON = 200
 
 
 def card_path(judge: JudgeIdentity, folder: Path = CARDS_FOLDER) -> Path:
     """Return where the card of a judge stands: another model or rubric has another card."""
-    name = "-".join([judge.provider, judge.model, judge.rubric, judge.rubric_fingerprint[:8]])
-    return folder / f"{safe_name(name)}.json"
+    name = safe_name("-".join([judge.provider, judge.model, judge.rubric]))
+    return folder / f"{name}-{judge.rubric_fingerprint[:8]}.json"
 
 
 def read_card(path: Path) -> TrustCard:
     """Read a card."""
     try:
-        found: object = json.loads(path.read_text(encoding="utf-8"))
+        found: object = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number, parse_float=_finite)
         row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
         if row.pop("schemaVersion", None) != SCHEMA_VERSION:
             raise DataError(f"is no trust card of version {SCHEMA_VERSION}", path=path)
         return from_json(TrustCard, row)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"is not JSON: {error}", path=path) from None
     except DataError as error:
         if error.path:
             raise
         raise DataError(f"is no trust card: {error}", path=path) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is not JSON: {str(error)[:_LONGEST_REASON]}", path=path) from None
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    return number if isfinite(number) else _no_number(word)
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number")
 
 
 def card_row(card: TrustCard) -> dict[str, Any]:
@@ -128,9 +139,7 @@ def expiry(carded: JudgeIdentity, judge: JudgeIdentity) -> str:
 
 def _other_card(judge: JudgeIdentity, folder: Path) -> str:
     """Say that there is a card of the same judge by an older rubric of the same name."""
-    fingerprint = judge.rubric_fingerprint[:8]
-    name = card_path(judge, folder).name
-    for place in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-        if place.name != name and place.name.rpartition("-")[0] == name.rpartition(f"-{fingerprint}")[0]:
-            return "its card has expired: the rubric has changed"
-    return ""
+    mine = card_path(judge, folder).name.rpartition("-")[0]
+    places = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    others = [place for place in places if place.name.rpartition("-")[0] == mine]
+    return "its card has expired: the rubric has changed" if others else ""

@@ -43,8 +43,10 @@ class MonotonicityResult:
     """Texts that could be spoiled in this way, judged both clean and spoiled wholly."""
     unjudged: int = 0
     """Questions about them that brought no verdict."""
+    noticed: Figure = field(default_factory=Figure)
+    """How often a text scores higher than its own wholly spoiled version, ties counting half; 0.5 is blind."""
     auc: Figure = field(default_factory=Figure)
-    """How often a clean text scores above a wholly spoiled one, ties counting half; 0.5 is blind."""
+    """How often any clean text scores above any wholly spoiled one: harder, for texts differ in their scores too."""
     drop: Figure = field(default_factory=Figure)
     """How far the score falls from clean to wholly spoiled, as a share of the scale."""
     rank_correlation: Figure = field(default_factory=Figure)

@@ -7,6 +7,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+from polyjudge.text import harmless
 from polyjudge.version import __version__
 
 from .blocks import Block, Heading, Lines, Table, shown
@@ -70,11 +71,17 @@ def _templates() -> Any:
     return Environment(
         loader=PackageLoader("polyjudge.reports"),
         autoescape=True,
+        finalize=_harmless,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+def _harmless(value: object) -> object:
+    """Return what a template shows so that it cannot act: text from files is, markup of our own stays."""
+    return harmless(value) if isinstance(value, str) and not isinstance(value, _markup()) else value
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,10 @@
 """The score against the severity, drawn as SVG by hand: one small picture for each kind of spoiling."""
 
 from collections.abc import Iterator
+from html import escape
 
 from polyjudge.records import MonotonicityResult, TrustCard
+from polyjudge.text import one_line
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 320, 200, 44, 34, 12, 34
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -25,7 +27,7 @@ def severity_plot(result: MonotonicityResult) -> str:
     """Return the mean score at each severity with its interval; a judge that notices falls from left to right."""
     known = [point for point in result.curve if point.score.value is not None]
     line = " ".join(f"{_x(point.severity):.1f},{_y(point.score.value or 0):.1f}" for point in known)
-    title = f"{result.perturbation.replace('_', ' ')}: {result.verdict}"
+    title = escape(one_line(f"{result.perturbation.replace('_', ' ')}: {result.verdict}", 80))
     told = ", ".join(f"{point.severity:g}: {point.score.value:.2f}" for point in known if point.score.value is not None)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '

@@ -82,16 +82,19 @@ def figure_text(figure: Figure, digits: int = 2) -> str:
     """Return a figure with its interval; a dash where it is not defined."""
     if figure.value is None:
         return "–"
-    if figure.low is None or figure.high is None:
-        return f"{figure.value:.{digits}f}"
-    return f"{figure.value:.{digits}f} [{figure.low:.{digits}f}, {figure.high:.{digits}f}]"
+    value, low, high = (_number(each, digits) for each in (figure.value, figure.low, figure.high))
+    return value if figure.low is None and figure.high is None else f"{value} [{low or '…'}, {high or '…'}]"
+
+
+def _number(number: float | None, digits: int) -> str:
+    return "" if number is None else f"{round(number, digits) + 0.0:.{digits}f}"  # no minus before a zero
 
 
 def _perturbations(card: TrustCard) -> Table:
-    numbers = ("Texts", "Clean above spoiled", "Drop", "Rank correlation", "Rises", "Noticed from")
-    by_auc = sorted(card.perturbations.values(), key=lambda each: -(each.auc.value or 0))
-    rows = tuple(_perturbation_row(each) for each in by_auc)
-    return Table(("Spoiled by", *numbers, "Verdict", "Languages"), rows, tuple(range(1, 7)))
+    numbers = ("Texts", "Clean above spoiled", "AUC", "Drop", "Rank correlation", "Rises", "Noticed from")
+    by_size = sorted(card.perturbations.values(), key=lambda each: -(each.noticed.value or 0))
+    rows = tuple(_perturbation_row(each) for each in by_size)
+    return Table(("Spoiled by", *numbers, "Verdict", "Languages"), rows, tuple(range(1, 8)))
 
 
 def _perturbation_row(result: MonotonicityResult) -> tuple[str, ...]:
@@ -99,6 +102,7 @@ def _perturbation_row(result: MonotonicityResult) -> tuple[str, ...]:
     return (
         _plain(result.perturbation),
         str(result.texts),
+        figure_text(result.noticed),
         figure_text(result.auc),
         figure_text(result.drop),
         figure_text(result.rank_correlation),

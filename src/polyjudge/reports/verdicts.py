@@ -80,9 +80,11 @@ class VerdictMaker:
         found = self._other_language(checks)
         rates = [each.tokens_per_second for each in language.prompts if each.tokens_per_second is not None]
         known = self._table.find(language.language_code, language.language_name)
-        status, reason = self._relied_on(
-            language.language_code or language.language_name, scores, *_status(script, scores, found)
-        )
+        tag = language.language_code or language.language_name
+        judging = [name for name, score in scores.items() if scores_pass(score) is not None]
+        status, reason = _status(script, scores, found)
+        if not _is_by_script(script):
+            status, reason = self._relied_on(tag, scores, status, reason)
         return Verdict(
             language=language.language_code,
             name=language.language_name,
@@ -99,8 +101,8 @@ class VerdictMaker:
             disagreements=tuple(_disagreements(scores, found, known)),
             looks_like=found,
             failing_outputs=sum(check is not None and check.fails for check in checks),
-            trust=tuple(trust_notes(self._trust, list(scores), language.language_code, self._table)),
-            is_calibrated=measured_by(self._trust, list(scores), language.language_code, self._table),
+            trust=tuple(trust_notes(self._trust, list(scores), tag, self._table)),
+            is_calibrated=measured_by(self._trust, judging, tag, self._table),
             problems=Counter(kind for check in checks if check for kind in {each.kind for each in check.problems}),
         )
 
@@ -143,11 +145,16 @@ def script_ok(language: LanguageResult, index: int, check: TextCheck | None) -> 
     return check.script.state != "fail"
 
 
+def _is_by_script(script: Sequence[bool | None]) -> bool:
+    """Say whether the script alone decides, so that it matters little what judges are worth."""
+    return not is_enough(script.count(True), script.count(True) + script.count(False))
+
+
 def _status(script: Sequence[bool | None], scores: Mapping[str, LanguageScore], other: str) -> tuple[Status, str]:
     if not script:
         return "SKIPPED", "no usable prompt"
     passed, failed = script.count(True), script.count(False)
-    if not is_enough(passed, passed + failed):
+    if _is_by_script(script):
         return "FAIL", f"wrong script in {failed} of {passed + failed} outputs"
     if scores:
         return _judged_status(scores, other)

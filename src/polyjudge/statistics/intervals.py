@@ -63,7 +63,7 @@ def _reached(values: Sequence[float | None], share: float, unknown: float) -> fl
     return sorted((unknown if value is None else value for value in values), reverse=True)[max(needed, 1) - 1]
 
 
-def wilson_interval(hits: int, count: int) -> Interval | None:
+def wilson_interval(hits: float, count: float) -> Interval | None:
     """Return the 95% interval of a rate by Wilson's score; None where nothing was counted."""
     if not count:
         return None

@@ -1,0 +1,178 @@
+"""`polyjudge compare A B`: what changed between two runs."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files import write_atomically
+from polyjudge.files.baselines import ScoredRun, read_run, write_baseline
+from polyjudge.languages import language_table
+from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, Ruling
+from polyjudge.reports.comparison import compare_runs
+from polyjudge.reports.comparison_formats import COMPARISON_FORMATS, workflow_commands
+from polyjudge.reports.comparison_rules import DEFAULT_MAX_UNJUDGED, notes_on, rule, unlike
+from polyjudge.text import harmless, one_line
+
+from .options import Several, at_least, finite, refuse_overwriting, share
+
+_ALLOWED = {"judge": {"judge"}, "rubric": {"rubric"}, "both": {"judge", "rubric"}}
+_ALARMS_SHOWN = 5
+_LONGEST_WARNING = 400
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("a", type=Path, metavar="A", help="the run before: scores of score or translation, any rows, or a baseline")
+    add("b", type=Path, metavar="B", help="the run after")
+    add("--score", default="", metavar="COLUMN", help="score, subscores.grammar …; default: score, else label")
+    add("--pass-from", type=finite, metavar="X", help="compare also the share with a score of at least X")
+    add(
+        "--cluster", default="", metavar="COLUMN", help="items that belong together; default: cluster, document, source"
+    )
+    add(
+        "--alpha",
+        type=_level,
+        default=0.05,
+        metavar="P",
+        help="significant is an adjusted p below; default: %(default)s",
+    )
+    told = (
+        "exit 1 where, in a language or over all items, the score is significantly worse (regression), or its mean "
+        "fell by more than X and the 95%% interval of the difference lies below 0 (drop:X)"
+    )
+    add("--fail-on", type=_fail_on, metavar="regression|drop:X", help=told)
+    too_many = (
+        f"a larger share that lost its verdict is exit 3; default: {DEFAULT_MAX_UNJUDGED} with --fail-on, else any"
+    )
+    add("--max-unjudged", type=share, metavar="SHARE", help=too_many)
+    unequal = "compare although the judges or rubrics differ"
+    add("--allow-different", action=Several, default=[], metavar="judge|rubric|both", help=unequal)
+    add("--bless", type=Path, metavar="FILE", help="write B as a baseline for later runs, unless the comparison fails")
+    add("--show", type=at_least(0), default=10, metavar="N", help="items named of each kind; default: %(default)s")
+    add("--resamples", type=at_least(100), default=1_000, metavar="N", help="draws for intervals; default: %(default)s")
+    add("--permutations", type=at_least(100), default=10_000, metavar="N", help="draws for p; default: %(default)s")
+    add("--seed", type=at_least(0), default=0, metavar="N", help="of the draws; default: 0")
+    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add("--format", choices=list(COMPARISON_FORMATS), default="text", help="default: %(default)s")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read both runs, compare them, tell, and bless the second where that is asked for."""
+    refuse_overwriting(options.output, [options.a, options.b, options.bless])
+    refuse_overwriting(options.bless, [options.b])
+    before, after = (_read(path, options) for path in (options.a, options.b))
+    _refuse_unlike(before, after, options)
+    wanted = ComparisonOptions(
+        alpha=options.alpha,
+        pass_from=options.pass_from,
+        resamples=options.resamples,
+        permutations=options.permutations,
+        seed=options.seed,
+        show=options.show,
+    )
+    comparison = compare_runs(before, after, wanted, tuple(notes_on(before, after)))
+    _warn_of_few_permutations(comparison)
+    ruling = rule(comparison, options.fail_on, options.max_unjudged)
+    _write(options, comparison, ruling)
+    _tell(ruling)
+    _bless(options.bless, after, ruling)
+    return ruling.exit_code
+
+
+def _read(path: Path, options: argparse.Namespace) -> ScoredRun:
+    found = read_run(path, measure=options.score, cluster=options.cluster)
+    for problem in found.problems:
+        print(f"polyjudge: warning: skipped {one_line(problem, _LONGEST_WARNING)}", file=sys.stderr)
+    if found.skipped > len(found.problems):
+        print(f"polyjudge: warning: skipped {found.skipped} rows in all", file=sys.stderr)
+    return found
+
+
+def _refuse_unlike(before: ScoredRun, after: ScoredRun, options: argparse.Namespace) -> None:
+    """Refuse runs whose scores do not mean the same."""
+    if (before.measure or "score") != (after.measure or "score"):
+        named = " and ".join(f"{run.path} holds {run.measure or 'score'!r}" for run in (before, after))
+        raise ConfigError(harmless(f"the runs are of different scores: {named}; give the same --score"))
+    allowed: set[str] = set()
+    for name in (name.strip() for given in options.allow_different for name in given.split(",")):
+        if name not in _ALLOWED:
+            raise ConfigError(f"--allow-different {name!r} is none of {', '.join(_ALLOWED)}")
+        allowed |= _ALLOWED[name]
+    refused = {kind: told for kind, told in unlike(before, after).items() if kind not in allowed}
+    if refused:
+        needed = "both" if len(refused) > 1 else next(iter(refused))
+        told = one_line("; ".join(refused.values()), _LONGEST_WARNING)
+        raise ConfigError(f"{told}. The scores may not mean the same; --allow-different {needed} compares them")
+
+
+def _warn_of_few_permutations(comparison: Comparison) -> None:
+    tested = sum(row.score.p is not None for row in comparison.languages)
+    needed = int(tested / comparison.options.alpha) + 1
+    if comparison.options.permutations < needed:
+        print(
+            f"polyjudge: warning: with {comparison.options.permutations} permutations no single language of {tested} "
+            f"can be significant; give --permutations {needed} or more",
+            file=sys.stderr,
+        )
+
+
+def _write(options: argparse.Namespace, comparison: Comparison, ruling: Ruling) -> None:
+    table = language_table()
+    pieces = COMPARISON_FORMATS[options.format](comparison, ruling, table)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY", "") if options.format == "github" else ""
+    if options.output is not None:
+        with write_atomically(options.output) as file:
+            file.writelines(pieces)
+    elif summary:
+        try:
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.writelines(pieces)
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror}", path=summary) from None
+    else:
+        sys.stdout.writelines(pieces)
+    if options.format == "github":
+        sys.stdout.writelines(workflow_commands(ruling, table))
+
+
+def _tell(ruling: Ruling) -> None:
+    """Say on stderr why a comparison failed."""
+    if ruling.exit_code == 3:
+        lost = f"{ruling.unjudged_share:.1%} of the items judged before have no verdict now"
+        print(f"polyjudge: {lost}; --max-unjudged allows {ruling.max_unjudged:.1%}", file=sys.stderr)
+    if ruling.fail_on is None:
+        return
+    for alarm in ruling.alarms[:_ALARMS_SHOWN]:
+        where = "over all items" if alarm.is_overall else f"in {one_line(alarm.language, 80) or 'no language'}"
+        print(f"polyjudge: {where} {alarm.sentence}", file=sys.stderr)
+    if len(ruling.alarms) > _ALARMS_SHOWN:
+        print(f"polyjudge: and in {len(ruling.alarms) - _ALARMS_SHOWN} more", file=sys.stderr)
+
+
+def _bless(path: Path | None, run: ScoredRun, ruling: Ruling) -> None:
+    if path is None:
+        return
+    if ruling.exit_code:
+        print(f"polyjudge: {path} is not written, because the comparison failed", file=sys.stderr)
+        return
+    write_baseline(path, run)
+    print(f"polyjudge: baseline: {path}", file=sys.stderr)
+
+
+def _level(text: str) -> float:
+    level = share(text)
+    if not 0 < level <= 0.5:
+        raise argparse.ArgumentTypeError(f"{text!r} is not above 0 and at most 0.5")
+    return level
+
+
+def _fail_on(text: str) -> FailOn:
+    kind, colon, drop = text.partition(":")
+    if text == "regression":
+        return FailOn()
+    if kind != "drop" or not colon or finite(drop) < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither regression nor drop:X, such as drop:0.3")
+    return FailOn(drop=finite(drop))

@@ -1,0 +1,148 @@
+"""A run to be compared with another: its scores by item, from any file of scores or from a small committed baseline."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from polyjudge.errors import DataError
+from polyjudge.records import JudgeIdentity
+
+from .item_rows import rows_of
+from .json_lines import read_json_lines
+from .json_records import from_json, to_json
+from .ratings import Rating, RatingColumns, Ratings, read_ratings
+from .row_log import row_line
+from .writing import write_atomically
+
+KIND = "polyjudge baseline"
+SCHEMA_VERSION = 1
+_CONTENT = "source"
+"""The column with what an item is about; items about the same belong together."""
+_BYTES_OF_CONTENT = 12
+Key = tuple[str, str]
+"""Language and id: an item is the same in two runs where both are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """The scores of one run."""
+
+    path: Path
+    scores: Mapping[Key, float | None]
+    """None where the judge could not say."""
+    clusters: Mapping[Key, str]
+    """Which items belong together, where the file says so."""
+    judges: tuple[JudgeIdentity, ...]
+    """Who gave the scores, where the file says so."""
+    measure: str
+    """Which score: a column's name, or empty for the usual one."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the first few rows that cannot be used."""
+    skipped: int = 0
+
+
+def read_run(path: Path, *, measure: str = "", cluster: str = "") -> ScoredRun:
+    """Read a run's scores, or a baseline; two rows of the same item are an error."""
+    header = _header(path)
+    if header is not None:
+        return _read_baseline(path, header)
+    found = read_ratings(path, RatingColumns(value=measure, cluster=cluster))
+    if not found.ratings:
+        why = f": {found.problems[0]}" if found.problems else ""
+        raise DataError(f"holds no scores{why}", path=path)
+    return ScoredRun(
+        path,
+        _only_once(path, found.ratings),
+        _clusters(path, found, named=bool(cluster)),
+        tuple(found.judges),
+        measure,
+        tuple(found.problems),
+        found.skipped,
+    )
+
+
+def write_baseline(path: Path, run: ScoredRun) -> None:
+    """Write what later runs are compared with: ids, languages and scores, sorted, no texts and no times."""
+    judges = sorted(run.judges, key=lambda judge: tuple(to_json(judge).items()))
+    header = {
+        "schemaVersion": SCHEMA_VERSION,
+        "kind": KIND,
+        "items": len(run.scores),
+        "measure": run.measure,
+        "judges": [to_json(judge) for judge in judges],
+    }
+    with write_atomically(path) as file:
+        file.write(row_line(header))
+        for (language, item_id), score in sorted(run.scores.items(), key=lambda each: each[0]):
+            file.write(row_line({"id": item_id, "language": language, "score": score}))
+
+
+def _header(path: Path) -> Mapping[str, Any] | None:
+    """Return the first row of a baseline; None where the file is none."""
+    if path.suffix.lower() != ".jsonl":
+        return None
+    first = _first_row(path)
+    return first if first.get("kind") == KIND else None
+
+
+def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
+    if header.get("schemaVersion") != SCHEMA_VERSION:
+        raise DataError(
+            f"schemaVersion is {header.get('schemaVersion')!r}, expected {SCHEMA_VERSION}", path=path, line=1
+        )
+    rows = read_json_lines(path)
+    next(rows)
+    ratings = [_of_baseline(path, line, row) for line, row in rows]
+    if len(ratings) != header.get("items"):
+        raise DataError(f"holds {len(ratings)} of {header.get('items')!r} items: bless it anew", path=path)
+    try:
+        judges = tuple(from_json(JudgeIdentity, judge) for judge in header.get("judges", []))
+    except (DataError, TypeError) as error:
+        raise DataError(f"names its judges wrongly: {error}", path=path, line=1) from None
+    return ScoredRun(path, _only_once(path, ratings), {}, judges, str(header.get("measure", "")))
+
+
+def _of_baseline(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
+    item_id, language, score = (row.get(name) for name in ("id", "language", "score"))
+    is_number = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
+    if not isinstance(item_id, str) or not isinstance(language, str) or not (is_number or score is None):
+        raise DataError("is not an item's id, language and score", path=path, line=line)
+    return Rating(id=item_id, language=language, value=score)
+
+
+def _only_once(path: Path, ratings: list[Rating]) -> dict[Key, float | None]:
+    scores: dict[Key, float | None] = {}
+    for rating in ratings:
+        key = (rating.language, rating.id)
+        if key in scores:
+            where = f" in {rating.language!r}" if rating.language else ""
+            raise DataError(f"the id {rating.id!r} has two scores{where}; give the results of one judge", path=path)
+        scores[key] = rating.value
+    return scores
+
+
+def _clusters(path: Path, found: Ratings, *, named: bool) -> dict[Key, str]:
+    """Return which items belong together: those of one cluster or document, else those about the same."""
+    clusters = {(each.language, each.id): each.cluster for each in found.ratings if each.cluster}
+    if named or clusters or path.suffix.lower() == ".json" or path.name.endswith(".score"):
+        return clusters
+    return _by_content(path) if _CONTENT in _first_row(path) else {}
+
+
+def _by_content(path: Path) -> dict[Key, str]:
+    """Return for each item a short name of what it is about; the texts themselves are not kept."""
+    clusters: dict[Key, str] = {}
+    for _, row in rows_of(path):
+        if not isinstance(row, str) and row.get(_CONTENT) not in (None, ""):
+            key = (str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")))
+            content = str(row[_CONTENT]).encode(errors="surrogatepass")
+            clusters[key] = blake2b(content, digest_size=_BYTES_OF_CONTENT).hexdigest()
+    return clusters
+
+
+def _first_row(path: Path) -> Mapping[str, Any]:
+    first = next(iter(rows_of(path)), (0, ""))[1]
+    return {} if isinstance(first, str) else first

@@ -1,0 +1,191 @@
+"""What the labelling page asks for and sends; it knows nothing of HTTP, and shows nobody what the judge said."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from polyjudge.clock import utc_now
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files.label_log import Label, LabelLog, Reason, newest_labels
+from polyjudge.languages import LanguageTable
+
+from .asked import Asked, Sample
+from .estimating import Narrowing, agreement_of, values_of
+from .sampling import order_for
+from .showing import text_part
+
+Scale = Literal["1-5", "pass-fail"]
+SCALES: tuple[Scale, ...] = ("1-5", "pass-fail")
+_BOUNDS = {"1-5": (1.0, 5.0), "pass-fail": (0.0, 1.0)}
+_VALUES: Mapping[Scale, tuple[float | str, ...]] = {"1-5": (1, 2, 3, 4, 5), "pass-fail": ("pass", "fail")}
+_REASONS: tuple[Reason, ...] = ("", "cannot read this language", "skipped", "undone")
+_LONGEST_NAME = 60
+_LONGEST_NOTE = 5_000
+_LONGEST_LOOK_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What people are asked to do."""
+
+    sample: Sample
+    scale: Scale
+    seed: int
+    table: LanguageTable
+
+
+class Labelling:
+    """The labels of a file, and the items that they are of."""
+
+    def __init__(self, task: Task, log: LabelLog) -> None:
+        self.task = task
+        self.log = log
+        earlier = log.labels()
+        self._labels = newest_labels(earlier)
+        _refuse_other_scale(self._labels.values(), task.scale, log)
+        scores = {item.id: item.score for item in task.sample.items.values()}
+        self._narrowing = Narrowing(task.sample.judged, scores, _BOUNDS[task.scale])
+        counted = [label for label in self._labels.values() if label.id in scores]
+        self._narrowing.replay(counted)
+        self._narrowing.add(values_of(counted))
+
+    @property
+    def count(self) -> int:
+        """Labels that count."""
+        return sum(label.value is not None for label in self._labels.values())
+
+    def overview(self, annotator: str) -> dict[str, Any]:
+        """Return a person's items in their order, with what the person said of them, and the figures."""
+        name = annotator_name(annotator)
+        items = self.task.sample.items
+        order = order_for(name, list(items), self.task.seed)
+        return {
+            "annotator": name,
+            "scale": self.task.scale,
+            "items": [{"id": item, "language": items[item].language, **self._said(name, item)} for item in order],
+            "languages": {tag: self._language(tag) for tag in {item.language for item in items.values()}},
+            **self.figures(),
+        }
+
+    def item(self, item_id: str) -> dict[str, Any]:
+        """Return the texts of an item; long ones only at their beginning."""
+        item = self._asked(item_id)
+        return {"id": item.id, "parts": [self.part(item_id, name, 0) for name in ("source", "output", "reference")]}
+
+    def part(self, item_id: str, name: str, start: int) -> dict[str, Any]:
+        """Return one text of an item, from a place on."""
+        item = self._asked(item_id)
+        texts = {"source": item.source, "output": item.output, "reference": item.reference}
+        if name not in texts:
+            raise DataError(f"an item has no {name!r}")
+        tag = "" if name == "source" else item.language
+        return {"name": name, **text_part(texts[name], self.task.table.find(tag) if tag else None, start)}
+
+    def take(self, given: object) -> dict[str, Any]:
+        """Keep a label; it is on disk when this returns. Return what was kept, and the figures."""
+        label = self._read(given)
+        self.log.append(label)
+        key = (label.annotator, label.id)
+        before = self._labels.pop(key, None)
+        if label.reason != "undone":
+            self._labels[key] = label
+        if label.value is not None or (before is not None and before.value is not None):
+            inside = [each for each in self._labels.values() if each.id in self.task.sample.items]
+            self._narrowing.add(values_of(inside))
+        return {"id": label.id, **self._said(label.annotator, label.id), **self.figures()}
+
+    def figures(self) -> dict[str, Any]:
+        """Return the estimate after each label, and how far people agree."""
+        inside = [each for each in self._labels.values() if each.id in self.task.sample.items]
+        found = agreement_of(inside)
+        low, high = _BOUNDS[self.task.scale]
+        return {
+            "bounds": [low, high],
+            "points": [[n, point.value, point.low, point.high] for n, point in sorted(self._narrowing.points.items())],
+            "judged": len(self.task.sample.judged),
+            "total": self.task.sample.total,
+            "agreement": {
+                "items": found.items,
+                "annotators": list(found.annotators),
+                "same": found.same,
+                "alpha": found.alpha,
+            },
+        }
+
+    def _said(self, annotator: str, item_id: str) -> dict[str, Any]:
+        label = self._labels.get((annotator, item_id))
+        if label is None:
+            return {"label": None, "passed": None, "reason": "", "note": ""}
+        return {"label": label.label, "passed": label.passed, "reason": label.reason, "note": label.note}
+
+    def _language(self, tag: str) -> dict[str, str]:
+        found = self.task.table.find(tag)
+        if found is None:
+            return {"name": tag or "no language", "native": "", "tag": "", "direction": "auto"}
+        return {"name": found.name, "native": found.native_name, "tag": found.tag, "direction": found.direction}
+
+    def _asked(self, item_id: object) -> Asked:
+        if not isinstance(item_id, str) or item_id not in self.task.sample.items:
+            raise DataError("this item is not asked about")
+        return self.task.sample.items[item_id]
+
+    def _read(self, given: object) -> Label:
+        if not isinstance(given, dict):
+            raise DataError("a label must be an object")
+        row = cast(dict[str, object], given)
+        item = self._asked(row.get("id"))
+        reason = _one_of(row.get("reason") or "", _REASONS, "reason")
+        label = None if row.get("label") is None else _one_of(row["label"], _VALUES[self.task.scale], "label")
+        if reason and label is not None:
+            raise DataError("where there is a reason there is no label")
+        passed = row.get("passed")
+        if not (passed is None or isinstance(passed, bool)):
+            raise DataError("passed must be true, false or null")
+        return Label(
+            id=item.id,
+            language=item.language,
+            label=label,
+            passed=passed,
+            reason=reason,
+            note=_note(row.get("note") or ""),
+            annotator=annotator_name(row.get("annotator")),
+            labelled_at=utc_now(),
+            seconds=_seconds(row.get("seconds")),
+            weight=round(item.weight, 6),
+        )
+
+
+def annotator_name(given: object) -> str:
+    """Return a person's name as it is kept."""
+    name = " ".join(given.split()) if isinstance(given, str) else ""
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise DataError(f"a name has 1 to {_LONGEST_NAME} characters, all of them to be seen")
+    return name
+
+
+def _one_of(given: object, known: Sequence[Any], what: str) -> Any:
+    for value in known:
+        if given == value and not isinstance(given, bool):
+            return value
+    raise DataError(f"the {what} must be one of {', '.join(repr(value) for value in known)}")
+
+
+def _note(given: object) -> str:
+    if not isinstance(given, str) or len(given) > _LONGEST_NOTE:
+        raise DataError(f"a note is a text of at most {_LONGEST_NOTE:,} characters")
+    return given
+
+
+def _seconds(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given) or given < 0:
+        return None
+    return round(min(float(given), _LONGEST_LOOK_S), 1)
+
+
+def _refuse_other_scale(labels: Any, scale: Scale, log: LabelLog) -> None:
+    for label in cast(Sequence[Label], labels):
+        if label.label is not None and isinstance(label.label, str) is (scale == "1-5"):
+            log.close()
+            other = "pass-fail" if scale == "1-5" else "1-5"
+            raise ConfigError(f"{log.path} holds labels of another scale: give --scale {other}, or another --labels")

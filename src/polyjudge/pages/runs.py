@@ -1,0 +1,175 @@
+"""The runs under a folder: which files hold one, and what each comes to."""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from polyjudge.clock import utc_now
+from polyjudge.errors import DataError
+from polyjudge.files import RatingColumns, TranslationResults, TranslationScores, read_ratings
+from polyjudge.languages import LanguageTable
+from polyjudge.reports import STATUSES, Block, Heading, Lines, Report, Table, identity_in, trust_in
+from polyjudge.statistics import RunningMean
+
+Kind = Literal["translation", "score"]
+_JUDGES = ("quick", "full")
+_MOST_RUNS = 1_000
+_MOST_FILES = 100_000
+_SNIFFED = 1 << 16
+_NOT_LOOKED_INTO = {"node_modules", "__pycache__", "site-packages"}
+_OUTPUTS = re.compile(rb'"generatedOutput"\s*:')
+_SCORED = re.compile(rb'"outcome"\s*:\s*"(?:result|failure)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: what was judged, and where a translator's judges' scores stand."""
+
+    name: str
+    """Path below the folder."""
+    path: Path
+    kind: Kind
+    scores: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    """By the judge's name: quick, full."""
+
+    @property
+    def stamp(self) -> tuple[tuple[str, int, int], ...]:
+        """What changes whenever one of the files does."""
+        found = [(path, path.stat()) for path in (self.path, *self.scores.values())]
+        return tuple((str(path), state.st_mtime_ns, state.st_size) for path, state in found)
+
+    @property
+    def compared(self) -> Path | None:
+        """The file with scores of single items; None where no judge was asked."""
+        return self.path if self.kind == "score" else self.scores.get("full") or self.scores.get("quick")
+
+
+def find_runs(folder: Path) -> list[Run]:
+    """Return the runs under a folder, the newest first; links that lead out of it are not followed."""
+    root = folder.resolve()
+    found: list[tuple[float, Run]] = []
+    for path in _files(root):
+        run = _run(root, path)
+        if run is not None:
+            found.append((path.stat().st_mtime, run))
+        if len(found) >= _MOST_RUNS:
+            break
+    return [run for _, run in sorted(found, key=lambda each: (-each[0], each[1].name))]
+
+
+def find_run(folder: Path, name: str) -> Run:
+    """Return one run by its name; a path that leaves the folder, or that is no run, is refused."""
+    root = folder.resolve()
+    try:
+        path = (root / name).resolve()
+        is_inside = path.is_relative_to(root) and path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        is_inside = False
+    run = _run(root, path) if is_inside else None
+    if run is None:
+        raise DataError("there is no such run in this folder")
+    return run
+
+
+def report_of(run: Run, table: LanguageTable) -> Report:
+    """Return the report on a translator's run."""
+    scores = {name: TranslationScores(path) for name, path in run.scores.items()}
+    trust = {name: trust_in(identity_in(each), []) for name, each in scores.items()}
+    return Report(TranslationResults(run.path), scores, table, timestamp=utc_now(), trust=trust)
+
+
+def summary_of(run: Run, table: LanguageTable) -> dict[str, Any]:
+    """Return what a run comes to, in a few numbers."""
+    if run.kind == "score":
+        rows = _by_language(run)
+        judged, items = sum(row.mean.count for row in rows.values()), sum(row.items for row in rows.values())
+        return {"languages": len(rows.keys() - {""}), "items": items, "judged": judged, "unjudged": items - judged}
+    report = report_of(run, table)
+    counts = {status.lower(): report.count(status) for status in STATUSES}
+    return {"languages": report.total, "items": sum(each.prompts for each in report.verdicts), **counts}
+
+
+def score_blocks(run: Run, table: LanguageTable) -> Iterator[Block]:
+    """Yield what the rows of `score` come to, by language."""
+    rows = _by_language(run)
+    yield Heading(1, f"Scores in {run.name}")
+    items, judged = sum(row.items for row in rows.values()), sum(row.mean.count for row in rows.values())
+    yield Lines((f"{items:,} items, {judged:,} judged, {items - judged:,} without a verdict.",))
+    header = ("Language", "Items", "Judged", "Unjudged", "Mean score", "95% interval")
+    yield Table(header, tuple(_score_row(tag, row, table) for tag, row in sorted(rows.items())), (1, 2, 3, 4, 5))
+    yield Lines(("Means of one language are not to be held against those of another: judges are stricter in some.",))
+
+
+@dataclass(slots=True)
+class _Scored:
+    mean: RunningMean = field(default_factory=RunningMean)
+    items: int = 0
+
+
+def _by_language(run: Run) -> dict[str, _Scored]:
+    rows: defaultdict[str, _Scored] = defaultdict(_Scored)
+    for rating in read_ratings(run.path, RatingColumns()).ratings:
+        row = rows[rating.language]
+        row.items += 1
+        if rating.value is not None:
+            row.mean.add(rating.value)
+    return dict(rows)
+
+
+def _score_row(tag: str, row: _Scored, table: LanguageTable) -> tuple[str, ...]:
+    found = table.find(tag) if tag else None
+    name = f"{found.name} ({tag})" if found else tag or "no language"
+    interval = row.mean.interval()
+    return (
+        name,
+        f"{row.items:,}",
+        f"{row.mean.count:,}",
+        f"{row.items - row.mean.count:,}",
+        f"{row.mean.mean:.2f}" if row.mean.count else "–",
+        "–" if interval is None else f"{interval.low:.2f} to {interval.high:.2f}",
+    )
+
+
+def _files(root: Path) -> Iterator[Path]:
+    """Yield the files under a folder that may hold a run, in the order of their names."""
+    seen = 0
+    for here, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in _NOT_LOOKED_INTO)
+        for name in sorted(names):
+            seen += 1
+            if seen > _MOST_FILES:
+                return
+            path = Path(here) / name
+            if path.suffix.lower() in (".json", ".jsonl") and name[0] != "." and path.resolve().is_relative_to(root):
+                yield path
+
+
+def _run(root: Path, path: Path) -> Run | None:
+    """Return the run that a file holds, told by its beginning."""
+    if any(path.stem.endswith(f"-{judge}-judge") for judge in _JUDGES):
+        return None  # it belongs to the results beside it
+    start = _beginning(path)
+    name = str(path.relative_to(root))
+    if path.suffix.lower() in (".json", ".jsonl") and _OUTPUTS.search(start):
+        beside = {judge: path.with_name(f"{path.stem}-{judge}-judge.json") for judge in _JUDGES}
+        inside = {judge: file for judge, file in beside.items() if file.is_file() and _is_inside(file, root)}
+        return Run(name, path, "translation", inside)
+    if path.suffix.lower() == ".jsonl" and _SCORED.search(start.partition(b"\n")[0]):
+        return Run(name, path, "score")
+    return None
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    return path.resolve().is_relative_to(root)
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_SNIFFED)
+    except OSError:
+        return b""  # one that cannot be read is no run

@@ -1,0 +1,149 @@
+"""A server for one person on this machine: loopback alone, a secret in the address, and no other page may ask."""
+
+import asyncio
+import hmac
+import secrets
+import signal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from aiohttp import web
+
+from polyjudge.errors import ConfigError, PolyjudgeError
+from polyjudge.files import readable_json
+
+HOST = "127.0.0.1"
+_LARGEST_BODY = 1 << 16
+_PATIENCE_S = 1.0
+"""How long requests under way may go on when the server ends."""
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+DOCUMENT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""For whole reports: each allows only its own script, by its hash, and here it has no origin and nobody to ask."""
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Server": "polyjudge",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_OWN_FILES = {"style.css": "text/css", "label.js": "text/javascript", "view.js": "text/javascript"}
+Handler = Callable[[web.Request], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Pages, and the secret that opens them."""
+
+    routes: Iterable[tuple[str, str, Handler]]
+    """Method, path after the secret, and who answers."""
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    def address(self, port: int) -> str:
+        """Return where the first page is."""
+        return f"http://{HOST}:{port}/t/{self.token}/"
+
+
+def application(site: Site) -> web.Application:
+    """Return the site as an application that answers nobody else."""
+    app = web.Application(middlewares=[_guard(site.token), _told], client_max_size=_LARGEST_BODY)
+    for method, path, handler in (*site.routes, ("GET", "own/{name}", _own_file)):
+        app.router.add_route(method, f"/t/{{token}}/{path}", handler)
+    app.on_response_prepare.append(_add_headers)
+    return app
+
+
+async def serve(site: Site, port: int, announce: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM; `announce` is given the address once it answers."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    runner = web.AppRunner(application(site), access_log=None, shutdown_timeout=_PATIENCE_S)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, HOST, port).start()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        announce(site.address(runner.addresses[0][1]))
+        await stop.wait()
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"the port {port} of {HOST} cannot be used: {error}; --port 0 takes a free one") from None
+    finally:
+        await runner.cleanup()
+
+
+def page(template: str, values: Mapping[str, Any]) -> web.Response:
+    """Return a page made from a template, everything in it escaped."""
+    return web.Response(text=_templates().get_template(template).render(**values), content_type="text/html")
+
+
+def document(pieces: Iterable[str]) -> web.Response:
+    """Return a whole report, kept apart from our own pages."""
+    headers = {"Content-Security-Policy": DOCUMENT_POLICY}
+    return web.Response(text="".join(pieces), content_type="text/html", headers=headers)
+
+
+def answer(value: object) -> web.Response:
+    """Return JSON."""
+    return web.Response(text=readable_json(value), content_type="application/json")
+
+
+def _guard(token: str) -> Any:
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        port = request.transport.get_extra_info("sockname")[1] if request.transport else 0
+        hosts = {f"{HOST}:{port}", f"localhost:{port}"}
+        if not _is_one_of(request.headers.getall("Host", []), hosts):
+            raise web.HTTPForbidden(text="this server answers only to its own name\n")
+        origins = request.headers.getall("Origin", [])
+        if origins and not _is_one_of(origins, {f"http://{host}" for host in hosts}):
+            raise web.HTTPForbidden(text="another page has no business here\n")
+        given = request.match_info.get("token", "")
+        if not hmac.compare_digest(given.encode(errors="replace"), token.encode()):
+            raise web.HTTPForbidden(text="open the address that polyjudge printed when it was started\n")
+        return await handler(request)
+
+    return guard
+
+
+def _is_one_of(given: list[str], known: set[str]) -> bool:
+    return len(given) == 1 and given[0].lower() in known
+
+
+@web.middleware
+async def _told(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Turn what is wrong with a request, or with a file, into an answer that says so."""
+    try:
+        return await handler(request)
+    except PolyjudgeError as error:
+        return web.Response(status=400, text=str(error))
+
+
+async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    del request
+    response.headers.update(_HEADERS)
+    response.headers.setdefault("Content-Security-Policy", _POLICY)
+
+
+async def _own_file(request: web.Request) -> web.Response:
+    name = request.match_info["name"]
+    if name not in _OWN_FILES:
+        raise web.HTTPNotFound(text="there is no such file\n")
+    text = (files("polyjudge.pages") / "templates" / name).read_text(encoding="utf-8")
+    return web.Response(text=text, content_type=_OWN_FILES[name])
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("polyjudge.pages")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -1,0 +1,412 @@
+// The labelling page. Foreign text enters the page as text alone; nothing is asked of any other host.
+"use strict";
+
+const WAIT_MS = 1500;
+const TITLES = { source: "Source", output: "Output", reference: "Reference" };
+const SVG = "http://www.w3.org/2000/svg";
+const state = { annotator: "", items: [], languages: {}, place: 0, shownAt: 0, busy: false, undo: [], figures: null };
+
+const at = (id) => document.getElementById(id);
+const scale = () => document.body.dataset.scale;
+const current = () => state.items[state.place];
+const languageOf = (item) => state.languages[item.language];
+const isDone = (item) => item.label !== null || item.reason === "skipped" || item.reason === "cannot read this language";
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function made(kind, text, className) {
+  const element = document.createElement(kind);
+  if (text !== undefined) element.textContent = text;
+  if (className) element.className = className;
+  return element;
+}
+
+// Asking the server
+
+class Refused extends Error {}
+
+async function asked(path, options) {
+  const response = await fetch(path, { credentials: "omit", cache: "no-store", ...options });
+  if (response.ok) return response.json();
+  throw new Refused(response.status === 403 ? "" : (await response.text()).trim() || `error ${response.status}`);
+}
+
+function inTrouble(words) {
+  at("trouble").hidden = !words;
+  at("trouble").textContent = words;
+}
+
+// Ask until there is an answer; a server that is gone may come back. Returns null where it refuses.
+async function askedPatiently(path, options, notDone) {
+  for (;;) {
+    try {
+      const found = await asked(path, options);
+      inTrouble("");
+      return found;
+    } catch (error) {
+      if (error instanceof Refused) {
+        inTrouble(
+          error.message
+            ? `${notDone}: ${error.message}`
+            : `${notDone}: polyjudge was started anew. Open the address that it printed; all earlier labels are kept.`,
+        );
+        return null;
+      }
+      inTrouble(`${notDone}: polyjudge does not answer. All earlier labels are kept; it is asked again and again. If you ended it, start it again.`);
+      await wait(WAIT_MS);
+    }
+  }
+}
+
+// Beginning
+
+async function begin(name) {
+  const found = await askedPatiently(`overview?annotator=${encodeURIComponent(name)}`, {}, "Cannot begin");
+  if (!found) return;
+  Object.assign(state, { annotator: found.annotator, items: found.items, languages: found.languages, undo: [] });
+  history.replaceState(null, "", "#" + encodeURIComponent(found.annotator));
+  at("name-shown").textContent = found.annotator;
+  at("welcome").hidden = true;
+  at("work").hidden = at("who").hidden = false;
+  drawFigures(found);
+  state.place = Math.max(0, nextOpen(0));
+  await show();
+}
+
+function unreadable() {
+  return new Set(state.items.filter((item) => item.reason === "cannot read this language").map((item) => item.language));
+}
+
+function nextOpen(from) {
+  const passedOver = unreadable();
+  const isOpen = (item) => !isDone(item) && !passedOver.has(item.language);
+  const after = state.items.findIndex((item, place) => place >= from && isOpen(item));
+  return after >= 0 ? after : state.items.findIndex(isOpen);
+}
+
+// Showing an item
+
+async function show() {
+  const item = current();
+  const language = languageOf(item);
+  at("language").textContent = language.name;
+  at("native").textContent = language.native === language.name ? "" : language.native;
+  at("native").lang = language.tag;
+  at("place").textContent = `Item ${state.place + 1} of ${state.items.length}`;
+  at("parts").replaceChildren();
+  closeNote();
+  drawSaid();
+  drawProgress();
+  const found = await askedPatiently(`item?id=${encodeURIComponent(item.id)}`, {}, "Cannot show the item");
+  if (!found || found.id !== current().id) return;
+  at("parts").replaceChildren(...found.parts.filter((part) => part.name === "output" || part.total).map((part) => partShown(item.id, part)));
+  window.scrollTo(0, 0);
+  state.shownAt = performance.now();
+}
+
+function partShown(id, part) {
+  const section = made("section", undefined, `part ${part.name}`);
+  section.append(made("h3", TITLES[part.name]));
+  const text = made("div", undefined, "text");
+  if (part.lang) text.lang = part.lang;
+  text.dir = part.dir;
+  text.dataset.script = part.script;
+  text.tabIndex = 0;
+  text.setAttribute("role", "region");
+  text.setAttribute("aria-label", TITLES[part.name]);
+  section.append(text);
+  if (!part.total) {
+    text.textContent = "nothing was written";
+    text.classList.add("empty");
+    text.dir = "ltr";
+    text.lang = "en";
+  }
+  addPieces(text, part);
+  if (part.end < part.total) section.append(moreButton(id, part, text));
+  return section;
+}
+
+function addPieces(text, part) {
+  for (const [kind, words] of part.pieces) text.append(kind === "code" ? made("span", words, "code") : document.createTextNode(words));
+}
+
+function moreButton(id, part, text) {
+  const button = made("button");
+  const say = (end) => {
+    button.textContent = `Show more: ${end.toLocaleString("en")} of ${part.total.toLocaleString("en")} characters are shown`;
+  };
+  let end = part.end;
+  say(end);
+  button.type = "button";
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    const more = await askedPatiently(`part?id=${encodeURIComponent(id)}&name=${part.name}&start=${end}`, {}, "Cannot show more");
+    button.disabled = false;
+    if (!more) return;
+    addPieces(text, more);
+    end = more.end;
+    say(end);
+    if (end >= more.total) button.remove();
+  });
+  return button;
+}
+
+function words(item) {
+  const parts = [];
+  if (item.label !== null) parts.push(scale() === "1-5" ? `${item.label} of 5` : item.label);
+  if (item.passed !== null) parts.push(item.passed ? "pass" : "fail");
+  if (item.reason) parts.push(item.reason);
+  return parts.join(", ");
+}
+
+function drawSaid() {
+  const item = current();
+  const said = words(item);
+  const waits = said && !isDone(item) ? "; it waits for its points" : "";
+  const note = item.note ? "with a note" : "";
+  at("said").textContent = [said ? `You said: ${said}${waits}` : "", note].filter(Boolean).join(" · ");
+  const pressed = { c: item.reason === "cannot read this language", s: item.reason === "skipped" };
+  for (let points = 1; points <= 5; points++) pressed[points] = item.label === points;
+  pressed.p = item.label === "pass" || item.passed === true;
+  pressed.f = item.label === "fail" || item.passed === false;
+  for (const [name, is] of Object.entries(pressed)) {
+    document.querySelector(`[data-do="${name}"]`)?.setAttribute("aria-pressed", String(is));
+  }
+}
+
+// Labelling
+
+async function save(item, said, told) {
+  state.busy = true;
+  const seconds = state.shownAt ? (performance.now() - state.shownAt) / 1000 : null;
+  const body = JSON.stringify({ id: item.id, annotator: state.annotator, seconds, ...said });
+  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body };
+  const found = await askedPatiently("label", options, `Not saved (${told})`);
+  state.busy = false;
+  if (!found) return false;
+  Object.assign(item, { label: found.label, passed: found.passed, reason: found.reason, note: found.note });
+  drawFigures(found);
+  return true;
+}
+
+const saidOf = (item) => ({ label: item.label, passed: item.passed, reason: item.reason, note: item.note });
+
+async function give(change, moves) {
+  const item = current();
+  const before = saidOf(item);
+  const after = { ...before, ...change, note: at("note-box").hidden ? before.note : at("note").value };
+  const told = words({ ...item, ...after }) || "note";
+  if (!(await save(item, after, told))) return;
+  state.undo.push({ place: state.place, before });
+  const label = `${told} for item ${state.place + 1}`;
+  if (!moves) {
+    drawSaid();
+    drawProgress();
+    tell(`Saved: ${label}`);
+    return;
+  }
+  await go(nextOpen(state.place + 1), `Saved: ${label}.`);
+}
+
+async function go(place, told) {
+  if (place < 0) {
+    drawSaid();
+    drawProgress();
+    tell(`${told || ""} All your items are done. Thank you.`);
+    at("place").textContent = "All your items are done. Thank you.";
+    return;
+  }
+  state.place = Math.min(Math.max(place, 0), state.items.length - 1);
+  await show();
+  tell(`${told || ""} Item ${state.place + 1} of ${state.items.length}, ${languageOf(current()).name}`);
+}
+
+async function undo() {
+  const last = state.undo.pop();
+  if (!last) {
+    tell("Nothing to undo. Go back with the left arrow, and label anew.");
+    at("said").textContent = "Nothing to undo on this page: go back with ← and label anew.";
+    return;
+  }
+  const wasNothing = last.before.label === null && last.before.passed === null && !last.before.reason && !last.before.note;
+  const said = wasNothing ? { label: null, passed: null, reason: "undone", note: "" } : last.before;
+  if (await save(state.items[last.place], said, "undo")) await go(last.place, "Undone.");
+  else state.undo.push(last);
+}
+
+function tell(text) {
+  at("told").textContent = text.trim();
+}
+
+// Notes
+
+function openNote() {
+  at("note-box").hidden = false;
+  document.querySelector('[data-do="n"]').setAttribute("aria-expanded", "true");
+  at("note").value = current().note;
+  at("note").focus();
+}
+
+function closeNote() {
+  if (at("note-box").contains(document.activeElement)) document.querySelector('[data-do="n"]').focus();
+  at("note-box").hidden = true;
+  document.querySelector('[data-do="n"]').setAttribute("aria-expanded", "false");
+}
+
+async function saveNote() {
+  if (state.busy) return;
+  await give({}, false);
+  closeNote();
+}
+
+// Figures
+
+function drawProgress() {
+  const passedOver = unreadable();
+  const open = state.items.filter((item) => !isDone(item) && !passedOver.has(item.language)).length;
+  const labelled = state.items.filter((item) => item.label !== null).length;
+  const done = state.items.length - open;
+  at("progress").max = state.items.length;
+  at("progress").value = done;
+  at("progress-words").textContent = `${labelled} of ${state.items.length} labelled by you, ${open} to go`;
+  const counts = new Map();
+  for (const item of state.items) {
+    const count = counts.get(item.language) || { done: 0, all: 0 };
+    count.all += 1;
+    count.done += isDone(item) || passedOver.has(item.language) ? 1 : 0;
+    counts.set(item.language, count);
+  }
+  const rows = [...counts].map(([tag, count]) => [state.languages[tag].name, count]).sort((a, b) => a[0].localeCompare(b[0], "en"));
+  at("languages").replaceChildren(
+    ...rows.map(([name, count]) => made("li", `${name} ${count.done}/${count.all}`, count.done === count.all ? "full" : "")),
+  );
+}
+
+function drawFigures(found) {
+  const { points, bounds, agreement, judged, total } = found;
+  const shown = points.filter((point) => point[2] !== null);
+  at("chart").replaceChildren(...(shown.length > 1 ? [chart(shown, bounds)] : []));
+  at("estimate").textContent = estimateWords(points, judged, total);
+  at("agreement").textContent = agreementWords(agreement);
+}
+
+const number = (value) => (scale() === "1-5" ? value.toFixed(2) : `${(100 * value).toFixed(0)}%`);
+
+function estimateWords(points, judged, total) {
+  if (!points.length) return "After two labels you see here how sure they make us.";
+  const [count, mean, low, high] = points[points.length - 1];
+  const what = scale() === "1-5" ? "mean" : "pass rate";
+  const of = judged ? ` of all ${total.toLocaleString("en")} items, the judge helping` : "";
+  const labels = count === 1 ? "1 labelled item" : `${count} labelled items`;
+  if (low === null) return `After ${labels}: ${what} ${number(mean)}${of}. One more shows how sure that is.`;
+  return `After ${labels}: ${what} ${number(mean)}${of}, between ${number(low)} and ${number(high)} with 95% certainty (width ${number(high - low)}).`;
+}
+
+function agreementWords(found) {
+  if (found.annotators.length < 2) return "Nobody else has labelled any of these items yet.";
+  const names = found.annotators.join(" and ");
+  if (found.same === null) return `${names} share ${found.items} labelled items; from 5 on you see how far they agree.`;
+  const alpha = found.alpha === null ? "not defined, since all labels are the same" : found.alpha.toFixed(2);
+  return `${names} agree exactly on ${(100 * found.same).toFixed(0)}% of ${found.items} shared items. Krippendorff's alpha is ${alpha}: 1 is perfect, 0 is chance.`;
+}
+
+function drawn(kind, attributes, text) {
+  const element = document.createElementNS(SVG, kind);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+function chart(points, bounds) {
+  const [width, height, left, bottom] = [300, 150, 34, 22];
+  const last = points[points.length - 1];
+  const [low, high] = bounds;
+  const first = points[0][0];
+  const x = (count) => left + ((count - first) / Math.max(1, last[0] - first)) * (width - left - 8);
+  const y = (value) => 8 + ((high - value) / (high - low)) * (height - bottom - 8);
+  const line = (place) => points.map((point) => `${x(point[0]).toFixed(1)},${y(point[place]).toFixed(1)}`);
+  const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img" });
+  svg.setAttribute("aria-label", `The 95% interval after each label: now ${number(last[2])} to ${number(last[3])}`);
+  for (const value of [low, (low + high) / 2, high]) {
+    svg.append(drawn("line", { x1: left, x2: width - 8, y1: y(value), y2: y(value), class: "axis" }));
+    const shown = scale() === "1-5" ? value : `${100 * value}%`;
+    svg.append(drawn("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, shown));
+  }
+  svg.append(drawn("polygon", { points: [...line(3), ...line(2).reverse()].join(" "), class: "band" }));
+  svg.append(drawn("polyline", { points: line(1).join(" "), class: "mean" }));
+  svg.append(drawn("circle", { cx: x(last[0]), cy: y(last[1]), r: 3.5, class: "dot" }));
+  svg.append(drawn("text", { x: left, y: height - 6 }, `${first} labels`));
+  svg.append(drawn("text", { x: width - 8, y: height - 6, "text-anchor": "end" }, last[0]));
+  return svg;
+}
+
+// Keys and buttons
+
+function points(value) {
+  return give({ label: value, reason: "" }, true);
+}
+
+function verdict(passed) {
+  return scale() === "1-5" ? give({ passed, reason: "" }, current().label !== null) : points(passed ? "pass" : "fail");
+}
+
+const NOTHING = { label: null, passed: null };
+const DEEDS = {
+  p: () => verdict(true),
+  f: () => verdict(false),
+  c: () => give({ ...NOTHING, reason: "cannot read this language" }, true),
+  s: () => give({ ...NOTHING, reason: "skipped" }, true),
+  n: () => (at("note-box").hidden ? openNote() : closeNote()),
+  u: undo,
+  back: () => go(state.place - 1),
+  forth: () => go(state.place + 1),
+};
+if (scale() === "1-5") for (let value = 1; value <= 5; value++) DEEDS[value] = () => points(value);
+const KEYS = { ArrowLeft: "back", ArrowRight: "forth" };
+
+async function act(name) {
+  if (state.busy || at("work").hidden || !Object.hasOwn(DEEDS, name)) return;
+  await DEEDS[name]();
+}
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea");
+  if (typing) {
+    if (event.target.id === "note" && event.key === "Escape") closeNote();
+    if (event.target.id === "note" && event.key === "Enter" && (event.ctrlKey || event.metaKey)) saveNote();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat || at("help").open) return;
+  if (event.key === "?" && !at("work").hidden) at("help").showModal();
+  const name = KEYS[event.key] || event.key.toLowerCase();
+  if (Object.hasOwn(DEEDS, name) && !at("work").hidden) {
+    event.preventDefault();
+    act(name);
+  }
+});
+for (const button of document.querySelectorAll("[data-do]")) button.addEventListener("click", () => act(button.dataset.do));
+at("note-save").addEventListener("click", saveNote);
+at("note-close").addEventListener("click", closeNote);
+at("help-open").addEventListener("click", () => at("help").showModal());
+at("help-close").addEventListener("click", () => at("help").close());
+at("other-name").addEventListener("click", () => {
+  history.replaceState(null, "", "#");
+  at("work").hidden = at("who").hidden = true;
+  at("welcome").hidden = false;
+  at("name").value = "";
+  at("name").focus();
+});
+at("name-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  begin(at("name").value);
+});
+
+function nameInAddress() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+}
+
+if (nameInAddress()) begin(nameInAddress());
+else at("name").focus();

@@ -1,0 +1,88 @@
+"""The pages for looking at runs: a list, one of them as a report, and two side by side."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from polyjudge.languages import LanguageTable
+from polyjudge.reports import FORMATS, html_page
+from polyjudge.text import one_line
+
+from .comparing import comparison_page
+from .runs import Run, find_run, find_runs, report_of, score_blocks, summary_of
+from .server import Site, answer, document, page
+
+_MOST_KEPT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSite:
+    """Answers what the pages about the runs under a folder ask."""
+
+    folder: Path
+    table: LanguageTable
+    _kept: dict[Any, dict[str, Any]] = field(default_factory=dict[Any, dict[str, Any]])
+    """Summaries by what would change with the files."""
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def site(self) -> Site:
+        """Return the addresses, under a new secret."""
+        return Site(
+            [
+                ("GET", "", self.first_page),
+                ("GET", "summary", self.summary),
+                ("GET", "run", self.run),
+                ("GET", "compare", self.compare),
+            ]
+        )
+
+    async def first_page(self, request: web.Request) -> web.Response:
+        """Return the list of runs; what each comes to is asked for by the page, one after the other."""
+        del request
+        runs = await asyncio.to_thread(find_runs, self.folder)
+        rows = [{"name": run.name, "shown": one_line(run.name, 300), "what": _what(run)} for run in runs]
+        return page("view.html", {"folder": one_line(str(self.folder), 200), "runs": rows})
+
+    async def summary(self, request: web.Request) -> web.Response:
+        """Return what a run comes to; made once as long as its files stay the same."""
+        run = await self._run(request, "name")
+        async with self._one_at_a_time:
+            if run.stamp not in self._kept:
+                if len(self._kept) >= _MOST_KEPT:
+                    self._kept.clear()
+                self._kept[run.stamp] = await asyncio.to_thread(summary_of, run, self.table)
+        return answer(self._kept[run.stamp])
+
+    async def run(self, request: web.Request) -> web.Response:
+        """Return one run as a report."""
+        run = await self._run(request, "name")
+        return await self._document(lambda: _report_page(run, self.table))
+
+    async def compare(self, request: web.Request) -> web.Response:
+        """Return what changed between two runs."""
+        first, second = await self._run(request, "a"), await self._run(request, "b")
+        return await self._document(lambda: comparison_page(first, second, self.table))
+
+    async def _run(self, request: web.Request, key: str) -> Run:
+        return await asyncio.to_thread(find_run, self.folder, request.query.get(key, ""))
+
+    async def _document(self, made: Callable[[], Iterator[str]]) -> web.Response:
+        async with self._one_at_a_time:
+            return document([await asyncio.to_thread(lambda: "".join(made()))])
+
+
+def _report_page(run: Run, table: LanguageTable) -> Iterator[str]:
+    if run.kind == "score":
+        return html_page(f"Scores in {run.name}", score_blocks(run, table))
+    return FORMATS["html"](report_of(run, table))
+
+
+def _what(run: Run) -> str:
+    if run.kind == "score":
+        return "scores"
+    judges = " and ".join(run.scores)
+    return f"translator, judged: {judges}" if judges else "translator, not judged"

@@ -1,0 +1,105 @@
+"""Which runs may be compared, and when a comparison fails."""
+
+from collections.abc import Iterable, Iterator
+
+from polyjudge.files.baselines import ScoredRun
+from polyjudge.records import JudgeIdentity
+from polyjudge.records.comparison import Alarm, Comparison, Difference, FailOn, Ruling
+
+DEFAULT_MAX_UNJUDGED = 0.2
+
+
+def unlike(before: ScoredRun, after: ScoredRun) -> dict[str, str]:
+    """Return in what the judges of two runs differ, `rubric` or `judge`, each in words; what is not known does not."""
+    if not before.judges or not after.judges:
+        return {}
+    found: dict[str, str] = {}
+    rubrics = [{judge.rubric_fingerprint or judge.rubric for judge in run.judges} for run in (before, after)]
+    if rubrics[0] != rubrics[1]:
+        found["rubric"] = f"the rubrics differ: {_rubrics(before.judges)} against {_rubrics(after.judges)}"
+    if _answered(before.judges, after.judges) != _answered(after.judges, before.judges):
+        found["judge"] = f"the judges differ: {_models(before.judges)} against {_models(after.judges)}"
+    return found
+
+
+def notes_on(before: ScoredRun, after: ScoredRun) -> Iterator[str]:
+    """Yield what is to be known of the judges of two runs that are compared."""
+    yield from unlike(before, after).values()
+    silent = [str(run.path) for run in (before, after) if not run.judges]
+    if len(silent) == 1:
+        yield f"{silent[0]} does not say which judge gave its scores"
+
+
+def _answered(judges: Iterable[JudgeIdentity], others: Iterable[JudgeIdentity]) -> set[tuple[str, str, str]]:
+    """Return who judged; which model answered counts only where the other run knows it too."""
+    known = {(judge.provider, judge.model) for judge in others if judge.model_answered}
+    return {
+        (judge.provider, judge.model, judge.model_answered if (judge.provider, judge.model) in known else "")
+        for judge in judges
+        if judge.model_answered or not _has_answered(judge, judges)
+    }
+
+
+def _has_answered(judge: JudgeIdentity, judges: Iterable[JudgeIdentity]) -> bool:
+    same = (each for each in judges if (each.provider, each.model) == (judge.provider, judge.model))
+    return any(each.model_answered for each in same)
+
+
+def _rubrics(judges: Iterable[JudgeIdentity]) -> str:
+    return " and ".join(sorted({f"{judge.rubric!r} ({judge.rubric_fingerprint[:8]})" for judge in judges}))
+
+
+def _models(judges: Iterable[JudgeIdentity]) -> str:
+    return " and ".join(sorted({repr(_model(judge)) for judge in judges}))
+
+
+def _model(judge: JudgeIdentity) -> str:
+    answered = f" answered by {judge.model_answered}" if judge.model_answered not in ("", judge.model) else ""
+    return f"{judge.provider}/{judge.model}{answered}"
+
+
+def rule(comparison: Comparison, fail_on: FailOn | None, max_unjudged: float | None) -> Ruling:
+    """Say what got worse, and whether the comparison fails; too many items without a verdict win over that."""
+    alarms = tuple(_alarms(comparison, fail_on or FailOn()))
+    if max_unjudged is None and fail_on is not None:
+        max_unjudged = DEFAULT_MAX_UNJUDGED
+    share = unjudged_share(comparison)
+    too_many = max_unjudged is not None and share > max_unjudged
+    return Ruling(
+        fail_on=fail_on,
+        alarms=alarms,
+        unjudged_share=share,
+        max_unjudged=max_unjudged,
+        exit_code=3 if too_many else 1 if alarms and fail_on is not None else 0,
+    )
+
+
+def unjudged_share(comparison: Comparison) -> float:
+    """Return the share of the items with a verdict before that have none now, or are no longer there."""
+    counts = comparison.overall.counts
+    lost = counts.newly_unjudged + counts.missing_judged
+    return lost / (counts.paired + lost) if lost else 0.0
+
+
+def _alarms(comparison: Comparison, fail_on: FailOn) -> Iterator[Alarm]:
+    rows = [
+        ("", True, comparison.overall.score),
+        *((each.language, False, each.score) for each in comparison.languages),
+    ]
+    for language, is_overall, found in rows:
+        if _fails(found, fail_on):
+            yield Alarm(language=language, is_overall=is_overall, sentence=_sentence(found))
+
+
+def _fails(found: Difference, fail_on: FailOn) -> bool:
+    if fail_on.drop is None:
+        return found.verdict == "worse"
+    value, high = found.difference.value, found.difference.high
+    return value is not None and high is not None and value < -fail_on.drop and high < 0
+
+
+def _sentence(found: Difference) -> str:
+    figure = found.difference
+    p = found.p if found.adjusted_p is None else found.adjusted_p
+    fell = f"the score fell by {-(figure.value or 0):.2f}, from {found.before or 0:.2f} to {found.after or 0:.2f}"
+    return f"{fell} (95% interval {figure.low or 0:+.2f} to {figure.high or 0:+.2f}, p = {p or 0:.2g})"

@@ -1,0 +1,156 @@
+"""The same items scored twice: how far the second run is from the first, and could that be chance."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polyjudge.records import Figure
+
+from .intervals import t_quantile
+from .resampling import Codes, Floats, Resamples, figure, ratio, scores_of
+
+FEWEST_CLUSTERS = 6
+"""With five clusters, even if all move the same way, chance does as much in one case of sixteen."""
+FIRST_PERMUTATIONS = 1_000
+"""So many are always drawn; more only where p is then below a tenth, which leaves the test exactly as strict."""
+_A_BYTE = 8
+_GROUPS_AT_ONCE = 4_096
+_CELLS_AT_ONCE = 1_000_000
+Seed = int | Sequence[int]
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Clustered:
+    """Differences summed up within clusters: items of one document rise and fall together."""
+
+    sums: Floats
+    counts: Floats
+    """How many items each cluster has."""
+
+    @property
+    def mean(self) -> float:
+        """The mean difference, each item counting alike."""
+        return float(self.sums.sum() / self.counts.sum())
+
+    @property
+    def standard_error(self) -> float | None:
+        """How far the mean strays by chance, from the spread between clusters; None for fewer than two."""
+        clusters = len(self.sums)
+        if clusters < 2:
+            return None
+        strays = self.sums - self.counts * self.mean
+        return math.sqrt(clusters / (clusters - 1) * float(strays @ strays)) / float(self.counts.sum())
+
+
+def clustered(differences: ArrayLike, clusters: Codes | None = None) -> Clustered:
+    """Sum up differences within clusters; without clusters each item stands alone."""
+    values = scores_of(differences)
+    if clusters is None:
+        return Clustered(values, np.ones(len(values)))
+    if len(clusters) != len(values):
+        raise ValueError(f"{len(clusters)} clusters for {len(values)} differences")
+    _, codes = np.unique(clusters, return_inverse=True)
+    return Clustered(*_sums(values, codes))
+
+
+def difference_figure(paired: Clustered, *, resamples: int = 1000, seed: int = 0) -> Figure:
+    """Return the mean difference with the interval that drawing whole clusters gives."""
+    if not len(paired.sums):
+        return Figure()
+    blocks = Resamples(None, len(paired.sums), resamples=resamples, seed=seed)
+    columns = np.column_stack([paired.sums, paired.counts])
+    drawn = np.concatenate([weights @ columns for weights in blocks])
+    return figure(ratio(drawn[:, 0], drawn[:, 1]))
+
+
+def alike_figure(
+    differences: ArrayLike, clusters: Codes, groups: Codes, *, resamples: int = 1000, seed: int = 0
+) -> Figure:
+    """Return the mean over groups of their mean differences; a cluster that is in several is drawn for all of them."""
+    values = scores_of(differences)
+    if not len(values):
+        return Figure()
+    names, clusters = np.unique(clusters, return_inverse=True)
+    cells, codes = np.unique(np.stack([groups, clusters]), axis=1, return_inverse=True)
+    sums, counts = _sums(values, codes)
+    starts = np.unique(cells[0], return_index=True)[1]
+
+    def means(weights: Floats) -> Floats:
+        drawn = weights[:, cells[1]]
+        above, below = (np.add.reduceat(drawn * each, starts, axis=1) for each in (sums, counts))
+        return np.nanmean(ratio(above, below), axis=1)
+
+    return figure(
+        np.concatenate([means(block) for block in Resamples(None, len(names), resamples=resamples, seed=seed)])
+    )
+
+
+def alike_shares(differences: ArrayLike, clusters: Codes, groups: Codes) -> Clustered:
+    """Return what each cluster adds to the mean over groups, to be tested by `sign_flip_p`."""
+    _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    return clustered(scores_of(differences) / counts[codes] / max(len(counts), 1), clusters)
+
+
+def sign_flip_p(sums: Floats, *, permutations: int = 10_000, seed: Seed = 0) -> float:
+    """Return the two-sided p of a sum, by letting chance decide for each cluster which run was the first.
+
+    All ways are gone through where there are not too many. Else ways are drawn, and the one that was seen counts
+    among them, (k + 1) / (n + 1), so that p is never 0.
+    """
+    limit = abs(float(sums.sum())) - 1e-9 * float(np.abs(sums).sum())
+    if len(sums) < permutations.bit_length():
+        ways = np.arange(2 ** len(sums), dtype="<u8")
+        signs = ways.view(np.uint8).reshape(-1, _A_BYTE)
+        flipped = _flipped(sums, len(ways), lambda start, rows, groups: signs[start : start + rows, :groups])
+        return float((np.abs(flipped) >= limit).mean())
+    random, drawn, reached = np.random.default_rng(seed), 0, 0
+    for wanted in (min(FIRST_PERMUTATIONS, permutations), permutations):
+        if reached * 10 < max(drawn, 1):
+            flipped = _flipped(sums, wanted - drawn, lambda _, rows, groups: _drawn(random, rows, groups))
+            reached, drawn = reached + int((np.abs(flipped) >= limit).sum()), wanted
+    return (reached + 1) / (drawn + 1)
+
+
+def detectable_difference(paired: Clustered, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+    """Return the smallest true difference that a run with this spread finds in such a share of cases.
+
+    None where there is no spread to tell it from, or where so few clusters cannot reach `alpha` by flipped signs.
+    The sum of two quantiles of Student's t stands for its noncentral form: within 2% from 20 clusters on.
+    """
+    clusters, error = len(paired.sums), paired.standard_error
+    if not error or math.ldexp(1, 1 - clusters) > alpha:
+        return None
+    return (t_quantile(clusters - 1, 1 - alpha / 2) + t_quantile(clusters - 1, power)) * error
+
+
+def _sums(values: Floats, codes: Codes) -> tuple[Floats, Floats]:
+    """Return the sum and the number of the values under each code."""
+    return np.bincount(codes, weights=values).astype(np.float64), np.bincount(codes).astype(np.float64)
+
+
+def _drawn(random: np.random.Generator, rows: int, groups: int) -> Bytes:
+    return random.integers(0, 256, (rows, groups), dtype=np.uint8)
+
+
+def _flipped(sums: Floats, rows: int, signs: Callable[[int, int, int], Bytes]) -> Floats:
+    """Return the sum under each row of signs.
+
+    Eight clusters share a byte: what they add up to under each of its 256 values is worked out once and looked up,
+    which takes an eighth of the random numbers and of the sums.
+    """
+    flipped = np.zeros(rows)
+    padded = np.pad(sums, (0, -len(sums) % _A_BYTE)).reshape(-1, _A_BYTE)
+    plus_or_minus = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    for first in range(0, len(padded), _GROUPS_AT_ONCE):
+        tables = padded[first : first + _GROUPS_AT_ONCE] @ plus_or_minus.T
+        groups = len(tables)
+        places = np.arange(groups) * 256
+        at_once = max(1, _CELLS_AT_ONCE // groups)
+        for start in range(0, rows, at_once):
+            some = min(at_once, rows - start)
+            flipped[start : start + some] += tables.ravel()[places + signs(start, some, groups)].sum(axis=1)
+    return flipped
