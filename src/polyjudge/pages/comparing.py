@@ -1,6 +1,8 @@
 """Two runs side by side, as a page."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 from polyjudge.errors import ConfigError
 from polyjudge.files.baselines import read_run
@@ -20,7 +22,8 @@ def comparison_page(before: Run, after: Run, table: LanguageTable) -> Iterator[s
     if before.compared is None or after.compared is None:
         name = before.name if before.compared is None else after.name
         raise ConfigError(f"{name} has no judge scores, so there is nothing to compare")
-    first, second = read_run(before.compared), read_run(after.compared)
+    first = replace(read_run(before.compared), path=Path(before.name))  # people know it by that name
+    second = replace(read_run(after.compared), path=Path(after.name))
     notes = (*unlike(first, second).values(), *notes_on(first, second))
     comparison = compare_runs(first, second, ComparisonOptions(), notes)
     return comparison_html(comparison, rule(comparison, None, None), table)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files import RatingColumns, TranslationResults, TranslationScores, read_ratings
+from polyjudge.files import RatingColumns, TranslationResults, TranslationScores, read_card, read_ratings
 from polyjudge.languages import LanguageTable
 from polyjudge.reports import STATUSES, Block, Heading, Lines, Report, Table, identity_in, trust_in
 from polyjudge.statistics import RunningMean
@@ -35,11 +35,14 @@ class Run:
     kind: Kind
     scores: Mapping[str, Path] = field(default_factory=dict[str, Path])
     """By the judge's name: quick, full."""
+    card: Path | None = None
+    """The trust card that the demo puts beside its results."""
 
     @property
     def stamp(self) -> tuple[tuple[str, int, int], ...]:
         """What changes whenever one of the files does."""
-        found = [(path, path.stat()) for path in (self.path, *self.scores.values())]
+        paths = (self.path, *self.scores.values(), *filter(None, [self.card]))
+        found = [(path, path.stat()) for path in paths]
         return tuple((str(path), state.st_mtime_ns, state.st_size) for path, state in found)
 
     @property
@@ -66,10 +69,9 @@ def find_run(folder: Path, name: str) -> Run:
     root = folder.resolve()
     try:
         path = (root / name).resolve()
-        is_inside = path.is_relative_to(root) and path.is_file()
+        run = _run(root, path) if path.is_relative_to(root) and path.is_file() else None
     except (OSError, ValueError):  # a name that no file can have
-        is_inside = False
-    run = _run(root, path) if is_inside else None
+        run = None
     if run is None:
         raise DataError("there is no such run in this folder")
     return run
@@ -78,7 +80,7 @@ def find_run(folder: Path, name: str) -> Run:
 def report_of(run: Run, table: LanguageTable) -> Report:
     """Return the report on a translator's run."""
     scores = {name: TranslationScores(path) for name, path in run.scores.items()}
-    trust = {name: trust_in(identity_in(each), []) for name, each in scores.items()}
+    trust = {name: trust_in(identity_in(each), _cards(run)) for name, each in scores.items()}
     return Report(TranslationResults(run.path), scores, table, timestamp=utc_now(), trust=trust)
 
 
@@ -102,6 +104,17 @@ def score_blocks(run: Run, table: LanguageTable) -> Iterator[Block]:
     header = ("Language", "Items", "Judged", "Unjudged", "Mean score", "95% interval")
     yield Table(header, tuple(_score_row(tag, row, table) for tag, row in sorted(rows.items())), (1, 2, 3, 4, 5))
     yield Lines(("Means of one language are not to be held against those of another: judges are stricter in some.",))
+
+
+def _cards(run: Run) -> list[Path]:
+    """Return the card beside a run, where it is one."""
+    if run.card is None:
+        return []
+    try:
+        read_card(run.card)
+    except DataError:
+        return []
+    return [run.card]
 
 
 @dataclass(slots=True)
@@ -157,7 +170,8 @@ def _run(root: Path, path: Path) -> Run | None:
     if path.suffix.lower() in (".json", ".jsonl") and _OUTPUTS.search(start):
         beside = {judge: path.with_name(f"{path.stem}-{judge}-judge.json") for judge in _JUDGES}
         inside = {judge: file for judge, file in beside.items() if file.is_file() and _is_inside(file, root)}
-        return Run(name, path, "translation", inside)
+        card = path.with_name("card.json")
+        return Run(name, path, "translation", inside, card if card.is_file() and _is_inside(card, root) else None)
     if path.suffix.lower() == ".jsonl" and _SCORED.search(start.partition(b"\n")[0]):
         return Run(name, path, "score")
     return None

@@ -183,13 +183,18 @@ def _difference(pairs: _Pairs, options: ComparisonOptions, language: str = "", f
 
 def _alike(pairs: _Pairs, options: ComparisonOptions) -> Difference:
     """Return the score's difference where each language counts alike."""
-    languages = codes_of([language for language, _ in pairs.keys])
-    figure = alike_figure(pairs.differences, pairs.clusters, languages, resamples=options.resamples, seed=options.seed)
-    shares = alike_shares(pairs.differences, pairs.clusters, languages)
-    found = _tested(pairs, shares, figure, options, (_LANGUAGES_ALIKE, 1))
-    weights = 1 / np.bincount(languages)[languages] if len(languages) else np.ones(0)
-    before, after = (_mean(each, weights) for each in (pairs.before, pairs.after))
-    return _judged(replace(found, before=before, after=after, detectable=None), options)
+    if not pairs.keys:
+        return _difference(pairs, options)
+    moved, languages = pairs.differences, codes_of([language for language, _ in pairs.keys])
+    figure = alike_figure(moved, pairs.clusters, languages, resamples=options.resamples, seed=options.seed)
+    found = _tested(pairs, alike_shares(moved, pairs.clusters, languages), figure, options, (_LANGUAGES_ALIKE, 1))
+    counts = np.bincount(languages)
+    strays = (
+        moved - (np.bincount(languages, weights=moved) / counts)[languages]
+    )  # how far languages differ is no spread
+    finds = detectable_difference(alike_shares(strays, pairs.clusters, languages), alpha=options.alpha)
+    before, after = (_mean(each, 1 / counts[languages]) for each in (pairs.before, pairs.after))
+    return _judged(replace(found, before=before, after=after, detectable=finds), options)
 
 
 def _tested(

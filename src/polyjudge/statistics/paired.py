@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,9 +91,10 @@ def alike_figure(
 
 
 def alike_shares(differences: ArrayLike, clusters: Codes, groups: Codes) -> Clustered:
-    """Return what each cluster adds to the mean over groups, to be tested by `sign_flip_p`."""
+    """Return differences weighted so that their mean is the mean over groups, to be tested by `sign_flip_p`."""
+    values = scores_of(differences)
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    return clustered(scores_of(differences) / counts[codes] / max(len(counts), 1), clusters)
+    return clustered(values * (len(values) / max(len(counts), 1)) / counts[codes], clusters)
 
 
 def sign_flip_p(sums: Floats, *, permutations: int = 10_000, seed: Seed = 0) -> float:
@@ -124,7 +126,13 @@ def detectable_difference(paired: Clustered, *, alpha: float = 0.05, power: floa
     clusters, error = len(paired.sums), paired.standard_error
     if not error or math.ldexp(1, 1 - clusters) > alpha:
         return None
-    return (t_quantile(clusters - 1, 1 - alpha / 2) + t_quantile(clusters - 1, power)) * error
+    return _errors_needed(clusters - 1, alpha, power) * error
+
+
+@lru_cache(maxsize=1024)
+def _errors_needed(degrees: int, alpha: float, power: float) -> float:
+    """Return how many standard errors a difference must have; languages with as many items ask for the same."""
+    return t_quantile(degrees, 1 - alpha / 2) + t_quantile(degrees, power)
 
 
 def _sums(values: Floats, codes: Codes) -> tuple[Floats, Floats]:

@@ -298,7 +298,7 @@ function estimateWords(points, judged, total) {
   const of = judged ? ` of all ${total.toLocaleString("en")} items, the judge helping` : "";
   const labels = count === 1 ? "1 labelled item" : `${count} labelled items`;
   if (low === null) return `After ${labels}: ${what} ${number(mean)}${of}. One more shows how sure that is.`;
-  return `After ${labels}: ${what} ${number(mean)}${of}, between ${number(low)} and ${number(high)} with 95% certainty (width ${number(high - low)}).`;
+  return `After ${labels}: ${what} ${number(mean)}${of}; 95% interval ${number(low)} to ${number(high)} (width ${number(high - low)}).`;
 }
 
 function agreementWords(found) {

@@ -1,0 +1,103 @@
+"""What the labels given so far come to."""
+
+import random
+
+import pytest
+
+from polyjudge.files.label_log import Label
+from polyjudge.pages.estimating import Narrowing, agreement_of, values_of
+from polyjudge.pages.showing import SHOWN_AT_ONCE, pieces, text_part
+from polyjudge.statistics import krippendorff_alpha
+from polyjudge.statistics.correction import corrected_mean
+
+
+def said(item, label, annotator="Ada", at="2026"):
+    return Label(id=item, label=label, annotator=annotator, labelled_at=at)
+
+
+def test_the_estimate_is_that_of_the_correction_on_peoples_scale():
+    scores = {f"i{n}": 100 * n / 39 for n in range(40)}
+    narrowing = Narrowing(list(scores.values()), scores, (1.0, 5.0))
+    people = {f"i{n}": float(1 + n // 8) for n in range(0, 40, 3)}
+    narrowing.add(people)
+
+    onto = {item: 1 + 4 * score / 100 for item, score in scores.items()}
+    wanted = corrected_mean(list(onto.values()), [onto[i] for i in people], list(people.values()), bounds=(1.0, 5.0))
+    found = narrowing.points[len(people)]
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (wanted.figure.value, wanted.figure.low, wanted.figure.high)
+    )
+
+
+def test_the_interval_narrows_with_labels():
+    chance = random.Random(1)
+    truth = {f"i{n}": float(chance.randint(1, 5)) for n in range(200)}
+    scores = {item: min(5.0, max(1.0, value + chance.gauss(0, 0.5))) for item, value in truth.items()}
+    narrowing = Narrowing(list(scores.values()), scores, (1.0, 5.0))
+    narrowing.replay([said(item, value, at=f"{n:03}") for n, (item, value) in enumerate(truth.items())])
+    widths = {count: point.high - point.low for count, point in narrowing.points.items()}
+
+    assert widths[198] < widths[99] < widths[30] < widths[9]
+
+
+def test_a_label_taken_back_takes_its_point_along():
+    narrowing = Narrowing([1, 2, 3], {"a": 1, "b": 2, "c": 3}, (1.0, 5.0))
+    for values in ({"a": 1.0}, {"a": 1.0, "b": 4.0}, {"a": 1.0}):
+        narrowing.add(values)
+
+    assert list(narrowing.points) == [1]
+    narrowing.add({})
+    assert narrowing.points == {}
+
+
+def test_without_a_judge_the_labels_decide_alone_and_unjudged_items_are_left_out():
+    alone = Narrowing([], {"a": None, "b": None}, (0.0, 1.0))
+    alone.add({"a": 1.0, "b": 0.0})
+    assert alone.points[2].value == 0.5
+    judged = Narrowing([4.0, 5.0], {"a": 4.0, "b": 5.0, "c": None}, (1.0, 5.0))
+    judged.add({"a": 3.0, "c": 1.0})
+    assert list(judged.points) == [1]
+
+
+def test_of_very_many_labels_not_every_point_is_kept():
+    scores = {f"i{n}": float(n % 5 + 1) for n in range(400)}
+    narrowing = Narrowing(list(scores.values()), scores, (1.0, 5.0))
+    for count in range(1, 401):
+        narrowing.add(dict(list(scores.items())[:count]))
+
+    assert len(narrowing.points) <= 121
+    assert max(narrowing.points) == 400
+
+
+def test_agreement_is_told_from_five_shared_items_on():
+    labels = [said(f"i{n}", 1 + n % 5, name) for n in range(4) for name in ("Ada", "Ben")]
+    assert agreement_of(labels).items == 4
+    assert agreement_of(labels).same is None
+    labels += [said("i4", 5), said("i4", 1, "Ben"), said("i5", 2), said("i6", None, "Ben")]
+    found = agreement_of(labels)
+
+    assert found.items == 5
+    assert found.annotators == ("Ada", "Ben")
+    assert found.same == 0.8
+    assert found.alpha == krippendorff_alpha([*([float(n), float(n)] for n in range(1, 5)), [5.0, 1.0]], "interval")
+
+
+def test_several_peoples_labels_of_an_item_are_averaged():
+    assert values_of([said("a", 2), said("a", 4, "Ben"), said("b", None), said("c", "pass")]) == {"a": 3, "c": 1}
+
+
+def test_what_would_act_is_named_and_everything_else_stays(text):
+    assert pieces(text) == [["text", text]]
+    assert pieces("") == []
+    assert pieces("a\u202eb\n\x00") == [["text", "a"], ["code", "U+202E"], ["text", "b\n"], ["code", "U+0000"]]
+    assert pieces("\ud800") == [["code", "U+D800"]]
+
+
+def test_a_long_text_comes_in_parts():
+    text = "ab" * SHOWN_AT_ONCE
+    first = text_part(text, None, 0)
+    second = text_part(text, None, first["end"])
+
+    assert (first["end"], first["total"], first["dir"]) == (SHOWN_AT_ONCE, len(text), "auto")
+    assert first["pieces"][0][1] + second["pieces"][0][1] == text
+    assert text_part(text, None, 10**9)["pieces"] == []

@@ -1,0 +1,173 @@
+"""The HTML report in a real browser: sorted, filtered, searched, linked to, and harmless whatever models wrote."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.real.browser import chromium, serious_findings, watched_page
+
+from polyjudge.cli import main
+from polyjudge.languages import language_table
+
+HOSTILE = [
+    "<script>document.title='owned'</script>",
+    "</script><script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "<a href=\"javascript:document.title='owned'\">click</a>",
+    "\u202etxet desrever\u202c \u2066isolated\u2069",
+    "]]> --> <!-- &lt;script&gt; {{ 7 * 7 }} ${7*7}",
+    "x" * 1_000_000,
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The demo's report as a page."""
+    folder = tmp_path_factory.mktemp("demo")
+    assert main(["demo", "--output", str(folder)]) == 0
+    place = folder / "report.html"
+    given = ["--results", str(folder / "results.json"), "--full-judge", str(folder / "results-full-judge.json")]
+    card = ["--card", str(folder / "card.json")]
+    assert main(["report", *given, *card, "--format", "html", "--output", str(place)]) == 0
+    return place
+
+
+@pytest.fixture
+def page(browser, report):
+    with watched_page(browser) as page:
+        page.goto(report.as_uri())
+        yield page
+        assert page.errors == []
+        assert {url.partition("#")[0] for url in page.asked} == {report.as_uri()}
+
+
+def shown(page):
+    return page.locator("#map tbody tr:not(.details):visible th button.open").all_inner_texts()
+
+
+def choose(page, name, value):
+    page.locator(f"select[data-filter={name}]").select_option(value)
+
+
+def test_languages_are_sorted_by_any_column_and_back(page):
+    problems = page.get_by_role("button", name="Problems", exact=True)
+    problems.click()
+    problems.click()
+
+    assert page.locator("#map thead th").last.get_attribute("aria-sort") == "descending"
+    counts = [int(text) for text in page.locator("#map tbody tr td:last-child").all_inner_texts()]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > 0
+
+
+def test_languages_are_filtered_by_status_family_and_problem(page):
+    choose(page, "status", "FAIL")
+    failed = shown(page)
+    choose(page, "family", "Devanagari")
+
+    assert len(failed) > 10
+    assert shown(page) == ["Marathi"]
+    assert page.locator("#count").inner_text() == "1 of 73 languages"
+    choose(page, "status", "")
+    choose(page, "family", "")
+    choose(page, "problems", "wrong_language")
+    assert "Marathi" in shown(page)
+    assert "German" not in shown(page)
+
+
+@pytest.mark.parametrize(
+    ("words", "language"), [("أقرب محطة", "Arabic"), ("สถานีรถไฟ", "Thai"), ("火车站", "Chinese (Mandarin, Simplified)")]
+)
+def test_texts_are_found_in_any_script(page, words, language):
+    page.locator("#search").fill(words)
+
+    page.get_by_text("1 of 73 languages").wait_for()
+    assert shown(page) == [language]
+
+
+def test_a_language_opens_by_keyboard_and_shows_what_is_wrong_inside_the_text(page):
+    page.get_by_role("button", name="Bulgarian", exact=True).focus()
+    page.keyboard.press("Enter")
+
+    details = page.locator("tr.details")
+    assert details.locator("article").count() >= 3
+    assert details.locator("mark").first.is_visible()
+    page.keyboard.press("Enter")
+    assert details.count() == 0
+
+
+def test_a_link_leads_to_a_language(browser, report):
+    with watched_page(browser) as page:
+        page.goto(f"{report.as_uri()}#lang-ar")
+
+        text = page.locator("tr.details article p:has(.name:text('Output')) bdi").first
+        assert text.get_attribute("dir") == "rtl"
+        assert text.get_attribute("lang") == "ar"
+        assert page.locator("#lang-ar").bounding_box()["y"] < 200
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_everybody_can_use_the_page(browser, report, scheme, width):
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}, "bypass_csp": False}
+    with watched_page(browser, **options) as page:
+        page.goto(f"{report.as_uri()}#lang-ar")
+
+        assert serious_findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_what_models_wrote_runs_nothing_and_asks_for_nothing(browser, tmp_path):
+    languages = [
+        {"languageName": text[:200], "languageCode": f"x{place}", "prompts": prompts(text)}
+        for place, text in enumerate(HOSTILE)
+    ]
+    place = write_report(tmp_path, languages)
+    with watched_page(browser) as page:
+        page.goto(place.as_uri())
+        for button in page.locator("button.open").all():
+            button.click()
+
+        assert page.title() == "Translation report"
+        assert page.errors == []
+        assert {url.partition("#")[0] for url in page.asked} == {place.as_uri()}
+        assert page.locator("main script:not([type='application/json'])").count() == 0
+        assert page.locator("main img, main a[href^='javascript']").count() == 0
+        assert "onerror" in page.locator("tr.details").nth(2).inner_text()
+
+
+def test_a_hundred_thousand_outputs_stay_usable(browser, tmp_path):
+    tags = [language.tag for language in language_table()][:50]
+    languages = [
+        {
+            "languageName": tag,
+            "languageCode": tag,
+            "prompts": [*prompts("Das ist gut so."), *prompts("word " * 8)] * 1000,
+        }
+        for tag in tags
+    ]
+    place = write_report(tmp_path, languages)
+    with watched_page(browser) as page:
+        page.goto(place.as_uri())
+        page.locator("button.open").first.click()
+
+        assert page.locator("tr.details article").count() == 50
+        page.get_by_role("button", name="Show more of 2000 outputs").click()
+        assert page.locator("tr.details article").count() == 100
+
+
+def prompts(text):
+    return [{"category": text[:300], "sourceText": text[:5000], "generatedOutput": text, "reference": text[:5000]}]
+
+
+def write_report(folder: Path, languages) -> Path:
+    results, place = folder / "results.json", folder / "report.html"
+    results.write_text(json.dumps({"model": HOSTILE[0], "results": languages}), encoding="utf-8")
+    assert main(["report", "--results", str(results), "--format", "html", "--output", str(place)]) == 0
+    return place

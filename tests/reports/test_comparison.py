@@ -1,0 +1,302 @@
+"""What changed between two runs: pairing, verdicts, gates, and what chance alone does."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyjudge.errors import DataError
+from polyjudge.files.baselines import ScoredRun
+from polyjudge.languages import language_table
+from polyjudge.records import JudgeIdentity
+from polyjudge.records.comparison import ComparisonOptions, FailOn
+from polyjudge.reports import html_page, markdown, plain_text
+from polyjudge.reports.comparison import compare_runs, fewest_clusters
+from polyjudge.reports.comparison_blocks import comparison_blocks
+from polyjudge.reports.comparison_rules import notes_on, rule, unlike
+
+QUICK = ComparisonOptions(resamples=100, permutations=2_000)
+NO_INTERVALS = replace(QUICK, resamples=1)
+JUDGE = JudgeIdentity(provider="p", model="m", rubric="r", rubric_fingerprint="0" * 16, model_answered="m-1")
+MOVED = {
+    "de": [-1, -0.5, -1.5, -2, -0.5, -1, 0.5, -1],
+    "fr": [0.5, -0.5, 1, -1, 0.25, 0, -0.25, 0.5],
+    "th": [1, 1, 0.5, 2, 1, 0.5, 1, 1],
+}
+
+
+def run_of(scores, *, name="a", clusters=None, judges=()):
+    return ScoredRun(Path(name), scores, clusters or {}, tuple(judges), "")
+
+
+def moved_by(differences):
+    before = {(tag, str(place)): 3.0 for tag, each in differences.items() for place in range(len(each))}
+    after = {(tag, str(place)): 3.0 + by for tag, each in differences.items() for place, by in enumerate(each)}
+    return run_of(before), run_of(after, name="b")
+
+
+def simulated(seed, items, *, worse=(), by=0.3):
+    """Score seventy languages twice: the same quality, other noise, on a scale of half points from 1 to 5."""
+    random = np.random.default_rng(seed)
+    quality = random.normal(3.5, 0.7, (70, items))
+    runs: list[ScoredRun] = []
+    for second in (False, True):
+        scores = quality + random.normal(0, 0.4, quality.shape)
+        scores[list(worse) if second else []] -= by
+        scores = np.clip(np.round(scores * 2) / 2, 1, 5)
+        runs.append(
+            run_of({(f"l{tag:02}", str(place)): float(score) for (tag, place), score in np.ndenumerate(scores)})
+        )
+    return runs
+
+
+def verdicts(comparison):
+    return {row.language: row.score.verdict for row in comparison.languages}
+
+
+def test_each_language_has_its_difference_p_adjusted_p_and_verdict():
+    found = compare_runs(*moved_by(MOVED), QUICK)
+
+    # scipy 1.17.1, stats.permutation_test over all signs, then statsmodels 0.15.0, multipletests(method="fdr_bh")
+    assert [row.score.p for row in found.languages] == pytest.approx([0.03125, 0.890625, 0.0078125])
+    assert [row.score.adjusted_p for row in found.languages] == pytest.approx([0.046875, 0.890625, 0.0234375])
+    assert verdicts(found) == {"de": "worse", "fr": "no change seen", "th": "better"}
+    assert [row.score.difference.value for row in found.languages] == pytest.approx([-0.875, 0.0625, 1.0])
+    german = found.languages[0]
+    assert (german.score.before, german.score.after) == (3.0, 2.125)
+    assert (german.counts.paired, german.counts.worse, german.counts.better) == (8, 7, 1)
+    assert german.score.difference.high < 0
+    assert found.overall.score.difference.value == pytest.approx(0.0625)
+
+
+def test_items_and_languages_count_alike_side_by_side():
+    found = compare_runs(*moved_by({"de": [-1.0] * 30, "fr": [1.0] * 10}), QUICK)
+
+    assert found.overall.score.difference.value == pytest.approx(-0.5)
+    assert found.languages_alike.difference.value == pytest.approx(0)
+    assert found.languages_alike.after == pytest.approx(3.0)
+
+
+def test_no_change_seen_says_what_could_have_been():
+    random = np.random.default_rng(1)
+    found = compare_runs(*moved_by({tag: random.normal(0, 1, 50) for tag in ("de", "fr")}), QUICK)
+
+    german = found.languages[0].score
+    assert german.verdict == "no change seen"
+    # statsmodels 0.15.0, tt_solve_power(nobs=50, alpha=0.025, power=0.8) is 0.4476 standard deviations
+    assert german.detectable == pytest.approx(0.4476, rel=0.2)
+    assert found.languages_alike.detectable == pytest.approx(found.overall.score.detectable, rel=0.05)
+
+
+def test_a_failure_now_is_newly_unjudged_and_never_worse():
+    before = {("fr", str(n)): 4.0 for n in range(20)} | {("fr", "x"): None, ("fr", "y"): None, ("fr", "gone"): 5.0}
+    after = {("fr", str(n)): None if n < 5 else 4.0 for n in range(20)} | {("fr", "x"): 3.0, ("fr", "y"): None}
+    found = compare_runs(run_of(before), run_of({**after, ("fr", "new"): 1.0}), QUICK)
+
+    counts = found.overall.counts
+    assert (counts.paired, counts.worse, counts.newly_unjudged, counts.newly_judged) == (15, 0, 5, 1)
+    assert (counts.unjudged, counts.missing, counts.added) == (1, 1, 1)
+    assert [item.id for item in found.newly_unjudged] == ["0", "1", "2", "3", "4"]
+    assert [item.id for item in (*found.newly_judged, *found.missing, *found.added)] == ["x", "gone", "new"]
+    assert found.overall.score.difference.value == 0
+    assert rule(found, None, None).exit_code == 0
+    assert rule(found, FailOn(), None).exit_code == 3, "6 of 21 lost their verdict, and a fifth may"
+    assert rule(found, FailOn(), 0.3).exit_code == 0
+    assert rule(found, None, 0.1).exit_code == 3
+
+
+def test_a_run_without_any_verdict_is_no_error_and_no_pass():
+    found = compare_runs(run_of({("fr", "a"): 4.0}), run_of({("fr", "a"): None}), QUICK)
+
+    assert found.overall.score.difference.value is None
+    assert found.overall.score.verdict == "too few items"
+    assert rule(found, FailOn(drop=0.1), None).exit_code == 3
+
+
+def test_the_same_run_twice_is_no_change():
+    run, _ = moved_by(MOVED)
+    found = compare_runs(run, run, QUICK)
+
+    assert set(verdicts(found).values()) == {"no change seen"}
+    assert found.overall.score.p == 1
+    assert found.worse == found.better == ()
+    assert rule(found, FailOn(drop=0), None).exit_code == 0
+
+
+def test_ids_pair_within_a_language_only():
+    before = {("fr", "1"): 1.0, ("de", "1"): 5.0}
+    found = compare_runs(run_of(before), run_of({("fr", "1"): 2.0, ("de", "1"): 4.0}), QUICK)
+
+    assert [row.score.difference.value for row in found.languages] == [-1, 1]
+    with pytest.raises(DataError, match="no item of a is in b"):
+        compare_runs(run_of(before), run_of({("th", "1"): 2.0}, name="b"), QUICK)
+
+
+def test_a_run_that_names_no_language_takes_those_of_the_other():
+    before = run_of({("fr", "1"): 1.0, ("de", "2"): 5.0, ("fr", "3"): 1.0, ("de", "3"): 1.0})
+    found = compare_runs(before, run_of({("", "1"): 2.0, ("", "2"): 4.0}), QUICK)
+
+    assert {row.language: row.score.difference.value for row in found.languages} == {"de": -1, "fr": 1}
+
+
+def test_items_of_one_document_count_as_one():
+    differences = {"fr": [-1.0] * 40}
+    before, after = moved_by(differences)
+    documents = {key: f"d{int(key[1]) // 10}" for key in before.scores}
+    found = compare_runs(before, replace(after, clusters=documents), QUICK)
+
+    assert verdicts(compare_runs(before, after, QUICK)) == {"fr": "worse"}
+    assert found.overall.counts.clusters == 4
+    assert verdicts(found) == {"fr": "too few items"}
+    assert found.overall.score.difference.low is None
+
+
+def test_a_drop_must_be_large_and_its_interval_below_0():
+    found = compare_runs(*moved_by({"de": [-0.3, -0.5] * 20, "fr": [-3.0, 2.9] * 3, "th": [-4.0]}), QUICK)
+
+    assert [alarm.language for alarm in rule(found, FailOn(drop=0.3), None).alarms if not alarm.is_overall] == ["de"]
+    assert rule(found, FailOn(drop=0.5), None).exit_code == 0
+    assert rule(found, FailOn(drop=0.3), None).exit_code == 1
+
+
+def test_the_share_that_passes_is_a_second_measure():
+    before, after = moved_by({"fr": [-0.5] * 20, "de": [0.5] * 20})
+    found = compare_runs(before, after, replace(QUICK, pass_from=3.0))
+
+    french = next(row for row in found.languages if row.language == "fr")
+    assert (french.passes.before, french.passes.after, french.passes.verdict) == (1.0, 0.0, "worse")
+    assert found.overall.passes.difference.value == pytest.approx(-0.5)
+
+
+def test_other_levels_need_other_numbers_of_items():
+    assert [fewest_clusters(alpha) for alpha in (0.5, 0.05, 0.01)] == [6, 6, 8]
+
+
+# chance
+
+
+def test_two_runs_of_the_same_system_raise_a_false_alarm_in_at_most_one_of_twenty():
+    alarms = [rule(compare_runs(*simulated(seed, 12), NO_INTERVALS), FailOn(), None).exit_code for seed in range(150)]
+
+    assert set(alarms) == {0, 1}
+    assert sum(alarms) / len(alarms) <= 0.05
+
+
+def test_a_drop_in_three_languages_of_seventy_is_found_and_the_others_are_not():
+    planted = {"l05", "l30", "l60"}
+    found = [compare_runs(*simulated(seed, 120, worse=(5, 30, 60)), NO_INTERVALS) for seed in range(20)]
+    changed = [{tag for tag, verdict in verdicts(each).items() if verdict != "no change seen"} for each in found]
+
+    assert changed[0] == planted
+    assert all(verdicts(found[0])[tag] == "worse" for tag in planted)
+    assert sum(len(each & planted) for each in changed) >= 0.95 * 60
+    # What Benjamini and Hochberg promise: of the languages named, at most one of twenty is named wrongly.
+    assert np.mean([len(each - planted) / max(len(each), 1) for each in changed]) <= 0.05
+
+
+# properties
+
+SCORES = st.dictionaries(
+    st.tuples(st.sampled_from(["", "fr", "th"]), st.sampled_from("abcdefghij")),
+    st.none() | st.integers(0, 10).map(float),
+    min_size=1,
+)
+
+
+@given(SCORES, SCORES, st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_every_item_is_counted_once_and_the_order_of_rows_changes_nothing(before, after, random):
+    if not _share_an_item(before, after):
+        return
+    found = compare_runs(run_of(before), run_of(after), QUICK)
+
+    counts = found.overall.counts
+    kinds = ("paired", "newly_unjudged", "newly_judged", "unjudged", "missing", "added")
+    for kind in (*kinds, "worse", "better", "missing_judged"):
+        assert getattr(counts, kind) == sum(getattr(row.counts, kind) for row in found.languages)
+    assert counts.paired + counts.newly_unjudged + counts.missing_judged == sum(
+        score is not None for score in before.values()
+    )
+    assert found == compare_runs(_shuffled(before, random), _shuffled(after, random), QUICK)
+
+
+def _share_an_item(before, after):
+    named = [any(language for language, _ in each) for each in (before, after)]
+    return named[0] == named[1] and before.keys() & after.keys()
+
+
+def _shuffled(scores, random):
+    keys = list(scores)
+    random.shuffle(keys)
+    return run_of({key: scores[key] for key in keys})
+
+
+# judges
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        ({}, set()),
+        ({"model_answered": ""}, set()),
+        ({"model_answered": "m-2"}, {"judge"}),
+        ({"model": "n"}, {"judge"}),
+        ({"provider": "q"}, {"judge"}),
+        ({"rubric_fingerprint": "1" * 16}, {"rubric"}),
+        ({"rubric_fingerprint": "1" * 16, "model": "n"}, {"rubric", "judge"}),
+    ],
+)
+def test_judges_are_alike_where_rubric_and_the_model_that_answered_are(change, differs):
+    scores = {("fr", "1"): 1.0}
+    runs = run_of(scores, judges=[JUDGE]), run_of(scores, judges=[replace(JUDGE, **change)])
+
+    assert set(unlike(*runs)) == differs
+    assert set(unlike(*reversed(runs))) == differs
+    assert len(list(notes_on(*runs))) == len(differs)
+
+
+def test_a_second_model_that_answered_part_of_a_run_makes_it_unlike():
+    scores = {("fr", "1"): 1.0}
+    mixed = run_of(scores, judges=[JUDGE, replace(JUDGE, model_answered="m-2")])
+
+    assert set(unlike(run_of(scores, judges=[JUDGE]), mixed)) == {"judge"}
+    assert unlike(mixed, mixed) == {}
+
+
+def test_a_run_that_does_not_name_its_judge_is_noted():
+    runs = run_of({("fr", "1"): 1.0}, judges=[JUDGE]), run_of({("fr", "1"): 1.0}, name="b")
+
+    assert unlike(*runs) == {}
+    assert list(notes_on(*runs)) == ["b does not say which judge gave its scores"]
+
+
+# looks
+
+
+def test_the_worst_comes_first_and_no_change_stands_beside_what_could_be_found():
+    found = compare_runs(*moved_by(MOVED), replace(QUICK, pass_from=3.0))
+    text = "".join(plain_text(comparison_blocks(found, rule(found, FailOn(), None), language_table())))
+
+    assert "Languages: 1 worse, 1 better, 1 no change seen." in text
+    worst_first = [text.index(row) for row in ("German (de)  worse", "Thai (th)    better", "French (fr)  no change")]
+    assert worst_first == sorted(worst_first)
+    assert "Failed by the rule regression." in text
+    assert "is not “equal”" in text
+    assert "Share with a score of at least 3, by language" in text
+
+
+@pytest.mark.parametrize("shape", [markdown, plain_text, lambda blocks: html_page("x", blocks)])
+def test_hostile_ids_and_languages_stay_text(shape):
+    evil = "\u202e\x9b31m|<script>alert(1)</script>\n# h"
+    before = {(evil, f"{evil}{n}"): 3.0 for n in range(8)}
+    found = compare_runs(run_of(before), run_of(dict.fromkeys(before, 1.0), name=evil), QUICK)
+    text = "".join(shape(comparison_blocks(found, rule(found, FailOn(), None), language_table())))
+
+    assert "\u202e" not in text
+    assert "\x9b" not in text
+    assert "\n# h" not in text
+    if shape is not plain_text:
+        assert "<script>alert" not in text.replace("\\<script", "")
