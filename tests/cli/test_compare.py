@@ -152,6 +152,15 @@ def test_translation_scores_are_paired_by_language_and_place(folder, capsys):
     assert found["worse"][0]["id"] == "th:0"
 
 
+def test_halves_of_characters_are_no_reason_to_stop(folder, capsys):
+    for name in ("a.jsonl", "b.jsonl"):
+        write_rows(name, ({"id": f"\ud800{n}", "language": "\udfff", "source": "\ud800", "score": n} for n in range(9)))
+
+    for form in FORMATS:
+        assert compare("--format", form, "--bless", "base.jsonl") == 0
+    assert compare(a="base.jsonl") == 0
+
+
 # rules
 
 
@@ -349,6 +358,13 @@ def test_a_summary_that_cannot_be_written_is_one_line(folder, capsys, monkeypatc
     assert capsys.readouterr().err == "polyjudge: no/such/folder.md: cannot be written: No such file or directory\n"
 
 
+def test_a_project_file_may_set_the_rule(folder):
+    Path("polyjudge.toml").write_text('[compare]\nfail-on = "drop:0.3"\nallow-different = "judge"\n', encoding="utf-8")
+
+    assert compare() == 1
+    assert compare("--fail-on", "drop:5") == 0
+
+
 # wrong use
 
 
@@ -358,6 +374,7 @@ def test_a_summary_that_cannot_be_written_is_one_line(folder, capsys, monkeypatc
         ("", "b.jsonl: holds no scores"),
         ("no json\n", "b.jsonl: holds no scores: b.jsonl:1: is not JSON"),
         ('{"id": 1, "score": "good grief"}\n', "is no rating"),
+        ('{"id": "x", "score": 1e300}\n', "the score 1e+300 of 'x' is on no scale"),
         ('{"id": "other", "score": 1}\n', "no item of a.jsonl is in b.jsonl"),
         ('{"id": "x", "score": 1}\n{"id": "x", "score": 1}\n', "the id 'x' has two scores"),
     ],

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -405,7 +404,6 @@ def test_the_runs_of_a_folder_are_listed_and_summed_up(folder):
         return page, json.loads(translation), json.loads(scores)
 
     page, translation, scores = view(folder, ask)
-    assert re.findall(r'data-run="([^"]*)"', page) and "link.jsonl" not in page
     assert set(re.findall(r'data-run="([^"]*)"', page)) == {
         "deep/t.json",
         "one.jsonl",
@@ -413,6 +411,7 @@ def test_the_runs_of_a_folder_are_listed_and_summed_up(folder):
         "&lt;i&gt;&amp;.jsonl",
     }
     assert "notes.json" not in page
+    assert "link.jsonl" not in page
     assert (translation["languages"], translation["items"]) == (1, 2)
     assert scores == {"languages": 1, "items": 8, "judged": 8, "unjudged": 0}
 
@@ -488,4 +487,3 @@ def test_a_run_without_scores_is_not_compared_and_an_empty_folder_says_so(folder
         return await get(session, address, "")
 
     assert "no run in this folder" in view(tmp_path / "empty", look)[1]
-    assert Path(folder).is_dir()

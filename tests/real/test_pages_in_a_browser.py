@@ -377,6 +377,7 @@ def test_nothing_stands_in_the_way_of_people_who_see_or_move_otherwise(started, 
 def _findings(page):
     page.add_script_tag(path=str(AXE))
     found = page.evaluate("axe.run(document)")
+    assert "color-contrast" in [each["id"] for each in found["passes"]], "axe looked at nothing"
     return [
         (each["id"], node["html"][:200], node["failureSummary"][:300])
         for each in found["violations"]

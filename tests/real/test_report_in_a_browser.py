@@ -82,7 +82,8 @@ def test_languages_are_filtered_by_status_family_and_problem(page):
 
 
 @pytest.mark.parametrize(
-    ("words", "language"), [("أقرب محطة", "Arabic"), ("สถานีรถไฟ", "Thai"), ("火车站", "Chinese (Mandarin, Simplified)")]
+    ("words", "language"),
+    [("أقرب محطة", "Arabic"), ("ซุปร้อนสองชาม", "Thai"), ("公交车票", "Chinese (Mandarin, Simplified)")],
 )
 def test_texts_are_found_in_any_script(page, words, language):
     page.locator("#search").fill(words)

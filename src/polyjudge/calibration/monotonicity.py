@@ -55,6 +55,7 @@ class Measured:
     violations: Floats
     curve: Floats
     """A row a resample, a column a severity."""
+    noticed: Floats
     won: int
     """Texts that score higher clean than spoiled."""
     lost: int
@@ -78,6 +79,7 @@ def measure(perturbation: str, language: str, ladder: Ladder, weights: Floats) -
     rank_correlation, violations = _weighted_mean(falls, drawn_now), _violations(scores, drawn_now)
     curve = np.column_stack([_weighted_mean(column, drawn_now) for column in scores.T])
     won, lost = int((clean > spoiled).sum()), int((clean < spoiled).sum())
+    drawn_noticed = _weighted_mean((np.sign(clean - spoiled) + 1) / 2, drawn_now)
     noticed, drawn_auc = share_of_wins(won, lost, count), interval_of(auc)
     result = MonotonicityResult(
         perturbation=perturbation,
@@ -92,7 +94,7 @@ def measure(perturbation: str, language: str, ladder: Ladder, weights: Floats) -
         noticed_from=interval_of(_noticed_from(curve, ladder.severities), never=True),
         verdict=verdict_of(noticed, SENSITIVE_FROM, enough=count >= FEWEST_TEXTS),
     )
-    return Measured(result, auc, drop, rank_correlation, violations, curve, won, lost)
+    return Measured(result, auc, drop, rank_correlation, violations, curve, drawn_noticed, won, lost)
 
 
 def _wilson(rate: float | None, count: int) -> Figure:
@@ -106,7 +108,9 @@ def over_languages(
     """Return one kind of spoiling over all languages, each counting alike."""
     curve = _average([each.curve for each in measured])
     texts = sum(each.result.texts for each in measured)
-    noticed = _noticed_alike([each for each in measured if each.result.texts])
+    # Seventy translations of one sentence are hardly seventy texts: contents drawn again together show how few.
+    by_content = interval_of(_average([each.noticed for each in measured]))
+    noticed = hull(_noticed_alike([each for each in measured if each.result.texts]), by_content)
     return MonotonicityResult(
         perturbation=perturbation,
         texts=texts,

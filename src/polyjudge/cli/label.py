@@ -66,9 +66,7 @@ def run(options: argparse.Namespace) -> int:
 def refuse_other_hosts(host: str) -> None:
     """Refuse to serve where other machines could reach the page."""
     if host not in (HOST, "localhost"):
-        raise ConfigError(
-            f"--host {host!r}: the page is served on {HOST} alone; elsewhere, tunnel the port by SSH"
-        )
+        raise ConfigError(f"--host {host!r}: the page is served on {HOST} alone; elsewhere, tunnel the port by SSH")
 
 
 def announce(address: str, open_it: bool) -> None:

@@ -22,6 +22,8 @@ SCHEMA_VERSION = 1
 _CONTENT = "source"
 """The column with what an item is about; items about the same belong together."""
 _BYTES_OF_CONTENT = 12
+_LARGEST = 1e12
+"""No scale goes so far; beyond it sums and squares would not be exact."""
 Key = tuple[str, str]
 """Language and id: an item is the same in two runs where both are."""
 
@@ -120,6 +122,8 @@ def _only_once(path: Path, ratings: list[Rating]) -> dict[Key, float | None]:
         if key in scores:
             where = f" in {rating.language!r}" if rating.language else ""
             raise DataError(f"the id {rating.id!r} has two scores{where}; give the results of one judge", path=path)
+        if rating.value is not None and abs(rating.value) > _LARGEST:
+            raise DataError(f"the score {rating.value:g} of {rating.id!r} is on no scale", path=path)
         scores[key] = rating.value
     return scores
 

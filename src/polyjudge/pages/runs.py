@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files import RatingColumns, TranslationResults, TranslationScores, read_card, read_ratings
+from polyjudge.files import TranslationResults, TranslationScores, each_json_line, read_card
 from polyjudge.languages import LanguageTable
 from polyjudge.reports import STATUSES, Block, Heading, Lines, Report, Table, identity_in, trust_in
 from polyjudge.statistics import RunningMean
@@ -125,11 +125,13 @@ class _Scored:
 
 def _by_language(run: Run) -> dict[str, _Scored]:
     rows: defaultdict[str, _Scored] = defaultdict(_Scored)
-    for rating in read_ratings(run.path, RatingColumns()).ratings:
-        row = rows[rating.language]
+    for _, given in each_json_line(run.path):
+        if isinstance(given, str):
+            continue  # a run under way may have written half a row
+        row, score = rows[str(given.get("language") or "")], given.get("score")
         row.items += 1
-        if rating.value is not None:
-            row.mean.add(rating.value)
+        if given.get("outcome") == "result" and isinstance(score, int | float):
+            row.mean.add(score)
     return dict(rows)
 
 

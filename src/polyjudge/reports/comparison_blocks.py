@@ -30,7 +30,7 @@ _OF_ITEMS = {
 }
 _NOT_EQUAL = (
     "“No change seen” is not “equal”: “Finds” is the smallest true change that such a run finds in four of five cases, "
-    "had it been the only one."
+    "had it been the only one; a dash where there is none such, or where no score moved at all."
 )
 
 
@@ -163,20 +163,24 @@ def _sorted(rows: Sequence[LanguageChange], table: LanguageTable) -> list[Langua
 
 def _cells(found: Difference, digits: int, *, percent: bool = False) -> tuple[str, ...]:
     p = found.p if found.adjusted_p is None else found.adjusted_p
-    before, after, finds = (_number(each, digits, percent) for each in (found.before, found.after, found.detectable))
+    before, after = (_number(each, digits, percent) for each in (found.before, found.after))
+    finds = _number(found.detectable, digits, percent).replace("%", " points")
     return before, after, _figure(found, digits, percent=percent), _p(p), finds, found.verdict
 
 
 def _figure(found: Difference, digits: int, *, percent: bool = False) -> str:
-    figure, form = found.difference, f"+.{digits}{'%' if percent else 'f'}"
+    """Return a difference with its interval; that of two shares is in points of a hundred."""
+    figure, form = found.difference, f"+.{digits}f"
+    factor, unit = (100, " points") if percent else (1, "")
     if figure.value is None:
         return "–"
+    told = f"{factor * figure.value:{form}}{unit}"
     if figure.low is None or figure.high is None:
-        return f"{figure.value:{form}}"
-    return f"{figure.value:{form}} [{figure.low:{form}}, {figure.high:{form}}]"
+        return told
+    return f"{told} [{factor * figure.low:{form}}, {factor * figure.high:{form}}]"
 
 
-def _number(value: float | None, digits: int, percent: bool = False) -> str:
+def _number(value: float | None, digits: int, percent: bool) -> str:
     return "–" if value is None else f"{value:.{digits}{'%' if percent else 'f'}}"
 
 

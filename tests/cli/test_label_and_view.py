@@ -1,0 +1,122 @@
+"""`polyjudge label` and `polyjudge view` as a person starts and ends them."""
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from polyjudge.cli import main
+from polyjudge.files.label_log import read_labels
+
+
+@pytest.fixture
+def files(in_folder):
+    rows = [{"id": f"i{n}", "score": n, "language": "th"} for n in range(6)]
+    Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    items = [{"id": f"i{n}", "candidate": f"c{n}", "source": "s", "language": "th"} for n in range(6)]
+    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items), encoding="utf-8")
+    result = {"languageName": "Thai", "languageCode": "th", "prompts": [{"generatedOutput": "a", "sourceText": "b"}]}
+    Path("t.json").write_text(json.dumps([result]), encoding="utf-8")
+    return in_folder
+
+
+def started(*arguments):
+    command = [sys.executable, "-m", "polyjudge", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+    address = process.stdout.readline().strip()
+    assert address.startswith("http://127.0.0.1:"), process.stderr.read()
+    return process, address
+
+
+def ended(process, number):
+    process.send_signal(number)
+    printed, told = process.communicate(timeout=20)
+    assert printed == ""
+    return process.returncode, told
+
+
+def label(address, item, points, annotator="Ada"):
+    body = json.dumps({"id": item, "annotator": annotator, "label": points}).encode()
+    request = urllib.request.Request(f"{address}label", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
+
+
+def test_labels_outlive_a_killed_server_and_the_end_says_how_many_there_are(files):
+    process, address = started("label", "r.jsonl", "--items", "items.jsonl")
+    for number in range(3):
+        label(address, f"i{number}", number + 1)
+    assert ended(process, signal.SIGKILL)[0] == -signal.SIGKILL
+    with Path("r-labels.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"schemaVersion": 1, "id"')
+    process, again = started("label", "r.jsonl", "--items", "items.jsonl")
+    assert again != address
+    label(again, "i0", 5)
+    label(again, "i5", 2, "Ben")
+    code, told = ended(process, signal.SIGINT)
+
+    assert code == 0
+    assert "4 labels in r-labels.jsonl" in told
+    assert {(each.annotator, each.id): each.label for each in read_labels(Path("r-labels.jsonl"))} == {
+        ("Ada", "i0"): 5,
+        ("Ada", "i1"): 2,
+        ("Ada", "i2"): 3,
+        ("Ben", "i5"): 2,
+    }
+
+
+def test_both_end_well_on_sigterm_and_a_translators_results_need_no_more(files):
+    labelling, address = started("label", "t.json", "--labels", "deep/l.jsonl")
+    viewing, _ = started("view", ".")
+    label(address, "th:0", 1)
+
+    assert ended(labelling, signal.SIGTERM)[0] == 0
+    assert ended(viewing, signal.SIGTERM)[0] == 0
+    assert Path("deep/l.jsonl").is_file()
+
+
+def test_the_labels_meet_the_judges_scores_by_their_ids(files, capsys):
+    process, address = started("label", "r.jsonl", "--items", "items.jsonl")
+    for number in range(6):
+        label(address, f"i{number}", max(1, number))
+    ended(process, signal.SIGINT)
+
+    assert main(["calibrate", "correct", "r.jsonl", "--labels", "r-labels.jsonl", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["label", "r.jsonl"], "--items"),
+        (["label", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
+        (["label", "r.jsonl", "--items", "items.jsonl", "--host", "0.0.0.0"], "127.0.0.1 alone"),
+        (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "items.jsonl"], "is a file of the input"),
+        (["label", "t.json", "--items", "items.jsonl"], "hold their texts"),
+        (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "t.json"], "is no labels file"),
+        (["label", "r.jsonl", "--items", "items.jsonl", "--port", "70000"], "port 70000"),
+        (["view", "nowhere"], "is no folder"),
+        (["view", "--host", "::"], "127.0.0.1 alone"),
+        (["view", "--port", "99999"], "port 99999"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_done_is_said_in_one_line(files, capsys, arguments, words):
+    before = Path("t.json").read_bytes()
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+
+    assert words in shown.err
+    assert shown.out == ""
+    assert Path("t.json").read_bytes() == before
+
+
+def test_a_second_server_on_the_same_labels_is_refused(files, capsys):
+    process, _ = started("label", "r.jsonl", "--items", "items.jsonl")
+    assert main(["label", "r.jsonl", "--items", "items.jsonl"]) == 2
+    assert "another polyjudge" in capsys.readouterr().err
+    ended(process, signal.SIGINT)
