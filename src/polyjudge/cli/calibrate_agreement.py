@@ -17,7 +17,7 @@ from polyjudge.errors import ConfigError
 from polyjudge.files import RatingColumns, Ratings, read_ratings, readable_json, to_json, write_atomically
 from polyjudge.languages import language_table
 from polyjudge.records import Figure, JudgeIdentity
-from polyjudge.reports import agreement_blocks, markdown, plain_text
+from polyjudge.reports import BLOCK_FORMATS, agreement_blocks
 from polyjudge.text import harmless
 
 from .calibrating import add_to_card, check_card, counted
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, metavar="N", help="of the draws; default: 0")
     add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own, where rows name it")
     add("--output", type=Path, metavar="FILE", help="default: stdout")
-    add("--format", choices=["text", "markdown", "json"], default="text", help="default: %(default)s")
+    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="default: %(default)s")
 
 
 def add_rating_options(add: Callable[..., object]) -> None:
@@ -144,7 +144,7 @@ def _write(options: argparse.Namespace, matched: Matched, found: Found) -> None:
     if options.format == "json":
         pieces = iter([readable_json(_as_json(matched, found), indent=1) + "\n"])
     else:
-        shape = markdown if options.format == "markdown" else plain_text
+        shape = BLOCK_FORMATS[options.format]
         pieces = shape(
             agreement_blocks(found, language_table(), people=bool(options.labels), alpha=matched.people_alpha)
         )

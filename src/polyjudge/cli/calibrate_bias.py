@@ -26,7 +26,7 @@ from polyjudge.judges import OfflineJudge, PairwiseJudge
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import Access, ModelName
 from polyjudge.records import Effect, Item, JudgeIdentity, Outcome, Rubric
-from polyjudge.reports import effect_blocks, markdown, plain_text
+from polyjudge.reports import BLOCK_FORMATS, effect_blocks
 from polyjudge.rubrics import load_rubric, rubric_names
 from polyjudge.suites import answer_of, open_judge
 
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, spread over the languages")
     add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own in .polyjudge/cards")
     add("--output", type=Path, metavar="FILE", help="the answers as JSON Lines; default: in .polyjudge/calibration")
-    add("--format", choices=["text", "markdown", "json"], default="text", help="default: %(default)s")
+    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="default: %(default)s")
     add_judging_options(parser, default_judge="opus")
 
 
@@ -170,5 +170,4 @@ def _show(options: argparse.Namespace, effects: Mapping[str, Effect]) -> None:
     if options.format == "json":
         print(readable_json({name: to_json(effect) for name, effect in effects.items()}, indent=1))
         return
-    shape = markdown if options.format == "markdown" else plain_text
-    sys.stdout.writelines(shape(effect_blocks(effects)))
+    sys.stdout.writelines(BLOCK_FORMATS[options.format](effect_blocks(effects)))

@@ -9,7 +9,7 @@ from polyjudge.calibration import Correction, Matched, correct, correct_from_els
 from polyjudge.errors import ConfigError
 from polyjudge.files import Ratings, readable_json, to_json, write_atomically
 from polyjudge.languages import language_table
-from polyjudge.reports import correction_blocks, elsewhere_blocks, markdown, plain_text
+from polyjudge.reports import BLOCK_FORMATS, correction_blocks, elsewhere_blocks
 from polyjudge.reports.blocks import Block
 
 from .calibrate_agreement import add_rating_options, are_words, pass_rule, read_side, tell_of
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--elsewhere", type=Path, action=Several, default=[], metavar="FILE", help=other)
     add_rating_options(add)
     add("--output", type=Path, metavar="FILE", help="default: stdout")
-    add("--format", choices=["text", "markdown", "json"], default="text", help="default: %(default)s")
+    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="default: %(default)s")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,7 +90,7 @@ def _write(options: argparse.Namespace, told: dict[str, Any], blocks: list[Block
     if options.format == "json":
         pieces = iter([readable_json(told, indent=1) + "\n"])
     else:
-        pieces = (markdown if options.format == "markdown" else plain_text)(blocks)
+        pieces = BLOCK_FORMATS[options.format](blocks)
     if options.output is None:
         sys.stdout.writelines(pieces)
         return

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from polyjudge.engine import Stop, in_order, run_sync
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files import FixtureFile, read_fixtures, write_atomically
 from polyjudge.records import CaseResult, Fixture
-from polyjudge.reports import junit_xml
+from polyjudge.reports import BLOCK_FORMATS, junit_xml, regression_blocks
 from polyjudge.suites import (
     TranslatorCommand,
     changes,
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--repeat", type=at_least(1), default=1, metavar="N", help="run each case N times and name those that differ")
     add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help="default: processors")
     add("--deadline", type=float, metavar="S", help="seconds for the whole run")
-    add("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    add("--format", choices=["text", "json", "html"], default="text", help="default: %(default)s")
     add("--junit", type=Path, metavar="FILE", help="write JUnit XML too")
     add("--output", type=Path, metavar="FILE", help="write the results as JSON too")
     add_translator_options(parser)
@@ -135,18 +135,13 @@ def _finish(options: argparse.Namespace, results: Sequence[CaseResult]) -> None:
     by_suite: dict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
         by_suite[result.fixture.suite][result.status] += 1
-    total = sum(by_suite.values(), Counter[str]())
     rows = {"suites": {name: dict(counts) for name, counts in by_suite.items()}, "cases": list(map(_row, results))}
     if options.format == "json":
         print(json.dumps(rows, ensure_ascii=True, indent=1))
+    elif options.format == "html":
+        sys.stdout.writelines(BLOCK_FORMATS["html"](regression_blocks(results)))
     else:
-        for name, counts in by_suite.items():
-            if len(by_suite) > 1:
-                print(f"{name}: {_counted(counts)}")
-        print(f"Summary: {_counted(total)}")
-        flaky = sum(bool(result.variants) for result in results)
-        if flaky:
-            print(f"{flaky} cases differ from run to run")
+        _print_counts(by_suite, sum(bool(result.variants) for result in results))
     if options.junit is not None:
         with write_atomically(options.junit) as file:
             file.write(junit_xml(results))
@@ -154,6 +149,15 @@ def _finish(options: argparse.Namespace, results: Sequence[CaseResult]) -> None:
         with write_atomically(options.output) as file:
             json.dump(rows, file, ensure_ascii=True, indent=1)
     sys.stdout.flush()
+
+
+def _print_counts(by_suite: Mapping[str, Counter[str]], flaky: int) -> None:
+    for name, counts in by_suite.items():
+        if len(by_suite) > 1:
+            print(f"{name}: {_counted(counts)}")
+    print(f"Summary: {_counted(sum(by_suite.values(), Counter[str]()))}")
+    if flaky:
+        print(f"{flaky} cases differ from run to run")
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -4,7 +4,7 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from polyjudge.files import Transcript, readable_json
 from polyjudge.judges import ReviewJudge, close_judge, review_prompt
 from polyjudge.providers import Access, ModelName, check_workspace
 from polyjudge.records import Failure, JudgeResult, Outcome
+from polyjudge.reports import BLOCK_FORMATS, Block, Heading, Lines, Table
 from polyjudge.statistics import exact_agreement, mean_difference
 from polyjudge.suites import Rendering, render_transcript
 from polyjudge.text import harmless, one_line
@@ -50,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--prompt", type=Path, metavar="FILE", help="the review prompt, instead of the shipped one")
     add("--scenario", metavar="ID", help="names the files; default: the transcript's name")
     add("--output", type=Path, default=Path("eval-reviews"), metavar="DIR", help="default: %(default)s")
-    add("--format", choices=["text", "json"], default="text", help="of what is printed; default: %(default)s")
+    add("--format", choices=["text", "json", "html"], default="text", help="of what is printed; default: %(default)s")
     add("--window", type=at_least(1000), default=150_000, metavar="TOKENS", help="of the session; default: %(default)s")
     add("--workspace", type=Path, metavar="DIR", help="files that an agent may read while it judges, as a copy")
     add("--show-prompt", action="store_true", help="print what would be asked and stop")
@@ -198,11 +199,29 @@ def _show(options: argparse.Namespace, outcomes: Mapping[ModelName, Outcome], fi
     if options.format == "json":
         print(readable_json([json.loads(files[name].read_text(encoding="utf-8")) for name in outcomes], indent=2))
         return
+    if options.format == "html":
+        sys.stdout.writelines(BLOCK_FORMATS["html"](_blocks(outcomes)))
+        return
     providers = [name.provider for name in outcomes]
     for name, outcome in outcomes.items():
         print(_console_line(str(name) if providers.count(name.provider) > 1 else name.provider, outcome))
     if len(outcomes) > 1:
         _show_table(outcomes)
+
+
+def _blocks(outcomes: Mapping[ModelName, Outcome]) -> Iterator[Block]:
+    """Yield the scores of all judges, then each review."""
+    yield Heading(1, "Review of an agent's session")
+    cells = {
+        str(name): ("–", "–", "unjudged") if isinstance(outcome, Failure) else _cells(outcome)
+        for name, outcome in outcomes.items()
+    }
+    rows = tuple((name, *scores) for name, scores in cells.items())
+    yield Table(("Judge", "Agent", "System", "Verdict"), rows, (1, 2))
+    for name, outcome in outcomes.items():
+        yield Heading(2, str(name))
+        said = outcome.reason if isinstance(outcome, Failure) else outcome.raw
+        yield Lines(tuple(line for line in said.splitlines() if line.strip()) or ("no words",))
 
 
 def _console_line(name: str, outcome: Outcome) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from polyjudge.clock import utc_second
 from polyjudge.files import SUMMARY_FILE, readable_json, write_atomically
 from polyjudge.records import Judgement
-from polyjudge.reports import Heading, Lines, VocabularyReport, markdown, vocabulary_blocks, vocabulary_summary
+from polyjudge.reports import BLOCK_FORMATS, Heading, Lines, VocabularyReport, vocabulary_blocks, vocabulary_summary
 from polyjudge.text import harmless, one_line
 
 from .tables import print_table
 
-FORMATS = ("text", "markdown", "json")
+FORMATS = ("text", "markdown", "html", "json")
 
 
 def add_showing_options(parser: argparse.ArgumentParser) -> None:
@@ -31,8 +31,9 @@ def show_summary(options: argparse.Namespace, judgements: Iterable[Judgement]) -
         file.write(readable_json(summary, indent=2) + "\n")
     if options.format == "json":
         print(readable_json(summary, indent=2))
-    elif options.format == "markdown":
-        sys.stdout.writelines(markdown([Heading(1, "Word understanding"), *vocabulary_blocks(report)]))
+    elif options.format != "text":
+        blocks = [Heading(1, "Word understanding"), *vocabulary_blocks(report)]
+        sys.stdout.writelines(BLOCK_FORMATS[options.format](blocks))
     else:
         _print_blocks(report)
     print(f"summary: {path}", file=sys.stderr)

@@ -6,6 +6,7 @@ from polyjudge.languages import LanguageTable
 from polyjudge.records import TrustCard
 
 from .agreement import agreement_blocks
+from .block_formats import BLOCK_FORMATS
 from .blocks import Block, Heading, Lines, Table
 from .correction import correction_blocks, effect_blocks, elsewhere_blocks
 from .html import html_page
@@ -14,6 +15,7 @@ from .junit import junit_xml
 from .markdown import markdown
 from .plain_text import plain_text
 from .plots import card_plots, severity_plot
+from .regression_blocks import regression_blocks
 from .report import FamilyRow, Report
 from .translation_blocks import translation_blocks, translation_scorecard
 from .translation_page import translation_page
@@ -39,6 +41,7 @@ CARD_FORMATS: dict[str, Callable[[TrustCard, LanguageTable], Iterator[str]]] = {
 }
 
 __all__ = [
+    "BLOCK_FORMATS",
     "CARD_FORMATS",
     "FORMATS",
     "STATUSES",
@@ -67,6 +70,7 @@ __all__ = [
     "junit_xml",
     "markdown",
     "plain_text",
+    "regression_blocks",
     "severity_plot",
     "translation_scorecard",
     "trust_in",
