@@ -42,7 +42,16 @@ def run() -> None:
         (CARDS / "offline.json").write_text(card.read_text(encoding="utf-8"), encoding="utf-8")
     shown = ["--format", "markdown", "--output", str(CARDS / "offline.md"), "--plots", str(CARDS)]
     main(["calibrate", "card", str(CARDS / "offline.json"), *shown])
+    add_pictures(CARDS / "offline.md")
     print(f"calibration: {languages} languages, {questions} questions, {seconds:.0f} s ({busy:.0f} s of CPU)")
+
+
+def add_pictures(page: Path) -> None:
+    """Add to a card every picture that stands beside it, and where its numbers come from."""
+    drawn = "\n".join(f"![{each.stem.replace('_', ' ')}]({each.name})" for each in sorted(page.parent.glob("*.svg")))
+    told = f"Measured on {TEXTS} sentences of NTREX-128 in each language, by `python -m benchmarks calibration`."
+    text = page.read_text(encoding="utf-8")
+    page.write_text(f"{text}\n## Score against severity\n\n{told}\n\n{drawn}\n", encoding="utf-8")
 
 
 def _write_texts(corpus: Path, path: Path) -> int:

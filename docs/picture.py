@@ -1,7 +1,8 @@
-"""Draw the README's picture from what `polyjudge demo` really prints: `make docs`."""
+"""Draw the README's pictures from what `polyjudge demo` really makes: `make docs`."""
 
 import io
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,16 +11,24 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+QUIET = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-background-networking"]
+
 with tempfile.TemporaryDirectory() as folder:
     command = [sys.executable, "-m", "polyjudge", "demo"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder).stdout
+    if CHROMIUM:
+        page = Path(folder, "polyjudge-demo", "report.html").as_uri()
+        picture = Path("docs/images/report.png").resolve()
+        drawn = [CHROMIUM, *QUIET, "--window-size=1200,1560", f"--screenshot={picture}", page]
+        subprocess.run(drawn, check=True, capture_output=True, cwd=folder)
 
 
 def excerpt(text: str) -> str:
     """Return what fits in a picture: the totals, the priority languages, some failures, and the end."""
     lines = [line[:WIDTH] for line in text.rstrip().splitlines()]
     families, failures = lines.index("By Script Family"), lines.index("Quick Failures")
-    return "\n".join([*lines[:families], *lines[failures : failures + 15], "…", "", *lines[-5:]])
+    return "\n".join([*lines[:families], *lines[failures : failures + 15], "…", "", *lines[-7:]])
 
 
 WIDTH = 132

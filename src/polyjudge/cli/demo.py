@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     """Check and judge the sample offline, write the report, and show the scorecard."""
     table, folder = language_table(), options.output
     results, scores, report_file = folder / "results.json", folder / "results-full-judge.json", folder / "report.md"
+    page = report_file.with_suffix(".html")
     planted = _planted()
     languages = list(_languages(table, planted))
     about = {"bindingUsed": "packaged sample", "model": "people and planted faults"}
@@ -63,11 +64,13 @@ def run(options: argparse.Namespace) -> int:
     trust = {"full": JudgeTrust(f"{card.judge.provider}/{card.judge.model}", card)}
     report = Report(TranslationResults(results), judged, table, timestamp=utc_now(), trust=trust)
     write_report(report, "markdown", report_file)
+    write_report(report, "html", page)
     sys.stdout.writelines(plain_text(translation_scorecard(report)))
     _show_faults(languages, planted, table)
     print("No model was asked: whether a sentence is good, the checks cannot see, and they say so.")
-    print(f"Report: {report_file}\nWhat was judged: {results}\nScores: {scores}\nTrust card: {card_file}")
-    print(f"Look at the card: polyjudge calibrate card {card_file}")
+    print(f"Report: {report_file}\nAs a page: {page}\nWhat was judged: {results}\nScores: {scores}")
+    print(f"Trust card: {card_file} (polyjudge calibrate card {card_file} shows it)")
+    print(f"To look at the page: polyjudge view {folder}")
     return 0
 
 
