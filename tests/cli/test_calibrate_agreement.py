@@ -445,3 +445,15 @@ def test_no_control_code_of_an_items_language_reaches_the_terminal(calibrated, c
     main(["score", "i.jsonl", "--rubric", "translation", "--judge", "local/m", "--output", "s.jsonl", *gate])
     shown = capsys.readouterr()
     assert not RAW.search(shown.out + shown.err)
+
+
+def test_labels_of_the_page_are_read_with_the_newest_of_each_person(in_folder, capsys):
+    write_rows("r.jsonl", ({"id": str(n), "score": n % 5 + 1} for n in range(10)))
+    row = {"schemaVersion": 1, "annotator": "ana", "labelledAt": "2026-11-15T12:00:00Z", "language": ""}
+    first = [{**row, "id": str(n), "label": 1} for n in range(10)]
+    again = [{**row, "id": str(n), "label": n % 5 + 1, "labelledAt": "2026-11-15T12:05:00Z"} for n in range(10)]
+    write_rows("l.jsonl", [*first, *again])
+
+    found = as_json(capsys, "r.jsonl", "--labels", "l.jsonl")
+
+    assert found["languages"]["all"]["accuracy"]["value"] == 1

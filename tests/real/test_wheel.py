@@ -61,7 +61,17 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
     )
     shown = _run(bare / "venv" / "bin" / "python", "-c", script, cwd=tmp_path).stdout.split()
     assert str(bare) in shown[0]
-    names = ["cache-entry", "judgement", "outcome", "recording", "review", "rubric", "translation-report"]
+    names = [
+        "cache-entry",
+        "comparison",
+        "judgement",
+        "label",
+        "outcome",
+        "recording",
+        "review",
+        "rubric",
+        "translation-report",
+    ]
     names += ["translation-results", "translation-scores", "trust-card", "vocabulary-summary", "word-record"]
     shipped = ["hindi", "spanish", "en", "es", "hi", "claude", "codex", "gemini", "llm"]
     assert shown[1:] == [*names, "translation", *shipped]

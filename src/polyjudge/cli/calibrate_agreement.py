@@ -120,8 +120,9 @@ def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, floa
 
 
 def are_words(labels: Ratings) -> bool:
-    """Say whether labels are pass and fail, and no points of a scale."""
-    return {rating.value for rating in labels.ratings if rating.value is not None} <= {0.0, 1.0}
+    """Say whether labels are pass and fail, and no points of a scale: words, or noughts among ones."""
+    values = {rating.value for rating in labels.ratings if rating.value is not None}
+    return values <= {0.0, 1.0} and (0.0 in values or any(rating.in_words for rating in labels.ratings))
 
 
 def tell_of(matched: Matched, results: Sequence[Path], labels: Sequence[Path]) -> None:

@@ -12,6 +12,7 @@ from polyjudge.records import JudgeIdentity, PromptScore
 
 from .item_rows import rows_of
 from .json_records import from_json
+from .label_log import newest_rows
 from .translation_scores import TranslationScores
 
 _WORDS = {
@@ -40,6 +41,8 @@ class Rating:
     annotator: str = ""
     system: str = ""
     """Who wrote the item."""
+    in_words: bool = False
+    """It was said as pass or fail, and not as a number."""
 
 
 @dataclass(slots=True)
@@ -94,7 +97,7 @@ def read_ratings(path: Path, columns: RatingColumns, into: Ratings | None = None
     elif path.suffix.lower() == ".json":
         _read_translation_scores(path, columns, found)
     else:
-        for line, row in rows_of(path):
+        for line, row in newest_rows(rows_of(path)):
             problem = row if isinstance(row, str) else _read_row(row, columns, found)
             if problem:
                 found.note(f"{path}:{line}: {problem}")
@@ -123,6 +126,7 @@ def _read_row(row: Mapping[str, Any], columns: RatingColumns, into: Ratings) -> 
             cluster=_cluster(row, columns),
             annotator=str(row.get("annotator") or ""),
             system=system,
+            in_words=_is_word(row, columns),
         )
     )
     return ""
@@ -146,6 +150,11 @@ def _value(row: Mapping[str, Any], columns: RatingColumns) -> float | str | None
     if there:
         return _number(next((each for each in there if each not in (None, "")), None))
     return f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}"
+
+
+def _is_word(row: Mapping[str, Any], columns: RatingColumns) -> bool:
+    given = [_at(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
+    return any(isinstance(each, str) and each.strip().casefold() in _WORDS for each in given)
 
 
 _MISSING = object()
