@@ -145,7 +145,7 @@ def test_no_locale_makes_an_error(command, environment, in_folder):
 @pytest.mark.parametrize("target", [">&-", ">/dev/full", "| true"])
 def test_an_output_that_takes_nothing_is_no_traceback(target, in_folder):
     done = subprocess.run(
-        f"{sys.executable} -m polyjudge demo {target}", shell=True, capture_output=True, text=True, check=False
+        f"{sys.executable} -m polyjudge providers {target}", shell=True, capture_output=True, text=True, check=False
     )
 
     assert "Traceback" not in done.stderr

@@ -10,12 +10,14 @@ from polyjudge.cli import main
 from polyjudge.files import schema, schema_names
 
 
-@pytest.fixture
-def demo(in_folder, capsys):
-    main(["demo"])
-    main(["report", "--results", "polyjudge-demo/results.json", "--format", "json", "--output", "report.json"])
-    main(["translation", "check", "polyjudge-demo/results.json", "--output", "checked.json"])
-    return in_folder
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    results = str(folder / "polyjudge-demo" / "results.json")
+    main(["demo", "--output", str(folder / "polyjudge-demo")])
+    main(["report", "--results", results, "--format", "json", "--output", str(folder / "report.json")])
+    main(["translation", "check", results, "--output", str(folder / "checked.json")])
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,7 @@ def demo(in_folder, capsys):
         ("checked.json", "translation-results"),
         ("polyjudge-demo/results-full-judge.json", "translation-scores"),
         ("report.json", "translation-report"),
+        ("polyjudge-demo/card.json", "trust-card"),
     ],
 )
 def test_what_is_written_fits_its_schema(demo, file, name):
@@ -34,4 +37,5 @@ def test_what_is_written_fits_its_schema(demo, file, name):
     written = json.loads((demo / file).read_text(encoding="utf-8"))
 
     assert list(validator.iter_errors(written)) == []
-    assert len(written if isinstance(written, list) else written.get("results") or written["verdicts"]) == 73
+    if name != "trust-card":  # which is made in one language of each script
+        assert len(written if isinstance(written, list) else written.get("results") or written["verdicts"]) == 73

@@ -31,6 +31,11 @@ from .judge_names import judge_name
 from .report import write_report
 
 _DATA = "demo_data"
+_SPOILED_BY = (
+    *("echo_source", "untranslated_span", "wrong_language", "wrong_script", "loop", "truncate", "change_numbers"),
+    *("shuffle_words", "typos", "negate", "swap_words", "nfd"),
+)
+"""What the checks are good at, what they cannot see, and a control."""
 Planted = dict[tuple[str, str], tuple[str, str]]
 """Kind and output of each planted fault, by language and category."""
 
@@ -107,10 +112,10 @@ def _languages(table: LanguageTable, planted: Planted) -> Iterator[LanguageResul
 
 
 def _calibrate(judge: OfflineJudge, languages: list[LanguageResult], path: Path) -> TrustCard:
-    """See what the judge notices of texts spoiled on purpose; not in all languages, for a demo should be quick."""
+    """See what the judge notices of texts spoiled on purpose; not in all languages and ways, for a demo should be quick."""
     tags = {language.language_code for language in languages}
     texts = [text for text in sample_texts() if text.language in tags]
-    measured = calibrate_sync(judge, texts, judge.rubric, TrialOptions(severities=(0.5, 1.0)))
+    measured = calibrate_sync(judge, texts, judge.rubric, TrialOptions(_SPOILED_BY, severities=(1.0,)))
     card = begun(None, judge_name([], judge.rubric), at=utc_now())
     return update_card(path, lambda _: with_measurement(card, measured, run_notes(measured, None)))
 

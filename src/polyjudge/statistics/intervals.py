@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 
@@ -74,6 +75,7 @@ def wilson_interval(hits: float, count: float) -> Interval | None:
     return Interval(max(0.0, middle - half), min(1.0, middle + half))
 
 
+@lru_cache(maxsize=4096)
 def t_quantile(degrees: int, probability: float = 0.975) -> float:
     """Return the quantile of Student's t, found by halving on its distribution."""
     low, high = 0.0, 1e6
