@@ -26,7 +26,7 @@ demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
 	@$(BIN)/polyjudge demo
 
 test: check  ## everything that needs no outside component
-	$(BIN)/python -m pytest --ignore=tests/real --numprocesses 2
+	$(BIN)/python -m pytest --ignore=tests/real --numprocesses 3
 
 test-real: $(VENV)/.real $(VENV)/.components  ## tests that need a real component; they skip, with the reason, where it is missing
 	$(BIN)/python -m pytest tests/real

@@ -112,7 +112,7 @@ def _languages(table: LanguageTable, planted: Planted) -> Iterator[LanguageResul
 
 
 def _calibrate(judge: OfflineJudge, languages: list[LanguageResult], path: Path) -> TrustCard:
-    """See what the judge notices of texts spoiled on purpose; not in all languages and ways, for a demo should be quick."""
+    """See what the judge notices of texts spoiled on purpose; not in all languages and ways, so that it is quick."""
     tags = {language.language_code for language in languages}
     texts = [text for text in sample_texts() if text.language in tags]
     measured = calibrate_sync(judge, texts, judge.rubric, TrialOptions(_SPOILED_BY, severities=(1.0,)))
