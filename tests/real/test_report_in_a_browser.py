@@ -172,3 +172,31 @@ def write_report(folder: Path, languages) -> Path:
     results.write_text(json.dumps({"model": HOSTILE[0], "results": languages}), encoding="utf-8")
     assert main(["report", "--results", str(results), "--format", "html", "--output", str(place)]) == 0
     return place
+
+
+@pytest.fixture(scope="module")
+def other_pages(tmp_path_factory):
+    """Pages of the same family: a comparison, a trust card, cases of a regression run."""
+    folder = tmp_path_factory.mktemp("pages")
+    examples = Path(__file__).parents[2] / "examples"
+    before, after = (str(examples / f"compare-{name}.jsonl") for name in ("before", "after"))
+    assert main(["compare", before, after, "--format", "html", "--output", str(folder / "compare.html")]) == 0
+    card = str(examples.parent / "docs" / "cards" / "offline.json")
+    assert main(["calibrate", "card", card, "--format", "html", "--output", str(folder / "card.html")]) == 0
+    judged, labels = str(examples / "judged.jsonl"), str(examples / "labels.csv")
+    asked = ["calibrate", "agreement", judged, "--labels", labels, "--resamples", "100"]
+    assert main([*asked, "--format", "html", "--output", str(folder / "agreement.html")]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["compare", "card", "agreement"])
+def test_everybody_can_use_the_other_pages(browser, other_pages, name, scheme):
+    place = other_pages / f"{name}.html"
+    with watched_page(browser, color_scheme=scheme, viewport={"width": 390, "height": 900}) as page:
+        page.goto(place.as_uri())
+
+        assert serious_findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert page.errors == []
+        assert page.asked == [place.as_uri()]

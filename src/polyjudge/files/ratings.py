@@ -14,6 +14,7 @@ from .item_rows import rows_of
 from .json_records import from_json
 from .label_log import newest_rows
 from .translation_scores import TranslationScores
+from .trust_cards import identity_of
 
 _WORDS = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "correct", "good", "ok"), 1.0),
@@ -216,15 +217,7 @@ def _read_translation_scores(path: Path, columns: RatingColumns, into: Ratings) 
             into.ratings.append(Rating(id=f"{tag}:{prompt.index}", value=value, language=tag))
             origin = prompt.provenance
             if origin is not None:
-                into.name_judge(
-                    JudgeIdentity(
-                        provider=origin.provider,
-                        model=origin.model,
-                        rubric=origin.rubric,
-                        rubric_fingerprint=origin.rubric_fingerprint,
-                        model_answered=origin.model_answered,
-                    )
-                )
+                into.name_judge(identity_of(origin))
     for problem in scores.problems:
         into.note(problem)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from polyjudge.errors import DataError
-from polyjudge.records import JudgeIdentity, TrustCard
+from polyjudge.records import JudgeIdentity, Provenance, TrustCard
 
 from .json_records import from_json, to_json
 from .safe_names import safe_name
@@ -19,6 +19,17 @@ from .writing import readable_json, write_atomically
 CARDS_FOLDER = Path(".polyjudge/cards")
 SCHEMA_VERSION = 1
 _LONGEST_REASON = 200
+
+
+def identity_of(origin: Provenance) -> JudgeIdentity:
+    """Return which judge gave a score."""
+    return JudgeIdentity(
+        provider=origin.provider,
+        model=origin.model,
+        rubric=origin.rubric,
+        rubric_fingerprint=origin.rubric_fingerprint,
+        model_answered=origin.model_answered,
+    )
 
 
 def card_path(judge: JudgeIdentity, folder: Path = CARDS_FOLDER) -> Path:

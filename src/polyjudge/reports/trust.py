@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polyjudge.errors import DataError
-from polyjudge.files import FoundCard, find_card, read_card
+from polyjudge.files import FoundCard, find_card, identity_of, read_card
 from polyjudge.files import expiry as expiry_of
 from polyjudge.languages import LanguageTable
 from polyjudge.records import JudgeIdentity, LanguageScore, LanguageTrust, TrustCard
@@ -67,18 +67,8 @@ def trust_in(judge: JudgeIdentity | None, cards: Sequence[Path] = ()) -> JudgeTr
 
 def identity_in(scores: Iterable[LanguageScore]) -> JudgeIdentity | None:
     """Return who gave scores, by the first of them that says so."""
-    for score in scores:
-        for prompt in score.prompts:
-            if prompt.provenance is not None:
-                origin = prompt.provenance
-                return JudgeIdentity(
-                    provider=origin.provider,
-                    model=origin.model,
-                    rubric=origin.rubric,
-                    rubric_fingerprint=origin.rubric_fingerprint,
-                    model_answered=origin.model_answered,
-                )
-    return None
+    origins = (prompt.provenance for score in scores for prompt in score.prompts)
+    return next((identity_of(origin) for origin in origins if origin is not None), None)
 
 
 def untrusted(trust: Mapping[str, JudgeTrust], deciding: Sequence[str], tag: str, table: LanguageTable) -> str:
