@@ -9,6 +9,7 @@ from polyjudge.records import Figure
 from polyjudge.statistics.correction import corrected_mean, rogan_gladen
 from polyjudge.statistics.estimates import Corrected
 from polyjudge.statistics.group_correction import GroupSample, corrected_by_group
+from polyjudge.statistics.stratified_correction import stratified_mean
 
 from .agreement import Pair
 
@@ -24,6 +25,7 @@ class Correction:
 def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[float, float] | None) -> Correction:
     """Return the mean that people would give, or with bars the share that they would pass; labels are a random sample.
 
+    Over all, a language counts by its items, however the labels are spread, where each has two labels at least.
     Languages with few labels lean on the others for how far the judge is off.
     """
     scores = [(rating.language, _passed(rating.value, pass_from, 0)) for rating in judged if rating.value is not None]
@@ -34,7 +36,8 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
     languages = sorted({language for language, _ in scores})
     if len(languages) < 2:
         return Correction(overall, {})
-    return Correction(overall, corrected_by_group(_samples(languages, scores, known)))
+    samples = _samples(languages, scores, known)
+    return Correction(stratified_mean(samples) or overall, corrected_by_group(samples))
 
 
 def correct_from_elsewhere(
