@@ -30,7 +30,7 @@ def run() -> None:
         languages = _write_texts(Path(data) / CORPUS, texts)
         card, rows = Path(folder) / "offline.json", Path(folder) / "rows.jsonl"
         begun, cpu = time.perf_counter(), time.process_time()
-        offline = ["--judge", "offline", "--card", str(card), "--output", str(rows), "--cache", "none"]
+        offline = ["--judge", "offline", "--card", str(card), "--answers", str(rows), "--cache", "none"]
         wanted = ["--texts-per-language", str(TEXTS)]
         main(["calibrate", "perturb", str(texts), *offline, *wanted, "--format", "json"])
         seconds, busy = time.perf_counter() - begun, time.process_time() - cpu

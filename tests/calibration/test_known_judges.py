@@ -6,6 +6,7 @@ import re
 from hashlib import sha256
 
 import pytest
+from tests.calibration.character_f import chrf
 
 from polyjudge.calibration import (
     ProbeOptions,
@@ -26,7 +27,6 @@ from polyjudge.languages import language_table
 from polyjudge.providers import ScriptedProvider
 from polyjudge.records import Failure, JudgeIdentity, JudgeResult, Rubric, RubricCriterion
 from polyjudge.reports import card_blocks, plain_text
-from polyjudge.text import chrf
 
 TABLE = language_table()
 LANGUAGES = ("en", "ru", "ar", "hi", "ne", "th", "ja", "ko")

@@ -136,7 +136,7 @@ def test_own_texts_come_as_rows_or_as_a_translators_results(perturb, capsys, nam
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_the_card_and_the_answers_go_where_they_are_wanted(perturb, in_folder, capsys, form):
-    assert perturb("--card", "deep/c.json", "--output", "a.jsonl", "--format", form, judge="offline") == 0
+    assert perturb("--card", "deep/c.json", "--answers", "a.jsonl", "--format", form, judge="offline") == 0
 
     shown = capsys.readouterr().out
     begins = {"text": "Trust card of", "markdown": "# Trust card of", "json": "{"}
@@ -331,7 +331,7 @@ def test_damaged_rows_are_named_and_skipped(perturb, server, capsys):
 def test_the_answers_never_take_the_place_of_the_texts(perturb, capsys):
     write_rows("t.jsonl", {"id": 1, "candidate": "Le chat dort sur la table.", "language": "fr"})
 
-    assert perturb("t.jsonl", "--output", "t.jsonl", judge="offline") == 2
+    assert perturb("t.jsonl", "--answers", "t.jsonl", judge="offline") == 2
     assert "Le chat" in Path("t.jsonl").read_text(encoding="utf-8")
 
 

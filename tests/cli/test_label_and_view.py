@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -77,6 +78,20 @@ def test_both_end_well_on_sigterm_and_a_translators_results_need_no_more(files):
     assert ended(labelling, signal.SIGTERM)[0] == 0
     assert ended(viewing, signal.SIGTERM)[0] == 0
     assert Path("deep/l.jsonl").is_file()
+
+
+@pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\nHost\r\n\r\n", b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/9\r\n\r\n"])
+def test_what_is_no_request_leaves_no_trace_on_the_terminal(files, sent):
+    process, address = started("view", ".")
+    port = int(address.split("/")[2].rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as talk:
+        talk.sendall(sent)
+        answer = talk.recv(4096)
+    code, told = ended(process, signal.SIGINT)
+
+    assert b" 400 " in answer
+    assert b"Traceback" not in answer
+    assert (code, "Traceback" in told, "Error" in told) == (0, False, False)
 
 
 def test_the_labels_meet_the_judges_scores_by_their_ids(files, capsys):

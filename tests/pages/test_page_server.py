@@ -244,6 +244,8 @@ def test_a_click_is_on_disk_before_it_is_answered_and_the_newest_counts(site, so
         {"annotator": None},
         {"reason": "tired"},
         {"reason": "skipped"},
+        {"label": None, "reason": "skipped", "passed": True},
+        {"annotator": "\u200d"},
         {"passed": "yes"},
         {"note": 5},
         {"note": "x" * 5001},

@@ -9,7 +9,7 @@ from polyjudge.records import ControlResult, Effect, Figure, JudgeIdentity, Lang
 from polyjudge.version import __version__
 
 from .agreement import NO_LANGUAGE
-from .measuring import Measurement
+from .measuring import Measurement, pooled_trust
 
 _RUNS_KEPT = 50
 Sized = TypeVar("Sized", MonotonicityResult, ControlResult)
@@ -64,13 +64,19 @@ def with_agreement(
 
 
 def _joined(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
-    """Join two measurements of a language: its verdict rests on the one with more comparisons."""
+    """Join two measurements of a language: its verdict rests on the one with more comparisons.
+
+    Where each knows kinds of spoiling that the other does not, it rests on all kinds together.
+    """
     if old is None:
         return new
+    perturbations = _larger(old.perturbations, new.perturbations)
     base = new if new.comparisons >= old.comparisons else old
+    if not {*old.perturbations} <= {*new.perturbations} and not {*new.perturbations} <= {*old.perturbations}:
+        base = replace(base, **pooled_trust(perturbations))
     return replace(
         base,
-        perturbations=_larger(old.perturbations, new.perturbations),
+        perturbations=perturbations,
         false_alarms=new.false_alarms if new.false_alarms.value is not None else old.false_alarms,
         agreement=old.agreement,
         labels=old.labels,

@@ -13,6 +13,8 @@ from polyjudge.statistics.stratified_correction import stratified_mean
 
 from .agreement import Pair
 
+_USUAL_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
+
 
 @dataclass(frozen=True, slots=True)
 class Correction:
@@ -30,14 +32,18 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
     """
     scores = [(rating.language, _passed(rating.value, pass_from, 0)) for rating in judged if rating.value is not None]
     known = [(pair.language, _passed(pair.judge, pass_from, 0), _passed(pair.people, pass_from, 1)) for pair in pairs]
-    overall = corrected_mean(
-        [score for _, score in scores], [judge for _, judge, _ in known], [people for _, _, people in known]
+    judged_scores, judge_scores, people_scores = (
+        [score for _, score in scores],
+        [judge for _, judge, _ in known],
+        [people for _, _, people in known],
     )
+    bounds = _scale_of([*judged_scores, *people_scores])
+    overall = corrected_mean(judged_scores, judge_scores, people_scores, bounds=bounds)
     languages = sorted({language for language, _ in scores})
     if len(languages) < 2:
         return Correction(overall, {})
     samples = _samples(languages, scores, known)
-    return Correction(stratified_mean(samples) or overall, corrected_by_group(samples))
+    return Correction(stratified_mean(samples, bounds=bounds) or overall, corrected_by_group(samples, bounds=bounds))
 
 
 def correct_from_elsewhere(
@@ -62,6 +68,12 @@ def correct_from_elsewhere(
 
     overall = rate([each for group in groups.values() for each in group])
     return overall, {tag: rate(group) for tag, group in sorted(groups.items())} if len(groups) > 1 else {}
+
+
+def _scale_of(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the usual scale that all values lie on, beyond which no mean can be."""
+    fitting = (scale for scale in _USUAL_SCALES if all(scale[0] <= value <= scale[1] for value in values))
+    return next(fitting, None)
 
 
 def _passed(value: float | None, pass_from: tuple[float, float] | None, side: int) -> float:

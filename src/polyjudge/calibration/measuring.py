@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -152,3 +153,22 @@ def _trust(
 def _control(kind: str, parts: Sequence[tuple[Floats, Floats, Floats]]) -> ControlResult:
     clean, changed, weights = zip(*parts, strict=True)
     return control_result(kind, "", np.concatenate(clean), np.concatenate(changed), np.hstack(weights))
+
+
+def pooled_trust(perturbations: Mapping[str, MonotonicityResult]) -> dict[str, Any]:
+    """Return figure, verdict and count of a language from its kinds alone, where they were measured in several runs.
+
+    Which texts were the same is no longer known, so the interval is as wide as if all kinds erred together.
+    """
+    known = [each for each in perturbations.values() if each.texts and each.noticed.low is not None]
+    comparisons = sum(each.texts for each in known)
+    if not comparisons:
+        return {}
+    value, low, high = (
+        round(sum((getattr(each.noticed, name) or 0.0) * each.texts for each in known) / comparisons, 4)
+        for name in ("value", "low", "high")
+    )
+    enough = comparisons >= FEWEST_COMPARISONS and len(known) >= FEWEST_KINDS
+    figure = Figure(value, low, high)
+    verdict = verdict_of(figure, RELIABLE_FROM, enough=enough)
+    return {"discrimination": figure, "verdict": verdict, "comparisons": comparisons}

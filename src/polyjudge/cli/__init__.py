@@ -15,6 +15,8 @@ from typing import TextIO, cast
 
 from polyjudge.errors import PolyjudgeError
 
+from .output import silence_stdout
+
 COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is given
     "demo": "judge a packaged sample: no key, no network",
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("polyjudge: interrupted; what was done is kept", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
-        _silence_stdout()
+        silence_stdout()
         return 0
     except OSError as error:
         if os.environ.get("VERBOSE") == "1":
@@ -62,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is not None:
             print(f"polyjudge: {str(error.filename)[:200]!r} cannot be used: {error.strerror}", file=sys.stderr)
             return 2
-        _silence_stdout()
+        silence_stdout()
         print(f"polyjudge: the output cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     return code
@@ -76,11 +78,6 @@ def _prepare_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open to the end
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _silence_stdout() -> None:
-    """Let the interpreter's last flush go nowhere instead of failing once more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def build_parser(command: str = "") -> argparse.ArgumentParser:

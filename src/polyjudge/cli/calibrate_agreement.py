@@ -13,8 +13,8 @@ from polyjudge.calibration import (
     with_agreement,
 )
 from polyjudge.clock import utc_now
-from polyjudge.errors import ConfigError
-from polyjudge.files import RatingColumns, Ratings, read_ratings, readable_json, to_json, write_atomically
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files import RatingColumns, Ratings, read_ratings, readable_json, to_json
 from polyjudge.languages import language_table
 from polyjudge.records import Figure, JudgeIdentity
 from polyjudge.reports import BLOCK_FORMATS, agreement_blocks
@@ -22,6 +22,7 @@ from polyjudge.text import harmless
 
 from .calibrating import add_to_card, check_card, counted
 from .options import Several, at_least, finite, refuse_overwriting
+from .output import write_pieces
 
 MOST_PASS = 0.5 + 1e-9
 """Of several people's verdicts on an item, more than half must be pass; a tie is none."""
@@ -76,8 +77,14 @@ def run(options: argparse.Namespace) -> int:
     refuse_overwriting(options.output, [*options.results, *options.labels, *options.against, options.card])
     judged = read_side(options.results, options.score, options)
     others = read_side(options.labels or options.against, options.label if options.labels else options.score, options)
+    if options.labels:
+        check_labels(others, options.labels)
     matched = match(judged.ratings, others.ratings)
     tell_of(matched, options.results, options.labels or options.against)
+    if options.group and not any(pair.group for pair in matched.pairs):
+        raise ConfigError(f"--group {options.group}: no row has that column")
+    if options.cluster and all(pair.cluster == pair.id for pair in matched.pairs):
+        raise ConfigError(f"--cluster {options.cluster}: no row has that column")
     rule = pass_rule(options, others)
     wanted = AgreementOptions(rule, options.resamples, options.seed, words=are_words(others))
     found = agreement_by_language(matched.pairs, wanted)
@@ -104,6 +111,16 @@ def read_side(paths: Sequence[Path], column: str, options: argparse.Namespace) -
     if found.skipped > len(found.problems):
         print(f"polyjudge: warning: skipped {found.skipped} rows in all", file=sys.stderr)
     return found
+
+
+def check_labels(labels: Ratings, paths: Sequence[Path]) -> None:
+    """Refuse labels that a judge has given, or that are words here and points there."""
+    if labels.judges:
+        who = f"{labels.judges[0].provider}/{labels.judges[0].model}"
+        raise DataError(f"holds scores of {who}, no labels of people; compare judges with --against", path=paths[0])
+    points = [rating.value for rating in labels.ratings if not rating.in_words and rating.value not in (None, 0.0, 1.0)]
+    if points and any(rating.in_words for rating in labels.ratings):
+        raise DataError(f"holds words such as pass, and points such as {points[0]:g}", path=paths[0])
 
 
 def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, float] | None:
@@ -149,11 +166,7 @@ def _write(options: argparse.Namespace, matched: Matched, found: Found) -> None:
         pieces = shape(
             agreement_blocks(found, language_table(), people=bool(options.labels), alpha=matched.people_alpha)
         )
-    if options.output is None:
-        sys.stdout.writelines(pieces)
-        return
-    with write_atomically(options.output) as file:
-        file.writelines(pieces)
+    write_pieces(options.output, pieces)
 
 
 def _as_json(matched: Matched, found: Found) -> dict[str, object]:

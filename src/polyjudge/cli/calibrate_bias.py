@@ -30,9 +30,19 @@ from polyjudge.reports import BLOCK_FORMATS, effect_blocks
 from polyjudge.rubrics import load_rubric, rubric_names
 from polyjudge.suites import answer_of, open_judge
 
-from .calibrating import Opened, Questioning, add_text_options, add_to_card, check_card, good_texts, questions
+from .calibrating import (
+    Opened,
+    Questioning,
+    add_text_options,
+    add_to_card,
+    check_card,
+    good_texts,
+    questions,
+    refuse_many_calls,
+)
 from .judge_names import judge_name
 from .options import add_judging_options, at_least, judge_names, refuse_overwriting
+from .output import write_pieces
 from .settings import load_environment
 
 _REPEATS = 3
@@ -50,7 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--labels", type=Path, metavar="FILE", help="people's labels of the same texts, with the column system")
     add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, spread over the languages")
     add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own in .polyjudge/cards")
-    add("--output", type=Path, metavar="FILE", help="the answers as JSON Lines; default: in .polyjudge/calibration")
+    add("--answers", type=Path, metavar="FILE", help="the answers as JSON Lines; default: in .polyjudge/calibration")
+    add("--output", type=Path, metavar="FILE", help="what was found; default: stdout")
     add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="default: %(default)s")
     add_judging_options(parser, default_judge="opus")
 
@@ -65,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         OfflineJudge(rubric)  # refuses a rubric that it has no idea of
     judge, wanted = judge_name(judges, rubric), _probe_options(options)
     check_card(options, judge)
-    refuse_overwriting(options.output, [options.scores, options.labels])
+    refuse_overwriting(options.answers, [options.scores, options.labels])
     effects = _family(options, judge, rubric)
     compares, reorders = len(judges) == 1, len(rubric.criteria) > 1
     _tell_of_unmeasured(wanted, compares=compares, reorders=reorders)
@@ -73,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
     if not any(probe.effect for probe in probes) and not (probes and "language" in wanted.effects):
         raise ConfigError("there is nothing to ask about: give a larger --budget, or other --effects")
     print(f"polyjudge: {questions(len(probes), len(judges))}", file=sys.stderr)
+    refuse_many_calls(options, len(probes) * len(judges))
     questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias")
     ended = questioning.run(lambda access: _open({probe.id: probe for probe in probes}, rubric, judges, access))
     if isinstance(ended, int):
@@ -168,6 +180,7 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
 
 def _show(options: argparse.Namespace, effects: Mapping[str, Effect]) -> None:
     if options.format == "json":
-        print(readable_json({name: to_json(effect) for name, effect in effects.items()}, indent=1))
+        found = readable_json({name: to_json(effect) for name, effect in effects.items()}, indent=1)
+        write_pieces(options.output, [found + "\n"])
         return
-    sys.stdout.writelines(BLOCK_FORMATS[options.format](effect_blocks(effects)))
+    write_pieces(options.output, BLOCK_FORMATS[options.format](effect_blocks(effects)))

@@ -13,6 +13,7 @@ from polyjudge.rubrics import load_rubric
 
 from .judge_names import judge_name
 from .options import judge_names
+from .output import write_pieces
 from .tables import print_table
 
 
@@ -34,11 +35,7 @@ def run(options: argparse.Namespace) -> int:
         return _list()
     card = _card(options)
     pieces = CARD_FORMATS[options.format](card, language_table())
-    if options.output is None:
-        sys.stdout.writelines(pieces)
-    else:
-        with write_atomically(options.output) as file:
-            file.writelines(pieces)
+    write_pieces(options.output, pieces)
     if options.plots is not None:
         for name, drawing in card_plots(card):
             with write_atomically(options.plots / f"{safe_name(name)}.svg") as file:

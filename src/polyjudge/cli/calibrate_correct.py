@@ -7,13 +7,14 @@ from typing import Any
 
 from polyjudge.calibration import Correction, Matched, correct, correct_from_elsewhere, match
 from polyjudge.errors import ConfigError
-from polyjudge.files import Ratings, readable_json, to_json, write_atomically
+from polyjudge.files import Ratings, readable_json, to_json
 from polyjudge.languages import language_table
 from polyjudge.reports import BLOCK_FORMATS, correction_blocks, elsewhere_blocks
 from polyjudge.reports.blocks import Block
 
-from .calibrate_agreement import add_rating_options, are_words, pass_rule, read_side, tell_of
+from .calibrate_agreement import add_rating_options, are_words, check_labels, pass_rule, read_side, tell_of
 from .options import Several, refuse_overwriting
+from .output import write_pieces
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     refuse_overwriting(options.output, [*options.results, *options.labels, *options.elsewhere])
     judged = read_side(options.results, options.score, options)
     labels = read_side(options.labels, options.label, options)
+    check_labels(labels, options.labels)
     seen = read_side(options.elsewhere, options.score, options) if options.elsewhere else judged
     matched = match(seen.ratings, labels.ratings)
     tell_of(matched, options.elsewhere or options.results, options.labels)
@@ -91,8 +93,4 @@ def _write(options: argparse.Namespace, told: dict[str, Any], blocks: list[Block
         pieces = iter([readable_json(told, indent=1) + "\n"])
     else:
         pieces = BLOCK_FORMATS[options.format](blocks)
-    if options.output is None:
-        sys.stdout.writelines(pieces)
-        return
-    with write_atomically(options.output) as file:
-        file.writelines(pieces)
+    write_pieces(options.output, pieces)

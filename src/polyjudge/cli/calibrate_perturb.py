@@ -41,9 +41,11 @@ from .calibrating import (
     counted,
     good_texts,
     questions,
+    refuse_many_calls,
 )
 from .judge_names import judge_name
 from .options import add_judging_options, at_least, judge_names
+from .output import write_pieces
 from .settings import load_environment
 
 
@@ -58,7 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--severities", metavar="S,…", help=f"how far, up to 1; default: {usual}")
     add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, the most telling first")
     add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own in .polyjudge/cards")
-    add("--output", type=Path, metavar="FILE", help="the answers as JSON Lines; default: in .polyjudge/calibration")
+    add("--answers", type=Path, metavar="FILE", help="the answers as JSON Lines; default: in .polyjudge/calibration")
+    add("--output", type=Path, metavar="FILE", help="what was found; default: stdout")
     add("--format", choices=list(CARD_FORMATS), default="text", help="default: %(default)s")
     add_judging_options(parser, default_judge="opus")
 
@@ -76,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
         why = "give a larger --budget" if plan.left_out else "give other --types, or texts of several words"
         raise ConfigError(f"there is nothing to ask about: {why}")
     _announce(plan, judges, options.repeats)
+    refuse_many_calls(options, len(plan.trials) * len(judges) * options.repeats)
     questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb")
     ended = questioning.run(lambda access: _open(options, rubric, judges, access))
     if isinstance(ended, int):
@@ -85,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     at, about = utc_now(), run_notes(measured, questioning.rows_file)
     place = add_to_card(options, judge, lambda card: with_measurement(card, measured, about), at=at)
     shown = with_measurement(begun(None, judge, at=at), measured, about)
-    sys.stdout.writelines(CARD_FORMATS[options.format](shown, table))
+    write_pieces(options.output, CARD_FORMATS[options.format](shown, table))
     print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)
     return 0
 

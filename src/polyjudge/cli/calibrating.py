@@ -35,6 +35,7 @@ from .score_rows import open_rows
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line, too_many_unjudged
 
+_MANY_CALLS = 5_000
 RUNS_FOLDER = Path(".polyjudge/calibration")
 
 
@@ -53,8 +54,9 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
 def good_texts(options: argparse.Namespace) -> tuple[GoodText, ...]:
     """Return the texts that the options name; what of a file cannot be used is said on stderr."""
     filters = filters_of(options.filter)
+    refuse_overwriting(options.answers, [options.texts, options.output])
     refuse_overwriting(options.output, [options.texts])
-    refuse_overwriting(options.card, [options.texts, options.output])
+    refuse_overwriting(options.card, [options.texts, options.answers, options.output])
     if options.texts is None:
         other = [name for name in filters if name != "language"]
         if other:
@@ -81,6 +83,14 @@ def questions(number: int, calls_each: int) -> str:
     """Return how many questions are asked, and how many calls that takes at most."""
     calls = f"{counted(number * calls_each, 'call')} at most" if calls_each else "no call"
     return f"{counted(number, 'question')}, {calls}"
+
+
+def refuse_many_calls(options: argparse.Namespace, calls: int) -> None:
+    """Refuse to make thousands of calls that nobody has asked for in so many words."""
+    is_meant = options.budget or options.max_calls or options.max_cost or options.dry_run or options.reread
+    if calls > _MANY_CALLS and not is_meant:
+        how = "--budget N or --filter for fewer, --max-calls N or --max-cost USD for a limit; --dry-run tells the price"
+        raise ConfigError(f"that would be {calls:,} calls: give {how}")
 
 
 def place_of_card(options: argparse.Namespace, judge: JudgeIdentity) -> Path:
@@ -170,7 +180,7 @@ class Questioning:
     @property
     def rows_file(self) -> Path:
         """Where the answers stand: where the user says, or among the runs of calibration."""
-        return self.options.output or RUNS_FOLDER / f"{self.doing}-{self.fingerprint}.jsonl"
+        return self.options.answers or RUNS_FOLDER / f"{self.doing}-{self.fingerprint}.jsonl"
 
     @property
     def fingerprint(self) -> str:

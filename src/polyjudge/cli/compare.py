@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files import write_atomically
 from polyjudge.files.baselines import ScoredRun, read_run, write_baseline
 from polyjudge.languages import language_table
 from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, Ruling
@@ -16,6 +15,7 @@ from polyjudge.reports.comparison_rules import DEFAULT_MAX_UNJUDGED, notes_on, r
 from polyjudge.text import harmless, one_line
 
 from .options import Several, at_least, finite, refuse_overwriting, share
+from .output import write_pieces
 
 _ALLOWED = {"judge": {"judge"}, "rubric": {"rubric"}, "both": {"judge", "rubric"}}
 _ALARMS_SHOWN = 5
@@ -63,8 +63,12 @@ def run(options: argparse.Namespace) -> int:
     """Read both runs, compare them, tell, and bless the second where that is asked for."""
     refuse_overwriting(options.output, [options.a, options.b, options.bless])
     refuse_overwriting(options.bless, [options.b])
+    if options.bless is not None and options.bless.suffix.lower() != ".jsonl":
+        raise ConfigError(f"--bless {str(options.bless)!r}: a baseline is a file of JSON Lines, such as baseline.jsonl")
     before, after = (_read(path, options) for path in (options.a, options.b))
     _refuse_unlike(before, after, options)
+    if not before.is_baseline:
+        refuse_overwriting(options.bless, [options.a])
     wanted = ComparisonOptions(
         alpha=options.alpha,
         pass_from=options.pass_from,
@@ -76,9 +80,9 @@ def run(options: argparse.Namespace) -> int:
     comparison = compare_runs(before, after, wanted, tuple(notes_on(before, after)))
     _warn_of_few_permutations(comparison)
     ruling = rule(comparison, options.fail_on, options.max_unjudged)
+    _bless(options.bless, after, ruling)
     _write(options, comparison, ruling)
     _tell(ruling)
-    _bless(options.bless, after, ruling)
     return ruling.exit_code
 
 
@@ -123,19 +127,16 @@ def _write(options: argparse.Namespace, comparison: Comparison, ruling: Ruling) 
     table = language_table()
     pieces = COMPARISON_FORMATS[options.format](comparison, ruling, table)
     summary = os.environ.get("GITHUB_STEP_SUMMARY", "") if options.format == "github" else ""
-    if options.output is not None:
-        with write_atomically(options.output) as file:
-            file.writelines(pieces)
-    elif summary:
+    if options.output is None and summary:
         try:
             with Path(summary).open("a", encoding="utf-8") as file:
                 file.writelines(pieces)
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror}", path=summary) from None
     else:
-        sys.stdout.writelines(pieces)
+        write_pieces(options.output, pieces)
     if options.format == "github":
-        sys.stdout.writelines(workflow_commands(ruling, table))
+        write_pieces(None, workflow_commands(ruling, table))
 
 
 def _tell(ruling: Ruling) -> None:

@@ -1,8 +1,13 @@
 """`polyjudge label RESULTS`: a local page on which people label a sample of what was judged."""
 
 import argparse
+import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from polyjudge.engine import run_sync
 from polyjudge.errors import ConfigError
@@ -56,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
     told = f"{len(sample.items):,} of {counted(sample.total, 'item')} to label; labels go to {labels}"
     print(f"polyjudge: {harmless(told)}; Ctrl-C ends", file=sys.stderr)
     try:
-        run_sync(serve(site, options.port, lambda address: announce(address, options.open)))
+        with announcing(options.open) as announce:
+            run_sync(serve(site, options.port, announce))
     finally:
         labelling.log.close()
     print(f"\npolyjudge: {counted(labelling.count, 'label')} in {harmless(str(labels))}", file=sys.stderr)
@@ -69,10 +75,22 @@ def refuse_other_hosts(host: str) -> None:
         raise ConfigError(f"--host {host!r}: the page is served on {HOST} alone; elsewhere, tunnel the port by SSH")
 
 
-def announce(address: str, open_it: bool) -> None:
-    """Print where the page is, and open it where that is wanted."""
-    print(address, flush=True)
-    if open_it:
-        import webbrowser  # here, because it is seldom wanted
+@contextmanager
+def announcing(open_it: bool) -> Iterator[Callable[[str], None]]:
+    """Yield what prints where the page is, and opens it where that is wanted."""
+    if not open_it:
+        yield lambda address: print(address, flush=True)
+        return
+    with TemporaryDirectory(prefix="polyjudge-") as folder:
+        yield lambda address: _open(address, Path(folder) / "open.html")
 
-        webbrowser.open(address)
+
+def _open(address: str, file: Path) -> None:
+    """Print the address and open it by way of a private file: everybody may read a browser's command line."""
+    import webbrowser  # here, because it is seldom wanted
+
+    print(address, flush=True)
+    sent_on = f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}"><title>polyjudge</title>\n'
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as writing:
+        writing.write(sent_on)
+    webbrowser.open(file.as_uri())

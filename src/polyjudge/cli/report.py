@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 
 from polyjudge.clock import utc_now
-from polyjudge.files import TranslationResults, TranslationScores, write_atomically
+from polyjudge.errors import DataError
+from polyjudge.files import TranslationResults, TranslationScores
 from polyjudge.languages import language_table
 from polyjudge.reports import FORMATS, Report, identity_in, trust_in
 from polyjudge.text import one_line
 
-from .options import Several
+from .options import Several, refuse_overwriting
+from .output import write_pieces
 from .progress import CountShow
 
 _WARNINGS_SHOWN = 5
@@ -32,8 +34,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the files, sum up, and write."""
+    refuse_overwriting(options.output, [options.results, options.quick_judge, options.full_judge, *options.card])
     given = {"quick": options.quick_judge, "full": options.full_judge}
     scores = {name: TranslationScores(path) for name, path in given.items() if path is not None}
+    for each in scores.values():
+        if not each.holds_scores:
+            raise DataError("holds no scores of a judge; is it another kind of file?", path=each.path)
     with CountShow("languages read") as progress:
         report = Report(
             TranslationResults(options.results),
@@ -61,11 +67,7 @@ def _gate(report: Report) -> int:
 
 def write_report(report: Report, form: str, path: Path | None) -> None:
     """Write a report to a file, or to stdout where none is named."""
-    if path is None:
-        sys.stdout.writelines(FORMATS[form](report))
-        return
-    with write_atomically(path) as file:
-        file.writelines(FORMATS[form](report))
+    write_pieces(path, FORMATS[form](report))
 
 
 def warn_of(report: Report) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files import ItemSource, Survey, fingerprint, read_json_lines, read_outcome_row
+from polyjudge.files import DEFAULT_CONTEXT, ItemSource, Survey, fingerprint, read_json_lines, read_outcome_row
 from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge
 from polyjudge.providers import Access, ModelName, prompt_sha256
 from polyjudge.records import Failure, Outcome, Rubric
@@ -106,11 +106,20 @@ def _job(options: argparse.Namespace) -> _Job:
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
     source = ItemSource(options.items, context, filters_of(options.filter), options.limit)
     survey = source.survey()
+    _warn_of_language(rubric, judges, context)
     for problem in survey.problems:
         print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
     if survey.skipped > len(survey.problems):
         print(f"polyjudge: warning: skipped {survey.skipped} rows in all", file=sys.stderr)
     return _Job(options, rubric, judges, source, survey)
+
+
+def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str] | None) -> None:
+    """Warn where a model is asked about a language that it is not told."""
+    asks = any("language" in flag.name.casefold() for flag in rubric.flags)
+    if asks and judges and "language" not in (context or DEFAULT_CONTEXT):
+        told = "the rubric asks about the language, but the judge is not told which: give --context language,source"
+        print(f"polyjudge: warning: {told}", file=sys.stderr)
 
 
 def _trust(job: _Job) -> ItemsTrust:

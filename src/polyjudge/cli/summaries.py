@@ -60,7 +60,14 @@ def _print_scores(summary: ScoreSummary, to: TextIO) -> None:
     print(f"mean:     {summary.mean:.2f}{_between(summary.interval, 1)} ({coverage})", file=to)
     if summary.passed is not None and summary.decided:
         share = f"{summary.passed / summary.decided:.1%} of {summary.decided}"
-        print(f"passed:   {summary.passed} ({share}){_between(summary.pass_interval, 100, '%')}", file=to)
+        undecided = summary.judged - summary.decided
+        if undecided:  # of those with missing scores only failures can be told, so a rate would mislead
+            failed = summary.decided - summary.passed
+            print(
+                f"passed:   {summary.passed}, failed: {failed}, cannot be told: {undecided} (scores missing)", file=to
+            )
+        else:
+            print(f"passed:   {summary.passed} ({share}){_between(summary.pass_interval, 100, '%')}", file=to)
     if summary.mean_spread is not None:
         flipped = "" if summary.flipped is None else f"; {summary.flipped:.1%} of the items flip between pass and fail"
         print(f"spread:   {summary.mean_spread:.2f} between answers to one item, on average{flipped}", file=to)

@@ -10,7 +10,7 @@ from polyjudge.languages import language_table
 from polyjudge.pages import ViewSite, serve
 from polyjudge.text import harmless
 
-from .label import add_server_options, announce, refuse_other_hosts
+from .label import add_server_options, announcing, refuse_other_hosts
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,5 +27,6 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"{str(options.folder)!r} is no folder")
     site = ViewSite(options.folder.resolve(), language_table()).site()
     print(f"polyjudge: the runs under {harmless(str(options.folder))}; Ctrl-C ends", file=sys.stderr)
-    run_sync(serve(site, options.port, lambda address: announce(address, options.open)))
+    with announcing(options.open) as announce:
+        run_sync(serve(site, options.port, announce))
     return 0

@@ -1,6 +1,5 @@
 """A run to be compared with another: its scores by item, from any file of scores or from a small committed baseline."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -44,6 +43,8 @@ class ScoredRun:
     problems: tuple[str, ...] = ()
     """What is wrong with the first few rows that cannot be used."""
     skipped: int = 0
+    is_baseline: bool = False
+    """It was blessed, and holds scores alone."""
 
 
 def read_run(path: Path, *, measure: str = "", cluster: str = "") -> ScoredRun:
@@ -98,18 +99,18 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
     rows = read_json_lines(path)
     next(rows)
     ratings = [_of_baseline(path, line, row) for line, row in rows]
-    if len(ratings) != header.get("items"):
+    if len(ratings) != header.get("items") or not ratings:
         raise DataError(f"holds {len(ratings)} of {header.get('items')!r} items: bless it anew", path=path)
     try:
         judges = tuple(from_json(JudgeIdentity, judge) for judge in header.get("judges", []))
     except (DataError, TypeError) as error:
         raise DataError(f"names its judges wrongly: {error}", path=path, line=1) from None
-    return ScoredRun(path, _only_once(path, ratings), {}, judges, str(header.get("measure", "")))
+    return ScoredRun(path, _only_once(path, ratings), {}, judges, str(header.get("measure", "")), is_baseline=True)
 
 
 def _of_baseline(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
     item_id, language, score = (row.get(name) for name in ("id", "language", "score"))
-    is_number = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
+    is_number = isinstance(score, int | float) and not isinstance(score, bool) and -_LARGEST <= score <= _LARGEST
     if not isinstance(item_id, str) or not isinstance(language, str) or not (is_number or score is None):
         raise DataError("is not an item's id, language and score", path=path, line=line)
     return Rating(id=item_id, language=language, value=score)

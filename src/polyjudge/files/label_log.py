@@ -1,11 +1,13 @@
 """People's labels on disk: one row a click, safe before the click is answered; of each person the newest counts."""
 
+import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from polyjudge.errors import DataError
 
@@ -19,6 +21,9 @@ Reason = Literal["", "cannot read this language", "skipped", "undone"]
 _MARK = "labelledAt"
 """By this field a row of ours is known among rows of any kind."""
 _BEGINNING = b'{"schemaVersion": 1, "id": "'
+_ID = re.compile(rb'(?:[^"\\]|\\.)*\\?')
+_AFTER_ID = b'", "language": "'
+"""Rows of `score` begin as ours do, and go on otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +71,9 @@ class LabelLog:
         except DataError:
             told = "is being written by another polyjudge; end that one, or name another file with --labels"
             raise DataError(told, path=path) from None
+        self._file = _identity(os.fstat(self._rows.descriptor))
         self._refuse_others()
-        self._rows.cut_torn_row()
+        self._end_last_row()
         _settle(path.parent)
 
     def labels(self) -> list[Label]:
@@ -76,6 +82,9 @@ class LabelLog:
 
     def append(self, label: Label) -> None:
         """Put a label on disk; where that fails, nothing of it stays."""
+        if not self._is_in_place:
+            told = "was removed or replaced while polyjudge wrote to it; end polyjudge and start it again"
+            raise DataError(told, path=self.path)
         try:
             self._rows.append(label_row(label))
             os.fsync(self._rows.descriptor)
@@ -90,15 +99,35 @@ class LabelLog:
         """Refuse a file that is not ours before anything is cut off or added."""
         with self.path.open("rb") as file:
             first = file.readline(1 << 20)
-        is_torn = not first.endswith(b"\n")
-        ours = first.startswith(_BEGINNING) or (is_torn and _BEGINNING.startswith(first))
-        if not ours:
+        row = _parsed(first)
+        is_ours = _is_torn_label(first) if row is None else isinstance(row, dict) and _MARK in row
+        if not is_ours:
             self._rows.close()
             raise DataError("is no labels file; name another one with --labels", path=self.path)
 
+    def _end_last_row(self) -> None:
+        """Drop half a row at the end; a whole one lacks only its line break, as some editors leave it."""
+        last = self.path.read_bytes().rpartition(b"\n")[2]
+        if _parsed(last) is None:
+            self._rows.cut_torn_row()
+            return
+        try:
+            os.write(self._rows.descriptor, b"\n")
+        except OSError as error:
+            self._rows.close()
+            raise DataError(f"cannot be written: {error.strerror}", path=self.path) from None
+
+    @property
+    def _is_in_place(self) -> bool:
+        """Under the path still stands the file that is open here."""
+        try:
+            return _identity(self.path.stat()) == self._file
+        except OSError:
+            return False
+
     def close(self) -> None:
         """Let go of the file; one that nothing came into is gone."""
-        if self._rows.is_empty:
+        if self._rows.is_empty and self._is_in_place:
             self.path.unlink(missing_ok=True)
         self._rows.close()
 
@@ -153,6 +182,29 @@ def _labels(path: Path) -> Iterator[Label]:
             yield from_json(Label, {"label": None, **said})
         except DataError as error:
             raise DataError(f"is no label: {error}", path=path, line=number) from None
+
+
+def _parsed(line: bytes) -> object:
+    """Return what a line says; None where it is no JSON."""
+    try:
+        return cast(object, json.loads(line))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_torn_label(line: bytes) -> bool:
+    """Say whether a line is how a label begins, without a line break; nothing at all is too."""
+    if line.endswith(b"\n"):
+        return False
+    if not line.startswith(_BEGINNING):
+        return _BEGINNING.startswith(line)
+    found = _ID.match(line, len(_BEGINNING))
+    rest = line[found.end() :] if found else line
+    return rest.startswith(_AFTER_ID) or _AFTER_ID.startswith(rest)
+
+
+def _identity(state: os.stat_result) -> tuple[int, int]:
+    return state.st_dev, state.st_ino
 
 
 def _settle(folder: Path) -> None:

@@ -149,7 +149,7 @@ def _value(row: Mapping[str, Any], columns: RatingColumns) -> float | str | None
     given = [_at(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
     there = [each for each in given if each is not _MISSING]
     if there:
-        return _number(next((each for each in there if each not in (None, "")), None))
+        return _number(there[0] if there[0] != "" else next((each for each in there if each != ""), None))
     return f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}"
 
 

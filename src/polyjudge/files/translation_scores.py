@@ -61,6 +61,8 @@ class TranslationScores:
         self.skipped = 0
         self._rows = ScratchRows()
         self._places: dict[str, int] = {}
+        self.holds_scores = False
+        """Some row has a score, or says why it has none."""
         for line, row in JsonStream(path, _LIST_NAMES):
             self._keep(line, self._score(line, row))
 
@@ -84,6 +86,8 @@ class TranslationScores:
     def _keep(self, line: int, score: LanguageScore | None) -> None:
         if score is None:
             return
+        told = (score.script_score, score.grammar_score, score.coherence_score, score.is_correct_language)
+        self.holds_scores |= bool(score.error or score.notes) or any(value is not None for value in told)
         tag, name = score.language_code.casefold(), score.language_name.casefold()
         key = f"tag {tag}" if tag else f"name {name}"
         if key in self._places:

@@ -1,7 +1,8 @@
 """From results on disk to the items that people are asked about, with their texts; only those are held in memory."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,10 +50,19 @@ class Sample:
     """The items that people are asked about, and the judge's scores of all items."""
 
     items: Mapping[str, Asked]
-    judged: tuple[float, ...]
-    total: int
-    """Items in the results, those without a verdict among them."""
+    scores: Mapping[str, Sequence[float | None]]
+    """Of all items, by language; None where the judge has no verdict."""
     problems: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """Items in the results, those without a verdict among them."""
+        return sum(map(len, self.scores.values()))
+
+    @property
+    def judged(self) -> int:
+        """Items with a verdict."""
+        return sum(score is not None for scores in self.scores.values() for score in scores)
 
 
 def read_sample(source: Source, count: int, seed: int) -> Sample:
@@ -76,8 +86,10 @@ def read_sample(source: Source, count: int, seed: int) -> Sample:
         for item in _items(source)
         if item.id in drawn
     }
-    judged = tuple(each.score for each in candidates if each.score is not None)
-    return Sample(items, judged, len(candidates), tuple(problems))
+    scores: defaultdict[str, list[float | None]] = defaultdict(list)
+    for each in candidates:
+        scores[each.language].append(each.score)
+    return Sample(items, scores, tuple(problems))
 
 
 def is_translation(path: Path) -> bool:

@@ -17,13 +17,33 @@ def comparison_page(before: Run, after: Run, table: LanguageTable) -> Iterator[s
     # here, because they need numpy, and looking at a list of runs does not
     from polyjudge.reports.comparison import compare_runs
     from polyjudge.reports.comparison_formats import comparison_html
-    from polyjudge.reports.comparison_rules import notes_on, rule, unlike
+    from polyjudge.reports.comparison_rules import notes_on, rule
 
-    if before.compared is None or after.compared is None:
-        name = before.name if before.compared is None else after.name
-        raise ConfigError(f"{name} has no judge scores, so there is nothing to compare")
-    first = replace(read_run(before.compared), path=Path(before.name))  # people know it by that name
-    second = replace(read_run(after.compared), path=Path(after.name))
-    notes = (*unlike(first, second).values(), *notes_on(first, second))
-    comparison = compare_runs(first, second, ComparisonOptions(), notes)
+    paths = _compared(before, after)
+    first, second = (  # people know them by these names
+        replace(read_run(path), path=Path(run.name)) for path, run in zip(paths, (before, after), strict=True)
+    )
+    comparison = compare_runs(first, second, ComparisonOptions(), tuple(notes_on(first, second)))
     return comparison_html(comparison, rule(comparison, None, None), table)
+
+
+def _compared(before: Run, after: Run) -> tuple[Path, Path]:
+    """Return the files with scores of single items; of two translators those of the same kind of judge."""
+    first, second = _scores(before), _scores(after)
+    if "score" in (before.kind, after.kind):
+        return next(iter(first.values())), next(iter(second.values()))
+    for judge in first:
+        if judge in second:
+            return first[judge], second[judge]
+    told = f"{before.name} has a {' and '.join(first)} judge, {after.name} a {' and '.join(second)} one"
+    raise ConfigError(f"{told}: only scores of the same kind of judge can be compared")
+
+
+def _scores(run: Run) -> dict[str, Path]:
+    """Return the files with scores by the kind of judge, the full one first."""
+    if run.kind == "score":
+        return {"": run.path}
+    found = {judge: run.scores[judge] for judge in ("full", "quick") if judge in run.scores}
+    if not found:
+        raise ConfigError(f"{run.name} has no judge scores, so there is nothing to compare")
+    return found

@@ -1,7 +1,7 @@
 """What the labels given so far come to: people's mean with its interval, and how far people agree."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -9,12 +9,15 @@ from polyjudge.files.label_log import Label
 from polyjudge.records import Figure
 from polyjudge.statistics import exact_agreement, krippendorff_alpha
 from polyjudge.statistics.correction import corrected_mean
+from polyjudge.statistics.group_correction import GroupSample
+from polyjudge.statistics.stratified_correction import stratified_mean
 
 FEWEST_SHARED = 5
 """With fewer items that two people have labelled, nothing is said of their agreement."""
 _MOST_POINTS = 60
 _KNOWN_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
 Bounds = tuple[float, float]
+Scores = Mapping[str, Sequence[float | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +32,29 @@ class Agreement:
     """Krippendorff's; None with too few items, or where all labels are the same."""
 
 
-class Narrowing:
-    """The estimate after each label: what people would say of all items on average."""
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """An item of which both are known: the judge's score, and what people say."""
 
-    def __init__(self, judged: Sequence[float], scores: Mapping[str, float | None], bounds: Bounds) -> None:
-        rescaled = _onto(judged, bounds)
-        self._judged = [rescaled(score) for score in judged] or [bounds[0]]
-        self._has_judge = bool(judged)
-        self._scores = {item: None if score is None else rescaled(score) for item, score in scores.items()}
+    language: str
+    score: float
+    value: float
+
+
+class Narrowing:
+    """The estimate after each label: what people would say of all items on average.
+
+    It is given the judge's scores of all items by language, and of each item that is asked about its language and score.
+    """
+
+    def __init__(self, scores: Scores, asked: Mapping[str, tuple[str, float | None]], bounds: Bounds) -> None:
+        judged = [score for each in scores.values() for score in each if score is not None]
+        onto = _onto(judged, bounds)
+        # Without a judge all items are alike, and the labels decide alone.
+        rescaled = (lambda score: None if score is None else onto(score)) if judged else (lambda _: bounds[0])
+        of_all = {tag: [rescaled(score) for score in each] for tag, each in scores.items()}
+        self._judged = {tag: found for tag, each in of_all.items() if (found := [s for s in each if s is not None])}
+        self._asked = {item: (tag, rescaled(score)) for item, (tag, score) in asked.items()}
         self._bounds = bounds
         self.points: dict[int, Figure] = {}
         """By how many items are labelled."""
@@ -53,19 +71,31 @@ class Narrowing:
 
     def add(self, values: Mapping[str, float]) -> None:
         """Make the estimate from people's values of items as they are now."""
-        known = {item: value for item, value in values.items() if self._score(item) is not None}
+        known = [
+            _Known(tag, score, values[item])
+            for item, (tag, score) in self._asked.items()
+            if item in values and score is not None
+        ]
         self.points = {count: point for count, point in self.points.items() if count < len(known)}
         if known:
-            judge = [self._score(item) or 0.0 for item in known]
-            found = corrected_mean(self._judged, judge, list(known.values()), bounds=self._bounds)
-            self.points[len(known)] = found.figure
+            self.points[len(known)] = self._estimate(known)
         if len(self.points) > 2 * _MOST_POINTS:
             kept = [*sorted(self.points)[::2], max(self.points)]
             self.points = {count: self.points[count] for count in kept}
 
-    def _score(self, item: str) -> float | None:
-        """Return the judge's score; without a judge all items are alike, and the labels decide alone."""
-        return self._scores.get(item) if self._has_judge else self._judged[0]
+    def _estimate(self, known: Sequence[_Known]) -> Figure:
+        """Let each language count by its items: small ones are drawn more often than their share."""
+        groups = [self._group(tags, known) for tags in _groups(self._judged, Counter(each.language for each in known))]
+        found = stratified_mean({str(n): each for n, each in enumerate(groups)}, bounds=self._bounds)
+        if len(groups) > 1 and found is not None:
+            return found.figure
+        every = self._group(self._judged, known)
+        return corrected_mean(every.judged, every.labelled_judge, every.labelled_people, bounds=self._bounds).figure
+
+    def _group(self, tags: Collection[str], known: Sequence[_Known]) -> GroupSample:
+        inside = [each for each in known if each.language in tags]
+        judged = [score for tag in tags for score in self._judged[tag]]
+        return GroupSample(judged, [each.score for each in inside], [each.value for each in inside])
 
 
 def values_of(labels: Iterable[Label]) -> dict[str, float]:
@@ -89,6 +119,16 @@ def agreement_of(labels: Iterable[Label]) -> Agreement:
         return Agreement(len(shared), names)
     units = [[by_name.get(name) for name in names] for by_name in shared]
     return Agreement(len(shared), names, exact_agreement(units), krippendorff_alpha(units, "interval"))
+
+
+def _groups(languages: Iterable[str], labels: Mapping[str, int]) -> list[list[str]]:
+    """Return languages with two labels each by itself, and all with fewer together, helped by the least labelled."""
+    ordered = sorted(languages, key=lambda tag: (labels.get(tag, 0), tag))
+    together = [tag for tag in ordered if labels.get(tag, 0) < 2]
+    alone = ordered[len(together) :]
+    if together and alone and sum(labels.get(tag, 0) for tag in together) < 2:
+        together.append(alone.pop(0))
+    return [group for group in (together, *([tag] for tag in alone)) if group]
 
 
 def _onto(judged: Sequence[float], bounds: Bounds) -> Callable[[float], float]:

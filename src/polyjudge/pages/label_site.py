@@ -1,6 +1,5 @@
 """The addresses of the labelling page."""
 
-import json
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -58,6 +57,6 @@ class LabelSite:
             raise web.HTTPUnsupportedMediaType(text="a label comes as JSON\n")
         try:
             given = await request.json()
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        except (ValueError, LookupError, RecursionError, web.RequestPayloadError):  # an encoding nobody knows, too
             raise DataError("the label is no JSON") from None
         return answer(self.labelling.take(given))

@@ -1,6 +1,7 @@
 """What the labelling page asks for and sends; it knows nothing of HTTP, and shows nobody what the judge said."""
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -21,6 +22,8 @@ _BOUNDS = {"1-5": (1.0, 5.0), "pass-fail": (0.0, 1.0)}
 _VALUES: Mapping[Scale, tuple[float | str, ...]] = {"1-5": (1, 2, 3, 4, 5), "pass-fail": ("pass", "fail")}
 _REASONS: tuple[Reason, ...] = ("", "cannot read this language", "skipped", "undone")
 _LONGEST_NAME = 60
+_JOINERS = dict.fromkeys((0x200C, 0x200D))
+"""Not to be seen, and yet Persian, Sinhala and other names are written with them."""
 _LONGEST_NOTE = 5_000
 _LONGEST_LOOK_S = 86_400.0
 
@@ -44,9 +47,9 @@ class Labelling:
         earlier = log.labels()
         self._labels = newest_labels(earlier)
         _refuse_other_scale(self._labels.values(), task.scale, log)
-        scores = {item.id: item.score for item in task.sample.items.values()}
-        self._narrowing = Narrowing(task.sample.judged, scores, _BOUNDS[task.scale])
-        counted = [label for label in self._labels.values() if label.id in scores]
+        asked = {item.id: (item.language, item.score) for item in task.sample.items.values()}
+        self._narrowing = Narrowing(task.sample.scores, asked, _BOUNDS[task.scale])
+        counted = [label for label in self._labels.values() if label.id in asked]
         self._narrowing.replay(counted)
         self._narrowing.add(values_of(counted))
 
@@ -103,7 +106,7 @@ class Labelling:
         return {
             "bounds": [low, high],
             "points": [[n, point.value, point.low, point.high] for n, point in sorted(self._narrowing.points.items())],
-            "judged": len(self.task.sample.judged),
+            "judged": self.task.sample.judged,
             "total": self.task.sample.total,
             "agreement": {
                 "items": found.items,
@@ -137,11 +140,11 @@ class Labelling:
         item = self._asked(row.get("id"))
         reason = _one_of(row.get("reason") or "", _REASONS, "reason")
         label = None if row.get("label") is None else _one_of(row["label"], _VALUES[self.task.scale], "label")
-        if reason and label is not None:
-            raise DataError("where there is a reason there is no label")
         passed = row.get("passed")
         if not (passed is None or isinstance(passed, bool)):
             raise DataError("passed must be true, false or null")
+        if reason and not (label is None and passed is None):
+            raise DataError("where there is a reason there is no label, and neither pass nor fail")
         return Label(
             id=item.id,
             language=item.language,
@@ -158,8 +161,9 @@ class Labelling:
 
 def annotator_name(given: object) -> str:
     """Return a person's name as it is kept."""
-    name = " ".join(given.split()) if isinstance(given, str) else ""
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+    name = " ".join(unicodedata.normalize("NFC", given).split()) if isinstance(given, str) else ""
+    seen = name.translate(_JOINERS)
+    if not seen.strip() or len(name) > _LONGEST_NAME or not seen.isprintable():
         raise DataError(f"a name has 1 to {_LONGEST_NAME} characters, all of them to be seen")
     return name
 
@@ -178,9 +182,13 @@ def _note(given: object) -> str:
 
 
 def _seconds(given: object) -> float | None:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given) or given < 0:
+    if isinstance(given, bool) or not isinstance(given, int | float):
         return None
-    return round(min(float(given), _LONGEST_LOOK_S), 1)
+    try:
+        seconds = float(given)
+    except OverflowError:
+        raise DataError("the seconds are a number of hundreds of digits") from None
+    return round(min(seconds, _LONGEST_LOOK_S), 1) if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _refuse_other_scale(labels: Any, scale: Scale, log: LabelLog) -> None:

@@ -1,5 +1,7 @@
 """The runs under a folder: which files hold one, and what each comes to."""
 
+import itertools
+import math
 import os
 import re
 from collections import defaultdict
@@ -42,26 +44,18 @@ class Run:
     def stamp(self) -> tuple[tuple[str, int, int], ...]:
         """What changes whenever one of the files does."""
         paths = (self.path, *self.scores.values(), *filter(None, [self.card]))
-        found = [(path, path.stat()) for path in paths]
+        try:
+            found = [(path, path.stat()) for path in paths]
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", path=Path(self.name)) from None
         return tuple((str(path), state.st_mtime_ns, state.st_size) for path, state in found)
-
-    @property
-    def compared(self) -> Path | None:
-        """The file with scores of single items; None where no judge was asked."""
-        return self.path if self.kind == "score" else self.scores.get("full") or self.scores.get("quick")
 
 
 def find_runs(folder: Path) -> list[Run]:
     """Return the runs under a folder, the newest first; links that lead out of it are not followed."""
     root = folder.resolve()
-    found: list[tuple[float, Run]] = []
-    for path in _files(root):
-        run = _run(root, path)
-        if run is not None:
-            found.append((path.stat().st_mtime, run))
-        if len(found) >= _MOST_RUNS:
-            break
-    return [run for _, run in sorted(found, key=lambda each: (-each[0], each[1].name))]
+    found = (_run(root, path) for path in sorted(_files(root), key=lambda path: (-_changed(path), path)))
+    return list(itertools.islice((run for run in found if run is not None), _MOST_RUNS))
 
 
 def find_run(folder: Path, name: str) -> Run:
@@ -70,7 +64,7 @@ def find_run(folder: Path, name: str) -> Run:
     try:
         path = (root / name).resolve()
         run = _run(root, path) if path.is_relative_to(root) and path.is_file() else None
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError, RuntimeError):  # a name that no file can have, or links in a circle
         run = None
     if run is None:
         raise DataError("there is no such run in this folder")
@@ -130,9 +124,16 @@ def _by_language(run: Run) -> dict[str, _Scored]:
             continue  # a run under way may have written half a row
         row, score = rows[str(given.get("language") or "")], given.get("score")
         row.items += 1
-        if given.get("outcome") == "result" and isinstance(score, int | float):
+        if given.get("outcome") == "result" and isinstance(score, int | float) and _is_finite(score):
             row.mean.add(score)
     return dict(rows)
+
+
+def _is_finite(score: float) -> bool:
+    try:
+        return math.isfinite(score)
+    except OverflowError:  # a number of hundreds of digits
+        return False
 
 
 def _score_row(tag: str, row: _Scored, table: LanguageTable) -> tuple[str, ...]:
@@ -150,7 +151,7 @@ def _score_row(tag: str, row: _Scored, table: LanguageTable) -> tuple[str, ...]:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Yield the files under a folder that may hold a run, in the order of their names."""
+    """Yield the files under a folder that may hold a run."""
     seen = 0
     for here, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in _NOT_LOOKED_INTO)
@@ -159,8 +160,25 @@ def _files(root: Path) -> Iterator[Path]:
             if seen > _MOST_FILES:
                 return
             path = Path(here) / name
-            if path.suffix.lower() in (".json", ".jsonl") and name[0] != "." and path.resolve().is_relative_to(root):
+            may_be = path.suffix.lower() in (".json", ".jsonl") and name[0] != "." and _can_be_asked_for(path, root)
+            if may_be and _is_inside(path, root):
                 yield path
+
+
+def _can_be_asked_for(path: Path, root: Path) -> bool:
+    """Say whether a name is text; one that is no UTF-8 can stand on no page."""
+    try:
+        str(path.relative_to(root)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0  # it has gone meanwhile
 
 
 def _run(root: Path, path: Path) -> Run | None:
@@ -171,16 +189,17 @@ def _run(root: Path, path: Path) -> Run | None:
     name = str(path.relative_to(root))
     if path.suffix.lower() in (".json", ".jsonl") and _OUTPUTS.search(start):
         beside = {judge: path.with_name(f"{path.stem}-{judge}-judge.json") for judge in _JUDGES}
-        inside = {judge: file for judge, file in beside.items() if file.is_file() and _is_inside(file, root)}
+        inside = {judge: file for judge, file in beside.items() if _is_inside(file, root)}
         card = path.with_name("card.json")
-        return Run(name, path, "translation", inside, card if card.is_file() and _is_inside(card, root) else None)
+        return Run(name, path, "translation", inside, card if _is_inside(card, root) else None)
     if path.suffix.lower() == ".jsonl" and _SCORED.search(start.partition(b"\n")[0]):
         return Run(name, path, "score")
     return None
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    return path.resolve().is_relative_to(root)
+    """Say whether a path is a file of the folder, and neither a pipe nor a link that leads out or nowhere."""
+    return path.is_file() and path.resolve().is_relative_to(root)
 
 
 def _beginning(path: Path) -> bytes:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import logging
 import secrets
 import signal
 from collections.abc import Callable, Iterable, Mapping
@@ -11,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from polyjudge.errors import ConfigError, PolyjudgeError
 from polyjudge.files import readable_json
@@ -66,7 +68,7 @@ def application(site: Site) -> web.Application:
 async def serve(site: Site, port: int, announce: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM; `announce` is given the address once it answers."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    runner = web.AppRunner(application(site), access_log=None, shutdown_timeout=_PATIENCE_S)
+    runner = web.AppRunner(application(site), access_log=None, logger=_log(), shutdown_timeout=_PATIENCE_S)
     await runner.setup()
     try:
         await web.TCPSite(runner, HOST, port).start()
@@ -78,6 +80,13 @@ async def serve(site: Site, port: int, announce: Callable[[str], None]) -> None:
         raise ConfigError(f"the port {port} of {HOST} cannot be used: {error}; --port 0 takes a free one") from None
     finally:
         await runner.cleanup()
+
+
+def _log() -> logging.Logger:
+    """Return where the server tells of its own mistakes; whoever sends what is no HTTP writes on no terminal."""
+    log = logging.Logger("polyjudge.pages")
+    log.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError)))
+    return log
 
 
 def page(template: str, values: Mapping[str, Any]) -> web.Response:

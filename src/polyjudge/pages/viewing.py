@@ -1,6 +1,7 @@
 """The pages for looking at runs: a list, one of them as a report, and two side by side."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,17 +46,19 @@ class ViewSite:
         del request
         runs = await asyncio.to_thread(find_runs, self.folder)
         rows = [{"name": run.name, "shown": one_line(run.name, 300), "what": _what(run)} for run in runs]
-        return page("view.html", {"folder": one_line(str(self.folder), 200), "runs": rows})
+        folder = os.fsencode(self.folder).decode(errors="replace")
+        return page("view.html", {"folder": one_line(folder, 200), "runs": rows})
 
     async def summary(self, request: web.Request) -> web.Response:
         """Return what a run comes to; made once as long as its files stay the same."""
         run = await self._run(request, "name")
         async with self._one_at_a_time:
-            if run.stamp not in self._kept:
+            stamp = run.stamp  # before the files are read: one that changes meanwhile is read again next time
+            if stamp not in self._kept:
                 if len(self._kept) >= _MOST_KEPT:
                     self._kept.clear()
-                self._kept[run.stamp] = await asyncio.to_thread(summary_of, run, self.table)
-        return answer(self._kept[run.stamp])
+                self._kept[stamp] = await asyncio.to_thread(summary_of, run, self.table)
+            return answer(self._kept[stamp])
 
     async def run(self, request: web.Request) -> web.Response:
         """Return one run as a report."""

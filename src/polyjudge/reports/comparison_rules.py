@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from polyjudge.files.baselines import ScoredRun
 from polyjudge.records import JudgeIdentity
-from polyjudge.records.comparison import Alarm, Comparison, Difference, FailOn, Ruling
+from polyjudge.records.comparison import Alarm, Comparison, Difference, FailOn, LanguageChange, Ruling
 
 DEFAULT_MAX_UNJUDGED = 0.2
 
@@ -64,7 +64,8 @@ def rule(comparison: Comparison, fail_on: FailOn | None, max_unjudged: float | N
     if max_unjudged is None and fail_on is not None:
         max_unjudged = DEFAULT_MAX_UNJUDGED
     share = unjudged_share(comparison)
-    too_many = max_unjudged is not None and share > max_unjudged
+    nothing = fail_on is not None and any(map(_lost_all, (comparison.overall, *comparison.languages)))
+    too_many = nothing or (max_unjudged is not None and share > max_unjudged)
     return Ruling(
         fail_on=fail_on,
         alarms=alarms,
@@ -74,11 +75,19 @@ def rule(comparison: Comparison, fail_on: FailOn | None, max_unjudged: float | N
     )
 
 
+def _lost_all(row: LanguageChange) -> bool:
+    """Say whether nothing is left to compare of what had a verdict before."""
+    counts = row.counts
+    return not counts.paired and bool(counts.newly_unjudged + counts.missing_judged or not row.language)
+
+
 def unjudged_share(comparison: Comparison) -> float:
     """Return the share of the items with a verdict before that have none now, or are no longer there."""
     counts = comparison.overall.counts
     lost = counts.newly_unjudged + counts.missing_judged
-    return lost / (counts.paired + lost) if lost else 0.0
+    if not counts.paired:
+        return 1.0
+    return lost / (counts.paired + lost)
 
 
 def _alarms(comparison: Comparison, fail_on: FailOn) -> Iterator[Alarm]:
@@ -101,5 +110,5 @@ def _fails(found: Difference, fail_on: FailOn) -> bool:
 def _sentence(found: Difference) -> str:
     figure = found.difference
     p = found.p if found.adjusted_p is None else found.adjusted_p
-    fell = f"the score fell by {-(figure.value or 0):.2f}, from {found.before or 0:.2f} to {found.after or 0:.2f}"
-    return f"{fell} (95% interval {figure.low or 0:+.2f} to {figure.high or 0:+.2f}, p = {p or 0:.2g})"
+    fell = f"the score fell by {-(figure.value or 0):.3g}, from {found.before or 0:.3g} to {found.after or 0:.3g}"
+    return f"{fell} (95% interval {figure.low or 0:+.3g} to {figure.high or 0:+.3g}, p = {p or 0:.2g})"

@@ -29,7 +29,7 @@ def family_bars(rows: Sequence[FamilyRow]) -> Any:
 def _bar(place: int, row: FamilyRow) -> list[str]:
     top = place * _ROW + 4
     middle = top + _ROW / 2
-    name = escape(shown(row.family))[:60]
+    name = escape(shown(row.family)[:60])
     parts = [
         f'<text x="{_LEFT - 8}" y="{middle + 4:.0f}" text-anchor="end">{name}</text>',
         f'<rect class="track" x="{_LEFT}" y="{top + 4}" width="{_WIDTH}" height="{_ROW - 8}"/>',

@@ -69,11 +69,18 @@ def _totals(report: Report) -> Iterator[str]:
     for status, word in words.items():
         count = report.count(status)
         if status != "CONFLICT" or count:
-            yield f"{word}: {count}{_rate(count, report.judged, report.interval(status))}"
+            rate = _rate(count, report.judged, report.interval(status))
+            yield f"{word}: {count}{rate}{on_script_alone(report, status)}"
     if report.count("UNRELIABLE"):
         yield f"Unreliable: {report.count('UNRELIABLE')}"
     yield f"Unjudged: {report.count('UNJUDGED')}"
     yield f"Skipped: {report.count('SKIPPED')}"
+
+
+def on_script_alone(report: Report, status: Status) -> str:
+    """Say how many of a state no judge was asked about, beside those that one was."""
+    alone = sum(verdict.status == status and verdict.script_only for verdict in report.verdicts)
+    return f", {alone} of them on script alone" if alone and report.judges else ""
 
 
 def _trust(report: Report) -> Iterator[Block]:
@@ -212,17 +219,19 @@ def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, Langu
             if prompt.category == category
         ]
         yield Table(("Source", "Output", "Script OK", "Judge"), tuple(rows))
-    notes = [f"{_judge_name(name, score)}: {_note(score)}" for name, score in scores.items()]
+    notes = [f"{judge_name(name, score)}: {judge_note(score)}" for name, score in scores.items()]
     if notes:
         yield Heading(4, "Judge Notes")
         yield Lines(tuple(notes))
 
 
-def _judge_name(name: str, score: LanguageScore) -> str:
+def judge_name(name: str, score: LanguageScore) -> str:
+    """Return a judge by its part and its name."""
     return f"{name.capitalize()} ({one_line(score.judge, _LONGEST_NAME)})" if score.judge else name.capitalize()
 
 
-def _note(score: LanguageScore) -> str:
+def judge_note(score: LanguageScore) -> str:
+    """Return what a judge says of a language, or why it says nothing, and how much of it that rests on."""
     if score.error:
         return f"no verdict: {one_line(score.error, _LONGEST_CELL)}"
     coverage = f" ({score.judged} of {score.judged + score.unjudged} judged)" if score.unjudged else ""

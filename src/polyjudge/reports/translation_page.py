@@ -17,15 +17,16 @@ from .blocks import Block, Lines, Table
 from .family_bars import family_bars
 from .html import fill_page, for_script
 from .report import Report
-from .translation_blocks import report_facts, status_word, trust_lines
+from .translation_blocks import judge_name, judge_note, on_script_alone, report_facts, status_word, trust_lines
 from .verdicts import STATUSES, Verdict, VerdictMaker
 
 _ITEMS_IN_A_PART = 50
 _LONGEST_TEXT = 20_000
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
+_WARNINGS_SHOWN = 20
 _STYLES = {"PASS": "good", "FAIL": "bad", "CONFLICT": "bad", "UNRELIABLE": "poor"}
-_SAFE_ANCHOR = re.compile(r"[A-Za-z0-9-]{1,40}")
+_SAFE_ANCHOR = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _WORDS = {
     "PASS": "passed",
     "FAIL": "failed",
@@ -57,10 +58,16 @@ def translation_page(report: Report) -> Iterator[str]:
         "filters": _filters(report),
         "columns": _columns(report),
         "rows": (_row(report, place, verdict) for place, verdict in enumerate(report.verdicts)),
-        "warnings": report.warnings[:20],
+        "warnings": _warnings(report),
         "details": _details(report),
     }
     return fill_page("translation.html", "Translation report", content)
+
+
+def _warnings(report: Report) -> list[str]:
+    told = list(report.warnings[:_WARNINGS_SHOWN])
+    more = report.skipped_rows - len(told)
+    return [*told, f"and {more} more"] if more > 0 else told
 
 
 def _cards(report: Report) -> Iterator[dict[str, Any]]:
@@ -72,15 +79,16 @@ def _cards(report: Report) -> Iterator[dict[str, Any]]:
         interval = report.interval(status) if status in ("PASS", "FAIL", "CONFLICT") else None
         rate = f"{count / report.judged:.1%}, 95%: {interval.low:.1%} to {interval.high:.1%}" if interval else ""
         style = _STYLES.get(status, "") if count else ""
-        yield {"count": count, "name": _WORDS[status], "rate": rate, "style": style}
+        yield {"count": count, "name": _WORDS[status] + on_script_alone(report, status), "rate": rate, "style": style}
 
 
 def _filters(report: Report) -> list[tuple[str, str, list[str]]]:
     verdicts = report.verdicts
     problems = sorted({kind for verdict in verdicts for kind in verdict.problems})
+    families = sorted({one_line(verdict.family, _LONGEST_NAME) for verdict in verdicts if verdict.family})
     return [
         ("status", "Status", [status for status in STATUSES if report.count(status)]),
-        ("family", "Script family", sorted({verdict.family for verdict in verdicts if verdict.family})),
+        ("family", "Script family", families),
         ("priority", "Priority", ["must-have", "standard"]),
         ("problems", "Problem", problems),
     ]
@@ -156,13 +164,14 @@ def _trust(verdict: Verdict) -> Cell:
         return Cell("sensitive", "good", "sensitive")
     if verdict.status == "UNRELIABLE" or any("insensitive" in note for note in verdict.trust):
         return Cell("insensitive", "bad", "insensitive")
-    return Cell("unmeasured", "none", "unmeasured")
+    undecided = any("not enough data" in note for note in verdict.trust)
+    return Cell(*(["not enough data", "none"] if undecided else ["unmeasured", "none"]))
 
 
 def _comparisons(report: Report) -> Iterator[Block]:
     """Yield how often two judges, or a judge and the checks, come to the same verdict on a language."""
     rows = [_pair_row(one, two, report) for one, two in combinations(report.judges, 2)]
-    rows += [_checks_row(judge, report) for judge in report.judges]
+    rows += [_checks_row(judge, report) for judge in report.judges if not _is_the_checks(judge, report)]
     if rows:
         header = (
             "Compared",
@@ -175,6 +184,11 @@ def _comparisons(report: Report) -> Iterator[Block]:
         )
         yield Table(header, tuple(rows), (1, 2, 3, 4, 5, 6))
         yield Lines(("The checks fail a language where more than a fifth of its outputs have a serious problem.",))
+
+
+def _is_the_checks(judge: str, report: Report) -> bool:
+    """Say whether a judge is `offline`, which would be compared with itself."""
+    return all(verdict.scores[judge].judge == "offline" for verdict in report.verdicts if judge in verdict.scores)
 
 
 def _pair_row(one: str, two: str, report: Report) -> tuple[str, ...]:
@@ -190,7 +204,7 @@ def _checks_row(judge: str, report: Report) -> tuple[str, ...]:
     pairs = [
         (scores_pass(verdict.scores[judge]), 5 * verdict.failing_outputs <= verdict.prompts)
         for verdict in report.verdicts
-        if judge in verdict.scores
+        if judge in verdict.scores and verdict.prompts and report.table.find(verdict.language, verdict.name)
     ]
     return _counts(f"{judge} and the checks", [(a, b) for a, b in pairs if a is not None])
 
@@ -208,10 +222,11 @@ def _details(report: Report) -> Iterator[tuple[int, int, Any]]:
     maker = VerdictMaker(report.table)
     for place, (verdict, language, scores) in enumerate(report.details()):
         checks = maker.checks(language)
+        said = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
         total = len(language.prompts)
         for part, start in enumerate(range(0, total, _ITEMS_IN_A_PART)):
             chosen = range(start, min(start + _ITEMS_IN_A_PART, total))
-            items = [_item(index, language.prompts[index], checks[index], scores) for index in chosen]
+            items = [_item(index, language.prompts[index], checks[index], said) for index in chosen]
             notes = _notes(verdict, scores) if part == 0 else []
             about = {**_about(language, report.table), "total": total, "notes": notes, "items": items}
             yield place, part, for_script(readable_json(about))
@@ -225,18 +240,16 @@ def _about(language: LanguageResult, table: LanguageTable) -> dict[str, str]:
 def _notes(verdict: Verdict, scores: dict[str, LanguageScore]) -> list[str]:
     notes = [f"Why: {verdict.reason}"] if verdict.reason else []
     notes += [f"Trust: {note}" for note in verdict.trust]
-    notes += [f"{name}: {score.notes or score.error}" for name, score in scores.items() if score.notes or score.error]
+    notes += [f"{judge_name(name, score)}: {judge_note(score)}" for name, score in scores.items()]
     return [one_line(note, _LONGEST_NOTE) for note in notes]
 
 
 def _item(
-    index: int, prompt: PromptResult, check: TextCheck | None, scores: dict[str, LanguageScore]
+    index: int, prompt: PromptResult, check: TextCheck | None, scores: dict[str, dict[int, PromptScore]]
 ) -> dict[str, Any]:
     problems = check.problems if check else ()
     said = [f"{problem.kind.replace('_', ' ')}: {problem.message}" for problem in problems]
-    for name, score in scores.items():
-        found = next((each for each in score.prompts if each.index == index), None)
-        said += [f"{name}: {_said(found)}"] if found is not None else []
+    said += [f"{name}: {_said(by_index[index])}" for name, by_index in scores.items() if index in by_index]
     return {
         "category": one_line(prompt.category, _LONGEST_NAME),
         "source": _cut(prompt.source_text),

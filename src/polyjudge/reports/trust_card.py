@@ -46,10 +46,12 @@ def judge_title(card: TrustCard) -> str:
 
 def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     """Yield what a reader must know first."""
-    counts = Counter(trust.verdict for trust in card.languages.values())
-    if card.languages:
+    # A language that is known by labels alone was not measured.
+    measured = [trust.verdict for trust in card.languages.values() if trust.comparisons or not trust.labels]
+    counts = Counter(measured)
+    if measured:
         told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _VERDICTS if counts[verdict])
-        yield f"Measured in {len(card.languages)} languages: {told}."
+        yield f"Measured in {len(measured)} {'language' if len(measured) == 1 else 'languages'}: {told}."
     notices = [kind for kind, each in card.perturbations.items() if each.verdict == "sensitive"]
     blind = [kind for kind, each in card.perturbations.items() if each.verdict == "insensitive"]
     if notices:

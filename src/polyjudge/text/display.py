@@ -13,6 +13,9 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str, longest: int) -> str:
-    """Return `text` harmless, on one line, and cut with an ellipsis to at most `longest` characters."""
-    line = " ".join(harmless(text).split())
+    """Return `text` harmless, on one line, and cut with an ellipsis to at most `longest` characters.
+
+    `##[` begins a command to GitHub's runner wherever it stands in a line that is printed there.
+    """
+    line = " ".join(harmless(text).split()).replace("##[", "## [")
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

@@ -4,7 +4,7 @@
 const WAIT_MS = 1500;
 const TITLES = { source: "Source", output: "Output", reference: "Reference" };
 const SVG = "http://www.w3.org/2000/svg";
-const state = { annotator: "", items: [], languages: {}, place: 0, shownAt: 0, busy: false, undo: [], figures: null };
+const state = { annotator: "", items: [], languages: {}, place: 0, shown: null, shownAt: 0, busy: false, undo: [], figures: null };
 
 const at = (id) => document.getElementById(id);
 const scale = () => document.body.dataset.scale;
@@ -62,7 +62,7 @@ async function askedPatiently(path, options, notDone) {
 async function begin(name) {
   const found = await askedPatiently(`overview?annotator=${encodeURIComponent(name)}`, {}, "Cannot begin");
   if (!found) return;
-  Object.assign(state, { annotator: found.annotator, items: found.items, languages: found.languages, undo: [] });
+  Object.assign(state, { annotator: found.annotator, items: found.items, languages: found.languages, shown: null, undo: [] });
   history.replaceState(null, "", "#" + encodeURIComponent(found.annotator));
   at("name-shown").textContent = found.annotator;
   at("welcome").hidden = true;
@@ -93,6 +93,7 @@ async function show() {
   at("native").lang = language.tag;
   at("place").textContent = `Item ${state.place + 1} of ${state.items.length}`;
   at("parts").replaceChildren();
+  state.shown = null;
   closeNote();
   drawSaid();
   drawProgress();
@@ -100,6 +101,7 @@ async function show() {
   if (!found || found.id !== current().id) return;
   at("parts").replaceChildren(...found.parts.filter((part) => part.name === "output" || part.total).map((part) => partShown(item.id, part)));
   window.scrollTo(0, 0);
+  state.shown = item.id;
   state.shownAt = performance.now();
 }
 
@@ -361,10 +363,16 @@ const DEEDS = {
   forth: () => go(state.place + 1),
 };
 if (scale() === "1-5") for (let value = 1; value <= 5; value++) DEEDS[value] = () => points(value);
+const WITHOUT_TEXT = ["back", "forth", "u"];
 const KEYS = { ArrowLeft: "back", ArrowRight: "forth" };
 
 async function act(name) {
   if (state.busy || at("work").hidden || !Object.hasOwn(DEEDS, name)) return;
+  // Nobody can have read an item whose text has not come yet.
+  if (!WITHOUT_TEXT.includes(name) && state.shown !== current().id) {
+    tell("Not taken: the text of this item has not come yet.");
+    return;
+  }
   await DEEDS[name]();
 }
 

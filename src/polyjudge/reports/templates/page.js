@@ -37,7 +37,7 @@
   };
   const item = (row, about) => {
     const holder = make("article", undefined, { class: "item" });
-    holder.append(make("h4", row.category || "Output"));
+    holder.append(make("h3", row.category || "Output"));
     if (row.source) holder.append(passage("Source", [[row.source, ""]], "", "auto"));
     holder.append(passage("Output", row.output, about.tag, about.direction));
     if (row.reference) holder.append(passage("Reference", [[row.reference, ""]], about.tag, about.direction));
@@ -84,12 +84,19 @@
     }
     button.setAttribute("aria-expanded", String(!shown));
   };
+  const words = (data) => {
+    const said = data.items.map((row) => {
+      const output = row.output.map(([piece]) => piece).join("");
+      return [row.category, row.source, output, row.reference, ...row.said].join("\n");
+    });
+    return [...data.notes, ...said].join("\n");
+  };
   const lowered = new Map();
   const holds = (row, wanted) => {
     if (plain(row.cells[0].textContent).includes(wanted)) return true;
     const place = row.dataset.place;
     if (!lowered.has(place)) {
-      const texts = (parts.get(place) || []).map((data) => plain(data.textContent));
+      const texts = (parts.get(place) || []).map((data) => plain(words(JSON.parse(data.textContent))));
       lowered.set(place, texts);
     }
     return lowered.get(place).some((text) => text.includes(wanted));
@@ -146,7 +153,12 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   const follow = () => {
     const row = location.hash.startsWith("#lang-") && document.getElementById(location.hash.slice(1));
-    if (row) toggle(row, true);
+    if (!row) return;
+    if (row.hidden) {
+      form.reset();
+      filter();
+    }
+    toggle(row, true);
   };
   addEventListener("hashchange", follow);
   form.hidden = false;

@@ -1,0 +1,34 @@
+"""Where a command's report goes: into a file, or to a reader who may leave before its end."""
+
+import os
+import sys
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def write_pieces(path: Path | None, pieces: Iterable[str]) -> None:
+    """Write a report to a file, or to stdout where none is named."""
+    from polyjudge.files import write_atomically  # here, because this module is loaded by every command
+
+    if path is None:
+        with reader_may_leave():
+            sys.stdout.writelines(pieces)
+        return
+    with write_atomically(path) as file:
+        file.writelines(pieces)
+
+
+@contextmanager
+def reader_may_leave() -> Generator[None]:
+    """Let what was found count though nobody reads on: `polyjudge compare … | head -1` must not hide a regression."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+
+
+def silence_stdout() -> None:
+    """Let what is still to be written go nowhere instead of failing once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

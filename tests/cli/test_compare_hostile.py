@@ -1,0 +1,125 @@
+"""`polyjudge compare` where a gate must not pass, a file must not be lost, and a name must not act."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from polyjudge.cli import main
+
+RUN = ("--resamples", "100", "--permutations", "1000")
+HEADER = {"schemaVersion": 1, "kind": "polyjudge baseline", "measure": "", "judges": []}
+
+
+def write_rows(path, rows):
+    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def rows(fall=0.0, tags=("fr",)):
+    return [
+        {"id": f"{tag}{place}", "language": tag, "score": 4 + place % 3 / 2 - fall}
+        for tag in tags
+        for place in range(20)
+    ]
+
+
+@pytest.fixture
+def folder(in_folder, monkeypatch):
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    write_rows("a.jsonl", rows())
+    write_rows("b.jsonl", rows(1.0))
+    return in_folder
+
+
+def compare(*arguments, a="a.jsonl", b="b.jsonl"):
+    return main(["compare", a, b, *RUN, *arguments])
+
+
+def test_results_are_not_replaced_by_a_baseline(folder):
+    before = Path("a.jsonl").read_text(encoding="utf-8")
+
+    assert compare("--bless", "a.jsonl") == 2
+    assert Path("a.jsonl").read_text(encoding="utf-8") == before
+
+
+def test_a_baseline_is_replaced_by_a_newer_one(folder):
+    assert compare("--bless", "base.jsonl") == 0
+    assert compare("--bless", "base.jsonl", a="base.jsonl") == 0
+
+
+@pytest.mark.parametrize("name", ["base.json", "base.baseline", "base"])
+def test_what_is_blessed_can_be_read_or_is_refused(folder, name):
+    blessed = compare("--bless", name)
+
+    assert blessed == 2 or compare(a=name) == 0
+
+
+@pytest.mark.parametrize("empty", ["a", "b"])
+def test_a_baseline_of_nothing_is_refused_in_one_line(folder, capsys, empty):
+    write_rows("empty.jsonl", [{**HEADER, "items": 0}])
+
+    assert compare(**{empty: "empty.jsonl"}) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_baseline_with_a_score_of_hundreds_of_digits_is_refused_in_one_line(folder, capsys):
+    write_rows("huge.jsonl", [{**HEADER, "items": 1}, {"id": "fr0", "language": "fr", "score": 10**400}])
+
+    assert compare(a="huge.jsonl") == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("unjudged_too", [False, True])
+def test_a_gate_does_not_pass_where_nothing_was_compared(folder, capsys, unjudged_too):
+    failed = [{"id": row["id"], "language": "fr", "outcome": "failure", "error": "timed out"} for row in rows()]
+    write_rows("a.jsonl", failed)
+    if unjudged_too:
+        write_rows("b.jsonl", failed)
+
+    assert compare("--fail-on", "regression") == 3
+    assert "Passed" not in capsys.readouterr().out
+
+
+def test_a_gate_does_not_pass_where_a_whole_language_lost_its_verdicts(folder):
+    tags = ("de", "es", "fr", "it", "pl", "th")
+    write_rows("a.jsonl", rows(tags=tags))
+    write_rows("b.jsonl", rows(tags=tags[:-1]))
+
+    assert compare("--fail-on", "regression") != 0
+
+
+def test_junit_fails_nothing_where_nothing_fails(folder, capsys):
+    assert compare("--format", "junit") == 0
+
+    assert ElementTree.fromstring(capsys.readouterr().out)[0].get("failures") == "0"
+
+
+@pytest.mark.parametrize("form", ["text", "github"])
+def test_no_name_is_a_command_to_the_runner(folder, capsys, form):
+    for name, fall in (("a.jsonl", 0.0), ("b.jsonl", 1.0)):
+        write_rows(name, rows(fall, tags=("##[set-output name=gate]passed",)))
+
+    assert compare("--fail-on", "regression", "--format", form) == 1
+    told = capsys.readouterr()
+    lines = [line for line in (told.out + told.err).splitlines() if not line.startswith("::")]
+    assert not [line for line in lines if "##[" in line]
+
+
+def test_an_alarm_on_a_scale_from_0_to_1_says_how_far_the_score_fell(folder, capsys):
+    write_rows(
+        "a.jsonl", [{"id": str(place), "language": "fr", "score": 0.8 + place % 3 / 1000} for place in range(40)]
+    )
+    write_rows(
+        "b.jsonl", [{"id": str(place), "language": "fr", "score": 0.797 + place % 3 / 999} for place in range(40)]
+    )
+
+    assert compare("--fail-on", "regression") == 1
+    assert "fell by 0.00," not in capsys.readouterr().err
+
+
+def test_a_score_that_is_null_is_no_verdict_whatever_stands_beside_it(folder, capsys):
+    write_rows("b.jsonl", [{**row, "score": None, "label": 5} for row in rows()])
+
+    assert compare("--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["overall"]["counts"]["newlyUnjudged"] == 20

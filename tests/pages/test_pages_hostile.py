@@ -1,0 +1,327 @@
+"""The pages that people act on, and the files behind them, under hostile names, bodies, folders and moments."""
+
+import asyncio
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from polyjudge.errors import DataError
+from polyjudge.files.label_log import Label, LabelLog, read_labels
+from polyjudge.languages import LanguageTable, language_table
+from polyjudge.pages import HOST, Labelling, LabelSite, Source, Task, ViewSite, application, read_sample
+from polyjudge.pages.labelling import annotator_name
+from polyjudge.pages.runs import find_runs
+
+GOOD = {"scriptScore": 5, "grammarScore": 5, "coherenceScore": 5, "isCorrectLanguage": True}
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def labelling(folder, rows, count=100):
+    """Make a labelling task of rows with id, language and score."""
+    write(folder / "items.jsonl", [{**row, "candidate": "x"} for row in rows])
+    write(folder / "r.jsonl", rows)
+    source = Source(folder / "r.jsonl", folder / "items.jsonl", table=language_table())
+    task = Task(read_sample(source, count, 0), "1-5", 0, source.table)
+    return Labelling(task, LabelLog(folder / "labels.jsonl"))
+
+
+@pytest.fixture
+def three(tmp_path):
+    found = labelling(tmp_path, [{"id": str(place), "language": "fr", "score": 4} for place in range(3)])
+    yield found
+    found.log.close()
+
+
+def over_http(site, ask):
+    async def run():
+        runner = web.AppRunner(application(site), access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, HOST, 0).start()
+        try:
+            async with aiohttp.ClientSession() as session:
+                return await ask(session, site.address(runner.addresses[0][1]))
+        finally:
+            await runner.cleanup()
+
+    return asyncio.run(run())
+
+
+def get(site, *paths):
+    async def ask(session, address):
+        found = []
+        for path in paths:
+            async with session.get(address + path) as response:
+                found.append((response.status, await response.text()))
+        return found
+
+    return over_http(site, ask)
+
+
+def given(item="0", label=5, **more):
+    return {"id": item, "annotator": "Ada", "label": label, **more}
+
+
+# labels on disk
+
+
+@pytest.mark.parametrize("becomes", ["deleted", "replaced"])
+def test_a_label_is_not_said_to_be_kept_where_its_file_is_gone(three, becomes):
+    three.take(given("0"))
+    three.log.path.rename(three.log.path.with_name("moved.jsonl"))
+    if becomes == "replaced":  # as editors, rsync and git do
+        three.log.path.write_bytes(three.log.path.with_name("moved.jsonl").read_bytes())
+    three.log.path.with_name("moved.jsonl").unlink()
+
+    try:
+        three.take(given("1"))
+    except DataError:
+        return
+    assert [label.id for label in read_labels(three.log.path)] == ["0", "1"]
+
+
+def test_an_end_without_labels_leaves_the_file_of_another_alone(tmp_path):
+    log = LabelLog(tmp_path / "labels.jsonl")
+    log.path.unlink()
+    log.path.write_text("somebody else's\n", encoding="utf-8")
+    log.close()
+
+    assert log.path.exists()
+
+
+def label(item):
+    return Label(id=item, label=5, annotator="Ada", labelled_at="2026-01-02T03:04:05Z")
+
+
+def test_a_last_label_without_its_line_break_is_kept(tmp_path):
+    log = LabelLog(tmp_path / "labels.jsonl")
+    log.append(label("0"))
+    log.append(label("1"))
+    log.close()
+    log.path.write_bytes(log.path.read_bytes().rstrip(b"\n"))  # as an editor leaves it
+
+    again = LabelLog(log.path)
+    again.append(label("2"))
+    again.close()
+    assert [each.id for each in read_labels(log.path)] == ["0", "1", "2"]
+
+
+def test_results_named_as_labels_are_left_as_they_are(tmp_path):
+    path = tmp_path / "results.jsonl"
+    row = {"schemaVersion": 1, "id": "0", "outcome": "result", "score": 4.0, "reason": ""}
+    path.write_text(f"{json.dumps(row)}\n{json.dumps(row)}", encoding="utf-8")
+    before = path.read_bytes()
+
+    with pytest.raises(DataError):
+        LabelLog(path).labels()
+    assert path.read_bytes() == before
+
+
+# who labels
+
+
+@pytest.mark.parametrize("name", ["علی\u200cرضا", "ශ\u0dca\u200dරීමාලි"])
+def test_names_of_every_script_are_taken(name):
+    assert annotator_name(name) == name
+
+
+def test_one_name_in_two_normal_forms_is_one_person(three):
+    three.take(given(annotator="Jos\u00e9"))
+    three.take(given(annotator="Jose\u0301", label=1))
+
+    assert three.figures()["agreement"]["items"] == 0
+    assert three.count == 1
+
+
+# what is sent
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ('{"id": "0", "annotator": "Ada", "label": 5, "seconds": 1' + "0" * 400 + "}", "application/json"),
+        ('{"id": "0", "annotator": "Ada", "label": 5, "seconds": 1' + "0" * 5_000 + "}", "application/json"),
+        ('{"id": "0", "annotator": "Ada", "label": 5}', "application/json; charset=nonsense"),
+    ],
+    ids=["400 digits", "5000 digits", "unknown encoding"],
+)
+def test_no_body_gets_the_server_in_trouble(three, body, kind):
+    async def ask(session, address):
+        async with session.post(address + "label", data=body.encode(), headers={"Content-Type": kind}) as response:
+            return response.status
+
+    assert over_http(LabelSite(three, "r").site(), ask) == 400
+
+
+# what the labels come to
+
+
+def test_the_estimate_of_all_items_is_not_that_of_the_small_languages(tmp_path):
+    chance = random.Random(1)
+    tags = ["am", "bn", "de", "el", "es", "fr", "hi", "it", "ja", "ka", "ko", "pl", "ru", "ta", "th"]
+    sizes = {"en": 2_000, **dict.fromkeys(tags, 5)}
+    rows = [
+        {"id": f"{tag}{place}", "language": tag, "score": chance.choice([3, 4, 5])}
+        for tag, size in sizes.items()
+        for place in range(size)
+    ]
+    people = {row["id"]: row["score"] - 2 * (row["language"] != "en") for row in rows}
+    found = labelling(tmp_path, rows, count=40)
+    for item in found.task.sample.items:
+        told = found.take(given(item, people[item]))
+    found.log.close()
+
+    _, _, low, high = told["points"][-1]
+    assert low <= sum(people.values()) / len(people) <= high
+
+
+# the runs of a folder
+
+
+def a_run(folder, name="s.jsonl", score=4.0):
+    write(folder / name, [{"schemaVersion": 1, "id": "0", "outcome": "result", "score": score, "language": "fr"}])
+
+
+def test_a_link_to_itself_does_not_hide_the_other_runs(tmp_path):
+    a_run(tmp_path)
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+
+    assert [run.name for run in find_runs(tmp_path)] == ["s.jsonl"]
+
+
+def test_of_very_many_runs_the_newest_are_listed(tmp_path):
+    for place in range(1_001):
+        a_run(tmp_path, f"{place:04}.jsonl")
+        os.utime(tmp_path / f"{place:04}.jsonl", (place, place))
+    names = [run.name for run in find_runs(tmp_path)]
+
+    assert (names[0], names[-1], len(names)) == ("1000.jsonl", "0001.jsonl", 1_000)
+
+
+def test_a_pipe_does_not_stop_the_list(tmp_path):
+    a_run(tmp_path)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    found = []
+    looking = threading.Thread(target=lambda: found.extend(find_runs(tmp_path)), daemon=True)
+    looking.start()
+    looking.join(1)
+    in_time = [run.name for run in found]
+    if looking.is_alive():
+        os.close(os.open(tmp_path / "pipe.jsonl", os.O_RDWR | os.O_NONBLOCK))
+
+    assert in_time == ["s.jsonl"]
+
+
+def test_a_file_name_that_is_not_utf_8_does_not_stop_the_list(tmp_path):
+    a_run(tmp_path)
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl")).write_bytes((tmp_path / "s.jsonl").read_bytes())
+
+    status, page = get(ViewSite(tmp_path, language_table()).site(), "")[0]
+    assert (status, "s.jsonl" in page) == (200, True)
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), 10**400], ids=["nan", "inf", "long"])
+def test_what_is_no_score_is_no_verdict(tmp_path, score):
+    a_run(tmp_path, score=score)
+    (status, told), (shown, page) = get(
+        ViewSite(tmp_path, language_table()).site(), "summary?name=s.jsonl", "run?name=s.jsonl"
+    )
+
+    assert (status, shown) == (200, 200)
+    assert json.loads(told)["judged"] == 0
+    assert "nan" not in page
+
+
+def translated(folder, name, **judges):
+    prompts = [{"sourceText": "Hello", "generatedOutput": "Bonjour"}] * 20
+    row = {"languageCode": "fr", "languageName": "French"}
+    (folder / f"{name}.json").write_text(json.dumps([{**row, "prompts": prompts}]), encoding="utf-8")
+    for judge, (points, model) in judges.items():
+        origin = {"provider": "p", "model": model, "rubric": "r", "rubricFingerprint": "f", "promptSha256": "0"}
+        each = [{"index": place, **GOOD, "grammarScore": points, "provenance": origin} for place in range(20)]
+        path = folder / f"{name}-{judge}-judge.json"
+        path.write_text(json.dumps([{**row, **GOOD, "prompts": each}]), encoding="utf-8")
+
+
+def test_two_runs_are_compared_by_a_judge_that_both_have(tmp_path):
+    translated(tmp_path, "one", quick=(4, "m"), full=(2, "m"))
+    translated(tmp_path, "two", quick=(4, "m"))
+
+    _, page = get(ViewSite(tmp_path, language_table()).site(), "compare?a=one.json&b=two.json")[0]
+    assert "Over all items: no change seen" in page
+
+
+def test_two_runs_without_a_kind_of_judge_in_common_are_not_compared(tmp_path):
+    translated(tmp_path, "one", full=(4, "m"))
+    translated(tmp_path, "two", quick=(4, "m"))
+
+    status, told = get(ViewSite(tmp_path, language_table()).site(), "compare?a=one.json&b=two.json")[0]
+    assert status == 400
+    assert "one.json has a full judge, two.json a quick one" in told
+
+
+def test_a_difference_of_judges_is_noted_once(tmp_path):
+    translated(tmp_path, "one", full=(4, "old"))
+    translated(tmp_path, "two", full=(4, "new"))
+
+    _, page = get(ViewSite(tmp_path, language_table()).site(), "compare?a=one.json&b=two.json")[0]
+    assert page.count("the judges differ") == 1
+
+
+class Growing(LanguageTable):
+    """A language table at whose first question the run is written anew, as a run under way is."""
+
+    write_anew = staticmethod(lambda: None)
+
+    def find(self, tag, name=""):
+        write_anew, self.write_anew = self.write_anew, lambda: None
+        write_anew()
+        return super().find(tag, name)
+
+
+def test_a_summary_of_a_run_under_way_is_not_kept_for_the_finished_one(tmp_path):
+    translated(tmp_path, "one")
+
+    def finish():
+        more = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
+        more.append({**more[0], "languageCode": "de", "languageName": "German"})
+        (tmp_path / "one.json").write_text(json.dumps(more), encoding="utf-8")
+
+    table = Growing({each.tag: each for each in language_table()})
+    table.write_anew = finish
+    first, second = get(ViewSite(tmp_path, table).site(), "summary?name=one.json", "summary?name=one.json")
+    assert first[0] == second[0] == 200
+    assert json.loads(second[1])["languages"] == 2
+
+
+# the secret
+
+
+def test_the_secret_is_on_no_command_line(tmp_path):
+    browser = tmp_path / "browser"
+    script = f'#!/bin/sh\ncd {tmp_path}\necho "$@" > told\nfile="${{1#file://}}"\nstat -c %a "$file" > mode\ncat "$file" > page\n'
+    browser.write_text(script, encoding="utf-8")
+    browser.chmod(0o755)
+    code = """if True:
+        from polyjudge.cli.label import announcing
+        with announcing(True) as announce:
+            announce("http://127.0.0.1:1/t/SECRET/")
+        """
+    environment = {**os.environ, "BROWSER": f"{browser} %s"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, timeout=20)
+
+    told, mode, page = ((tmp_path / name).read_text(encoding="utf-8") for name in ("told", "mode", "page"))
+    assert "SECRET" not in told
+    assert mode == "600\n"
+    assert "url=http://127.0.0.1:1/t/SECRET/" in page
+    assert not Path(told.strip().removeprefix("file://")).exists()

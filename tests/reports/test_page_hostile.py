@@ -1,0 +1,147 @@
+"""The page of a report beside the same report in other formats, and under files that nobody would write by hand."""
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from tests.real.browser import chromium, watched_page
+
+from polyjudge.cli import main
+from polyjudge.reports import FORMATS
+
+GOOD = {"scriptScore": 5, "grammarScore": 5, "coherenceScore": 5, "isCorrectLanguage": True}
+
+
+def language(tag, name, *outputs, **more):
+    prompts = [{"sourceText": "Hello", "generatedOutput": output} for output in outputs]
+    return {"languageCode": tag, "languageName": name, "prompts": prompts, **more}
+
+
+def score(tag, name, *prompts, **more):
+    return {"languageCode": tag, "languageName": name, **GOOD, "prompts": list(prompts), **more}
+
+
+def shown(report, form):
+    return "".join(FORMATS[form](report))
+
+
+def details(page):
+    found = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    return [json.loads(each) for each in found]
+
+
+def row_of(page, name):
+    return next(row for row in re.findall(r"<tr>.*?</tr>", page, re.DOTALL) if name in row)
+
+
+def test_all_formats_take_the_same_one_of_two_verdicts_on_a_prompt(make_report):
+    twice = [{"index": 0, **GOOD, "grammarScore": 1}, {"index": 0, **GOOD, "grammarScore": 4}]
+    report = make_report([language("fr", "French", "Bonjour le monde")], full=[score("fr", "French", *twice)])
+
+    assert "5·4·5" in shown(report, "markdown")
+    assert "grammar 4" in details(shown(report, "html"))[0]["items"][0]["said"][-1]
+
+
+def test_the_page_says_as_the_others_do_that_some_prompts_have_no_verdict(make_report):
+    report = make_report(
+        [language("fr", "French", "Bonjour le monde")], full=[score("fr", "French", judged=3, unjudged=7, notes="fine")]
+    )
+
+    assert "3 of 10 judged" in shown(report, "markdown")
+    assert "3 of 10 judged" in " ".join(details(shown(report, "html"))[0]["notes"])
+
+
+def test_the_page_says_as_the_others_do_why_there_is_no_verdict(make_report):
+    failed = {"languageCode": "fr", "languageName": "French", "notes": "tried twice", "error": "timed out"}
+    report = make_report([language("fr", "French", "Bonjour le monde")], full=[failed])
+
+    assert "no verdict: timed out" in shown(report, "markdown")
+    notes = [note for note in details(shown(report, "html"))[0]["notes"] if note.startswith("Full")]
+    assert "timed out" in notes[0]
+
+
+def test_the_page_says_as_the_others_do_how_many_rows_could_not_be_used(make_report):
+    broken = [{"languageCode": "fr", "languageName": "French", "prompts": [{"generatedOutput": "Bonjour"}, *[1] * 500]}]
+    report = make_report(broken)
+
+    assert "and 480 more" in shown(report, "markdown")
+    assert "480 more" in shown(report, "html")
+
+
+def test_a_language_that_the_checks_do_not_know_is_not_compared_with_them(make_report):
+    report = make_report(
+        [language("xx", "Nowhere", "blah"), language("yy", "Skipped")],
+        full=[score("xx", "Nowhere"), score("yy", "Skipped")],
+    )
+
+    row = row_of(shown(report, "html"), "full and the checks")
+    assert re.findall(r"<bdi>(.*?)</bdi>", row)[1:] == ["0", "0", "0", "0", "0", "–"]
+
+
+@pytest.mark.parametrize("family", ["x" * 150, "Old\u00a0Script", "Old\u3000Script"])
+def test_a_family_can_be_filtered_by_whatever_its_name(make_report, family):
+    page = shown(make_report([language("xx", "Nowhere", "blah", scriptFamily=family)]), "html")
+
+    options = {unescape(each) for each in re.findall(r"<option>(.*?)</option>", page)}
+    assert {unescape(each) for each in re.findall(r'data-family="(.*?)"', page)} <= options
+
+
+def test_a_long_family_name_is_not_cut_within_an_entity(make_report):
+    page = shown(make_report([language("xx", "Nowhere", "blah", scriptFamily="x" * 57 + " & sons")]), "html")
+
+    drawn = re.search(r'text-anchor="end">(.*?)</text>', page)[1]
+    assert re.fullmatch(r"(?:[^&]|&\w+;)*", drawn)
+
+
+def test_a_link_to_a_language_stays_when_another_language_comes_in(make_report):
+    def anchor(*before):
+        page = shown(make_report([*before, language("zho_Hans", "Z Chinese", "最近的车站在哪里？")]), "html")
+        return re.findall(r'href="#(lang-[^"]*)"', page)[-1]
+
+    assert anchor() == anchor(language("fr", "French", "Bonjour"))
+
+
+@pytest.mark.parametrize("option", ["--results", "--full-judge"])
+def test_a_report_is_not_written_over_what_it_is_of(in_folder, option):
+    Path("r.json").write_text(json.dumps([language("fr", "French", "Bonjour")]), encoding="utf-8")
+    Path("s.json").write_text(json.dumps([score("fr", "French")]), encoding="utf-8")
+    target = {"--results": "r.json", "--full-judge": "s.json"}[option]
+    before = Path(target).read_text(encoding="utf-8")
+
+    code = main(["report", "--results", "r.json", "--full-judge", "s.json", "--format", "html", "--output", target])
+    assert (code, Path(target).read_text(encoding="utf-8")) == (2, before)
+
+
+def test_a_search_finds_what_is_shown_and_nothing_else(make_report, tmp_path):
+    report = make_report(
+        [
+            language("fr", "French", 'Il dit "bonjour" & s\'en va <vite>'),
+            language("de", "German", "Hallo Welt und 你好 dazu"),
+        ]
+    )
+    path = tmp_path / "page.html"
+    path.write_text(shown(report, "html"), encoding="utf-8")
+    wanted = {'dit "bon': 1, "& s'en": 1, "<vite>": 1, "direction": 0, "items": 0, "und 你好 dazu": 1, "bonjour": 1}
+    found = {}
+    with chromium() as browser, watched_page(browser) as page:
+        page.goto(path.as_uri())
+        for text in wanted:
+            page.fill("#search", text)
+            page.wait_for_timeout(200)
+            found[text] = page.locator("#map tbody tr[data-place]:visible").count()
+    assert found == wanted
+
+
+def test_a_link_to_a_language_that_is_filtered_out_shows_it(make_report, tmp_path):
+    languages = [language("fr", "French", "Bonjour", priority="must-have"), language("th", "Thai", "สถานี")]
+    path = tmp_path / "page.html"
+    path.write_text(shown(make_report(languages), "html"), encoding="utf-8")
+    with chromium() as browser, watched_page(browser) as page:
+        page.goto(path.as_uri())
+        page.select_option("select[data-filter=priority]", "must-have")
+        page.evaluate("location.hash = '#lang-th'")
+        page.wait_for_timeout(200)
+        found = page.locator("#lang-th:visible").count(), page.locator("tr.details:visible").count()
+    assert found in ((1, 1), (0, 0))
