@@ -636,3 +636,15 @@ def test_help_explains_every_option(capsys, action):
     assert "None" not in shown
     if not action:
         assert all(name in shown for name in ("perturb", "agreement", "bias", "correct", "card"))
+
+
+def test_thousands_of_calls_must_be_meant(calibrate, server, capsys):
+    assert calibrate("perturb") == 2
+    assert "--budget" in capsys.readouterr().err
+    assert server.asked == 0
+
+
+def test_what_was_found_and_the_answers_go_where_they_are_told(perturb):
+    assert perturb("--output", "card.html", "--format", "html", "--answers", "a.jsonl", judge="offline") == 0
+    assert Path("card.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert Path("a.jsonl").read_text(encoding="utf-8").startswith('{"schemaVersion"')

@@ -457,3 +457,15 @@ def test_labels_of_the_page_are_read_with_the_newest_of_each_person(in_folder, c
     found = as_json(capsys, "r.jsonl", "--labels", "l.jsonl")
 
     assert found["languages"]["all"]["accuracy"]["value"] == 1
+
+
+def test_scores_of_a_judge_are_no_labels_and_words_are_no_points(in_folder, capsys):
+    write_rows("r.jsonl", ({"id": str(n), "score": n % 5 + 1} for n in range(6)))
+    origin = {"provider": "local", "model": "m", "rubric": "general", "rubricFingerprint": "0" * 16}
+    write_rows("judge.jsonl", ({"id": str(n), "score": 3, "provenance": origin} for n in range(6)))
+    write_table("mixed.csv", "id,label", [("0", "pass"), ("1", "4")])
+
+    assert agreement("r.jsonl", "--labels", "judge.jsonl") == 2
+    assert "--against" in capsys.readouterr().err
+    assert agreement("r.jsonl", "--labels", "mixed.csv") == 2
+    assert "words such as pass" in capsys.readouterr().err

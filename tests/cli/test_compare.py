@@ -1,6 +1,8 @@
 """`polyjudge compare A B`: formats, gates, baselines, refusals."""
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -439,3 +441,16 @@ def test_too_few_permutations_for_so_many_languages_are_warned_about(folder, cap
 
     assert compare() == 0
     assert "give --permutations 1201 or more" in capsys.readouterr().err
+
+
+def test_a_reader_who_leaves_hides_no_regression_and_keeps_no_baseline_from_being_written(in_folder):
+    examples = Path(__file__).parents[2] / "examples"
+    runs = f"{examples}/compare-before.jsonl {examples}/compare-after.jsonl"
+    shell = f"{sys.executable} -m polyjudge compare {runs} --show 1000 {{}} | true; exit ${{{{PIPESTATUS[0]}}}}"
+
+    failed = subprocess.run(["bash", "-c", shell.format("--fail-on regression")], capture_output=True, check=False)
+    blessed = subprocess.run(["bash", "-c", shell.format("--bless b.jsonl")], capture_output=True, check=False)
+
+    assert failed.returncode == 1
+    assert blessed.returncode == 0
+    assert Path("b.jsonl").is_file()

@@ -309,8 +309,8 @@ def test_a_summary_of_a_run_under_way_is_not_kept_for_the_finished_one(tmp_path)
 
 def test_the_secret_is_on_no_command_line(tmp_path):
     browser = tmp_path / "browser"
-    script = f'#!/bin/sh\ncd {tmp_path}\necho "$@" > told\nfile="${{1#file://}}"\nstat -c %a "$file" > mode\ncat "$file" > page\n'
-    browser.write_text(script, encoding="utf-8")
+    kept = 'echo "$@" > told; stat -c %a "${1#file://}" > mode; cat "${1#file://}" > page'
+    browser.write_text(f"#!/bin/sh\ncd {tmp_path}\n{kept}\n", encoding="utf-8")
     browser.chmod(0o755)
     code = """if True:
         from polyjudge.cli.label import announcing

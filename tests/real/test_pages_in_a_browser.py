@@ -202,6 +202,24 @@ def test_a_person_labels_with_the_keyboard_alone(started, opened, scored):
     assert "3 labels in r-labels.jsonl" in told
 
 
+def test_an_item_whose_text_has_not_come_yet_cannot_be_labelled(started, opened, scored):
+    server = started(scored, "label", "r.jsonl", "--items", "items.jsonl")
+    page = opened(server.address)
+    _begin(page, "Ada")
+    page.route("**/item?**", lambda _: None)  # an answer that is long in coming
+    page.keyboard.press("5")
+    _until(page, "document.getElementById('place').textContent === 'Item 2 of 20'")
+    page.keyboard.press("1")
+    _until(page, "document.getElementById('told').textContent.startsWith('Not taken')")
+    assert [row["label"] for row in _labels(scored)] == [5]
+
+    page.unroute("**/item?**")
+    _press(page, "ArrowLeft")
+    _press(page, "ArrowRight")
+    _press(page, "1")
+    assert [row["label"] for row in _labels(scored)] == [5, 1]
+
+
 def test_two_people_see_their_agreement_and_the_interval_narrows(started, opened, scored):
     server = started(scored, "label", "r.jsonl", "--items", "items.jsonl")
     widths = []

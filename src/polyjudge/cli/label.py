@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -76,7 +76,7 @@ def refuse_other_hosts(host: str) -> None:
 
 
 @contextmanager
-def announcing(open_it: bool) -> Iterator[Callable[[str], None]]:
+def announcing(open_it: bool) -> Generator[Callable[[str], None]]:
     """Yield what prints where the page is, and opens it where that is wanted."""
     if not open_it:
         yield lambda address: print(address, flush=True)

@@ -96,4 +96,5 @@ class _Printed:
 
 def _row(item: Item, outcome: Outcome) -> dict[str, Any]:
     row = outcome_row(item.id, outcome)
-    return {**row, "language": item.language} if item.language else row
+    more = {"language": item.language, "cluster": item.cluster}
+    return {**row, **{name: value for name, value in more.items() if value}}

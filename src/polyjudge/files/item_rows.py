@@ -21,6 +21,8 @@ Row = Mapping[str, Any]
 Rows = Iterator[tuple[int, Row | str]]
 """Line number, and the row or what is wrong with it."""
 
+CLUSTER_COLUMNS = ("cluster", "document")
+"""Where a row says what it belongs together with."""
 DEFAULT_CONTEXT = ("source", "reference", "context")
 _PROBLEMS_NAMED = 5
 _LONGEST_FIELD = 100_000_000
@@ -84,7 +86,8 @@ class ItemSource:
             return f"no {missing[0]!r}, which --context names"
         names = DEFAULT_CONTEXT if self.context is None else self.context
         context = {name: _words(row[name]) for name in names if row.get(name) not in (None, "")}
-        return Item(str(row["id"]), row["candidate"], context, str(row.get("language") or ""))
+        cluster = next((str(row[name]) for name in CLUSTER_COLUMNS if row.get(name) not in (None, "")), "")
+        return Item(str(row["id"]), row["candidate"], context, str(row.get("language") or ""), cluster)
 
     def _refuse_doubles(self, seen: "array[int]") -> None:
         ordered = sorted(seen)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from polyjudge.errors import DataError
 from polyjudge.records import JudgeIdentity, PromptScore
 
-from .item_rows import rows_of
+from .item_rows import CLUSTER_COLUMNS, rows_of
 from .json_records import from_json
 from .label_log import newest_rows
 from .translation_scores import TranslationScores
@@ -22,7 +22,6 @@ _WORDS = {
 }
 _NO_RATING = {"", "none", "null", "nan", "n/a", "skip", "skipped", "cannot read this language", "unsure"}
 _NAMES = ("score", "label")
-_CLUSTERS = ("cluster", "document")
 _PROBLEMS_NAMED = 5
 _PAIR = re.compile(r"(?<![a-z])([a-z]{2,3}-[a-z]{2,3})(?![a-z-])")
 
@@ -138,7 +137,7 @@ def _text(value: object) -> str:
 
 
 def _cluster(row: Mapping[str, Any], columns: RatingColumns) -> str:
-    names = (columns.cluster,) if columns.cluster else _CLUSTERS
+    names = (columns.cluster,) if columns.cluster else CLUSTER_COLUMNS
     return next((str(row[name]) for name in names if row.get(name) not in (None, "")), "")
 
 

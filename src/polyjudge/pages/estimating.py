@@ -44,14 +44,18 @@ class _Known:
 class Narrowing:
     """The estimate after each label: what people would say of all items on average.
 
-    It is given the judge's scores of all items by language, and of each item that is asked about its language and score.
+    It is given the judge's scores of all items by language, and of each item asked about its language and score.
     """
 
     def __init__(self, scores: Scores, asked: Mapping[str, tuple[str, float | None]], bounds: Bounds) -> None:
         judged = [score for each in scores.values() for score in each if score is not None]
         onto = _onto(judged, bounds)
-        # Without a judge all items are alike, and the labels decide alone.
-        rescaled = (lambda score: None if score is None else onto(score)) if judged else (lambda _: bounds[0])
+
+        def rescaled(score: float | None) -> float | None:
+            if not judged:
+                return bounds[0]  # without a judge all items are alike, and the labels decide alone
+            return None if score is None else onto(score)
+
         of_all = {tag: [rescaled(score) for score in each] for tag, each in scores.items()}
         self._judged = {tag: found for tag, each in of_all.items() if (found := [s for s in each if s is not None])}
         self._asked = {item: (tag, rescaled(score)) for item, (tag, score) in asked.items()}

@@ -22,7 +22,7 @@ _BOUNDS = {"1-5": (1.0, 5.0), "pass-fail": (0.0, 1.0)}
 _VALUES: Mapping[Scale, tuple[float | str, ...]] = {"1-5": (1, 2, 3, 4, 5), "pass-fail": ("pass", "fail")}
 _REASONS: tuple[Reason, ...] = ("", "cannot read this language", "skipped", "undone")
 _LONGEST_NAME = 60
-_JOINERS = dict.fromkeys((0x200C, 0x200D))
+_JOINERS: Mapping[int, None] = {0x200C: None, 0x200D: None}
 """Not to be seen, and yet Persian, Sinhala and other names are written with them."""
 _LONGEST_NOTE = 5_000
 _LONGEST_LOOK_S = 86_400.0

@@ -13,3 +13,5 @@ class Item:
     context: Mapping[str, str] = field(default_factory=dict[str, str])
     language: str = ""
     """BCP 47 tag, where the item has one; it goes into the results, not to the judge."""
+    cluster: str = ""
+    """What it belongs together with, such as its document; for the results too."""
