@@ -230,6 +230,7 @@ def test_two_people_see_their_agreement_and_the_interval_narrows(started, opened
             place = page.text_content("#place")
             page.keyboard.press(str(1 + (number + (name == "Ben")) % 5 if number % 3 else 4))
             _until(page, "was => document.getElementById('place').textContent !== was", arg=place)
+            page.wait_for_selector(".part.output .text")
             if name == "Ada" and number in (5, 18):
                 words = page.text_content("#estimate")
                 widths.append(float(words.partition("(width ")[2].partition(")")[0]))

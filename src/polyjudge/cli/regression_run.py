@@ -26,6 +26,7 @@ from polyjudge.text import harmless, one_line
 
 from .differences import print_difference
 from .options import at_least
+from .output import reader_may_leave
 from .stopping import until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, say, translator_version
 
@@ -91,10 +92,12 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
         async for result in cases:
             results.append(result)
             if options.format == "text":
-                show_result(result)
+                with reader_may_leave():
+                    show_result(result)
 
     ended = await until_stopped(work, deadline_s=options.deadline)
-    _finish(options, results)
+    with reader_may_leave():
+        _finish(options, results)
     if ended.early:
         return ended.explain(f"{len(fixtures) - len(results)} of {len(fixtures)} cases were not run")
     statuses = Counter(result.status for result in results)

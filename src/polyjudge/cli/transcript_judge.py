@@ -29,6 +29,7 @@ from .options import (
     open_access,
     open_cache,
 )
+from .output import reader_may_leave
 from .progress import ProgressShow
 from .settings import load_environment
 from .stopping import Ended, until_stopped
@@ -172,7 +173,8 @@ async def _run(job: _Job, judges: dict[ModelName, ReviewJudge], access: Access) 
         print_estimate(access.estimate, len(judges), job.options.format)
         return 0
     outcomes = {name: outcomes[name] for name in judges if name in outcomes}
-    _show(job.options, outcomes, files)
+    with reader_may_leave():
+        _show(job.options, outcomes, files)
     return _finish(job, ended, outcomes, files, access)
 
 

@@ -32,6 +32,7 @@ from polyjudge.text import harmless, one_line
 
 from .items_trust import ItemsTrust
 from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
+from .output import reader_may_leave
 from .progress import ProgressShow
 from .settings import load_environment
 from .stopping import Ended, until_stopped
@@ -283,9 +284,10 @@ def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
         maker.verdict(language, maker.checks(language), {job.tier: score})
         for language, score in zip(job.languages, scores, strict=True)
     ]
-    _show(job, verdicts, scores, drift)
-    if job.options.format == "text":
-        ItemsTrust(trust, [verdict.language or verdict.name for verdict in verdicts]).show(sys.stdout)
+    with reader_may_leave():
+        _show(job, verdicts, scores, drift)
+        if job.options.format == "text":
+            ItemsTrust(trust, [verdict.language or verdict.name for verdict in verdicts]).show(sys.stdout)
     print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)
     print(f"scores:  {job.output}", file=sys.stderr)
     unjudged = sum(isinstance(outcome, Failure) for outcome in outcomes.values())

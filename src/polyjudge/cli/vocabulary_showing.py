@@ -10,6 +10,7 @@ from polyjudge.records import Judgement
 from polyjudge.reports import BLOCK_FORMATS, Heading, Lines, VocabularyReport, vocabulary_blocks, vocabulary_summary
 from polyjudge.text import harmless, one_line
 
+from .output import reader_may_leave
 from .tables import print_table
 
 FORMATS = ("text", "markdown", "html", "json")
@@ -29,13 +30,14 @@ def show_summary(options: argparse.Namespace, judgements: Iterable[Judgement]) -
     path = options.output / SUMMARY_FILE
     with write_atomically(path) as file:
         file.write(readable_json(summary, indent=2) + "\n")
-    if options.format == "json":
-        print(readable_json(summary, indent=2))
-    elif options.format != "text":
-        blocks = [Heading(1, "Word understanding"), *vocabulary_blocks(report)]
-        sys.stdout.writelines(BLOCK_FORMATS[options.format](blocks))
-    else:
-        _print_blocks(report)
+    with reader_may_leave():
+        if options.format == "json":
+            print(readable_json(summary, indent=2))
+        elif options.format != "text":
+            blocks = [Heading(1, "Word understanding"), *vocabulary_blocks(report)]
+            sys.stdout.writelines(BLOCK_FORMATS[options.format](blocks))
+        else:
+            _print_blocks(report)
     print(f"summary: {path}", file=sys.stderr)
     return report
 
