@@ -200,3 +200,36 @@ def test_everybody_can_use_the_other_pages(browser, other_pages, name, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.errors == []
         assert page.asked == [place.as_uri()]
+
+
+def test_a_search_finds_what_is_shown_and_nothing_else(browser, tmp_path):
+    texts = {"French": 'Il dit "bonjour" & s\'en va <vite>', "German": "Hallo Welt und 你好 dazu"}
+    place = write_report(
+        tmp_path, [{"languageName": name, "prompts": one_prompt(text)} for name, text in texts.items()]
+    )
+    wanted = {'dit "bon': 1, "& s'en": 1, "<vite>": 1, "direction": 0, "items": 0, "und 你好 dazu": 1, "bonjour": 1}
+    with watched_page(browser) as page:
+        page.goto(place.as_uri())
+        for text, count in wanted.items():
+            page.locator("#search").fill(text)
+            page.get_by_text(f"{count} of 2 languages").wait_for()
+            assert page.locator("#map tbody tr[data-place]:visible").count() == count, text
+
+
+def test_a_link_to_a_language_that_is_filtered_out_shows_it(browser, tmp_path):
+    languages = [
+        {"languageName": "French", "languageCode": "fr", "priority": "must-have", "prompts": one_prompt("Bonjour")},
+        {"languageName": "Thai", "languageCode": "th", "prompts": one_prompt("สถานีรถไฟ")},
+    ]
+    place = write_report(tmp_path, languages)
+    with watched_page(browser) as page:
+        page.goto(place.as_uri())
+        choose(page, "priority", "must-have")
+        page.evaluate("location.hash = '#lang-th'")
+        page.locator("tr.details").wait_for()
+
+        assert page.locator("#lang-th").is_visible()
+
+
+def one_prompt(text):
+    return [{"category": "one", "sourceText": "", "generatedOutput": text}]

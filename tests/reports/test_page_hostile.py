@@ -6,7 +6,6 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from tests.real.browser import chromium, watched_page
 
 from polyjudge.cli import main
 from polyjudge.reports import FORMATS
@@ -112,36 +111,3 @@ def test_a_report_is_not_written_over_what_it_is_of(in_folder, option):
 
     code = main(["report", "--results", "r.json", "--full-judge", "s.json", "--format", "html", "--output", target])
     assert (code, Path(target).read_text(encoding="utf-8")) == (2, before)
-
-
-def test_a_search_finds_what_is_shown_and_nothing_else(make_report, tmp_path):
-    report = make_report(
-        [
-            language("fr", "French", 'Il dit "bonjour" & s\'en va <vite>'),
-            language("de", "German", "Hallo Welt und 你好 dazu"),
-        ]
-    )
-    path = tmp_path / "page.html"
-    path.write_text(shown(report, "html"), encoding="utf-8")
-    wanted = {'dit "bon': 1, "& s'en": 1, "<vite>": 1, "direction": 0, "items": 0, "und 你好 dazu": 1, "bonjour": 1}
-    found = {}
-    with chromium() as browser, watched_page(browser) as page:
-        page.goto(path.as_uri())
-        for text in wanted:
-            page.fill("#search", text)
-            page.wait_for_timeout(200)
-            found[text] = page.locator("#map tbody tr[data-place]:visible").count()
-    assert found == wanted
-
-
-def test_a_link_to_a_language_that_is_filtered_out_shows_it(make_report, tmp_path):
-    languages = [language("fr", "French", "Bonjour", priority="must-have"), language("th", "Thai", "สถานี")]
-    path = tmp_path / "page.html"
-    path.write_text(shown(make_report(languages), "html"), encoding="utf-8")
-    with chromium() as browser, watched_page(browser) as page:
-        page.goto(path.as_uri())
-        page.select_option("select[data-filter=priority]", "must-have")
-        page.evaluate("location.hash = '#lang-th'")
-        page.wait_for_timeout(200)
-        found = page.locator("#lang-th:visible").count(), page.locator("tr.details:visible").count()
-    assert found in ((1, 1), (0, 0))
