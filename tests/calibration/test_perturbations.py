@@ -261,3 +261,7 @@ def test_neighbours_of_a_tag_the_table_does_not_have_are_none():
     assert neighbours_of("xx") == ()
     assert neighbours_of("nb")[0] == "da"
     assert neighbours_of("hi")[:2] == ("mr", "ne")
+
+
+def test_a_number_that_is_no_word_is_joined_to_a_text():
+    assert severity_ladder("0\n1", "other_text", [0.5, 1], 0, Surroundings("de", "x", "y", ("¼",))) == ["¼1", "¼"]

@@ -2,7 +2,8 @@
 
 The convention: without the reference that metrics were given (refA for en-de and zh-en, refB for he-en; he-en's refA
 takes part as a system), no outlier removed, pairs of systems within a language pair. For segments, pairs are of systems
-on the same segment, with the threshold for ties that fits best, as the task does.
+on the same segment, with the threshold for ties that fits best, as the task does. Where the figures are from:
+tests/statistics/test_wmt23.py.
 """
 
 import json

@@ -11,7 +11,9 @@ score refB of he-en and a made-up reference; people did not, so these fall away.
 - acc-t: pairs of systems within a segment, ties calibrated, averaged over the segments.
 - The average: the mean of these four kinds, each averaged over its language pairs, correlations moved to 0..1.
 
-Where no other source is named beside a figure, it was written down from memory of the paper before it was computed.
+The paper was not at hand. GEMBA-MQM's .944 over 249 pairs is as cited widely; where no other source is named beside a
+figure, it is from memory of the paper. They were remembered before they were computed, the averages before they were put
+together from their parts; all agree to three places, which a false memory would not.
 """
 
 import os

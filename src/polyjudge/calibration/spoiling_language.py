@@ -46,7 +46,9 @@ def _scaled(count: int, steps: int, length: int) -> int:
 
 
 def _joined(start: str, rest: str) -> str:
-    needs_space = start[-1:].isalnum() and rest[:1].isalnum() and words(start)[-1].spaced and words(rest)[0].spaced
+    before, after = words(start), words(rest)  # some numbers are alphanumeric and yet no words: ¼
+    touch = bool(before and after) and start[-1:].isalnum() and rest[:1].isalnum()
+    needs_space = touch and before[-1].spaced and after[0].spaced
     return f"{start} {rest}" if needs_space else start + rest
 
 

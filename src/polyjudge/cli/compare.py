@@ -10,7 +10,7 @@ from polyjudge.files.baselines import ScoredRun, read_run, write_baseline
 from polyjudge.languages import language_table
 from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, Ruling
 from polyjudge.reports.comparison import compare_runs
-from polyjudge.reports.comparison_formats import COMPARISON_FORMATS, workflow_commands
+from polyjudge.reports.comparison_formats import COMPARISON_FORMATS, no_command, workflow_commands
 from polyjudge.reports.comparison_rules import DEFAULT_MAX_UNJUDGED, notes_on, rule, unlike
 from polyjudge.text import harmless, one_line
 
@@ -148,7 +148,7 @@ def _tell(ruling: Ruling) -> None:
         return
     for alarm in ruling.alarms[:_ALARMS_SHOWN]:
         where = "over all items" if alarm.is_overall else f"in {one_line(alarm.language, 80) or 'no language'}"
-        print(f"polyjudge: {where} {alarm.sentence}", file=sys.stderr)
+        print(no_command(f"polyjudge: {where} {alarm.sentence}"), file=sys.stderr)
     if len(ruling.alarms) > _ALARMS_SHOWN:
         print(f"polyjudge: and in {len(ruling.alarms) - _ALARMS_SHOWN} more", file=sys.stderr)
 

@@ -80,6 +80,11 @@ def workflow_commands(ruling: Ruling, table: LanguageTable) -> Iterator[str]:
         yield f"::error title=polyjudge compare::{_data(f'{ruling.unjudged_share:.1%} lost their verdict')}\n"
 
 
+def no_command(text: str) -> str:
+    """Return a text in which GitHub's runner sees no command: `##[` begins one wherever it stands in a line."""
+    return text.replace("##[", "## [")
+
+
 def _data(text: str) -> str:
     return shown(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -93,7 +98,7 @@ def _clean(text: str) -> str:
 
 
 COMPARISON_FORMATS: dict[str, Callable[[Comparison, Ruling, LanguageTable], Iterator[str]]] = {
-    "text": lambda comparison, ruling, table: plain_text(comparison_blocks(comparison, ruling, table)),
+    "text": lambda comparison, ruling, table: map(no_command, plain_text(comparison_blocks(comparison, ruling, table))),
     "markdown": comparison_markdown,
     "json": comparison_json,
     "html": comparison_html,

@@ -13,9 +13,6 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str, longest: int) -> str:
-    """Return `text` harmless, on one line, and cut with an ellipsis to at most `longest` characters.
-
-    `##[` begins a command to GitHub's runner wherever it stands in a line that is printed there.
-    """
-    line = " ".join(harmless(text).split()).replace("##[", "## [")
+    """Return `text` harmless, on one line, and cut with an ellipsis to at most `longest` characters."""
+    line = " ".join(harmless(text).split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
