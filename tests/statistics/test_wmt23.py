@@ -12,8 +12,8 @@ score refB of he-en and a made-up reference; people did not, so these fall away.
 - The average: the mean of these four kinds, each averaged over its language pairs, correlations moved to 0..1.
 
 The paper was not at hand. GEMBA-MQM's .944 over 249 pairs is as cited widely; where no other source is named beside a
-figure, it is from memory of the paper. They were remembered before they were computed, the averages before they were put
-together from their parts; all agree to three places, which a false memory would not.
+figure, it is from memory of the paper. They were remembered before they were computed, the averages before they were
+put together from their parts; all agree to three places, which a false memory would not.
 """
 
 import os
