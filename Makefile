@@ -25,10 +25,11 @@ APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng
 demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
 	@$(BIN)/polyjudge demo
 
-test: check  ## everything that needs no outside component
-	$(BIN)/python -m pytest --ignore=tests/real --numprocesses 3
+test: check  ## all but what is slow or needs an outside component
+	$(BIN)/python -m pytest --ignore=tests/real -m "not slow" --numprocesses 3
 
-test-real: $(VENV)/.real $(VENV)/.components  ## tests that need a real component; they skip, with the reason, where it is missing
+test-real: $(VENV)/.real $(VENV)/.components  ## slow tests, and those that need a real component: they skip, with the reason, where it is missing
+	$(BIN)/python -m pytest --ignore=tests/real -m slow --numprocesses 2
 	$(BIN)/python -m pytest tests/real
 
 check: $(VENV)/.dev  ## format, lint, types, layers

@@ -386,6 +386,7 @@ def test_a_forked_child_may_go_on_with_its_parents_cache(tmp_path):
     assert subprocess.run(command, check=False, timeout=60).returncode == 0
 
 
+@pytest.mark.slow
 def test_puts_cost_as_many_bytes_at_the_end_of_a_hundred_thousand_as_at_the_start(tmp_path):
     """Counted in bytes handed to the disk, which does not depend on how busy the machine is."""
     if not Path("/proc/self/io").exists():

@@ -240,6 +240,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path):
     path = tmp_path / "c.sqlite"
     seeded = random.Random(7)

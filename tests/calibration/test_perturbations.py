@@ -233,6 +233,7 @@ def test_texts_of_next_to_nothing_are_taken(kind, text):
     apply_perturbation(text, kind, 1, 0, Surroundings("en", "x", "y", ("z",)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EVERY)
 def test_a_huge_text_is_taken(kind):
     unit = "Im März 2024 kaufte John keine 25 Äpfel, sagt er. "

@@ -223,6 +223,7 @@ def test_texts_of_an_unknown_language_without_a_source_or_a_language_are_measure
     assert "no language given" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 def test_a_text_of_a_megabyte_is_spoiled_and_judged_whole(perturb, server, capsys):
     server.speak = constant

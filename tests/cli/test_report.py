@@ -281,6 +281,7 @@ def peak_bytes(count):
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(in_folder):
     small = peak_bytes(8)
     large = peak_bytes(72)

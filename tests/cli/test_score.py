@@ -56,6 +56,7 @@ def outcomes(path):
     return [read_outcome_row(row) for _, row in read_json_lines(Path(path))]
 
 
+@pytest.mark.slow
 def test_two_thousand_items_in_every_kind_of_trouble_end_judged_or_with_their_reason(items, score, server, capsys):
     server.faults.rate_limited, server.faults.server_error = 0.05, 0.02
     server.faults.dropped, server.faults.garbage = 0.01, 0.01
@@ -78,6 +79,7 @@ def test_two_thousand_items_in_every_kind_of_trouble_end_judged_or_with_their_re
     assert len(server.delivered) == 2000
 
 
+@pytest.mark.slow
 def test_a_run_killed_twenty_times_ends_as_an_undisturbed_one_and_pays_for_little_more(items, server, in_folder):
     path = items(2000)
     environment = {**os.environ, "LOCAL_OPENAI_BASE_URL": f"{server.url}/v1"}
@@ -119,6 +121,7 @@ def _without_times(path):
     return rows
 
 
+@pytest.mark.slow
 def test_a_rate_limit_is_kept_to_with_hardly_a_refusal(items, score, server, capsys):
     """How much of the limit is used is tested in virtual time, with the pace itself."""
     server.faults.bucket_rate, server.faults.bucket_size = 200.0, 30.0

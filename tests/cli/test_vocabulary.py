@@ -257,6 +257,7 @@ def test_an_unknown_model_fails_alone_and_at_once(local):
     assert summary()["models"]["m2"]["correct"] == 3
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_leaves_error_records_and_the_next_run_fills_exactly_those(local):
     def dying(word):
         local.faults.dropped = float(word == "corbata")

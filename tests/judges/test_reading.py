@@ -199,6 +199,7 @@ def _calls_to_read(text: str) -> int:
     return calls
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_each_hostile_text_never_hangs():
     """A quadratic step inside one built-in call would take hours here; the operating system ends it after a minute."""
     script = (

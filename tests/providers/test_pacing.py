@@ -69,6 +69,7 @@ def test_trouble_of_other_kinds_does_not_slow_it_down():
     assert (begun, after["most"]) == (100, 8)
 
 
+@pytest.mark.slow
 def test_refusals_give_every_place_back():
     script, _ = counting(error=RateLimitedError)
     errors = run(script, Pace(4), 12)
