@@ -11,21 +11,12 @@ from polyjudge.files import Rating
 from polyjudge.records import Figure
 from polyjudge.statistics import krippendorff_alpha, wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
-from polyjudge.statistics.weighted_agreement import agreement_figures
+from polyjudge.statistics.weighted_agreement import OF_CATEGORIES, agreement_figures
 
 NO_LANGUAGE = "no language"
 """Stands for items that name none, beside languages."""
 FEWEST_FOR_A_LANGUAGE = 2
 """With fewer items in common a language is counted and not compared."""
-_OF_CATEGORIES = (
-    "accuracy",
-    "kappa",
-    "kappa_linear",
-    "kappa_quadratic",
-    "alpha_nominal",
-    "alpha_ordinal",
-    "alpha_interval",
-)
 _FEW_VALUES = 11
 _MOST_PAIRS = 5_000_000
 """Beyond so many pairs the best threshold for ties is not looked for."""
@@ -165,7 +156,7 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
     )
     figures = measured(judge, people, pass_from=options.pass_from)
     if options.words or not _is_of_categories(judge, people):
-        figures |= dict.fromkeys(_OF_CATEGORIES, Figure())
+        figures |= dict.fromkeys(OF_CATEGORIES, Figure())
     if options.words:  # points less a word are nothing
         figures["mean_difference"] = Figure()
     if options.pass_from is not None:
@@ -191,7 +182,7 @@ def _of_verdicts(
     sides = [[float(value >= bar) for value in values] for values, bar in zip((judge, people), bars, strict=True)]
     figures = measured(*sides)
     if options.words:
-        return {name: figures[name] for name in _OF_CATEGORIES}
+        return {name: figures[name] for name in OF_CATEGORIES}
     return {"accuracy": figures["accuracy"], "kappa_of_verdicts": figures["kappa"]}
 
 

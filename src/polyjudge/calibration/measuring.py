@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from polyjudge.records import ControlResult, Figure, GoodText, LanguageTrust, MonotonicityResult
-from polyjudge.statistics import wilson_interval
 
 from .monotonicity import (
     Floats,
     Ladder,
     Measured,
+    alarm_rate,
     control_result,
     discrimination,
     drawn,
@@ -132,13 +132,7 @@ def _trust(
     figure, texts, comparisons = discrimination(spoiled)
     kinds = sum(each.result.texts > 0 for each in found.values())
     enough = comparisons >= FEWEST_COMPARISONS and kinds >= FEWEST_KINDS
-    alarms = [
-        control_result(kind, "", each.scores[:, 0], each.scores[:, -1], np.ones((2, len(each.scores))))
-        for kind, each in steady.items()
-    ]
-    count = sum(each.texts for each in alarms)
-    hits = round(sum((each.false_alarms.value or 0) * each.texts for each in alarms))
-    interval = wilson_interval(hits, count)
+    controls = np.vstack([each.scores for each in steady.values()]) if steady else np.empty((0, 2))
     return LanguageTrust(
         verdict=verdict_of(figure, RELIABLE_FROM, enough=enough),
         discrimination=figure,
@@ -146,7 +140,7 @@ def _trust(
         comparisons=comparisons,
         measured_at=measured_at,
         perturbations={kind: each.result for kind, each in found.items()},
-        false_alarms=Figure(round(hits / count, 4), interval.low, interval.high) if interval else Figure(),
+        false_alarms=alarm_rate(controls[:, 0], controls[:, -1]),
     )
 
 

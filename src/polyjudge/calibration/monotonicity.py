@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polyjudge.records import ControlResult, CurvePoint, Figure, MonotonicityResult, Sensitivity
 from polyjudge.statistics import RunningMean, wilson_interval
 
-from .small_samples import hull, interval_of, mean_of, share_of_wins
+from .small_samples import ENOUGH_TO_DRAW, hull, interval_of, mean_of, share_of_wins
 
 Floats: TypeAlias = NDArray[np.float64]
 SENSITIVE_FROM = 0.7
@@ -111,12 +111,13 @@ def over_languages(
     # Seventy translations of one sentence are hardly seventy texts: contents drawn again together show how few.
     by_content = interval_of(_average([each.noticed for each in measured]))
     noticed = hull(_noticed_alike([each for each in measured if each.result.texts]), by_content)
+    auc = interval_of(_average([each.auc for each in measured]))
     return MonotonicityResult(
         perturbation=perturbation,
         texts=texts,
         unjudged=sum(each.result.unjudged for each in measured),
         noticed=noticed,
-        auc=interval_of(_average([each.auc for each in measured])),
+        auc=hull(auc, _wilson(auc.value, texts)) if texts < ENOUGH_TO_DRAW else auc,
         drop=interval_of(_average([each.drop for each in measured])),
         rank_correlation=interval_of(_average([each.rank_correlation for each in measured])),
         violations=interval_of(_average([each.violations for each in measured])),
@@ -143,17 +144,21 @@ def _noticed_alike(measured: Sequence[Measured]) -> Figure:
 def control_result(control: str, language: str, clean: Floats, changed: Floats, weights: Floats) -> ControlResult:
     """Return whether a change that is none to a reader moves the score."""
     usable = ~np.isnan(clean) & ~np.isnan(changed)
-    falls = clean[usable] - changed[usable]
-    alarms = falls >= NOTICEABLE - _BARELY
-    rate = wilson_interval(int(alarms.sum()), int(usable.sum()))
-    value = float(alarms.mean()) if len(alarms) else None
     return ControlResult(
         control=control,
         language=language,
         texts=int(usable.sum()),
-        false_alarms=Figure(value, rate.low if rate else None, rate.high if rate else None),
-        shift=interval_of(-_weighted_mean(falls, weights[:, usable])),
+        false_alarms=alarm_rate(clean, changed),
+        shift=interval_of(_weighted_mean((changed - clean)[usable], weights[:, usable])),
     )
+
+
+def alarm_rate(clean: Floats, changed: Floats) -> Figure:
+    """Return how often a score falls noticeably though nothing changed for a reader."""
+    falls = clean - changed
+    falls = falls[~np.isnan(falls)]
+    alarms = int((falls >= NOTICEABLE - _BARELY).sum())
+    return _wilson(alarms / len(falls), len(falls)) if len(falls) else Figure()
 
 
 def verdict_of(figure: Figure, least: float, *, enough: bool = True) -> Sensitivity:

@@ -40,7 +40,7 @@ from .calibrating import (
     questions,
     refuse_many_calls,
 )
-from .judge_names import judge_name
+from .identities import identity_of_models
 from .options import add_judging_options, at_least, judge_names, refuse_overwriting
 from .output import write_pieces
 from .settings import load_environment
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("the judge's own family is seen from --scores and --labels together")
     if not judges:
         OfflineJudge(rubric)  # refuses a rubric that it has no idea of
-    judge, wanted = judge_name(judges, rubric), _probe_options(options)
+    judge, wanted = identity_of_models(judges, rubric), _probe_options(options)
     check_card(options, judge)
     refuse_overwriting(options.answers, [options.scores, options.labels])
     effects = _family(options, judge, rubric)

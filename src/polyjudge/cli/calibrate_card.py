@@ -11,7 +11,7 @@ from polyjudge.records import TrustCard
 from polyjudge.reports import CARD_FORMATS, card_plots
 from polyjudge.rubrics import load_rubric
 
-from .judge_names import judge_name
+from .identities import identity_of_models
 from .options import judge_names
 from .output import write_pieces
 from .tables import print_table
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 def _card(options: argparse.Namespace) -> TrustCard:
     if options.card is not None:
         return read_card(options.card)
-    judge = judge_name(judge_names(options), load_rubric(options.rubric))
+    judge = identity_of_models(judge_names(options), load_rubric(options.rubric))
     found = find_card(judge)
     if found.card is None:
         raise DataError(f"there is no card of {judge.provider}/{judge.model} that counts: {found.why}")

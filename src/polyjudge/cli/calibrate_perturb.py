@@ -43,7 +43,7 @@ from .calibrating import (
     questions,
     refuse_many_calls,
 )
-from .judge_names import judge_name
+from .identities import identity_of_models
 from .options import add_judging_options, at_least, judge_names
 from .output import write_pieces
 from .settings import load_environment
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
     if not judges:
         OfflineJudge(rubric)  # refuses a rubric that it has no idea of
-    judge, wanted = judge_name(judges, rubric), trial_options(options)
+    judge, wanted = identity_of_models(judges, rubric), trial_options(options)
     check_card(options, judge)
     plan = plan_trials(good_texts(options), wanted, table)
     if not plan.trials:

@@ -27,7 +27,7 @@ from polyjudge.suites import MUST_HAVE, judge_each, language_score, load_prompt_
 from polyjudge.text import harmless
 
 from .calibrate_perturb import run_notes
-from .judge_names import judge_name
+from .identities import identity_of_models
 from .report import write_report
 
 _DATA = "demo_data"
@@ -116,7 +116,7 @@ def _calibrate(judge: OfflineJudge, languages: list[LanguageResult], path: Path)
     tags = {language.language_code for language in languages}
     texts = [text for text in sample_texts() if text.language in tags]
     measured = calibrate_sync(judge, texts, judge.rubric, TrialOptions(_SPOILED_BY, severities=(1.0,)))
-    card = begun(None, judge_name([], judge.rubric), at=utc_now())
+    card = begun(None, identity_of_models([], judge.rubric), at=utc_now())
     return update_card(path, lambda _: with_measurement(card, measured, run_notes(measured, None)))
 
 

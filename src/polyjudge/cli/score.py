@@ -18,8 +18,8 @@ from polyjudge.suites import Tally, answer_of, open_judge
 from polyjudge.text import harmless
 
 from .asking import ask_all
+from .identities import identity_of_models
 from .items_trust import ItemsTrust
-from .judge_names import judge_name
 from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
 from .progress import ProgressShow
 from .score_rows import Rows, open_rows
@@ -124,7 +124,7 @@ def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str
 
 def _trust(job: _Job) -> ItemsTrust:
     languages = sorted({item.language for item in job.source})
-    return ItemsTrust(trust_in(judge_name(job.judges, job.rubric), job.options.card), languages)
+    return ItemsTrust(trust_in(identity_of_models(job.judges, job.rubric), job.options.card), languages)
 
 
 def _show_prompt(job: _Job, item_id: str) -> int:

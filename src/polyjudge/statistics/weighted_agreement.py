@@ -32,7 +32,7 @@ Flags = NDArray[np.bool_]
 Rates = dict[str, Floats]
 """By name, a number for each resample; NaN where it is not defined."""
 
-NAMES = (
+OF_CATEGORIES = (
     "accuracy",
     "kappa",
     "kappa_linear",
@@ -40,6 +40,11 @@ NAMES = (
     "alpha_nominal",
     "alpha_ordinal",
     "alpha_interval",
+)
+"""What compares equal with unequal values, and so needs a scale of few."""
+
+NAMES = (
+    *OF_CATEGORIES,
     "pearson",
     "spearman",
     "kendall_tau_b",

@@ -7,7 +7,7 @@ from polyjudge.providers import ModelName
 from polyjudge.records import JudgeIdentity, Rubric
 
 
-def judge_name(judges: Sequence[ModelName], rubric: Rubric, model_answered: str = "") -> JudgeIdentity:
+def identity_of_models(judges: Sequence[ModelName], rubric: Rubric, model_answered: str = "") -> JudgeIdentity:
     """Return the identity of the judge that these models make: one, a jury, or for none the checks."""
     if not judges:
         return judge_identity("offline", OfflineJudge.model, rubric)
