@@ -5,15 +5,14 @@ import json
 import os
 import re
 
-import aiohttp
 import pytest
-from aiohttp import web
 from tests.conftest import TEXTS
+from tests.pages.serving import over_http
 
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.label_log import LabelLog
 from polyjudge.languages import language_table
-from polyjudge.pages import HOST, Labelling, LabelSite, Source, Task, ViewSite, application, read_sample, serve
+from polyjudge.pages import HOST, Labelling, LabelSite, Source, Task, ViewSite, read_sample, serve
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(1)">\u202ejavascript:alert(1)'
 LONG = "y" * 1_000_000
@@ -39,22 +38,6 @@ def write(path, rows):
 def labelling(source, scale="1-5", name="labels.jsonl"):
     sample = read_sample(source, 100, 0)
     return Labelling(Task(sample, scale, 0, source.table), LabelLog(source.results.with_name(name)))
-
-
-def over_http(site, ask):
-    """Serve a site on a free port, and run what asks it."""
-
-    async def run():
-        runner = web.AppRunner(application(site), access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, HOST, 0).start()
-        try:
-            async with aiohttp.ClientSession() as session:
-                return await ask(session, site.address(runner.addresses[0][1]))
-        finally:
-            await runner.cleanup()
-
-    return asyncio.run(run())
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The pages that people act on, and the files behind them, under hostile names, bodies, folders and moments."""
 
-import asyncio
 import json
 import os
 import random
@@ -9,14 +8,13 @@ import sys
 import threading
 from pathlib import Path
 
-import aiohttp
 import pytest
-from aiohttp import web
+from tests.pages.serving import over_http
 
 from polyjudge.errors import DataError
 from polyjudge.files.label_log import Label, LabelLog, read_labels
 from polyjudge.languages import LanguageTable, language_table
-from polyjudge.pages import HOST, Labelling, LabelSite, Source, Task, ViewSite, application, read_sample
+from polyjudge.pages import Labelling, LabelSite, Source, Task, ViewSite, read_sample
 from polyjudge.pages.labelling import annotator_name
 from polyjudge.pages.runs import find_runs
 
@@ -41,20 +39,6 @@ def three(tmp_path):
     found = labelling(tmp_path, [{"id": str(place), "language": "fr", "score": 4} for place in range(3)])
     yield found
     found.log.close()
-
-
-def over_http(site, ask):
-    async def run():
-        runner = web.AppRunner(application(site), access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, HOST, 0).start()
-        try:
-            async with aiohttp.ClientSession() as session:
-                return await ask(session, site.address(runner.addresses[0][1]))
-        finally:
-            await runner.cleanup()
-
-    return asyncio.run(run())
 
 
 def get(site, *paths):

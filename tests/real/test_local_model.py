@@ -27,14 +27,6 @@ WORDS = ("ardilla", "corbata", "paraguas", "araña", "éxito", "zumo")
 SHORT = ("--max-answer-tokens", "24")
 
 
-@pytest.fixture(scope="module")
-def llama():
-    server = Llama()
-    server.start()
-    yield server
-    server.kill()
-
-
 @pytest.fixture
 def suite(llama, monkeypatch, in_folder):
     """Six words for the one model, which is asked through `local`."""

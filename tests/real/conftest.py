@@ -1,0 +1,19 @@
+"""What several tests with real components start."""
+
+import pytest
+from tests.real.browser import chromium
+from tests.real.llama import Llama
+
+
+@pytest.fixture(scope="module")
+def llama():
+    server = Llama()
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as browser:
+        yield browser
