@@ -54,6 +54,11 @@ class JudgeCache:
         self._inherited: list[_Parts] = []
         self._open()
 
+    @property
+    def place(self) -> str:
+        """The file."""
+        return str(self.path)
+
     def get(self, key: str) -> JudgeResult | None:
         """Return the result kept under a key, marked as cached, or None."""
         result = self._get(JudgeResult, "result", key)
@@ -73,6 +78,10 @@ class JudgeCache:
     def put_reply(self, key: str, reply: Reply, provider: str = "") -> None:
         """Keep a reply; an older one under the same key is replaced."""
         self.write(_reply_entry(key, reply, provider)).result()
+
+    async def find(self, key: str, *, since: str = "") -> Reply | None:
+        """Do what `get_reply` does; a file answers at once."""
+        return self.get_reply(key, since=since)
 
     async def once(
         self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "", *, since: str = ""

@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from polyjudge.cache import JudgeCache
+from polyjudge.cache import Cache, JudgeCache
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.providers import PROVIDERS, Access, Caps, Estimate, Meter, ModelName, Price, parse_price, resolve_model
 
@@ -97,7 +97,7 @@ def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:
 
 
 def open_access(
-    options: argparse.Namespace, cache: JudgeCache | None, began: str, *, workspace: Path | None = None
+    options: argparse.Namespace, cache: Cache | None, began: str, *, workspace: Path | None = None
 ) -> Access:
     """Return how this run reaches its models; `began` is when it was first begun."""
     asks_anew = options.refresh or options.retry_failures
@@ -117,7 +117,7 @@ def open_access(
     )
 
 
-def open_cache(options: argparse.Namespace) -> JudgeCache | None:
+def open_cache(options: argparse.Namespace) -> Cache | None:
     """Open the cache that `--cache` names; a replay and a dry run write nothing to it."""
     if options.cache == "none":
         return None

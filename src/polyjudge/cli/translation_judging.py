@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from polyjudge.cache import JudgeCache
+from polyjudge.cache import Cache
 from polyjudge.clock import utc_now
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
@@ -197,7 +197,7 @@ def _show_prompt(job: Job, task_id: str) -> int:
 class _Kept:
     """What an unfinished run leaves for the next one."""
 
-    cache: JudgeCache | None
+    cache: Cache | None
     began: str
     """When the run was first begun: what a refresh was told since then is not asked for again."""
     is_new: bool

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from polyjudge.cache import JudgeCache
+from polyjudge.cache import Cache
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
 from polyjudge.files import JUDGEMENTS_FILE, JudgementLog, only_run_in, recorded_models
@@ -56,7 +56,7 @@ def skip(options: argparse.Namespace, error: MissingKeyError | MissingExtraError
 @contextmanager
 def open_judging(options: argparse.Namespace, wording: WordWording, names: list[ModelName]) -> Generator[Judging]:
     """Open the judges, and the file of judgements, which no other process may then write."""
-    cache: JudgeCache | None = open_cache(options)
+    cache: Cache | None = open_cache(options)
     try:
         began = judging_began(options)
         access = open_access(options, cache, began)

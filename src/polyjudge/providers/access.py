@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from polyjudge.cache import JudgeCache
+from polyjudge.cache import Cache
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.records import Origin
 
@@ -25,7 +25,7 @@ _AGENT_ATTEMPTS = 2
 class Access:
     """What all providers of a run share."""
 
-    cache: JudgeCache | None = None
+    cache: Cache | None = None
     since: str = ""
     """Ask anew what was kept before this moment, in ISO 8601."""
     replay: bool = False

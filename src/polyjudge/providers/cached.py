@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from polyjudge.cache import JudgeCache, request_key
+from polyjudge.cache import Cache, request_key
 from polyjudge.errors import NotRecordedError
 from polyjudge.records import Origin, Reply, Request
 
@@ -15,7 +15,7 @@ class CachedProvider:
     With `since`, a moment in ISO 8601, replies kept before it are asked for anew.
     """
 
-    def __init__(self, provider: Provider, cache: JudgeCache, *, since: str = "") -> None:
+    def __init__(self, provider: Provider, cache: Cache, *, since: str = "") -> None:
         self._provider = provider
         self._cache = cache
         self._since = since
@@ -39,15 +39,15 @@ class CachedProvider:
 class ReplayProvider:
     """Answers from the cache alone: the same run again, with no key, no network and no cost."""
 
-    def __init__(self, origin: Origin, cache: JudgeCache) -> None:
+    def __init__(self, origin: Origin, cache: Cache) -> None:
         self.origin = origin
         self._cache = cache
 
     async def complete(self, request: Request) -> Reply:
         """Return the kept reply; one that is missing is an error and never a call."""
-        reply = self._cache.get_reply(request_key(self.origin, request))
+        reply = await self._cache.find(request_key(self.origin, request))
         if reply is None:
             raise NotRecordedError(
-                f"{self._cache.path} holds no reply of {self.origin.provider}/{request.model} to this"
+                f"{self._cache.place} holds no reply of {self.origin.provider}/{request.model} to this"
             )
         return reply

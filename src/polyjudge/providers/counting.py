@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from polyjudge.cache import JudgeCache, request_key
+from polyjudge.cache import Cache, request_key
 from polyjudge.errors import NotRecordedError
 from polyjudge.records import Origin, Reply, Request
 
@@ -26,7 +26,7 @@ class CountingProvider:
     """Stands in for a provider in a dry run."""
 
     def __init__(
-        self, origin: Origin, cache: JudgeCache | None, price: Price | None, estimate: Estimate, *, since: str = ""
+        self, origin: Origin, cache: Cache | None, price: Price | None, estimate: Estimate, *, since: str = ""
     ) -> None:
         self.origin = origin
         self._since = since
@@ -38,7 +38,7 @@ class CountingProvider:
         """Count the request; there is never an answer."""
         estimate = self._estimate
         key = request_key(self.origin, request)
-        if self._cache is not None and self._cache.get_reply(key, since=self._since) is not None:
+        if self._cache is not None and await self._cache.find(key, since=self._since) is not None:
             estimate.cached += 1
         else:
             tokens = likely_tokens(request) - LIKELY_ANSWER_TOKENS
