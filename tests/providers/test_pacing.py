@@ -1,6 +1,7 @@
 """The pace: bounded, told by refusals for asking too often, and by nothing else."""
 
 import asyncio
+import random
 
 import pytest
 from tests.virtual_time import run_in_virtual_time
@@ -143,3 +144,32 @@ def test_a_stated_limit_spaces_the_calls(limit):
     run(script, Pace(50, **{limit: value}), 20)
 
     assert begun[-1] - begun[0] >= 17 / 60 - 0.06
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 1.0])
+@pytest.mark.parametrize("storm_s", [1.0, 60.0])
+def test_a_storm_that_refuses_at_any_rate_is_forgotten_when_it_is_over(storm_s, share):
+    """In virtual time: a minute of it once left a run at a call in twenty seconds for good."""
+    count, calls_per_s, chance = 10_000, 16 / 0.04, random.Random(5)
+
+    async def use_it():
+        clock = asyncio.get_running_loop().time
+        storm_begins = clock() + 2
+
+        async def vendor(_):
+            await asyncio.sleep(0.04)
+            if storm_begins <= clock() < storm_begins + storm_s and chance.random() < share:
+                raise RateLimitedError("too many")
+            return "answer"
+
+        provider = RetryingProvider(PacedProvider(ScriptedProvider(vendor), Pace(16, clock=clock)))
+        places = asyncio.Semaphore(16)
+
+        async def one():
+            async with places:
+                await provider.complete(REQUEST)
+
+        await asyncio.gather(*(one() for _ in range(count)))
+        return clock()
+
+    assert run_in_virtual_time(use_it()) < 4 * (count / calls_per_s + storm_s)

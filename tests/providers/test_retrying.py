@@ -66,6 +66,14 @@ def test_the_tries_end_and_the_failure_says_how_many_there_were():
     assert outcome.provenance.attempts == 3
 
 
+def test_a_refusal_after_trouble_tells_of_all_tries():
+    provider, _ = retrying([TransientError("busy"), RateLimitedError("wait"), RefusedError("no")])
+
+    with pytest.raises(RefusedError) as refused:
+        asyncio.run(provider.complete(REQUEST))
+    assert refused.value.attempts == 3
+
+
 def test_rate_limits_do_not_use_up_the_tries():
     provider, _ = retrying([RateLimitedError("wait")] * 20 + [TransientError("x"), "answer"], attempts=2)
 

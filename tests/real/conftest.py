@@ -3,6 +3,7 @@
 import pytest
 from tests.real.browser import chromium
 from tests.real.llama import Llama
+from tests.real.postgres import Postgres
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +18,13 @@ def llama():
 def browser():
     with chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    server = Postgres()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()

@@ -68,6 +68,7 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
         "label",
         "outcome",
         "recording",
+        "results-manifest",
         "review",
         "rubric",
         "translation-report",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from polyjudge.errors import CacheError
 
@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS entries (
     PRIMARY KEY (key, kind)
 )
 """
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR_SHORT_READ}
 _REMEDIES = {
     sqlite3.SQLITE_BUSY: "is locked by another program; wait for it or name another cache",
     sqlite3.SQLITE_READONLY: "cannot be written; make file and folder writable, name another cache, or replay it",
@@ -49,7 +49,10 @@ class Database:
     def __init__(self, path: Path, *, busy_timeout_s: float, read_only: bool) -> None:
         self.path = path
         self.read_only = read_only
+        self.openings = 0
+        """How often a connection was opened: the next one may be to another file."""
         self._busy_timeout_s = busy_timeout_s
+        self._aside: set[int] = set()
 
     def connect(self) -> sqlite3.Connection:
         """Open the file, made if need be; a damaged one is set aside first."""
@@ -78,8 +81,16 @@ class Database:
         for suffix in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 Path(f"{self.path}{suffix}").rename(f"{aside}{suffix}")
+        self._aside.add(file)
         message = f"{self.path} was damaged and is set aside; what can be saved of it: polyjudge cache import {aside}"
         warnings.warn(message, stacklevel=2)
+
+    def miss(self, file: int) -> None:
+        """Say that a file is gone which we did not set aside, where that is so."""
+        if self.file_number() == 0 and file not in self._aside:
+            self._aside.add(file)
+            message = f"{self.path} is gone, and with it the answers that it held; a new one is begun"
+            warnings.warn(message, stacklevel=2)
 
     @contextmanager
     def writing(self, connection: sqlite3.Connection) -> Generator[None]:
@@ -90,10 +101,10 @@ class Database:
 
     def problem(self, error: sqlite3.Error) -> CacheError:
         """Return our own error for one of SQLite's."""
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGED:
+        code = getattr(error, "sqlite_errorcode", 0)
+        if not {code, code & 0xFF}.isdisjoint(_DAMAGED):
             return DamagedCacheError(f"is damaged ({error})", path=self.path)
-        return CacheError(_REMEDIES.get(code, f"cannot be used as a cache: {error}"), path=self.path)
+        return CacheError(_REMEDIES.get(code & 0xFF, f"cannot be used as a cache: {error}"), path=self.path)
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -159,20 +170,39 @@ class Database:
 
 
 class FollowingConnection:
-    """A connection that opens itself, and anew when another file has taken the place of its own."""
+    """A connection that opens itself, and anew when another file has taken the place of its own.
 
-    def __init__(self, database: Database) -> None:
+    That is looked after before every use, or only now and then; a fellow's discovery of it counts at once.
+    """
+
+    def __init__(self, database: Database, *, look_every_s: float = 0.0) -> None:
         self._database = database
         self._connection: sqlite3.Connection | None = None
+        self._look_every_s = look_every_s
+        self._looked = 0.0
+        self._opening = 0
         self.file = 0
 
     def get(self) -> sqlite3.Connection:
-        """Return an open connection to the file that stands at the path now."""
+        """Return an open connection to the file that stands at the path."""
+        now = time.monotonic()
+        if self._connection is None or self._opening != self._database.openings or self._is_due(now):
+            self._looked = now
+            self._follow()
+        return cast(sqlite3.Connection, self._connection)
+
+    def _is_due(self, now: float) -> bool:
+        return now - self._looked >= self._look_every_s
+
+    def _follow(self) -> None:
         if self._connection is None or self._database.file_number() != self.file:
+            if self._connection is not None:
+                self._database.miss(self.file)
             self.close()
             self._connection = self._database.connect()
             self.file = self._database.file_number()
-        return self._connection
+            self._database.openings += 1
+        self._opening = self._database.openings
 
     def close(self) -> None:
         """Close the connection, which rolls back what it had begun; the next use opens a new one."""

@@ -1,15 +1,18 @@
 """One row of the cache, and how records are written into it."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 from zlib import crc32
 
+from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.files import from_json, to_json
+from polyjudge.records import JudgeResult, Reply
 
 Kind = Literal["reply", "result"]
 Record = TypeVar("Record")
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,28 @@ class Entry:
         return checksum_of(self.value)
 
 
+def reply_entry(key: str, reply: Reply, provider: str, *, since: str = "") -> Entry:
+    """Return what is kept of a reply, from now on.
+
+    Where it was asked for because what was kept before `since` would not do, it is not kept as of before: a run that
+    is gone on with after the clock went back would ask for it again.
+    """
+    kept = replace(reply, cached=False) if reply.cached else reply
+    return Entry("reply", key, provider, _unbroken(reply.model), max(utc_now(), since), encode(kept))
+
+
+def result_entry(key: str, result: JudgeResult) -> Entry:
+    """Return what is kept of a result, from now on."""
+    provider = result.provenance.provider if result.provenance else ""
+    value = encode(replace(result, cached=False))
+    return Entry("result", key, provider, _unbroken(result.model), utc_now(), value)
+
+
+def _unbroken(name: str) -> str:
+    """Return a model's name without half characters, which no database takes; the record itself keeps them."""
+    return name.encode(errors="replace").decode()
+
+
 def checksum_of(value: str) -> int:
     """Return the checksum of an entry's value."""
     return crc32(value.encode(errors="surrogatepass"))
@@ -44,7 +69,7 @@ def intact(value: str, checksum: int) -> str:
 
 def encode(record: object) -> str:
     """Return a record as one line of JSON, in ASCII so that no text can be refused by the database."""
-    return json.dumps(to_json(record), separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(to_json(record))
 
 
 def decode(record_type: type[Record], value: str) -> Record:

@@ -3,10 +3,11 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from queue import Empty, SimpleQueue
 
 from polyjudge.errors import CacheError
@@ -14,10 +15,10 @@ from polyjudge.errors import CacheError
 from .database import DamagedCacheError, Database, FollowingConnection
 from .entries import Entry
 
-_INSERT = (
-    "INSERT OR REPLACE INTO entries (key, kind, provider, model, created_at, checksum, value) VALUES (?,?,?,?,?,?,?)"
-)
+_COLUMNS = "key, kind, provider, model, created_at, checksum, value"
 _LARGEST_GROUP = 1_000
+_LARGEST_STATEMENT = 256
+"""Rows inserted at once: with every statement the thread lets the others run, and must wait for its turn again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,26 @@ class GroupWriter:
         try:
             connection = self._connection.get()
             with self._database.writing(connection):
-                connection.executemany(_INSERT, [_row(write.entry) for write in group])
+                for entries in _powers_of_two([write.entry for write in group]):
+                    connection.execute(_insert(len(entries)), [value for entry in entries for value in _row(entry)])
         except sqlite3.Error as error:
             self._connection.close()
             raise self._database.problem(error) from None
+
+
+def _powers_of_two(entries: list[Entry]) -> Iterator[list[Entry]]:
+    """Yield the entries in few pieces of few different sizes, for which SQLite prepares its statements once."""
+    begin, size = 0, _LARGEST_STATEMENT
+    while begin < len(entries):
+        while size > len(entries) - begin:
+            size //= 2
+        yield entries[begin : begin + size]
+        begin += size
+
+
+@cache
+def _insert(rows: int) -> str:
+    return f"INSERT OR REPLACE INTO entries ({_COLUMNS}) VALUES {','.join(['(?,?,?,?,?,?,?)'] * rows)}"
 
 
 def _row(entry: Entry) -> tuple[object, ...]:

@@ -13,20 +13,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from polyjudge.clock import utc_now
 from polyjudge.errors import CacheError, DataError
-from polyjudge.records import JudgeResult, Reply
+from polyjudge.records import JudgeResult, Reply, amended
 
 from .claims import Claims
 from .database import DamagedCacheError, Database, FollowingConnection, prepare_folder
-from .entries import Entry, Kind, decode, encode, intact
+from .entries import Entry, Kind, decode, intact, reply_entry, result_entry
 from .group_writer import GroupWriter
 from .keys import hash_key
+from .postgres_address import is_url
 
 Record = TypeVar("Record")
 
 _SELECT = "SELECT CAST(value AS TEXT), checksum FROM entries WHERE key = ? AND kind = ? AND created_at >= ?"
 _OTHER_FILES = {".csv", ".json", ".jsonl", ".md", ".parquet", ".toml", ".tsv", ".txt"}
+_LOOK_EVERY_S = 0.1
+"""How often reading looks whether another file has taken the place of its own; writing always does."""
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.1
 
 
@@ -41,6 +43,8 @@ class JudgeCache:
     hash_key = staticmethod(hash_key)
 
     def __init__(self, db_path: Path | str, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
+        if is_url(db_path):
+            raise CacheError("a JudgeCache is a file; polyjudge.cache.open_cache opens a URL")
         self.path = Path(db_path)
         if self.path.suffix.lower() in _OTHER_FILES and self.path.exists():
             # A damaged cache is set aside; somebody's results must not be.
@@ -51,6 +55,7 @@ class JudgeCache:
         elif not self.path.is_file():
             raise CacheError("does not exist, so there is nothing to replay", path=self.path)
         self._closed = False
+        self._found = False
         self._inherited: list[_Parts] = []
         self._open()
 
@@ -66,18 +71,16 @@ class JudgeCache:
 
     def put(self, key: str, result: JudgeResult) -> None:
         """Keep a result; an older one under the same key is replaced."""
-        provider = result.provenance.provider if result.provenance else ""
-        value = encode(replace(result, cached=False))
-        self.write(Entry("result", key, provider, result.model, utc_now(), value)).result()
+        self.write(result_entry(key, result)).result()
 
     def get_reply(self, key: str, *, since: str = "") -> Reply | None:
         """Return the reply kept under a key, marked as cached, or None; `since` passes over older ones."""
         reply = self._get(Reply, "reply", key, since)
-        return replace(reply, cached=True) if reply else None
+        return amended(reply, cached=True) if reply else None
 
     def put_reply(self, key: str, reply: Reply, provider: str = "") -> None:
         """Keep a reply; an older one under the same key is replaced."""
-        self.write(_reply_entry(key, reply, provider)).result()
+        self.write(reply_entry(key, reply, provider)).result()
 
     async def find(self, key: str, *, since: str = "") -> Reply | None:
         """Do what `get_reply` does; a file answers at once."""
@@ -97,10 +100,15 @@ class JudgeCache:
             claims = self._parts.claims
             if claims is None:
                 raise CacheError("is open for replay; nothing is asked through it", path=self.path)
+            # What is kept needs no claim. A run finds mostly what it found last: much, or nothing.
+            if self._found and (reply := self.get_reply(key, since=since)) is not None:
+                return reply
             if claims.take(key):
                 try:
                     # Looked up under the claim, so that nobody can answer between the look and the question.
-                    return self.get_reply(key, since=since) or await self._ask(key, ask, provider)
+                    reply = self.get_reply(key, since=since)
+                    self._found = reply is not None
+                    return reply or await self._ask(key, ask, provider, since)
                 finally:
                     claims.release(key)
             if (reply := self.get_reply(key, since=since)) is not None:
@@ -108,10 +116,10 @@ class JudgeCache:
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
-    async def _ask(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str) -> Reply:
+    async def _ask(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str, since: str) -> Reply:
         reply = await ask()
         if reply.finish == "stop":
-            await self._writer().write_from_task(_reply_entry(key, reply, provider))
+            await self._writer().write_from_task(reply_entry(key, reply, provider, since=since))
         return reply
 
     def write(self, entry: Entry) -> "Future[None]":
@@ -182,7 +190,7 @@ class _Parts:
     def __init__(self, database: Database) -> None:
         self.process = os.getpid()
         self.guard = threading.Lock()
-        self.reader = FollowingConnection(database)
+        self.reader = FollowingConnection(database, look_every_s=_LOOK_EVERY_S)
         self.reader.get()
         self.claims = None if database.read_only else Claims(Path(f"{database.path}-claims"))
         self.writer = None if database.read_only else GroupWriter(database)
@@ -194,8 +202,3 @@ class _Parts:
             self.reader.close()
         if self.claims is not None:
             self.claims.close()
-
-
-def _reply_entry(key: str, reply: Reply, provider: str) -> Entry:
-    kept = replace(reply, cached=False) if reply.cached else reply
-    return Entry("reply", key, provider, reply.model, utc_now(), encode(kept))

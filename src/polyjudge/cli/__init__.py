@@ -32,6 +32,7 @@ COMMANDS = {
     "view": "look at runs on a local page",
     "providers": "show who can answer, and what is missing",
     "cache": "look after the replies already paid for",
+    "batch": "look after batches that providers still work on",
 }
 _GARBAGE_THRESHOLD = 50_000
 """Objects made between two searches for garbage; nearly all of ours die by themselves, and searching takes a tenth."""

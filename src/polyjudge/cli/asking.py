@@ -1,7 +1,8 @@
 """Ask a judge about many items, going on where an unfinished run was left, each row written as it comes."""
 
 import argparse
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
 
 from polyjudge.engine import Stop
 from polyjudge.errors import DataError
@@ -19,7 +20,7 @@ async def ask_all(
     *,
     stop: Stop,
     known: Mapping[str, Outcome] | None = None,
-) -> AsyncIterator[tuple[Item, Outcome]]:
+) -> AsyncGenerator[tuple[Item, Outcome]]:
     """Yield each item with its outcome, in order: first what was kept, then what is asked now; dry runs write nothing.
 
     Items whose outcome is `known` by their id are not asked about.
@@ -32,9 +33,10 @@ async def ask_all(
     found = {**(known or {}), **dict(rows.kept_ahead())}
     keep = rows.keep_ahead if options.cache == "none" and not options.dry_run else None
     scored = score_items(answer, items, concurrency=options.concurrency, stop=stop, known=found, done=keep)
-    async for item, outcome in scored:
-        if not options.dry_run:
-            rows.write(item, outcome)
-        yield item, outcome
+    async with aclosing(scored):  # where a row cannot be written, what is under way ends before its connections do
+        async for item, outcome in scored:
+            if not options.dry_run:
+                rows.write(item, outcome)
+            yield item, outcome
     if not stop.requested and not options.dry_run:
         rows.finish()

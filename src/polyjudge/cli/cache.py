@@ -8,14 +8,16 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from polyjudge.cache import export_entries, import_entries, prune, statistics_of, verify
+from polyjudge.cache import export_entries, import_entries, is_url, prune, shown, statistics_of, verify
 from polyjudge.clock import written
+from polyjudge.errors import ConfigError
 from polyjudge.files import write_atomically
 from polyjudge.text import harmless
 
+from .settings import load_environment
 from .tables import print_table
 
-DEFAULT_CACHE = Path(".polyjudge/cache.sqlite")
+DEFAULT_CACHE = ".polyjudge/cache.sqlite"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -24,13 +26,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
     for name, run_action, add_options, summary in _ACTIONS:
         action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        action.add_argument("--cache", type=Path, default=DEFAULT_CACHE, metavar="PATH", help="default: %(default)s")
+        action.add_argument("--cache", default=DEFAULT_CACHE, metavar="PATH|URL", help=f"default: {DEFAULT_CACHE}")
         action.set_defaults(run_action=run_action)
         add_options(action)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
+    load_environment()
     return arguments.run_action(arguments)
 
 
@@ -39,7 +42,7 @@ def _stats(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print(json.dumps(asdict(stats), indent=2))
         return 0
-    print(f"{arguments.cache}: {stats.entries} entries, {stats.bytes_on_disk / 1e6:.1f} MB")
+    print(f"{shown(arguments.cache)}: {stats.entries} entries, {stats.bytes_on_disk / 1e6:.1f} MB")
     if stats.entries:
         print(f"oldest {stats.oldest}, newest {stats.newest}")
         rows = [(kind, provider, model, str(count), str(size)) for kind, provider, model, count, size in stats.by_model]
@@ -74,7 +77,9 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    imported = import_entries(arguments.cache, arguments.source)
+    if is_url(arguments.source):
+        raise ConfigError("an import is from a file; export the other cache first")
+    imported = import_entries(arguments.cache, Path(arguments.source))
     for problem in imported.problems:
         print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
     print(f"{imported.new} new, {imported.known} known already, {len(imported.problems)} skipped")
@@ -86,7 +91,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     for problem in verified.problems:
         print(harmless(problem))
     state = "sound" if not verified.problems else f"{len(verified.problems)} problems"
-    print(f"{arguments.cache}: {verified.entries} entries checked, {state}")
+    print(f"{shown(arguments.cache)}: {verified.entries} entries checked, {state}")
     return 2 if verified.problems else 0
 
 
@@ -106,7 +111,7 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", type=Path, metavar="FILE", help="an export, or a cache file, also a damaged one")
+    parser.add_argument("source", metavar="FILE", help="an export, or a cache file, also a damaged one")
 
 
 def _no_options(parser: argparse.ArgumentParser) -> None:

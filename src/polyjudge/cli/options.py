@@ -1,12 +1,14 @@
 """The options that all judging commands share: the same words everywhere."""
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from polyjudge.cache import Cache, JudgeCache
+from polyjudge.cache import Cache, NoCacheYetError, OutOfReachError, homeward, is_url, shown
+from polyjudge.cache import open_cache as open_cache_at
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.providers import PROVIDERS, Access, Caps, Estimate, Meter, ModelName, Price, parse_price, resolve_model
 
@@ -55,7 +57,10 @@ def add_timing_options(add: Callable[..., object], *, timeout_s: float | None = 
 
 def add_cache_options(add: Callable[..., object]) -> None:
     """Add the options of every command that keeps replies."""
-    add("--cache", default=DEFAULT_CACHE, metavar="PATH|none", help="default: %(default)s")
+    # Not the default as a settings file may have changed it: that may be a URL with a password.
+    add("--cache", default=DEFAULT_CACHE, metavar="PATH|URL|none", help=f"default: {DEFAULT_CACHE}")
+    without = "where PostgreSQL is out of reach at the start, go on with this cache; default: stop"
+    add("--local-cache", type=Path, metavar="PATH", help=without)
     add("--refresh", action="store_true", help="ask anew what the cache could answer")
     add("--reread", action="store_true", help="read kept replies again and ask nothing")
 
@@ -121,10 +126,26 @@ def open_cache(options: argparse.Namespace) -> Cache | None:
     """Open the cache that `--cache` names; a replay and a dry run write nothing to it."""
     if options.cache == "none":
         return None
-    path = Path(options.cache)
-    if options.dry_run and not path.exists():
+    if options.dry_run and not is_url(options.cache) and not Path(options.cache).exists():
         return None
-    return JudgeCache(path, read_only=options.reread or options.dry_run)
+    try:
+        return open_cache_at(options.cache, read_only=options.reread or options.dry_run)
+    except NoCacheYetError:
+        if options.dry_run:
+            return None
+        raise
+    except OutOfReachError as error:
+        if options.local_cache is None:
+            raise
+        return _open_local_cache(options, error)
+
+
+def _open_local_cache(options: argparse.Namespace, error: OutOfReachError) -> Cache | None:
+    """Go on without the shared cache, as was asked for."""
+    home = homeward(options.local_cache, shown(options.cache))
+    print(f"polyjudge: warning: {error}; going on with {options.local_cache}; afterwards: {home}", file=sys.stderr)
+    options.cache = str(options.local_cache)
+    return open_cache(options)
 
 
 class Several(argparse.Action):

@@ -25,6 +25,8 @@ class ProgressShow:
         self._total = total
         self._spent = spent
         self._done = self._unjudged = 0
+        self.already = 0
+        """Items that were done before, and say nothing about the rate."""
         self._begun = self._shown = time.monotonic()
         self._bar: Any = None
 
@@ -42,9 +44,12 @@ class ProgressShow:
 
     def advance(self, *, unjudged: bool, current: str = "") -> None:
         """Take note of one item, and of what it was."""
-        self._done += 1
         self._current = one_line(current, _LONGEST_CURRENT)
-        self._unjudged += unjudged
+        self.reach(self._done + 1, unjudged=self._unjudged + unjudged)
+
+    def reach(self, done: int, *, unjudged: int) -> None:
+        """Take note of how many items are done in all, and how many of them are unjudged."""
+        self._done, self._unjudged = done, unjudged
         now = time.monotonic()
         if now - self._shown >= (0.1 if self._bar is not None else _PLAIN_EVERY_S) or self._done == self._total:
             self._shown = now
@@ -59,13 +64,13 @@ class ProgressShow:
 
     def _show(self, now: float) -> None:
         spent = f"${self._spent.cost_usd:.4f}" if self._spent.cost_usd else f"{self._spent.calls} calls"
-        rate = self._done / max(now - self._begun, 1e-9)
+        rate = (self._done - self.already) / max(now - self._begun, 1e-9)
         if self._bar is not None:
             told = f"{rate:.1f}/s, {self._unjudged} {self._wrong}, {spent} {self._current}".rstrip()
             self._bar.update(self._task, completed=self._done, told=told)
         elif self._is_shown and now - self._begun >= _PLAIN_EVERY_S:
-            pace = f"{rate:.1f}/s, {(self._total - self._done) / rate:.0f} s left"
-            told = f"{self._done}/{self._total} done, {pace}, {self._unjudged} {self._wrong}, {spent}"
+            left = f", {(self._total - self._done) / rate:.0f} s left" if rate > 0 else ""
+            told = f"{self._done}/{self._total} done, {rate:.1f}/s{left}, {self._unjudged} {self._wrong}, {spent}"
             print(f"polyjudge: {told}", file=sys.stderr)
 
 

@@ -4,10 +4,10 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from polyjudge.clock import utc_now
-from polyjudge.files import ResultsFile, outcome_row, row_line
+from polyjudge.files import ResultsFile, item_row, row_line
 from polyjudge.records import Item, Outcome
 
 
@@ -60,13 +60,13 @@ class _Filed:
         return self._file.rows()
 
     def write(self, item: Item, outcome: Outcome) -> None:
-        self._file.append(_row(item, outcome))
+        self._file.append(item_row(item, outcome))
 
     def kept_ahead(self) -> Iterator[tuple[str, Outcome]]:
         return self._file.rows_ahead()
 
     def keep_ahead(self, item: Item, outcome: Outcome) -> None:
-        self._file.keep_ahead(_row(item, outcome))
+        self._file.keep_ahead(item_row(item, outcome))
 
     def finish(self) -> None:
         self._file.finish()
@@ -81,7 +81,7 @@ class _Printed:
         return iter(())
 
     def write(self, item: Item, outcome: Outcome) -> None:
-        sys.stdout.write(row_line(_row(item, outcome)))
+        sys.stdout.write(row_line(item_row(item, outcome)))
         sys.stdout.flush()
 
     def kept_ahead(self) -> Iterator[tuple[str, Outcome]]:
@@ -92,9 +92,3 @@ class _Printed:
 
     def finish(self) -> None:
         pass
-
-
-def _row(item: Item, outcome: Outcome) -> dict[str, Any]:
-    row = outcome_row(item.id, outcome)
-    more = {"language": item.language, "cluster": item.cluster}
-    return {**row, **{name: value for name, value in more.items() if value}}

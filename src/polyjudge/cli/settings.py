@@ -13,6 +13,8 @@ from polyjudge.errors import DataError
 
 PROJECT_FILE = Path("polyjudge.toml")
 ENVIRONMENT_FILE = Path(".env")
+_OPTIONS_TOO = {"batch", "cache"}
+"""Commands whose names other commands have as options; at the top level, what is no table is meant for those."""
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
 _QUOTED = re.compile(r"""(["'])(.*)\1\s*(?:#.*)?""", re.DOTALL)
 
@@ -47,12 +49,13 @@ def apply_project_file(
     if not PROJECT_FILE.is_file():
         return
     data = _read_project_file()
-    general = {key: value for key, value in data.items() if not isinstance(value, dict) and key not in known_tables}
-    own = data.get(command, {})
-    if not isinstance(own, dict):
-        raise DataError(f"{command} must be a table: [{command}]", path=PROJECT_FILE)
-    shared, own = _of_action(cast(dict[str, Any], own), action)
     options = _options(parser)
+    general = {
+        key: value
+        for key, value in data.items()
+        if not isinstance(value, dict) and (key not in known_tables or key in options)
+    }
+    shared, own = _of_action(_table(data, command), action)
     for key, value in {**general, **shared, **own}.items():
         name = key.replace("-", "_")
         if name in options:
@@ -63,6 +66,16 @@ def apply_project_file(
             raise DataError(f"[{table}] has an unknown key {key!r}", path=PROJECT_FILE)
         elif "judge" in options:
             warnings.warn(f"{PROJECT_FILE}: {key!r} is no option of {command} {action}".rstrip(), stacklevel=2)
+
+
+def _table(data: dict[str, Any], command: str) -> dict[str, Any]:
+    """Return the table of a command."""
+    own: object = data.get(command, {})
+    if isinstance(own, dict):
+        return cast(dict[str, Any], own)
+    if command in _OPTIONS_TOO:
+        return {}
+    raise DataError(f"{command} must be a table: [{command}]", path=PROJECT_FILE)
 
 
 def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
@@ -132,7 +145,7 @@ def _setting(action: argparse.Action, key: str, value: Any) -> Any:
 
 def _converted(action: argparse.Action, key: str, value: object) -> Any:
     if isinstance(value, dict | list):
-        raise DataError(f"{key} takes one value, not {value!r}", path=PROJECT_FILE)
+        raise DataError(f"{key} takes one value, not several in one", path=PROJECT_FILE)  # it may hold a password
     convert = action.type if callable(action.type) else str
     if "\0" in str(value):
         raise DataError(f"{key} holds a character that nothing can have", path=PROJECT_FILE)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from polyjudge.errors import ConfigError, StoppedError
@@ -45,11 +45,12 @@ _NOT_DONE = _NotDone()
 
 async def in_order(
     work: Callable[[Item], Awaitable[Result]], items: Iterable[Item], *, concurrency: int, stop: Stop | None = None
-) -> AsyncIterator[Result]:
+) -> AsyncGenerator[Result]:
     """Yield the result of `work` for each item, in order.
 
     An error stops what is under way and is raised, except a `StoppedError`: that is a wish to stop, for `stop` to
-    remember. After such a wish the results end with the last one that has all before it.
+    remember. After such a wish the results end with the last one that has all before it. After an error nothing more is
+    begun: what comes before it may end and be handed out, then it is raised.
     """
     if concurrency < 1:
         raise ConfigError(f"concurrency must be at least 1, not {concurrency}")
@@ -75,6 +76,7 @@ class _Pool(Generic[Item, Result]):
     def __init__(self, work: Callable[[Item], Awaitable[Result]], concurrency: int, stop: Stop) -> None:
         self.tasks: deque[asyncio.Task[Result | _NotDone]] = deque()
         self.stop = stop
+        self._error: BaseException | None = None
         self._work = work
         self._places = asyncio.Semaphore(concurrency)
         self._most = concurrency * _WINDOW
@@ -85,7 +87,7 @@ class _Pool(Generic[Item, Result]):
 
     def until_stopped(self, items: Iterable[Item]) -> Iterator[Item]:
         for item in items:
-            if self.stop.requested:
+            if self._is_over:
                 return
             yield item
 
@@ -98,6 +100,8 @@ class _Pool(Generic[Item, Result]):
         try:
             return await task
         except asyncio.CancelledError:
+            if task.cancelled() and self._error is not None:
+                raise self._error from None
             if task.cancelled() and self.stop.requested:
                 return _NOT_DONE
             raise
@@ -117,7 +121,7 @@ class _Pool(Generic[Item, Result]):
 
     async def _do(self, item: Item) -> Result | _NotDone:
         async with self._places:
-            if self.stop.requested:
+            if self._is_over:
                 return _NOT_DONE
             try:
                 return await self._work(item)
@@ -125,6 +129,17 @@ class _Pool(Generic[Item, Result]):
                 # What is in flight is paid for and may end; what only waits to try again is not waited for.
                 self.stop.request(error, grace_s=_GRACE_S)
                 return _NOT_DONE
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:
+                # A cache on a full disk, say: what is asked from now on would be paid for and lost.
+                self._error = self._error or error
+                self._cancel_later(_GRACE_S)
+                raise
+
+    @property
+    def _is_over(self) -> bool:
+        return self.stop.requested or self._error is not None
 
     def _cancel_later(self, grace_s: float | None) -> None:
         if grace_s is not None:

@@ -1,6 +1,7 @@
 """A run to be compared with another: its scores by item, from any file of scores or from a small committed baseline."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -12,7 +13,7 @@ from polyjudge.records import JudgeIdentity
 from .item_rows import rows_of
 from .json_lines import read_json_lines
 from .json_records import from_json, to_json
-from .ratings import Rating, RatingColumns, Ratings, read_ratings
+from .ratings import Rating, RatingColumns, Ratings, each_rating
 from .row_log import row_line
 from .writing import write_atomically
 
@@ -52,19 +53,14 @@ def read_run(path: Path, *, measure: str = "", cluster: str = "") -> ScoredRun:
     header = _header(path)
     if header is not None:
         return _read_baseline(path, header)
-    found = read_ratings(path, RatingColumns(value=measure, cluster=cluster))
-    if not found.ratings:
-        why = f": {found.problems[0]}" if found.problems else ""
+    notes, clusters = Ratings(), dict[Key, str]()
+    scores = _only_once(path, each_rating(path, RatingColumns(value=measure, cluster=cluster), notes), clusters)
+    if not scores:
+        why = f": {notes.problems[0]}" if notes.problems else ""
         raise DataError(f"holds no scores{why}", path=path)
-    return ScoredRun(
-        path,
-        _only_once(path, found.ratings),
-        _clusters(path, found, named=bool(cluster)),
-        tuple(found.judges),
-        measure,
-        tuple(found.problems),
-        found.skipped,
-    )
+    if not (clusters or cluster or path.suffix.lower() == ".json" or path.name.endswith(".score")):
+        clusters = _by_content(path) if _CONTENT in _first_row(path) else {}
+    return ScoredRun(path, scores, clusters, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped)
 
 
 def write_baseline(path: Path, run: ScoredRun) -> None:
@@ -98,14 +94,14 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
         )
     rows = read_json_lines(path)
     next(rows)
-    ratings = [_of_baseline(path, line, row) for line, row in rows]
-    if len(ratings) != header.get("items") or not ratings:
-        raise DataError(f"holds {len(ratings)} of {header.get('items')!r} items: bless it anew", path=path)
+    scores = _only_once(path, (_of_baseline(path, line, row) for line, row in rows), {})
+    if len(scores) != header.get("items") or not scores:
+        raise DataError(f"holds {len(scores)} of {header.get('items')!r} items: bless it anew", path=path)
     try:
         judges = tuple(from_json(JudgeIdentity, judge) for judge in header.get("judges", []))
     except (DataError, TypeError) as error:
         raise DataError(f"names its judges wrongly: {error}", path=path, line=1) from None
-    return ScoredRun(path, _only_once(path, ratings), {}, judges, str(header.get("measure", "")), is_baseline=True)
+    return ScoredRun(path, scores, {}, judges, str(header.get("measure", "")), is_baseline=True)
 
 
 def _of_baseline(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
@@ -116,25 +112,20 @@ def _of_baseline(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
     return Rating(id=item_id, language=language, value=score)
 
 
-def _only_once(path: Path, ratings: list[Rating]) -> dict[Key, float | None]:
+def _only_once(path: Path, ratings: Iterable[Rating], clusters: dict[Key, str]) -> dict[Key, float | None]:
+    """Return the scores by item, of which none may stand twice, and put into `clusters` what belongs together."""
     scores: dict[Key, float | None] = {}
     for rating in ratings:
-        key = (rating.language, rating.id)
+        key = (sys.intern(rating.language), rating.id)
         if key in scores:
             where = f" in {rating.language!r}" if rating.language else ""
             raise DataError(f"the id {rating.id!r} has two scores{where}; give the results of one judge", path=path)
         if rating.value is not None and abs(rating.value) > _LARGEST:
             raise DataError(f"the score {rating.value:g} of {rating.id!r} is on no scale", path=path)
         scores[key] = rating.value
+        if rating.cluster:
+            clusters[key] = rating.cluster
     return scores
-
-
-def _clusters(path: Path, found: Ratings, *, named: bool) -> dict[Key, str]:
-    """Return which items belong together: those of one cluster or document, else those about the same."""
-    clusters = {(each.language, each.id): each.cluster for each in found.ratings if each.cluster}
-    if named or clusters or path.suffix.lower() == ".json" or path.name.endswith(".score"):
-        return clusters
-    return _by_content(path) if _CONTENT in _first_row(path) else {}
 
 
 def _by_content(path: Path) -> dict[Key, str]:

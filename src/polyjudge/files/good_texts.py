@@ -8,7 +8,7 @@ from typing import Any
 from polyjudge.errors import DataError
 from polyjudge.records import GoodText
 
-from .item_rows import rows_of
+from .item_rows import Place, rows_of
 from .translation_results import TranslationResults
 
 _TEXT_COLUMNS = ("candidate", "reference", "generatedOutput")
@@ -38,39 +38,39 @@ class TextSource:
     def read(self) -> GoodTexts:
         """Read the file; rows that hold no text are counted and named, and no id of a language may stand twice."""
         texts, problems, skipped = list[GoodText](), list[str](), 0
-        places: dict[tuple[str, str], int] = {}
-        for line, found in self._all():
+        places: dict[tuple[str, str], Place] = {}
+        for place, found in self._all():
             if isinstance(found, str):
                 skipped += 1
                 if skipped <= _PROBLEMS_NAMED:
-                    problems.append(f"{self.path}:{line}: {found}")
+                    problems.append(f"{place}: {found}")
                 continue
             key = found.language, found.id
             if key in places:
-                told = f"the id {found.id!r} stands already at line {places[key]}"
-                raise DataError(told, path=self.path, line=line)
-            places[key] = line
+                told = f"the id {found.id!r} stands already {place.other(places[key])}"
+                raise DataError(told, path=place.path, line=place.line)
+            places[key] = place
             texts.append(found)
         if not texts:
             why = f": {problems[0]}" if problems else ""
             raise DataError(f"holds no text to spoil{why}", path=self.path)
         return GoodTexts(tuple(texts), tuple(problems), skipped)
 
-    def _all(self) -> Iterator[tuple[int, GoodText | str]]:
+    def _all(self) -> Iterator[tuple[Place, GoodText | str]]:
         if self.path.suffix.lower() == ".json":
             yield from self._of_results()
             return
-        for line, row in rows_of(self.path):
+        for place, row in rows_of(self.path):
             if isinstance(row, str):
-                yield line, row
+                yield place, row
             elif self._is_wanted(row):
-                yield line, self._text(row, line)
+                yield place, self._text(row, place.line)
 
-    def _of_results(self) -> Iterator[tuple[int, GoodText | str]]:
+    def _of_results(self) -> Iterator[tuple[Place, GoodText | str]]:
         """Yield a translator's references, or where there are none its outputs."""
         if self.column not in ("", "reference", "generatedOutput"):
             raise DataError(f"has no column {self.column!r}, but reference and generatedOutput", path=self.path)
-        results = TranslationResults(self.path)
+        results, place = TranslationResults(self.path), Place(self.path, 0)
         for language in results:
             tag = language.language_code or language.language_name
             if not self._is_wanted({"language": tag}):
@@ -80,9 +80,9 @@ class TextSource:
                 columns = (self.column,) if self.column else tuple(named)
                 text = next((named[name] for name in columns if named.get(name, "").strip()), "")
                 if text:
-                    yield 0, GoodText(id=str(index), text=text, language=tag, source=prompt.source_text)
+                    yield place, GoodText(id=str(index), text=text, language=tag, source=prompt.source_text)
         for problem in results.problems:
-            yield 0, problem
+            yield place, problem
 
     def _is_wanted(self, row: Mapping[str, Any]) -> bool:
         return all(str(row.get(name, "")) in wanted for name, wanted in self.filters.items())

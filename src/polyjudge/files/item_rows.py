@@ -1,79 +1,95 @@
 """Items from JSON Lines, CSV, TSV or Parquet, one at a time; what cannot be used is named by its place."""
 
-import csv
 import json
-import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from polyjudge.errors import DataError
-from polyjudge.extras import require
 from polyjudge.records import Item
 
-from .json_lines import each_json_line
-
-Row = Mapping[str, Any]
-Rows = Iterator[tuple[int, Row | str]]
-"""Line number, and the row or what is wrong with it."""
+from .results_manifest import MANIFEST_FILE, finished_parts
+from .row_files import ROW_KINDS, START, Mark, Row, rows_from
 
 CLUSTER_COLUMNS = ("cluster", "document")
 """Where a row says what it belongs together with."""
 DEFAULT_CONTEXT = ("source", "reference", "context")
-_PROBLEMS_NAMED = 5
-_LONGEST_FIELD = 100_000_000
+PROBLEMS_NAMED = 5
 _SIXTY_FOUR_BITS = 2**64 - 1
+_MANY = 200_000
+"""Numbers that would take much memory as a list."""
+
+
+class Place(NamedTuple):
+    """Where a row stands."""
+
+    path: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    def other(self, place: "Place") -> str:
+        """Return another place as a message about this one names it."""
+        return f"at line {place.line}" if place.path == self.path else f"at {place}"
+
+
+Rows = Iterator[tuple[Place, Row | str]]
+"""Where a row stands, and the row or what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemSource:
-    """Which items of which file."""
+    """Which items of which file, or folder of files."""
 
     path: Path
     context: Sequence[str] | None = None
     """Columns that reach the judge; None takes those of the usual ones that are there."""
     filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     limit: int | None = None
+    start: Mark = START
+    """Where to begin in a file."""
+    rows: int | None = None
+    """How many rows to read from there; None reads to the end."""
 
     def __iter__(self) -> Iterator[Item]:
         """Yield the items in the order of the file; rows that cannot be used are passed over."""
-        usable = (item for _, item in self._all() if isinstance(item, Item))
+        usable = (item for _, item in self.all_in([self.path]) if isinstance(item, Item))
         return islice(usable, self.limit)
 
     def survey(self) -> "Survey":
         """Read the whole file once: how many items, what is wrong with which rows, and no id twice."""
-        digest, count, skipped, problems = sha256(), 0, 0, list[str]()
-        seen = array("Q")
-        for line, item in self._all():
+        digest, count, problems, seen = ItemsDigest(), 0, Problems(), SeenIds()
+        languages: set[str] = set()
+        for place, item in self.all_in([self.path]):
             if isinstance(item, str):
-                skipped += 1
-                if skipped <= _PROBLEMS_NAMED:
-                    problems.append(f"{self.path}:{line}: {item}")
+                problems.note(place, item)
             elif self.limit is None or count < self.limit:
                 count += 1
-                seen.append(hash(item.id) & _SIXTY_FOUR_BITS)
-                for part in (item.id, item.candidate, *item.context, *item.context.values()):
-                    text = part.encode(errors="surrogatepass")
-                    digest.update(b"%d:" % len(text))
-                    digest.update(text)
+                seen.add(item)
+                digest.add(item)
+                languages.add(item.language)
         if not count:
-            why = f": {problems[0]}" if problems else ""
-            raise DataError(f"holds no item to judge{why}", path=self.path)
-        self._refuse_doubles(seen)
-        return Survey(count, skipped, tuple(problems), digest.hexdigest()[:16])
+            raise DataError(f"holds no item to judge{problems.why}", path=self.path)
+        seen.refuse_doubles(self, [self.path])
+        return Survey(count, problems.count, tuple(problems.named), digest.hexdigest(), tuple(sorted(languages)))
 
-    def _all(self) -> Iterator[tuple[int, Item | str]]:
-        for line, row in rows_of(self.path):
-            item = row if isinstance(row, str) else self._item(row)
-            if item is not None:
-                yield line, item
+    def all_in(self, paths: Iterable[Path]) -> Iterator[tuple[Place, Item | str]]:
+        """Yield the items of some files with their places, or what is wrong with a row."""
+        for path in paths:
+            for place, row in islice(rows_of(path, self.start), self.rows):
+                item = self.item_of(row)
+                if item is not None:
+                    yield place, item
 
-    def _item(self, row: Row) -> Item | str | None:
+    def item_of(self, row: Row | str) -> Item | str | None:
         """Return the item of a row, what is wrong with it, or None where the filters leave it out."""
+        if isinstance(row, str):
+            return row
         if any(_words(row.get(name, "")) not in wanted for name, wanted in self.filters.items()):
             return None
         for name in ("id", "candidate"):
@@ -89,19 +105,6 @@ class ItemSource:
         cluster = next((str(row[name]) for name in CLUSTER_COLUMNS if row.get(name) not in (None, "")), "")
         return Item(str(row["id"]), row["candidate"], context, str(row.get("language") or ""), cluster)
 
-    def _refuse_doubles(self, seen: "array[int]") -> None:
-        ordered = sorted(seen)
-        if all(first != second for first, second in zip(ordered, islice(ordered, 1, None), strict=False)):
-            return
-        places: dict[str, int] = {}
-        for line, item in self._all():
-            if isinstance(item, Item):
-                if item.id in places:
-                    raise DataError(
-                        f"the id {item.id!r} stands already at line {places[item.id]}", path=self.path, line=line
-                    )
-                places[item.id] = line
-
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -114,50 +117,104 @@ class Survey:
     problems: tuple[str, ...]
     """What is wrong with the first few of them."""
     fingerprint: str
+    languages: tuple[str, ...]
+    """Those that the items name, and an empty one where some name none."""
 
 
-def rows_of(path: Path) -> Rows:
-    """Yield line number and row of a JSON Lines, CSV, TSV or Parquet file, or what is wrong with the row."""
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise DataError(f"is of an unknown kind; items come as {', '.join(_READERS)}", path=path)
+class ItemsDigest:
+    """Tells whether items are the same that they were."""
+
+    def __init__(self) -> None:
+        self._digest = sha256()
+
+    def add(self, item: Item, *more: str) -> None:
+        """Take in an item, and what else of it matters."""
+        for part in (item.id, item.candidate, *item.context, *item.context.values(), *more):
+            text = part.encode(errors="surrogatepass")
+            self._digest.update(b"%d:" % len(text))
+            self._digest.update(text)
+
+    def hexdigest(self) -> str:
+        """Return what is the same only for the same items."""
+        return self._digest.hexdigest()[:16]
+
+
+class Problems:
+    """Counts rows that cannot be used, and keeps what is wrong with the first few."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.named: list[str] = []
+
+    def note(self, place: Place, problem: str) -> None:
+        """Take note of one."""
+        self.count += 1
+        if len(self.named) < PROBLEMS_NAMED:
+            self.named.append(f"{place}: {problem}")
+
+    @property
+    def why(self) -> str:
+        """The first one, as the end of a message."""
+        return f": {self.named[0]}" if self.named else ""
+
+
+class SeenIds:
+    """The ids of many items, eight bytes each."""
+
+    def __init__(self) -> None:
+        self.hashes = array("Q")
+
+    def add(self, item: Item) -> None:
+        """Take note of an item."""
+        self.hashes.append(hash(item.id) & _SIXTY_FOUR_BITS)
+
+    def refuse_doubles(self, source: ItemSource, paths: Iterable[Path]) -> None:
+        """Raise where an id stands twice in these files, and say where."""
+        if not self._hold_doubles():
+            return
+        places: dict[str, Place] = {}
+        for place, item in source.all_in(paths):
+            if isinstance(item, Item):
+                if item.id in places:
+                    told = f"the id {item.id!r} stands already {place.other(places[item.id])}"
+                    raise DataError(told, path=place.path, line=place.line)
+                places[item.id] = place
+
+    def _hold_doubles(self) -> bool:
+        if len(self.hashes) > _MANY:
+            import numpy as np  # here, because it takes longer to load than to sort by other means
+
+            many = np.sort(np.frombuffer(self.hashes, dtype=np.uint64))
+            return bool(np.any(many[1:] == many[:-1]))
+        ordered = sorted(self.hashes)
+        return any(first == second for first, second in zip(ordered, islice(ordered, 1, None), strict=False))
+
+
+def rows_of(path: Path, start: Mark = START) -> Rows:
+    """Yield place and row of a JSON Lines, CSV, TSV or Parquet file or folder, or what is wrong with the row."""
+    for file in files_of(path):
+        for line, row, _ in rows_from(file, start):
+            yield Place(file, line), row
+
+
+def files_of(path: Path) -> Iterable[Path]:
+    """Return the files that rows stand in: one, or those of a folder by their names; of results, as they follow."""
+    if not path.is_dir():
+        return [path]
+    parts = finished_parts(path)
+    if parts is not None:
+        return parts
     try:
-        yield from reader(path)
-    except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
+        found = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
-
-
-def _separated(delimiter: str) -> Callable[[Path], Rows]:
-    def read(path: Path) -> Rows:
-        csv.field_size_limit(min(_LONGEST_FIELD, sys.maxsize))
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
-            try:
-                for row in rows:
-                    spilled = None in row or None in row.values()
-                    yield rows.line_num, "has not as many fields as the header" if spilled else row
-            except csv.Error as error:
-                raise DataError(f"cannot be read on: {error}", path=path, line=rows.line_num) from None
-
-    return read
-
-
-def _parquet(path: Path) -> Rows:
-    parquet: Any = require("pyarrow.parquet", feature="reading Parquet", extra="parquet")
-    arrow: Any = require("pyarrow", feature="reading Parquet", extra="parquet")
-    try:
-        number = 0
-        for batch in parquet.ParquetFile(path).iter_batches(batch_size=1000):
-            for row in batch.to_pylist():
-                number += 1
-                yield number, row
-    except (arrow.ArrowException, ValueError, OverflowError) as error:
-        raise DataError(f"is no Parquet file that can be read: {error}", path=path) from None
-
-
-_READERS = {".jsonl": each_json_line, ".csv": _separated(","), ".tsv": _separated("\t"), ".parquet": _parquet}
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    files = [file for file in found if file.name != MANIFEST_FILE]
+    for file in files:
+        if file.is_dir() or file.suffix.lower() not in ROW_KINDS:
+            raise DataError(f"holds {file.name!r}; a folder of items holds only {', '.join(ROW_KINDS)}", path=path)
+    if len({file.suffix.lower() for file in files}) != 1:
+        raise DataError("holds files of several kinds; give one kind" if files else "holds no file of items", path=path)
+    return files
 
 
 def _words(value: object) -> str:

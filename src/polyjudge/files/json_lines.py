@@ -7,6 +7,8 @@ from typing import Any, cast
 
 from polyjudge.errors import DataError
 
+from .byte_lines import lines_from
+
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line number and object for every line that is not blank; a bad line is an error."""
@@ -18,13 +20,16 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def each_json_line(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
     """Yield line number and object for every line that is not blank, or what is wrong with the line."""
+    for number, row, _ in json_lines_from(path):
+        yield number, row
+
+
+def json_lines_from(path: Path, line: int = 0, offset: int = 0) -> Iterator[tuple[int, dict[str, Any] | str, int]]:
+    """Do what `each_json_line` does, behind so many lines and bytes; tell also how many bytes lie behind each row."""
     try:
-        with path.open(encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield number, _object(line)
-    except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
+        for number, (text, end) in enumerate(lines_from(path, offset), start=line + 1):
+            if text.strip():
+                yield number, _object(text), end
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 

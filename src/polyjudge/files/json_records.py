@@ -4,6 +4,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from polyjudge.errors import DataError
@@ -12,16 +13,17 @@ Record = TypeVar("Record")
 _LONGEST_SHOWN = 200
 Reader = Callable[[object], Any]
 """Turns a JSON value into a field's value; raises `ValueError` with what was expected."""
+_Writer = tuple[str, bool, Callable[[object], object] | None]
 
 
 def to_json(record: object) -> dict[str, Any]:
     """Return a record as JSON-ready values; fields that may be missing are left out when they are None or empty."""
-    written: dict[str, Any] = {}
-    for field, name, needed, convert in _writers(type(record)):
-        value = getattr(record, field)
-        if needed or not (value is None or value == "" or value == () or value == {}):
-            written[name] = value if convert is None else convert(value)
-    return written
+    values_of, writers = _writers(type(record))
+    return {
+        name: value if convert is None else convert(value)
+        for (name, needed, convert), value in zip(writers, values_of(record), strict=True)
+        if needed or value or value == 0
+    }
 
 
 def from_json(record_type: type[Record], data: object, *, strict: bool = False) -> Record:
@@ -68,13 +70,15 @@ def _value_to_json(value: object) -> object:
 
 
 @cache
-def _writers(record_type: type) -> list[tuple[str, str, bool, Callable[[object], object] | None]]:
-    """Return of each field its name in Python and on disk, whether it must be there, and what converts it."""
-    hints = get_type_hints(record_type)
-    return [
-        (field.name, camel(field.name), _is_needed(field), None if _is_scalar(hints[field.name]) else _value_to_json)
+def _writers(record_type: type) -> tuple[Callable[[object], tuple[Any, ...]], list[_Writer]]:
+    """Return what gives the values of all fields, and of each its name on disk, whether it must be there, its form."""
+    hints, names = get_type_hints(record_type), [field.name for field in fields(record_type)]
+    writers: list[_Writer] = [
+        (camel(field.name), _is_needed(field), None if _is_scalar(hints[field.name]) else _value_to_json)
         for field in fields(record_type)
     ]
+    # Asked for one name alone, attrgetter gives the value and no tuple.
+    return (attrgetter(*names) if len(names) > 1 else lambda record: (getattr(record, names[0]),)), writers
 
 
 def _is_scalar(hint: Any) -> bool:
@@ -95,10 +99,13 @@ def camel(name: str) -> str:
 
 
 @cache
-def _readers(record_type: type, strict: bool) -> dict[str, tuple[Field[Any], Reader]]:
-    """Return, for each name on disk, the field and what reads its value."""
+def _readers(record_type: type, strict: bool) -> dict[str, tuple[str, bool, Reader]]:
+    """Return, for each name on disk, the field's name, whether it must be there, and what reads its value."""
     hints = get_type_hints(record_type)
-    return {camel(field.name): (field, _reader(hints[field.name], strict)) for field in fields(record_type)}
+    return {
+        camel(field.name): (field.name, _is_needed(field), _reader(hints[field.name], strict))
+        for field in fields(record_type)
+    }
 
 
 def _read_record(record_type: type, data: object, strict: bool) -> object:
@@ -106,14 +113,16 @@ def _read_record(record_type: type, data: object, strict: bool) -> object:
         raise ValueError(f"expected an object, found {_shown(data)}")
     given = cast(Mapping[str, object], data)
     readers = _readers(record_type, strict)
-    unknown = [key for key in given if key not in readers]
-    if strict and unknown:
+    if strict and (unknown := [key for key in given if key not in readers]):
         raise ValueError(f"unknown key {unknown[0]!r}; known are {', '.join(readers)}")
     values: dict[str, object] = {}
-    for key, (field, read) in readers.items():
+    for key, (name, needed, read) in readers.items():
         if key in given:
-            values[field.name] = _read_field(key, read, given[key])
-        elif _is_needed(field):
+            try:
+                values[name] = read(given[key])
+            except ValueError as error:
+                raise ValueError(f"{key}: {error}") from None
+        elif needed:
             raise ValueError(f"the key {key!r} is missing")
     return record_type(**values)
 

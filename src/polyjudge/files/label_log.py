@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from polyjudge.errors import DataError
 
@@ -15,6 +15,8 @@ from .json_lines import each_json_line
 from .json_records import from_json
 from .row_log import RowLog
 
+Where = TypeVar("Where")
+"""Names the place of a row."""
 SCHEMA_VERSION = 1
 Reason = Literal["", "cannot read this language", "skipped", "undone"]
 """Why there is no label; what is undone is as if it had never been labelled."""
@@ -160,15 +162,17 @@ def read_labels(path: Path) -> list[Label]:
     return list(newest_labels(_labels(path)).values())
 
 
-def newest_rows(rows: Iterable[tuple[int, Mapping[str, Any] | str]]) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    """Yield numbered rows of any kind as they come; those of a labels file at the end, only each person's newest."""
-    newest: dict[tuple[str, str], tuple[int, Mapping[str, Any]]] = {}
-    for number, row in rows:
+def newest_rows(
+    rows: Iterable[tuple[Where, Mapping[str, Any] | str]],
+) -> Iterator[tuple[Where, Mapping[str, Any] | str]]:
+    """Yield rows of any kind as they come; those of a labels file at the end, only each person's newest."""
+    newest: dict[tuple[str, str], tuple[Where, Mapping[str, Any]]] = {}
+    for place, row in rows:
         if isinstance(row, str) or _MARK not in row:
-            yield number, row
+            yield place, row
         else:
-            newest[str(row.get("annotator") or ""), str(row.get("id"))] = number, row
-    yield from ((number, row) for number, row in newest.values() if row.get("reason") != "undone")
+            newest[str(row.get("annotator") or ""), str(row.get("id"))] = place, row
+    yield from ((place, row) for place, row in newest.values() if row.get("reason") != "undone")
 
 
 def _labels(path: Path) -> Iterator[Label]:

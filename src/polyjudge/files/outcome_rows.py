@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polyjudge.errors import DataError
-from polyjudge.records import Failure, JudgeResult, Outcome
+from polyjudge.records import Failure, Item, JudgeResult, Outcome
 
 from .json_records import from_json, to_json
 
@@ -16,6 +16,13 @@ def outcome_row(item_id: str, outcome: Outcome) -> dict[str, Any]:
     """Return an outcome as one row of a results file."""
     kind = "failure" if isinstance(outcome, Failure) else "result"
     return {"schemaVersion": SCHEMA_VERSION, "id": item_id, "outcome": kind, **to_json(outcome)}
+
+
+def item_row(item: Item, outcome: Outcome) -> dict[str, Any]:
+    """Return the row of an item's outcome, with what the item belongs to."""
+    row = outcome_row(item.id, outcome)
+    more = {"language": item.language, "cluster": item.cluster}
+    return {**row, **{name: value for name, value in more.items() if value}}
 
 
 def read_outcome_row(row: Mapping[str, Any]) -> tuple[str, Outcome]:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -54,6 +55,8 @@ class Ratings:
     skipped: int = 0
     judges: list[JudgeIdentity] = field(default_factory=list[JudgeIdentity])
     """Who gave them, where the rows say so."""
+    named: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
+    """What rows said of who gave them; most say the same."""
 
     def name_judge(self, judge: JudgeIdentity) -> None:
         """Take note of who gave a rating; of a call that failed it is not known which model would have answered."""
@@ -92,20 +95,27 @@ class RatingColumns:
 def read_ratings(path: Path, columns: RatingColumns, into: Ratings | None = None) -> Ratings:
     """Read the ratings of a file: rows with an id, a translation judge's scores, or scores as WMT's tools keep them."""
     found = Ratings() if into is None else into
-    if path.name.endswith((".seg.score", ".sys.score")):
-        _read_systems(path, columns, found)
-    elif path.suffix.lower() == ".json":
-        _read_translation_scores(path, columns, found)
-    else:
-        for line, row in newest_rows(rows_of(path)):
-            problem = row if isinstance(row, str) else _read_row(row, columns, found)
-            if problem:
-                found.note(f"{path}:{line}: {problem}")
+    found.ratings.extend(each_rating(path, columns, found))
     return found
 
 
-def _read_row(row: Mapping[str, Any], columns: RatingColumns, into: Ratings) -> str:
-    """Take in one row; return what is wrong with it."""
+def each_rating(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
+    """Yield the ratings of a file; `notes` is told of who gave them and of what could not be used."""
+    if path.name.endswith((".seg.score", ".sys.score")):
+        yield from _of_systems(path, columns, notes)
+    elif path.suffix.lower() == ".json":
+        yield from _of_translation_scores(path, columns, notes)
+    else:
+        for place, row in newest_rows(rows_of(path)):
+            found = row if isinstance(row, str) else _of_row(row, columns, notes)
+            if isinstance(found, Rating):
+                yield found
+            elif found:
+                notes.note(f"{place}: {found}")
+
+
+def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings) -> Rating | str:
+    """Return the rating of one row, or what is wrong with it; empty where it takes no part."""
     if row.get("id") in (None, "") or isinstance(row["id"], dict | list | bool):
         return "no 'id'"
     system = _text(row.get("system"))
@@ -114,22 +124,17 @@ def _read_row(row: Mapping[str, Any], columns: RatingColumns, into: Ratings) -> 
     given = _value(row, columns)
     if isinstance(given, str):
         return given
-    identity = _identity(row)
-    if identity is not None:
-        into.name_judge(identity)
-    into.ratings.append(
-        Rating(
-            id=str(row["id"]),
-            value=given,
-            language=str(row.get("language") or row.get("languageCode") or ""),
-            group=_text(row.get(columns.group)) if columns.group else "",
-            cluster=_cluster(row, columns),
-            annotator=str(row.get("annotator") or ""),
-            system=system,
-            in_words=_is_word(row, columns),
-        )
+    _name_judge(row, notes)
+    return Rating(
+        id=str(row["id"]),
+        value=given,
+        language=str(row.get("language") or row.get("languageCode") or ""),
+        group=_text(row.get(columns.group)) if columns.group else "",
+        cluster=_cluster(row, columns),
+        annotator=str(row.get("annotator") or ""),
+        system=system,
+        in_words=_is_word(row, columns),
     )
-    return ""
 
 
 def _text(value: object) -> str:
@@ -192,20 +197,25 @@ def _finite(number: float) -> float | str | None:
         return "a number of hundreds of digits is no rating"
 
 
-def _identity(row: Mapping[str, Any]) -> JudgeIdentity | None:
+_OF_JUDGES = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswered")
+
+
+def _name_judge(row: Mapping[str, Any], notes: Ratings) -> None:
+    """Take note of who gave a row's rating, where it says so."""
     given = row.get("provenance")
     if not isinstance(given, Mapping):
-        return None
-    told = cast(Mapping[str, Any], given)
-    names = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswered")
-    try:
-        return from_json(JudgeIdentity, {name: told[name] for name in names if told.get(name)})
-    except DataError:
-        return None
+        return
+    told = {name: value for name in _OF_JUDGES if (value := cast(Mapping[str, Any], given).get(name))}
+    said = tuple(map(repr, told.values()))
+    if said in notes.named:
+        return
+    notes.named.add(said)
+    with suppress(DataError):
+        notes.name_judge(from_json(JudgeIdentity, told))
 
 
-def _read_translation_scores(path: Path, columns: RatingColumns, into: Ratings) -> None:
-    """Take in a translation judge's scores of single prompts, under ids such as `th:0`."""
+def _of_translation_scores(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
+    """Yield a translation judge's scores of single prompts, under ids such as `th:0`."""
     if columns.value.removesuffix("Score") not in ("", "score", "script", "grammar", "coherence"):
         raise DataError(f"has no column {columns.value!r}, but script, grammar and coherence", path=path)
     scores = TranslationScores(path)
@@ -213,12 +223,12 @@ def _read_translation_scores(path: Path, columns: RatingColumns, into: Ratings) 
         tag = language.language_code or language.language_name
         for prompt in language.prompts:
             value = None if prompt.error else _of_prompt(prompt, columns.value)
-            into.ratings.append(Rating(id=f"{tag}:{prompt.index}", value=value, language=tag))
+            yield Rating(id=f"{tag}:{prompt.index}", value=value, language=tag)
             origin = prompt.provenance
             if origin is not None:
-                into.name_judge(identity_of(origin))
+                notes.name_judge(identity_of(origin))
     for problem in scores.problems:
-        into.note(problem)
+        notes.note(problem)
 
 
 def _of_prompt(prompt: PromptScore, name: str) -> float | None:
@@ -228,8 +238,8 @@ def _of_prompt(prompt: PromptScore, name: str) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _read_systems(path: Path, columns: RatingColumns, into: Ratings) -> None:
-    """Take in a system's name and a score on each line; with segments, those of a system follow one another."""
+def _of_systems(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
+    """Yield a system's scores, each on a line with its name; with segments, those of a system follow one another."""
     pairs = _PAIR.findall("/".join(path.parts[-2:]))
     language = pairs[-1] if pairs else ""
     of_segments = path.name.endswith(".seg.score")
@@ -240,17 +250,15 @@ def _read_systems(path: Path, columns: RatingColumns, into: Ratings) -> None:
             continue
         value = _number(score)
         if isinstance(value, str):
-            into.note(f"{path}:{line}: {value}")
+            notes.note(f"{path}:{line}: {value}")
             continue
-        into.ratings.append(
-            Rating(
-                id=f"{language}/{system}/{place}" if of_segments else f"{language}/{system}",
-                value=value,
-                language=language,
-                group=f"{language}/{place}" if of_segments and columns.group == "item" else "",
-                cluster=f"{language}/{place}" if of_segments else "",
-                system=system,
-            )
+        yield Rating(
+            id=f"{language}/{system}/{place}" if of_segments else f"{language}/{system}",
+            value=value,
+            language=language,
+            group=f"{language}/{place}" if of_segments and columns.group == "item" else "",
+            cluster=f"{language}/{place}" if of_segments else "",
+            system=system,
         )
 
 

@@ -32,8 +32,12 @@ class ResultsFile:
         self._ahead: RowLog | None = None
         self._rows.lock()
         self._rows.cut_torn_row()
-        self.began = self._note_beginning()
-        """When this run was first begun."""
+        try:
+            self.began = self._note_beginning()
+            """When this run was first begun."""
+        except OSError as error:
+            self._rows.close()
+            raise self._problem(error) from None
 
     def rows(self) -> Iterator[tuple[str, Outcome]]:
         """Yield what an earlier run of the same kind left."""
@@ -52,11 +56,17 @@ class ResultsFile:
         self._open_ahead().append(row)
 
     def finish(self) -> None:
-        """Give the whole file its name."""
-        os.fsync(self._rows.descriptor)
-        self.partial.replace(self.path)
-        self._beginning.unlink(missing_ok=True)
-        self._ahead_path.unlink(missing_ok=True)
+        """Give the whole file its name.
+
+        What stands beside it goes first: a note of the beginning that outlived its run would be the next one's.
+        """
+        try:
+            os.fsync(self._rows.descriptor)
+            self._ahead_path.unlink(missing_ok=True)
+            self._beginning.unlink(missing_ok=True)
+            self.partial.replace(self.path)
+        except OSError as error:
+            raise self._problem(error) from None
 
     def __enter__(self) -> Self:
         return self
@@ -84,9 +94,17 @@ class ResultsFile:
 
     def _note_beginning(self) -> str:
         """Return when the run began: a run that asks anew what is kept must know which answers are its own."""
-        if self._rows.is_empty and not self._beginning.exists():
-            self._beginning.write_text(utc_now(), encoding="ascii")
-        return self._beginning.read_text(encoding="ascii") if self._beginning.exists() else ""
+        began = self._beginning.read_text(encoding="ascii", errors="replace") if self._beginning.exists() else ""
+        if began or not self._rows.is_empty:
+            return began
+        with self._beginning.open("w", encoding="ascii") as file:  # empty where a full disk or a kill came between
+            file.write(utc_now())
+            file.flush()
+            os.fsync(file.fileno())
+        return self._beginning.read_text(encoding="ascii")
+
+    def _problem(self, error: OSError) -> DataError:
+        return DataError(f"cannot be written: {error.strerror}", path=self.path)
 
 
 def remove_unbegun(path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import Any, TypeVar, cast
 from polyjudge.errors import DataError
 from polyjudge.records import LanguageResult, PromptResult
 
-from .item_rows import rows_of
 from .json_records import camel, from_open_json
 from .json_stream import JsonStream, is_deep
+from .row_files import rows_from
 from .writing import readable_json, write_atomically
 
 Record = TypeVar("Record", LanguageResult, PromptResult)
@@ -71,7 +71,7 @@ class TranslationResults:
     def _grouped(self) -> Iterator[tuple[int, object]]:
         """Yield rows that are languages as they come, and those that are single prompts put together by language."""
         languages: dict[str, tuple[int, dict[str, Any]]] = {}
-        for line, row in rows_of(self.path):
+        for line, row, _ in rows_from(self.path):
             if isinstance(row, str) or "prompts" in row:
                 yield line, row
                 continue

@@ -16,22 +16,40 @@ from polyjudge.errors import DataError
 _ACTING = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+# Made once: `json.dumps` with options makes one for every row.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
+
+
 @contextmanager
 def write_atomically(path: Path) -> Generator[TextIO]:
     """Give a text file to write to; it takes the place of `path` only when the block ends well."""
+    with standing_in_for(path) as part, part.open("x", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+@contextmanager
+def standing_in_for(path: Path) -> Generator[Path]:
+    """Give a path beside `path` to write to; what stands there takes its place only when the block ends well."""
     part = path.parent / f".{path.name[:48]}.{secrets.token_hex(8)}.part"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("x", encoding="utf-8", newline="\n") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield part
+        _settle(part)
         part.replace(path)
     except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror}", path=path) from None
+        raise DataError(f"cannot be written: {error.strerror or error}", path=path) from None
     finally:
         with suppress(OSError):  # there is none when all went well, or when its folder could not be made
             part.unlink()
+
+
+def _settle(path: Path) -> None:
+    """See that a file is on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def note_moment(path: Path, moment: str) -> None:
@@ -57,7 +75,10 @@ def readable_json(value: object, *, indent: int | None = None) -> str:
     not have (NaN, infinity) are null, and what is no JSON at all (a date from Parquet) is text.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
+        if indent is None:
+            text = _ENCODER.encode(value)
+        else:
+            text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=False, indent=indent, default=str)
     return text if text.isascii() else _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,11 +1,11 @@
 """Put one question to a provider, read the reply, and keep where it came from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from polyjudge.cache import JudgeCache
+from polyjudge.cache import open_cache
 from polyjudge.errors import ProviderError, UnreadableReplyError
 from polyjudge.providers import (
     CachedProvider,
@@ -17,7 +17,7 @@ from polyjudge.providers import (
     prompt_sha256,
     resolve_model,
 )
-from polyjudge.records import Failure, FailureKind, JudgeResult, Origin, Outcome, Provenance, Reply, Request
+from polyjudge.records import Failure, FailureKind, JudgeResult, Origin, Outcome, Provenance, Reply, Request, amended
 from polyjudge.version import __version__
 
 
@@ -86,7 +86,7 @@ class Asker:
                 if is_remote(name.provider):  # a recording says the same each time
                     provider = RetryingProvider(provider)
             if self._cache_db is not None:
-                provider = CachedProvider(provider, JudgeCache(self._cache_db))
+                provider = CachedProvider(provider, open_cache(self._cache_db))
             self._opened = provider, model
         return self._opened
 
@@ -99,7 +99,7 @@ def _read(reply: Reply, read: Callable[[Reply], JudgeResult], provenance: Proven
     except UnreadableReplyError as error:
         reason = f"the reply was cut off: {error}" if reply.finish == "length" else str(error)
         return Failure(reason, "unreadable", reply.text, reply.model, provenance)
-    return replace(
+    return amended(
         result,
         model=reply.model,
         duration_ms=reply.duration_ms,
@@ -127,6 +127,7 @@ def _provenance(origin: Origin, request: Request, question: Question, reply: Rep
         cost_usd=reply.cost_usd,
         answered_at=reply.answered_at,
         client=reply.client,
+        batch=reply.batch,
         cached=reply.cached,
         polyjudge_version=__version__,
     )

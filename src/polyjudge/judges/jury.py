@@ -86,6 +86,7 @@ def _joint_provenance(members: Sequence[Outcome]) -> Provenance | None:
         return None
     names = list(dict.fromkeys((each.provider, each.model) for each in known))
     answered = {each.model_answered for each in known if each.model_answered}
+    batches = {each.batch for each in known}
     costs = [each.cost_usd for each in known if each.cost_usd is not None]
     first = replace(
         known[0],
@@ -93,6 +94,7 @@ def _joint_provenance(members: Sequence[Outcome]) -> Provenance | None:
         input_tokens=sum(each.input_tokens or 0 for each in known),
         output_tokens=sum(each.output_tokens or 0 for each in known),
         cost_usd=sum(costs) if costs else None,
+        batch=batches.pop() if len(batches) == 1 else "",
         cached=all(each.cached for each in known),
     )
     if len(names) == 1:

@@ -8,7 +8,7 @@ from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import prompt_sha256
 from polyjudge.records import Failure, JudgeResult, Language, Outcome, Provenance, Rubric, ScriptCheck, TextCheck
 from polyjudge.rubrics import rubric_fingerprint
-from polyjudge.text import TextChecker, chrf, chrf_signature
+from polyjudge.text import chrf, chrf_signature
 from polyjudge.version import __version__
 
 from . import scoring
@@ -40,6 +40,8 @@ class OfflineJudge:
             )
         self.rubric = rubric
         self._table = table or language_table()
+        from polyjudge.text import TextChecker  # here, because the type of this judge is asked for in every run
+
         self._checker = TextChecker(self._table)
         self._fingerprint = rubric_fingerprint(rubric)
 

@@ -278,7 +278,7 @@ def _strict_object(text: str) -> dict[str, Any]:
 
 
 def _strict(text: str) -> object:
-    return json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_without_doubles)
+    return _STRICT.decode(text)
 
 
 def _no_constant(name: str) -> object:
@@ -299,6 +299,10 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             if json.dumps(each) != json.dumps(value[key]):
                 raise ValueError(f"{key!r} is given twice with different values")
     return value
+
+
+# Made once: with these options `json.loads` would make one for every reply.
+_STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_without_doubles)
 
 
 def _shortened(text: str) -> str:

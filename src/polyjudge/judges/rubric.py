@@ -30,7 +30,7 @@ class RubricJudge:
         criteria: What to score; or a `Rubric`, which brings its own scale, wording and flags.
         model: An alias such as "opus", or "provider/model". With `provider` it is handed over as it is.
         system: System prompt.
-        cache_db: SQLite file that keeps every reply; the same question is not paid for twice.
+        cache_db: SQLite file, or URL of PostgreSQL, that keeps every reply; no question is paid for twice.
         prompt_template: The prompt, with the places {criteria} {candidate} {context} {subscores_schema}.
         provider: Who answers, instead of the provider that the model's name stands for.
         max_tokens: Most tokens of a reply; None leaves it to the provider.

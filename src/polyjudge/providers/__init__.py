@@ -1,22 +1,46 @@
 """Who answers: one file a provider, and the table of their names."""
 
-from .access import Access
-from .addresses import is_remote
-from .base import Provider, close_provider
-from .cached import CachedProvider, ReplayProvider
-from .counting import Estimate
-from .local_server import local_models
-from .metering import Caps, Meter, MeteredProvider, Spent, most_tokens
-from .naming import ModelName, Price, model_facts, model_table, resolve_model
-from .pacing import Pace, PacedProvider, likely_tokens
-from .prices import cost_usd, parse_price, price_of
-from .retrying import RetryingProvider, RetryPolicy
-from .scripted import ScriptedProvider, prompt_sha256
-from .table import PROVIDERS, ProviderEntry, Readiness, check_workspace, open_provider, readiness
+from typing import TYPE_CHECKING
+
+from polyjudge.lazy import lazily
+
+if TYPE_CHECKING:
+    from .access import Access
+    from .addresses import chosen_addresses, is_remote, origin_of, use_addresses
+    from .base import Provider, close_provider
+    from .batch_clients import BatchClient, BatchLimits, BatchStatus
+    from .batch_patience import BatchPatience
+    from .batches import Batches, BatchProgress
+    from .cached import CachedProvider, ReplayProvider
+    from .counting import Estimate
+    from .local_server import local_models
+    from .metering import Caps, Meter, MeteredProvider, Spent, most_tokens
+    from .naming import USER_FILE, ModelName, Price, model_facts, model_table, resolve_model
+    from .pacing import Pace, PacedProvider, likely_tokens
+    from .prices import cost_usd, parse_price, price_of
+    from .retrying import RetryingProvider, RetryPolicy
+    from .scripted import ScriptedProvider, prompt_sha256
+    from .table import (
+        PROVIDERS,
+        ProviderEntry,
+        Readiness,
+        check_workspace,
+        need_batches,
+        open_batch_client,
+        open_provider,
+        readiness,
+    )
 
 __all__ = [
     "PROVIDERS",
+    "USER_FILE",
     "Access",
+    "BatchClient",
+    "BatchLimits",
+    "BatchPatience",
+    "BatchProgress",
+    "BatchStatus",
+    "Batches",
     "CachedProvider",
     "Caps",
     "Estimate",
@@ -35,6 +59,7 @@ __all__ = [
     "ScriptedProvider",
     "Spent",
     "check_workspace",
+    "chosen_addresses",
     "close_provider",
     "cost_usd",
     "is_remote",
@@ -43,10 +68,16 @@ __all__ = [
     "model_facts",
     "model_table",
     "most_tokens",
+    "need_batches",
+    "open_batch_client",
     "open_provider",
+    "origin_of",
     "parse_price",
     "price_of",
     "prompt_sha256",
     "readiness",
     "resolve_model",
+    "use_addresses",
 ]
+
+lazily(__name__)

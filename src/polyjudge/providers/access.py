@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polyjudge.cache import Cache
 from polyjudge.errors import ConfigError, UnknownNameError
@@ -14,9 +15,12 @@ from .counting import CountingProvider, Estimate
 from .metering import Meter, MeteredProvider
 from .naming import ModelName, Price
 from .pacing import Pace, PacedProvider
-from .prices import price_of
+from .prices import in_batches, price_of
 from .retrying import RetryingProvider, RetryPolicy
 from .table import PROVIDERS, open_provider
+
+if TYPE_CHECKING:  # most runs need none of it
+    from .batches import Batches
 
 _AGENT_ATTEMPTS = 2
 
@@ -43,6 +47,10 @@ class Access:
     """For one call; by default 120 seconds, and 300 for an agent."""
     workspace: Path | None = None
     """A folder that agents may read a copy of."""
+    at_batch_price: bool = False
+    """Reckon with what batches cost."""
+    batches: "Batches | None" = None
+    """Where requests are put into batches instead of being asked one by one."""
     paces: dict[Origin, Pace] = field(default_factory=dict[Origin, Pace])
 
     def open(self, name: ModelName) -> Provider:
@@ -50,14 +58,25 @@ class Access:
         if self.replay:
             return self._replay(name)
         price = self.price or price_of(name)
+        if self.at_batch_price:
+            price = in_batches(price)
         if self.estimate is not None:
             return CountingProvider(_origin(name), self.cache, price, self.estimate, since=self.since)
+        if self.batches is not None:
+            return self._batched(self.batches, name, price)
         inner = open_provider(name, timeout_s=self.timeout_s, workspace=self.workspace)
         # Metered inside the pace: a call that still waits for its turn has not been made.
         provider: Provider = MeteredProvider(inner, self.meter, price, name=str(name))
         if is_remote(name.provider):  # a recording needs no pace, and says the same each time
             provider = RetryingProvider(PacedProvider(provider, self._pace(inner.origin)), self._retries(name))
         return CachedProvider(provider, self.cache, since=self.since) if self.cache else provider
+
+    def _batched(self, batches: "Batches", name: ModelName, price: Price | None) -> Provider:
+        if self.cache is None:
+            raise ConfigError("batches need a cache to keep their results in")
+        return batches.open(
+            name, cache=self.cache, meter=self.meter, price=price, since=self.since, timeout_s=self.timeout_s
+        )
 
     def _retries(self, name: ModelName) -> RetryPolicy:
         """Return how often to try: an agent is given minutes each time, so not as often."""

@@ -1,6 +1,7 @@
 """Where each provider is reached: an environment variable, or the vendor's own address."""
 
 import os
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from polyjudge.errors import ConfigError
@@ -37,3 +38,19 @@ def origin_of(provider: str) -> Origin:
 def is_remote(provider: str) -> bool:
     """Say whether a provider is reached over the network."""
     return provider in _ADDRESSES
+
+
+def chosen_addresses() -> dict[str, str]:
+    """Return the variables that name other addresses than the usual ones, for another process to use the same."""
+    return {name: os.environ[name] for name in _variables() if os.environ.get(name)}
+
+
+def use_addresses(chosen: Mapping[str, str]) -> None:
+    """Reach all providers where another process does."""
+    for name in _variables():
+        os.environ.pop(name, None)
+    os.environ.update(chosen)
+
+
+def _variables() -> set[str]:
+    return {name for names, _ in _ADDRESSES.values() for name in names}

@@ -9,11 +9,11 @@ from .adapting import sent_parameters
 from .base import Provider
 from .keys import key_for
 from .naming import ModelName
-from .sdk_calls import open_generated_sdk
+from .sdk_calls import Sdk, SdkProvider, generated_sdk
 
 _DEFAULT_MAX_TOKENS = 4096
-# From this version on the API refuses sampling parameters; models that still take them do so under the old one.
-_VERSION_WITH_SAMPLING = "2023-06-01"
+# Later versions of the API refuse sampling parameters; models that still take them do so under this one.
+HEADERS_WITH_SAMPLING = {"anthropic-version": "2023-06-01"}
 _FINISHES: dict[str, Finish] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -25,16 +25,26 @@ _FINISHES: dict[str, Finish] = {
 def open_anthropic(model: str, *, timeout_s: float = 120.0) -> Provider:
     """Open Claude models."""
     name = ModelName("anthropic", model)
+    return SdkProvider(name, anthropic_sdk(name, timeout_s=timeout_s), _ask, timeout_s=timeout_s)
+
+
+def anthropic_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
+    """Return how the SDK is used, with the key from the environment."""
     key = key_for(name, "ANTHROPIC_API_KEY", example="sk-ant-...")
-    sdk = require("anthropic", feature="the provider 'anthropic'", extra="anthropic")
-    return open_generated_sdk(name, sdk, key, _ask, timeout_s=timeout_s)
+    module = require("anthropic", feature="the provider 'anthropic'", extra="anthropic")
+    return generated_sdk(name, module, key, timeout_s=timeout_s)
 
 
 async def _ask(client: Any, request: Request) -> Reply:
-    return _reply(await client.messages.create(**_arguments(request)), request)
+    arguments = message_arguments(request)
+    if "temperature" in arguments:  # the SDK no longer knows it by name
+        arguments["extra_body"] = {"temperature": arguments.pop("temperature")}
+        arguments["extra_headers"] = HEADERS_WITH_SAMPLING
+    return message_reply(await client.messages.create(**arguments), request)
 
 
-def _arguments(request: Request) -> dict[str, Any]:
+def message_arguments(request: Request) -> dict[str, Any]:
+    """Return what a request is in the words of the API."""
     arguments: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens or _DEFAULT_MAX_TOKENS,
@@ -45,12 +55,12 @@ def _arguments(request: Request) -> dict[str, Any]:
     if request.schema is not None:
         arguments["output_config"] = {"format": {"type": "json_schema", "schema": request.schema}}
     if request.temperature is not None:
-        arguments["extra_body"] = {"temperature": request.temperature}
-        arguments["extra_headers"] = {"anthropic-version": _VERSION_WITH_SAMPLING}
+        arguments["temperature"] = request.temperature
     return arguments
 
 
-def _reply(message: Any, request: Request) -> Reply:
+def message_reply(message: Any, request: Request) -> Reply:
+    """Return the reply that a message is to a request."""
     usage = message.usage
     cached = (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0)
     sent = sent_parameters(request, {"temperature": "temperature"})

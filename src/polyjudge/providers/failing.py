@@ -36,7 +36,7 @@ def error_for_status(
         return UnusableError(f"{text}. {unknown_model_hint(name)}")
     if "insufficient_quota" in message or "credit balance is too low" in message:
         return UnusableError(text)
-    retry_after_s = _retry_after_s((headers or {}).get("retry-after", ""))
+    retry_after_s = _retry_after_s(headers or {})
     if status == 429:
         return RateLimitedError(text, retry_after_s=retry_after_s)
     if status in _LATER or status >= 500:
@@ -70,16 +70,27 @@ def error_for_transport(error: BaseException, name: ModelName) -> TransientError
     return TransientError(message, may_be_charged=not never_sent, unreachable=never_sent)
 
 
-def _retry_after_s(value: str) -> float | None:
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Read a Retry-After header: seconds, or a date."""
+    value = headers.get("retry-after", "")
     try:
         seconds = max(0.0, float(value))
     except ValueError:
-        pass
-    else:
-        return seconds if math.isfinite(seconds) else None
+        return _seconds_until(_moment(value), headers)
+    return seconds if math.isfinite(seconds) else None
+
+
+def _seconds_until(moment: datetime | None, headers: Mapping[str, str]) -> float | None:
+    """Return how far off a date is by the clock of the server that named it: ours may be wrong, or set meanwhile."""
+    if moment is None:
+        return None
+    seconds = (moment - (_moment(headers.get("date", "")) or datetime.now(UTC))).total_seconds()
+    return seconds if seconds > 0 else None  # a moment that has passed does not say how long to wait
+
+
+def _moment(value: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:
         return None
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    return moment.replace(tzinfo=moment.tzinfo or UTC)

@@ -8,7 +8,7 @@ from polyjudge.errors import PolyjudgeError, RefusedError
 from polyjudge.extras import require
 from polyjudge.records import Finish, Reply, Request
 
-from .adapting import sent_parameters
+from .adapting import is_same_but_prompt, sent_parameters
 from .addresses import origin_of
 from .base import Provider
 from .failing import error_for_status, error_for_transport
@@ -28,29 +28,37 @@ _FINISHES: dict[str, Finish] = {
 def open_google(model: str, *, timeout_s: float = 120.0) -> Provider:
     """Open Gemini models."""
     name = ModelName("google", model)
+    sdk = google_sdk(name, timeout_s=timeout_s)
+    return SdkProvider(name, sdk, _Calls(google_module("types")).ask, timeout_s=timeout_s)
+
+
+def google_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
+    """Return how the SDK is used, with the key from the environment."""
     key = key_for(name, "GOOGLE_GENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", example="...")
-    genai: Any = require("google.genai", feature="the provider 'google'", extra="google")
+    genai, types, errors = google_module(), google_module("types"), google_module("errors")
     transport: Any = require("httpx2", feature="the provider 'google'", extra="google")
-    http_options = genai.types.HttpOptions(
+    http_options = types.HttpOptions(
         base_url=origin_of("google").base_url,
         timeout=round(timeout_s * 1000),
-        retry_options=genai.types.HttpRetryOptions(attempts=1),
+        retry_options=types.HttpRetryOptions(attempts=1),
     )
 
     def mapped(error: Any) -> PolyjudgeError:
-        return (
-            _error(error, name, key) if isinstance(error, genai.errors.APIError) else error_for_transport(error, name)
-        )
+        return _error(error, name, key) if isinstance(error, errors.APIError) else error_for_transport(error, name)
 
-    sdk = Sdk(
+    return Sdk(
         open=lambda: genai.Client(api_key=key, http_options=http_options),
         close=lambda client: client.aio.aclose(),
-        ask=_Calls(genai.types).ask,
         # Transport failures come through this SDK unwrapped, in the classes of whichever transport it uses.
-        errors=(genai.errors.APIError, aiohttp.ClientError, transport.HTTPError),
+        errors=(errors.APIError, aiohttp.ClientError, transport.HTTPError),
         mapped=mapped,
+        status=lambda error: getattr(error, "code", None),
     )
-    return SdkProvider(name, sdk, timeout_s=timeout_s)
+
+
+def google_module(part: str = "") -> Any:
+    """Return the SDK's module, or a part of it."""
+    return require(f"google.genai.{part}".rstrip("."), feature="the provider 'google'", extra="google")
 
 
 def _error(error: Any, name: ModelName, key: str) -> PolyjudgeError:
@@ -68,13 +76,14 @@ class _Calls:
         self._last: tuple[Request, Any] | None = None
 
     async def ask(self, client: Any, request: Request) -> Reply:
-        if self._last is None or not _is_same_but_prompt(self._last[0], request):
-            self._last = request, self._types.GenerateContentConfig(**_config(request))
+        if self._last is None or not is_same_but_prompt(self._last[0], request):
+            self._last = request, self._types.GenerateContentConfig(**content_config(request))
         call = {"model": request.model, "contents": request.prompt, "config": self._last[1]}
-        return _reply(await client.aio.models.generate_content(**call), request)
+        return content_reply(await client.aio.models.generate_content(**call), request)
 
 
-def _config(request: Request) -> dict[str, Any]:
+def content_config(request: Request) -> dict[str, Any]:
+    """Return what a request is beside its prompt, in the words of the API."""
     config: dict[str, Any] = {"automatic_continuation": False, **sent_parameters(request, _PARAMETERS)}
     if request.system:
         config["system_instruction"] = request.system
@@ -83,15 +92,8 @@ def _config(request: Request) -> dict[str, Any]:
     return config
 
 
-def _is_same_but_prompt(one: Request, other: Request) -> bool:
-    return one.schema is other.schema and (one.system, one.temperature, one.max_tokens) == (
-        other.system,
-        other.temperature,
-        other.max_tokens,
-    )
-
-
-def _reply(response: Any, request: Request) -> Reply:
+def content_reply(response: Any, request: Request) -> Reply:
+    """Return the reply that a response is to a request."""
     if not response.candidates:
         feedback = response.prompt_feedback
         raise RefusedError(f"google gave no answer: {getattr(feedback, 'block_reason', None) or 'no candidates'}")

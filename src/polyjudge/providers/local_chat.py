@@ -2,6 +2,8 @@
 
 import json
 import os
+import secrets
+from dataclasses import replace
 from typing import Any, cast
 
 import aiohttp
@@ -9,7 +11,7 @@ import aiohttp
 from polyjudge.errors import ProviderError
 from polyjudge.records import Finish, Reply, Request
 
-from .adapting import ParameterFilter, sent_parameters
+from .adapting import ParameterFilter, is_same_but_prompt, sent_parameters
 from .addresses import origin_of
 from .failing import error_for_reply, error_for_status, error_for_transport
 from .keys import checked_key
@@ -31,6 +33,7 @@ class LocalChatProvider:
         # Never OPENAI_API_KEY: it must not reach whatever server is named.
         self._key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or _NO_KEY, "LOCAL_OPENAI_API_KEY")
         self._url = f"{self.origin.base_url}/chat/completions"
+        self._bodies = _Bodies()
         self._timeout_s = timeout_s
         self._filter = ParameterFilter(model_facts(self._name))
         self._client = PerLoop(self._open, lambda session: session.close())
@@ -45,9 +48,9 @@ class LocalChatProvider:
 
     async def _send(self, request: Request) -> Reply:
         watch = Stopwatch()
-        body = chat_body(request)
+        body = self._bodies.written(request)
         try:
-            async with self._client.get().post(self._url, data=json.dumps(body)) as response:
+            async with self._client.get().post(self._url, data=body) as response:
                 status, headers = response.status, response.headers
                 text = self._without_key((await response.read()).decode(errors="replace"))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -66,8 +69,25 @@ class LocalChatProvider:
         return aiohttp.ClientSession(
             headers={"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"},
             connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=self._timeout_s),
         )
+
+
+class _Bodies:
+    """Writes what is posted; all but the prompt is the same throughout a run, and is written once."""
+
+    def __init__(self) -> None:
+        self._last: Request | None = None
+        self._around = "", ""
+
+    def written(self, request: Request) -> bytes:
+        if self._last is None or not is_same_but_prompt(self._last, request):
+            mark = secrets.token_hex()
+            before, _, after = json.dumps(chat_body(replace(request, prompt=mark))).partition(f'"{mark}"')
+            self._last, self._around = request, (before, after)
+        before, after = self._around
+        return f"{before}{json.dumps(request.prompt)}{after}".encode()
 
 
 def chat_body(request: Request) -> dict[str, Any]:

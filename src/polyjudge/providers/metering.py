@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from polyjudge.errors import CapReachedError, ConfigError, RateLimitedError, TransientError
-from polyjudge.records import Origin, Reply, Request
+from polyjudge.records import Origin, Reply, Request, amended
 
 from .base import Provider, close_provider
 from .naming import Price
@@ -55,6 +55,8 @@ class Meter:
         self._reserved_calls = 0
         self._reserved_tokens = 0
         self._reserved_cost = 0.0
+        self._held_calls = self._held_tokens = 0
+        self._held_cost = 0.0
         self._settled = asyncio.Event()
 
     async def reserve(self, tokens: int, cost: float) -> None:
@@ -75,20 +77,54 @@ class Meter:
         self._reserved_cost = self._reserved_cost - cost if self._reserved_calls else 0.0
         self._settled.set()
 
+    def hold(self, tokens: int, cost: float) -> None:
+        """Reserve room for a call that is made much later, as part of a batch; raise when there is none now."""
+        if not self._fits(tokens, cost):
+            raise CapReachedError(self._why(tokens, cost))
+        self.hold_anyway(1, tokens, cost)
+
+    def hold_anyway(self, calls: int, tokens: int, cost: float) -> None:
+        """Reserve room for calls that are under way already, whether there is any or not."""
+        self._held_calls += calls
+        self._held_tokens += tokens
+        self._held_cost += cost
+
+    def release(self, calls: int, tokens: int, cost: float) -> None:
+        """Give back what was held; what was really used is booked."""
+        self._held_calls -= calls
+        self._held_tokens -= tokens
+        self._held_cost = self._held_cost - cost if self._held_calls else 0.0
+
+    def book(self, reply: Reply, price: Price | None, *, most: tuple[int, float] = (0, 0.0)) -> Reply:
+        """Book what a reply says it took, and return it with its cost.
+
+        Where it does not say, the caps count the most that it can have taken, in tokens and dollars.
+        """
+        spent, cost = self.spent, cost_usd(reply, price)
+        if most[0] and (reply.input_tokens is None or reply.output_tokens is None):
+            spent.lost_tokens += most[0]
+            spent.lost_cost_usd += most[1]
+        spent.input_tokens += reply.input_tokens or 0
+        spent.output_tokens += reply.output_tokens or 0
+        spent.cost_usd += cost or 0.0
+        spent.unpriced_calls += cost is None
+        return reply if cost is None else amended(reply, cost_usd=cost)
+
     def _fits(self, tokens: int, cost: float) -> bool:
         caps, spent = self.caps, self.spent
-        all_tokens = spent.tokens + spent.lost_tokens + self._reserved_tokens + tokens
-        all_cost = spent.cost_usd + spent.lost_cost_usd + self._reserved_cost + cost
+        all_tokens = spent.tokens + spent.lost_tokens + self._reserved_tokens + self._held_tokens + tokens
+        all_cost = spent.cost_usd + spent.lost_cost_usd + self._reserved_cost + self._held_cost + cost
         return (
-            (caps.calls is None or spent.calls + 1 <= caps.calls)
+            (caps.calls is None or spent.calls + self._held_calls + 1 <= caps.calls)
             and (caps.tokens is None or all_tokens <= caps.tokens)
             and (caps.cost_usd is None or all_cost <= caps.cost_usd)
         )
 
     def _why(self, tokens: int, cost: float) -> str:
         caps, spent = self.caps, self.spent
-        if caps.calls is not None and spent.calls >= caps.calls:
-            return f"stopped after {spent.calls} calls, the most allowed"
+        calls = spent.calls + self._held_calls
+        if caps.calls is not None and calls >= caps.calls:
+            return f"stopped after {calls} calls, the most allowed"
         used = spent.tokens + spent.lost_tokens
         if caps.tokens is not None and used + tokens > caps.tokens:
             return f"stopped at {used} tokens: the next call may take {tokens}, and {caps.tokens} are allowed"
@@ -100,10 +136,7 @@ class MeteredProvider:
     """Reserves room for each call, makes it, and books what it really took."""
 
     def __init__(self, provider: Provider, meter: Meter, price: Price | None, *, name: str = "this model") -> None:
-        if meter.caps.cost_usd is not None and price is None:
-            raise ConfigError(
-                f"a cap on cost needs a price, and none is known for {name}; give one: --price INPUT,OUTPUT"
-            )
+        need_price(meter.caps, price, name)
         self._provider = provider
         self._meter = meter
         self._price = price
@@ -115,7 +148,7 @@ class MeteredProvider:
 
     async def complete(self, request: Request) -> Reply:
         """Ask when there is room for it."""
-        request, tokens, cost = self._most(request)
+        request, tokens, cost = most_of(request, self._meter.caps, self._price)
         await self._meter.reserve(tokens, cost)
         spent = self._meter.spent
         spent.calls += 1
@@ -130,7 +163,7 @@ class MeteredProvider:
             self._lost(tokens, cost)
             raise
         else:
-            return self._booked(reply, tokens, cost)
+            return self._meter.book(reply, self._price, most=(tokens, cost))
         finally:
             self._meter.settle(tokens, cost)
 
@@ -138,33 +171,31 @@ class MeteredProvider:
         """Close the provider inside."""
         await close_provider(self._provider)
 
-    def _most(self, request: Request) -> tuple[Request, int, float]:
-        """Return the request with a bound on its answer, and the most tokens and dollars that it can take."""
-        caps = self._meter.caps
-        if caps.tokens is None and caps.cost_usd is None:
-            return request, 0, 0.0
-        bounded = replace(request, max_tokens=request.max_tokens or DEFAULT_MAX_TOKENS)
-        tokens_in, tokens_out = most_tokens(bounded)
-        price = self._price or Price(0.0, 0.0)
-        return bounded, tokens_in + tokens_out, (tokens_in * price.input + tokens_out * price.output) / 1e6
-
     def _lost(self, tokens: int, cost: float) -> None:
         spent = self._meter.spent
         spent.lost_calls += 1
         spent.lost_tokens += tokens
         spent.lost_cost_usd += cost
 
-    def _booked(self, reply: Reply, most_tokens: int, most_cost: float) -> Reply:
-        """Book what the reply says it took; where it does not say, or had no bound, the caps count the most."""
-        spent, cost = self._meter.spent, cost_usd(reply, self._price)
-        if most_tokens and (reply.input_tokens is None or reply.output_tokens is None):
-            spent.lost_tokens += most_tokens
-            spent.lost_cost_usd += most_cost
-        spent.input_tokens += reply.input_tokens or 0
-        spent.output_tokens += reply.output_tokens or 0
-        spent.cost_usd += cost or 0.0
-        spent.unpriced_calls += cost is None
-        return reply if cost is None else replace(reply, cost_usd=cost)
+
+def need_price(caps: Caps, price: Price | None, name: str) -> None:
+    """Refuse a cap on cost where nobody knows what a call costs."""
+    if caps.cost_usd is not None and price is None:
+        raise ConfigError(f"a cap on cost needs a price, and none is known for {name}; give one: --price INPUT,OUTPUT")
+
+
+def most_of(request: Request, caps: Caps, price: Price | None) -> tuple[Request, int, float]:
+    """Return a request with a bound on its answer where caps need one, and the most tokens and dollars it can take."""
+    if caps.tokens is None and caps.cost_usd is None:
+        return request, 0, 0.0
+    bounded = replace(request, max_tokens=request.max_tokens or DEFAULT_MAX_TOKENS)
+    tokens = most_tokens(bounded)
+    return bounded, sum(tokens), most_cost(tokens, price)
+
+
+def most_cost(tokens: tuple[int, int], price: Price | None) -> float:
+    """Return what so many tokens cost, in and out; nothing where nobody knows."""
+    return (tokens[0] * price.input + tokens[1] * price.output) / 1e6 if price else 0.0
 
 
 def most_tokens(request: Request) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from .adapting import sent_parameters
 from .base import Provider
 from .keys import key_for
 from .naming import ModelName
-from .sdk_calls import open_generated_sdk
+from .sdk_calls import Sdk, SdkProvider, generated_sdk
 
 _PARAMETERS = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
 
@@ -18,16 +18,22 @@ _PARAMETERS = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
 def open_openai(model: str, *, timeout_s: float = 120.0) -> Provider:
     """Open OpenAI's models."""
     name = ModelName("openai", model)
+    return SdkProvider(name, openai_sdk(name, timeout_s=timeout_s), _ask, timeout_s=timeout_s)
+
+
+def openai_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
+    """Return how the SDK is used, with the key from the environment."""
     key = key_for(name, "OPENAI_API_KEY", example="sk-...")
-    sdk = require("openai", feature="the provider 'openai'", extra="openai")
-    return open_generated_sdk(name, sdk, key, _ask, timeout_s=timeout_s)
+    module = require("openai", feature="the provider 'openai'", extra="openai")
+    return generated_sdk(name, module, key, timeout_s=timeout_s)
 
 
 async def _ask(client: Any, request: Request) -> Reply:
-    return _reply(await client.responses.create(**_arguments(request)), request)
+    return response_reply(await client.responses.create(**response_arguments(request)), request)
 
 
-def _arguments(request: Request) -> dict[str, Any]:
+def response_arguments(request: Request) -> dict[str, Any]:
+    """Return what a request is in the words of the API."""
     arguments: dict[str, Any] = {
         "model": request.model,
         "input": request.prompt,
@@ -42,7 +48,8 @@ def _arguments(request: Request) -> dict[str, Any]:
     return arguments
 
 
-def _reply(response: Any, request: Request) -> Reply:
+def response_reply(response: Any, request: Request) -> Reply:
+    """Return the reply that a response is to a request."""
     if response.status == "failed":
         raise ProviderError(f"openai could not answer: {getattr(response.error, 'message', 'no reason given')}")
     usage = response.usage

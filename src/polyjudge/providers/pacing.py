@@ -23,6 +23,13 @@ _NEAR = 0.96
 _OUTCOMES, _MANY, _MANY_SHARE = 100, 6, 0.15
 """Of so many calls, how many refusals, and what share of them, tell of a rate limit and not of chance."""
 _FAR_BELOW, _MEMORY_S = 0.7, 60.0
+_PROOF, _QUICK_PROOF, _PROOF_S = 400, 30, 5.0
+"""Answers in a row that show a refused rate to be allowed again; a limit that still holds refuses some before that.
+
+At high rates they must take some seconds, too.
+"""
+_LOWEST_UNTOLD = 0.2
+"""Calls a second that are tried even where every one is refused: only an answer can tell that it is over."""
 LIKELY_ANSWER_TOKENS = 200
 
 
@@ -33,7 +40,8 @@ class Pace:
     asking too often, a rate below what was answered lately is set, and from then on calls keep to a timetable. Each
     further refusal cuts the rate, and time without one lets it grow: fast up to near the rate that was refused, slowly
     beyond it. A few refusals at a rate far below what was answered before have another cause than the rate, and do not
-    cut it; neither does trouble of other kinds.
+    cut it; neither does trouble of other kinds. A storm, which refuses at any rate, says nothing about the rate, and
+    is forgotten when it is over.
     """
 
     def __init__(
@@ -59,6 +67,7 @@ class Pace:
         self._answered: deque[float] = deque()
         self._outcomes: deque[bool] = deque(maxlen=_OUTCOMES)
         self._refusals = 0
+        self._answers_since_cut = 0
         self._best_rate, self._best_at = 0.0, clock()
         self._last_cut = self._last_grown = clock()
 
@@ -100,6 +109,7 @@ class Pace:
         if self._limit < self._most:
             self._limit += 1
         self._note(refused=False)
+        self._answers_since_cut += 1
         self._answered.append(now)
         while self._answered[0] < now - _WINDOW_S:
             self._answered.popleft()
@@ -123,10 +133,18 @@ class Pace:
             self._refused_at_rate = None
             return
         else:
-            self._refused_at_rate = self._rate
-            self._rate *= _HARD_CUT if self._are_many_refused() else _CUT
+            self._rate = self._cut(self._rate)
+        self._answers_since_cut = 0
         self._last_cut = self._last_grown = now
         self._next_call = now + 1 / self._rate
+
+    def _cut(self, rate: float) -> float:
+        """Return the rate to go on with; a limit lets some calls through at every rate, and only then is it learnt."""
+        lower = rate * (_HARD_CUT if self._are_many_refused() else _CUT)
+        if not self._answers_since_cut:
+            return max(lower, min(rate, _LOWEST_UNTOLD))
+        self._refused_at_rate = rate
+        return lower
 
     def _note(self, *, refused: bool) -> None:
         if len(self._outcomes) == _OUTCOMES:
@@ -141,11 +159,19 @@ class Pace:
         if self._rate is None or self._rate == self._cap:
             return
         seconds, self._last_grown = now - self._last_grown, now
-        near = self._refused_at_rate is not None and self._rate > _NEAR * self._refused_at_rate
+        near = self._is_near_refusal(self._rate)
         slow = min(_SLOW_GROWTH, _SLOW_GROWTH_PER_ANSWER * self._rate)
         self._rate *= 1 + (slow if near else _FAST_GROWTH) * min(seconds, _WINDOW_S)
         if self._cap is not None:
             self._rate = min(self._rate, self._cap)
+
+    def _is_near_refusal(self, rate: float) -> bool:
+        refused = self._refused_at_rate
+        if refused is None or rate <= _NEAR * refused:
+            return False
+        # Where much more was answered a moment ago, a limit is the less likely cause.
+        proof = _QUICK_PROOF if refused < _FAR_BELOW * self._best_rate else max(_PROOF, _PROOF_S * rate)
+        return self._answers_since_cut <= proof
 
     async def _wait_for_slot(self) -> None:
         """Wait for the timetable, one after the other, so that a cut of the rate counts for all who still wait."""

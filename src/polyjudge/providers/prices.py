@@ -72,6 +72,11 @@ def parse_price(text: str) -> Price:
     return Price(given, made)
 
 
+def in_batches(price: Price | None) -> Price | None:
+    """Return what a model costs in batches, which is half of its price at every provider that has them."""
+    return None if price is None else Price(price.input / 2, price.output / 2)
+
+
 def cost_usd(reply: Reply, price: Price | None) -> float | None:
     """Return what a reply cost, as it says itself or by its tokens; None where neither is known."""
     if reply.cost_usd is not None:

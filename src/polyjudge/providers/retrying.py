@@ -4,11 +4,14 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from polyjudge.errors import RateLimitedError, TransientError, UnusableError
+from polyjudge.errors import ProviderError, RateLimitedError, TransientError, UnusableError
 from polyjudge.records import Origin, Reply, Request
 
 from .base import Provider, close_provider
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,59 @@ class RetryPolicy:
     """A provider that names a longer wait than this is not waited for; the item fails and can be retried later."""
 
 
+class Tries:
+    """The tries of one call: counted, with growing waits and jitter between; Retry-After goes before both."""
+
+    def __init__(self, policy: RetryPolicy, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        self._policy = policy
+        self._sleep = sleep
+        self._failed = self._limited = 0
+
+    @property
+    def failed(self) -> int:
+        """Tries that brought nothing."""
+        return self._failed + self._limited
+
+    async def wait_after(self, error: TransientError) -> None:
+        """Wait before the next try; where there is none left, raise the error."""
+        self._limited += isinstance(error, RateLimitedError)
+        self._failed += not isinstance(error, RateLimitedError)
+        error.attempts = self.failed
+        if self._was_last(error):
+            raise error
+        await self._sleep(self._wait_s(error))
+
+    def _was_last(self, error: TransientError) -> bool:
+        policy = self._policy
+        if self._failed >= policy.attempts or self._limited >= policy.rate_limited_attempts:
+            return True
+        return error.retry_after_s is not None and error.retry_after_s > policy.longest_named_wait_s
+
+    def _wait_s(self, error: TransientError) -> float:
+        chance = random.Random()
+        if error.retry_after_s is not None:
+            # A little later than told, and not all at the same moment.
+            return error.retry_after_s + chance.uniform(0, 0.1)
+        longest = min(self._policy.first_wait_s * 2 ** min(self.failed - 1, 20), self._policy.longest_wait_s)
+        return chance.uniform(longest / 2, longest)
+
+
+async def persist(
+    call: Callable[[], Awaitable[Result]],
+    policy: RetryPolicy,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Result:
+    """Make a call that may be made twice until it works, fails for good, or no try is left."""
+    tries = Tries(policy, sleep)
+    while True:
+        try:
+            return await call()
+        except TransientError as error:
+            await tries.wait_after(error)
+
+
 class RetryingProvider:
-    """Repeats calls that failed for a while, with growing waits and jitter; Retry-After goes before both."""
+    """Repeats calls that failed for a while."""
 
     def __init__(
         self,
@@ -40,7 +94,6 @@ class RetryingProvider:
         self._provider = provider
         self._policy = policy or RetryPolicy()
         self._sleep = sleep
-        self._random = random.Random()
         self._answered = False
         self._unreachable = 0
 
@@ -51,21 +104,19 @@ class RetryingProvider:
 
     async def complete(self, request: Request) -> Reply:
         """Ask until there is an answer, an error that will not pass, or no try left."""
-        failed = limited = 0
+        tries = Tries(self._policy, self._sleep)
         while True:
             try:
                 reply = await self._provider.complete(request)
             except TransientError as error:
                 self._stop_if_nobody_is_there(error)
-                error.attempts = failed + limited + 1
-                limited += isinstance(error, RateLimitedError)
-                failed += not isinstance(error, RateLimitedError)
-                if self._is_last(error, failed, limited):
-                    raise
-                await self._sleep(self._wait_s(error, failed + limited))
+                await tries.wait_after(error)
+            except ProviderError as error:
+                error.attempts = tries.failed + 1
+                raise
             else:
                 self._answered = True
-                return replace(reply, attempts=failed + limited + 1) if failed + limited else reply
+                return replace(reply, attempts=tries.failed + 1) if tries.failed else reply
 
     async def aclose(self) -> None:
         """Close the provider inside."""
@@ -77,16 +128,3 @@ class RetryingProvider:
         if not self._answered and self._unreachable >= self._policy.unreachable_attempts:
             where = self.origin.base_url or self.origin.provider
             raise UnusableError(f"nobody answers at {where}; is the server running? ({error})") from None
-
-    def _is_last(self, error: TransientError, failed: int, limited: int) -> bool:
-        policy = self._policy
-        if failed >= policy.attempts or limited >= policy.rate_limited_attempts:
-            return True
-        return error.retry_after_s is not None and error.retry_after_s > policy.longest_named_wait_s
-
-    def _wait_s(self, error: TransientError, attempt: int) -> float:
-        if error.retry_after_s is not None:
-            # A little later than told, and not all at the same moment.
-            return error.retry_after_s + self._random.uniform(0, 0.1)
-        longest = min(self._policy.first_wait_s * 2 ** min(attempt - 1, 20), self._policy.longest_wait_s)
-        return self._random.uniform(longest / 2, longest)

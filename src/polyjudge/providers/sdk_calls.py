@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from polyjudge.errors import PolyjudgeError
+from polyjudge.errors import PolyjudgeError, UnusableError
 from polyjudge.records import Reply, Request
 
 from .adapting import ParameterFilter
@@ -15,6 +15,12 @@ from .naming import ModelName, model_facts
 from .per_loop import PerLoop
 from .stopwatch import Stopwatch
 
+Result = TypeVar("Result")
+Call = Callable[[Any], Awaitable[Any]]
+"""Does something with a client of an SDK."""
+Ask = Callable[[Any, Request], Awaitable[Reply]]
+"""Puts a request to a client of an SDK."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sdk:
@@ -23,23 +29,50 @@ class Sdk:
     open: Callable[[], Any]
     """Make a client, its own retries off: ours decide."""
     close: Callable[[Any], Awaitable[None]]
-    ask: Callable[[Any, Request], Awaitable[Reply]]
     errors: tuple[type[Exception], ...]
     """The classes of its own that it raises."""
     mapped: Callable[[Any], PolyjudgeError]
     """Our error for one of them."""
+    status: Callable[[Any], int | None]
+    """The HTTP status in one of them, if there is one."""
+
+
+class SdkCalls:
+    """Makes calls through an SDK; whatever goes wrong is one of our errors."""
+
+    def __init__(self, name: ModelName, sdk: Sdk, *, timeout_s: float) -> None:
+        self.name = name
+        self._sdk = sdk
+        self._timeout_s = timeout_s
+        self._client = PerLoop(sdk.open, sdk.close)
+
+    async def make(self, call: Callable[[Any], Awaitable[Result]], *, not_found: str = "") -> Result:
+        """Make one call with the running loop's client; `not_found` says what a 404 means here."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await call(self._client.get())
+        except self._sdk.errors as error:
+            if not_found and self._sdk.status(error) == 404:
+                raise UnusableError(not_found) from None
+            raise self._sdk.mapped(error) from None
+        except OSError as error:  # a timeout is one too
+            raise error_for_transport(error, self.name) from None
+        except ODD_REPLY as error:  # an SDK does not check what it is told, and fails in its own ways
+            raise error_for_reply(error, self.name) from None
+
+    async def aclose(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        await self._client.aclose()
 
 
 class SdkProvider:
     """Asks through an SDK."""
 
-    def __init__(self, name: ModelName, sdk: Sdk, *, timeout_s: float) -> None:
+    def __init__(self, name: ModelName, sdk: Sdk, ask: Ask, *, timeout_s: float) -> None:
         self.origin = origin_of(name.provider)
-        self._name = name
-        self._sdk = sdk
-        self._timeout_s = timeout_s
+        self._calls = SdkCalls(name, sdk, timeout_s=timeout_s)
+        self._ask = ask
         self._filter = ParameterFilter(model_facts(name))
-        self._client = PerLoop(sdk.open, sdk.close)
 
     async def complete(self, request: Request) -> Reply:
         """Ask, and wait for the answer."""
@@ -47,26 +80,15 @@ class SdkProvider:
 
     async def aclose(self) -> None:
         """Close the connections; the next call opens new ones."""
-        await self._client.aclose()
+        await self._calls.aclose()
 
     async def _send(self, request: Request) -> Reply:
         watch = Stopwatch()
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                reply = await self._sdk.ask(self._client.get(), request)
-        except self._sdk.errors as error:
-            raise self._sdk.mapped(error) from None
-        except OSError as error:  # a timeout is one too
-            raise error_for_transport(error, self._name) from None
-        except ODD_REPLY as error:  # an SDK does not check what it is told, and fails in its own ways
-            raise error_for_reply(error, self._name) from None
-        return watch.stamped(reply)
+        return watch.stamped(await self._calls.make(lambda client: self._ask(client, request)))
 
 
-def open_generated_sdk(
-    name: ModelName, module: Any, key: str, ask: Callable[[Any, Request], Awaitable[Reply]], *, timeout_s: float
-) -> SdkProvider:
-    """Open a provider over Anthropic's or OpenAI's SDK: one generator wrote both, with the same options and errors."""
+def generated_sdk(name: ModelName, module: Any, key: str, *, timeout_s: float) -> Sdk:
+    """Return how Anthropic's or OpenAI's SDK is used: one generator wrote both, with the same options and errors."""
     base_url = origin_of(name.provider).base_url
     make = module.AsyncAnthropic if name.provider == "anthropic" else module.AsyncOpenAI
 
@@ -80,5 +102,10 @@ def open_generated_sdk(
         told, headers = str(error.body or error), error.response.headers
         return error_for_status(error.status_code, told, name, headers=headers, secret=key)
 
-    errors = (module.APIStatusError, module.APIConnectionError)
-    return SdkProvider(name, Sdk(open_client, lambda client: client.close(), ask, errors, mapped), timeout_s=timeout_s)
+    return Sdk(
+        open=open_client,
+        close=lambda client: client.close(),
+        errors=(module.APIStatusError, module.APIConnectionError),
+        mapped=mapped,
+        status=lambda error: getattr(error, "status_code", None),
+    )

@@ -12,6 +12,7 @@ from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, Un
 
 from .agent_files import load_agent, need_access, program_of
 from .base import Provider
+from .batch_clients import BatchClient
 from .naming import ModelName, model_table
 
 
@@ -27,6 +28,8 @@ class ProviderEntry:
     package: str = ""
     extra: str = ""
     """The extra that installs the package."""
+    batches: str = ""
+    """Module in this folder, and what in it opens the provider's batches for a model; none where it has none."""
     is_agent: bool = False
     """An agent's CLI; what else is to be known of it stands in its file under `agents`."""
 
@@ -43,6 +46,7 @@ PROVIDERS = {
         ("ANTHROPIC_API_KEY",),
         "anthropic",
         "anthropic",
+        batches="anthropic_batches:open_anthropic_batches",
     ),
     "google": ProviderEntry(
         "google_gemini:open_google",
@@ -50,9 +54,15 @@ PROVIDERS = {
         ("GOOGLE_GENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
         "google.genai",
         "google",
+        batches="google_batches:open_google_batches",
     ),
     "openai": ProviderEntry(
-        "openai_responses:open_openai", "OpenAI's Responses API", ("OPENAI_API_KEY",), "openai", "openai"
+        "openai_responses:open_openai",
+        "OpenAI's Responses API",
+        ("OPENAI_API_KEY",),
+        "openai",
+        "openai",
+        batches="openai_batches:open_openai_batches",
     ),
     "local": ProviderEntry("local_chat:LocalChatProvider", "any OpenAI-compatible server: Ollama, vLLM, llama.cpp"),
     "scripted": ProviderEntry("scripted:ScriptedProvider.from_recording", "a recording: scripted/FILE.jsonl"),
@@ -60,6 +70,7 @@ PROVIDERS = {
 
 
 _USUAL_TIMEOUT_S = 120.0
+_BATCH_TIMEOUT_S = 600.0  # a whole batch goes up, or comes down, in one call
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +91,37 @@ def open_provider(name: ModelName, *, timeout_s: float | None = None, workspace:
     if name.provider not in PROVIDERS:
         raise UnknownNameError("judge provider", name.provider, PROVIDERS)
     entry = PROVIDERS[name.provider]
-    module, _, attribute = entry.opener.partition(":")
-    target: object = import_module(f"polyjudge.providers.{module}")
-    for part in attribute.split("."):
-        target = getattr(target, part)
-    opener = cast(Callable[..., Provider], target)
+    opener = cast(Callable[..., Provider], _imported(entry.opener))
     if workspace is not None:
         check_workspace(name)
     if entry.is_agent:
         return opener(name, timeout_s=timeout_s, workspace=workspace)
     return opener(name.model, timeout_s=timeout_s or _USUAL_TIMEOUT_S)
+
+
+def open_batch_client(name: ModelName, *, timeout_s: float | None = None) -> BatchClient:
+    """Open a provider's batches for a model; its module is imported now and not before."""
+    need_batches(name)
+    opener = cast(Callable[..., BatchClient], _imported(PROVIDERS[name.provider].batches))
+    return opener(name.model, timeout_s=timeout_s or _BATCH_TIMEOUT_S)
+
+
+def need_batches(name: ModelName) -> None:
+    """Refuse a provider that has no batches."""
+    if name.provider not in PROVIDERS:
+        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
+    if not PROVIDERS[name.provider].batches:
+        there_are = ", ".join(sorted(each for each, entry in PROVIDERS.items() if entry.batches))
+        raise ConfigError(f"{name.provider} has no batch API; there are {there_are}")
+
+
+def _imported(place: str) -> object:
+    """Return what stands at `module:attribute` in this folder."""
+    module, _, attribute = place.partition(":")
+    target: object = import_module(f"polyjudge.providers.{module}")
+    for part in attribute.split("."):
+        target = getattr(target, part)
+    return target
 
 
 def check_workspace(name: ModelName) -> None:

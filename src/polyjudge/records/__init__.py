@@ -1,39 +1,49 @@
 """What flows and what lies on disk: frozen records without behaviour."""
 
-from .answers import Finish, Origin, Reply, Request
-from .calibration import (
-    ControlResult,
-    CurvePoint,
-    Effect,
-    GoodText,
-    JudgeIdentity,
-    LanguageTrust,
-    MonotonicityResult,
-    Sensitivity,
-    TrustCard,
-)
-from .checks import (
-    LanguageCheck,
-    LanguageState,
-    Problem,
-    ProblemKind,
-    ScriptCheck,
-    ScriptState,
-    Severity,
-    TextCheck,
-)
-from .figure import Figure
-from .fixture import CaseResult, CaseStatus, Fixture, Recorded, Suite
-from .item import Item
-from .language import Direction, Language
-from .outcomes import Failure, FailureKind, JudgeResult, Outcome, PairwiseResult, Preference, Provenance
-from .rubric import Flag, PassRule, Rubric, RubricCriterion, Scale
-from .transcript import EventKind, Review, ReviewVerdict, TranscriptEvent
-from .translation import DIMENSIONS, LanguageResult, LanguageScore, PromptResult, PromptScore
-from .vocabulary import Judgement, PromptName, Vocabulary, VocabularyWord, WordRecord, WordState
+from typing import TYPE_CHECKING
+
+from polyjudge.lazy import lazily
+
+if TYPE_CHECKING:
+    from .amending import amended
+    from .answers import Finish, Origin, Reply, Request
+    from .batches import BatchForm, BatchIntent, BatchState, ItemFailure, ItemTrouble
+    from .calibration import (
+        ControlResult,
+        CurvePoint,
+        Effect,
+        GoodText,
+        JudgeIdentity,
+        LanguageTrust,
+        MonotonicityResult,
+        Sensitivity,
+        TrustCard,
+    )
+    from .checks import (
+        LanguageCheck,
+        LanguageState,
+        Problem,
+        ProblemKind,
+        ScriptCheck,
+        ScriptState,
+        Severity,
+        TextCheck,
+    )
+    from .figure import Figure
+    from .fixture import CaseResult, CaseStatus, Fixture, Recorded, Suite
+    from .item import Item
+    from .language import Direction, Language
+    from .outcomes import Failure, FailureKind, JudgeResult, Outcome, PairwiseResult, Preference, Provenance
+    from .rubric import Flag, PassRule, Rubric, RubricCriterion, Scale
+    from .transcript import EventKind, Review, ReviewVerdict, TranscriptEvent
+    from .translation import DIMENSIONS, LanguageResult, LanguageScore, PromptResult, PromptScore
+    from .vocabulary import Judgement, PromptName, Vocabulary, VocabularyWord, WordRecord, WordState
 
 __all__ = [
     "DIMENSIONS",
+    "BatchForm",
+    "BatchIntent",
+    "BatchState",
     "CaseResult",
     "CaseStatus",
     "ControlResult",
@@ -49,6 +59,8 @@ __all__ = [
     "Flag",
     "GoodText",
     "Item",
+    "ItemFailure",
+    "ItemTrouble",
     "JudgeIdentity",
     "JudgeResult",
     "Judgement",
@@ -90,4 +102,7 @@ __all__ = [
     "VocabularyWord",
     "WordRecord",
     "WordState",
+    "amended",
 ]
+
+lazily(__name__)

@@ -57,4 +57,6 @@ class Reply:
     """When the answer arrived, ISO 8601 in UTC."""
     client: str = ""
     """The program that asked, with its version, where it is not polyjudge itself."""
+    batch: str = ""
+    """The provider's id of the batch in which this was asked, if it was."""
     cached: bool = False

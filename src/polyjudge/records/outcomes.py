@@ -33,6 +33,8 @@ class Provenance:
     answered_at: str = ""
     client: str = ""
     """The program that asked, where it is an agent's CLI."""
+    batch: str = ""
+    """The provider's id of the batch in which this was asked, if it was."""
     cached: bool = False
     polyjudge_version: str = ""
 

@@ -1,16 +1,21 @@
 """Numbers that sum up many results."""
 
-from .agreement import (
-    Level,
-    Unit,
-    Value,
-    cohen_kappa,
-    exact_agreement,
-    krippendorff_alpha,
-    mean_difference,
-)
-from .intervals import Interval, RunningMean, reached_at_best, reached_by, t_quantile, wilson_interval
-from .significance import benjamini_hochberg, mcnemar_exact
+from typing import TYPE_CHECKING
+
+from polyjudge.lazy import lazily
+
+if TYPE_CHECKING:
+    from .agreement import (
+        Level,
+        Unit,
+        Value,
+        cohen_kappa,
+        exact_agreement,
+        krippendorff_alpha,
+        mean_difference,
+    )
+    from .intervals import Interval, RunningMean, reached_at_best, reached_by, t_quantile, wilson_interval
+    from .significance import benjamini_hochberg, mcnemar_exact
 
 __all__ = [
     "Interval",
@@ -29,3 +34,5 @@ __all__ = [
     "t_quantile",
     "wilson_interval",
 ]
+
+lazily(__name__)

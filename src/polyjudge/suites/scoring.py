@@ -1,7 +1,8 @@
 """Any items, any rubric, any judge: the general door."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from polyjudge.engine import Stop, in_order
@@ -52,7 +53,7 @@ async def score_items(
     stop: Stop,
     known: Mapping[str, Outcome] | None = None,
     done: Callable[[Item, Outcome], None] | None = None,
-) -> AsyncIterator[tuple[Item, Outcome]]:
+) -> AsyncGenerator[tuple[Item, Outcome]]:
     """Yield each item with its outcome, in order; items whose outcome is `known` by their id are not asked about.
 
     `done` is told of each answer as it comes, ahead of its turn.
@@ -67,8 +68,9 @@ async def score_items(
             done(item, outcome)
         return item, outcome
 
-    async for scored in in_order(one, items, concurrency=concurrency, stop=stop):
-        yield scored
+    async with aclosing(in_order(one, items, concurrency=concurrency, stop=stop)) as results:
+        async for scored in results:
+            yield scored
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,17 @@
 """What can be said of a text, and done to it, without a model."""
 
-from .checking import TextChecker
-from .difference import Difference, Part, difference, graphemes, shown
-from .digits import fold_digits, plain_number
-from .display import harmless, one_line
-from .fencing import FENCE_NOTE, fence
-from .reference import Agreement, agreement, chrf, chrf_signature
-from .unsafe import is_opaque, unsafe_parts
+from typing import TYPE_CHECKING
+
+from polyjudge.lazy import lazily
+
+if TYPE_CHECKING:
+    from .checking import TextChecker
+    from .difference import Difference, Part, difference, graphemes, shown
+    from .digits import fold_digits, plain_number
+    from .display import harmless, one_line
+    from .fencing import FENCE_NOTE, fence
+    from .reference import Agreement, agreement, chrf, chrf_signature
+    from .unsafe import is_opaque, unsafe_parts
 
 __all__ = [
     "FENCE_NOTE",
@@ -28,3 +33,5 @@ __all__ = [
     "shown",
     "unsafe_parts",
 ]
+
+lazily(__name__)

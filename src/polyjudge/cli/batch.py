@@ -1,0 +1,181 @@
+"""`polyjudge batch list|status|cancel`: batches that were handed over from this folder."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from polyjudge.engine import run_sync
+from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, PolyjudgeError, UnknownNameError
+from polyjudge.files import BATCHES_FOLDER, BatchJob, BatchJournal
+from polyjudge.providers import BatchClient, ModelName, open_batch_client, origin_of
+from polyjudge.text import harmless, one_line
+
+from .settings import load_environment
+from .tables import print_table
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their options."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
+    for name, run_action, add_options, summary in _ACTIONS:
+        action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        action.set_defaults(run_action=run_action)
+        add_options(action)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the action."""
+    load_environment()
+    return options.run_action(options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    rows = [_row(job) for job in _jobs()]
+    if options.format == "json":
+        print(json.dumps(rows, indent=2))
+        return 0
+    header = ("Provider", "Model", "Id", "State, as last known", "Requests", "Failed", "Handed over")
+    _show(header, [[str(value) for key, value in row.items() if key not in _UNSHOWN] for row in rows])
+    return 0
+
+
+def _status(options: argparse.Namespace) -> int:
+    jobs = _jobs()
+    wanted = _named(jobs, [options.id]) if options.id else [job for job in jobs if job.id and not job.taken_into]
+    told, code = run_sync(_each(wanted, _ask_status))
+    if options.format == "json":
+        print(json.dumps([{**_row(job), **told[job.intent.tag]} for job in wanted], indent=2))
+        return code
+    header = ("Provider", "Model", "Id", "State now", "Done", "Handed over")
+    _show(header, [_status_row(job, told[job.intent.tag]) for job in wanted])
+    return code
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    if not options.id and not options.all:
+        raise ConfigError("name a batch by its id, or give --all")
+    jobs = _jobs()
+    named = _named(jobs, options.id) if options.id else jobs
+    wanted = [job for job in named if job.id and job.state == "running" and not job.taken_into]
+    told, code = run_sync(_each(wanted, _ask_to_cancel))
+    for job in named:
+        if job in wanted:
+            print(harmless(f"{job.id}: {told[job.intent.tag]['said']}"))
+        elif options.id:
+            print(harmless(f"{job.id or job.intent.tag}: nothing to cancel, it is {job.told_state}"))
+    if wanted and not code:
+        print("what was done until then is taken in by the command that handed them over", file=sys.stderr)
+    return 3 if wanted and any(not each.get("asked") for each in told.values()) else code
+
+
+def _jobs() -> list[BatchJob]:
+    problems: list[str] = []
+    jobs = BatchJournal().sound_jobs(problems)
+    for problem in problems:
+        print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
+    return jobs
+
+
+def _named(jobs: Sequence[BatchJob], names: Sequence[str]) -> list[BatchJob]:
+    known = {name: job for job in jobs for name in (job.intent.tag, job.id) if name}
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("batch", name, [job.id or job.intent.tag for job in jobs])
+    return [known[name] for name in names]
+
+
+_UNSHOWN = {"tag", "baseUrl"}
+
+
+def _row(job: BatchJob) -> dict[str, Any]:
+    intent = job.intent
+    return {
+        "provider": intent.provider,
+        "model": intent.model,
+        "id": job.id,
+        "state": job.told_state,
+        "requests": len(job.keys),
+        "failed": job.failed_items,
+        "createdAt": intent.created_at,
+        "tag": intent.tag,
+        "baseUrl": intent.base_url,
+    }
+
+
+def _status_row(job: BatchJob, told: dict[str, Any]) -> list[str]:
+    done = f"{min(told['done'], len(job.keys))}/{len(job.keys)}" if told.get("asked") else f"?/{len(job.keys)}"
+    return [job.intent.provider, job.intent.model, job.id, told["said"], done, job.intent.created_at]
+
+
+def _show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if rows:
+        print_table(header, rows)
+    else:
+        print(f"{BATCHES_FOLDER} knows of none")
+
+
+Ask = Callable[[BatchClient, str], Any]
+
+
+async def _each(jobs: Sequence[BatchJob], ask: Ask) -> tuple[dict[str, dict[str, Any]], int]:
+    """Ask about each batch; return what was said by its tag, and the exit code."""
+    told: dict[str, dict[str, Any]] = {}
+    code = 0
+    for job in jobs:
+        try:
+            told[job.intent.tag] = {"asked": True, **await _ask_one(job, ask)}
+        except (MissingKeyError, MissingExtraError, _ElsewhereError) as error:  # nothing is wrong with the batch
+            told[job.intent.tag] = {"asked": False, "said": one_line(f"{job.told_state}, as last known: {error}", 200)}
+        except PolyjudgeError as error:
+            told[job.intent.tag], code = {"asked": False, "said": one_line(str(error), 200)}, 3
+    return told, code
+
+
+class _ElsewhereError(ConfigError):
+    """A batch lies at an address that is not the one in use."""
+
+
+async def _ask_one(job: BatchJob, ask: Ask) -> dict[str, Any]:
+    intent = job.intent
+    if not job.id:
+        return {"said": job.told_state, "done": 0}
+    if origin_of(intent.provider).base_url != intent.base_url:
+        raise _ElsewhereError(f"it lies at {intent.base_url}, which is not the address in use")
+    client = open_batch_client(ModelName(intent.provider, intent.model))
+    try:
+        return await ask(client, job.id)
+    finally:
+        await client.aclose()
+
+
+async def _ask_status(client: BatchClient, batch_id: str) -> dict[str, Any]:
+    status = await client.status(batch_id)
+    return {"said": status.state, "done": status.done}
+
+
+async def _ask_to_cancel(client: BatchClient, batch_id: str) -> dict[str, Any]:
+    await client.cancel(batch_id)
+    return {"said": "is being canceled"}
+
+
+def _format_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+
+
+def _status_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID", help="default: all that are not taken in yet")
+    _format_option(parser)
+
+
+def _cancel_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="*", metavar="ID", help="as `batch list` shows it")
+    parser.add_argument("--all", action="store_true", help="all that are under way")
+
+
+_ACTIONS = (
+    ("list", _list, _format_option, "list all batches, and what was last known of each"),
+    ("status", _status, _status_options, "ask the provider how far batches have come"),
+    ("cancel", _cancel, _cancel_options, "ask the provider to give up batches"),
+)

@@ -1,0 +1,120 @@
+"""`--batch`: put what is to be asked into batches, wait for them, and take in what they bring."""
+
+import argparse
+import sys
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from polyjudge.engine import Stop, in_order, unless_stopped
+from polyjudge.errors import ConfigError, StoppedError
+from polyjudge.providers import Access, ModelName, need_batches
+from polyjudge.records import Item, Outcome
+from polyjudge.suites import Answer, score_items
+
+from .progress import CountShow
+from .score_rows import Rows
+from .wait_show import WaitShow, counted
+
+if TYPE_CHECKING:
+    from polyjudge.providers import Batches
+
+
+def add_batch_option(add: Callable[..., object]) -> None:
+    """Add the option."""
+    told = "ask in batches, at half the price: answers come within a day, and the same command goes on waiting for them"
+    add("--batch", action="store_true", help=told)
+
+
+def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> None:
+    """Refuse what makes no sense in batches, before anything is asked."""
+    if not options.batch:
+        return
+    if not judges:
+        raise ConfigError("the judge 'offline' asks nobody; leave out --batch")
+    for name in judges:
+        need_batches(name)
+    if options.cache == "none":
+        raise ConfigError("--batch keeps its answers in the cache; leave out --cache none")
+    if options.reread:
+        raise ConfigError("--reread asks nothing; leave out --batch")
+    if options.engine != "local":
+        raise ConfigError(f"batches are waited for on one machine; leave out --engine {options.engine}")
+
+
+@contextmanager
+def in_batches(access: Access, options: argparse.Namespace, began: str) -> Generator[Access]:
+    """Give an access that asks in batches, where that is wanted; a dry run only reckons with their price."""
+    if not options.batch:
+        yield access
+    elif options.dry_run:
+        yield replace(access, at_batch_price=True)
+    else:
+        from polyjudge.files import BatchJournal  # here, because most runs need none of it
+        from polyjudge.providers import Batches
+
+        journal = BatchJournal()
+        with journal.only_writer():
+            yield replace(access, at_batch_price=True, batches=Batches(journal, began=began))
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What a run asks about, and what of it is answered already."""
+
+    answer: Answer
+    items: Iterable[Item]
+    rows: Rows
+    known: Mapping[str, Outcome]
+    concurrency: int
+
+
+async def wait_for_batches(batches: "Batches", asked: Questions, stop: Stop) -> None:
+    """Pass over the items and wait for their batches, until nothing is left to be put into one."""
+    if batches.lost:
+        told = f"looking for {counted(batches.lost, 'batch', 'batches')} that may have been handed over"
+        print(f"polyjudge: {told}", file=sys.stderr)
+    await _unless_stopped(batches.find_lost, stop)
+    while not stop.requested:
+        batches.begin_collecting()
+        await _pass_over(asked, stop)
+        if stop.requested or not await _handed_over(batches, stop):
+            break
+        with WaitShow() as show:
+            await _unless_stopped(lambda: batches.wait(show.tell), stop)
+    batches.collecting = False
+    if stop.requested and (left := len(batches.under_way)):
+        go, their = ("goes", "its") if left == 1 else ("go", "their")
+        told = f"{counted(left, 'batch', 'batches')} {go} on at the provider"
+        print(f"polyjudge: {told}; the same command takes {their} results in", file=sys.stderr)
+
+
+async def _pass_over(asked: Questions, stop: Stop) -> None:
+    """Ask about all items that have no outcome yet; the answers are not there yet, and nobody waits for them."""
+    done = sum(1 for _ in asked.rows.kept())
+    known = {**asked.known, **dict(asked.rows.kept_ahead())}
+    left = islice(asked.items, done, None)
+    with CountShow("items looked at, for batches") as count:
+        async for _ in score_items(asked.answer, left, concurrency=asked.concurrency, stop=stop, known=known):
+            count.advance()
+
+
+async def _handed_over(batches: "Batches", stop: Stop) -> bool:
+    """Hand over what was collected; say whether to look at the items once more, after the batches have ended."""
+
+    async def hand_over(collected: "Batches") -> bool:
+        return await collected.end_collecting()
+
+    return any([more async for more in in_order(hand_over, [batches], concurrency=1, stop=stop)])
+
+
+async def _unless_stopped(work: Callable[[], Coroutine[Any, Any, None]], stop: Stop) -> None:
+    """Wait for what goes on by itself; an error that stops the run is a wish to stop."""
+    if stop.requested:
+        return
+    try:
+        await unless_stopped(work(), stop)
+    except StoppedError as error:
+        stop.request(error)

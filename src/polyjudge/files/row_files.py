@@ -1,0 +1,126 @@
+"""Rows of one file: JSON Lines, CSV, TSV or Parquet, from its beginning or from a place in it that was noted."""
+
+import csv
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polyjudge.errors import DataError
+from polyjudge.extras import require
+
+from .byte_lines import lines_from
+from .json_lines import json_lines_from
+from .parquet_rows import row_decoder
+
+Row = Mapping[str, Any]
+MarkedRows = Iterator[tuple[int, Row | str, int]]
+"""Line number, the row or what is wrong with it, and how many bytes of the file lie behind it."""
+_LONGEST_FIELD = 100_000_000
+_ROWS_AT_ONCE = 1_000
+
+
+class Mark(NamedTuple):
+    """A place between two rows of a file."""
+
+    line: int = 0
+    """Lines behind it; of Parquet, rows."""
+    offset: int = 0
+    """Bytes behind it; of no use in Parquet."""
+
+
+START = Mark()
+
+
+def rows_from(path: Path, start: Mark = START) -> MarkedRows:
+    """Yield the rows of a file that stand behind a place in it."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise DataError(f"is of an unknown kind; items come as {', '.join(ROW_KINDS)}", path=path)
+    try:
+        yield from reader(path, start)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
+
+
+def _json_lines(path: Path, start: Mark) -> MarkedRows:
+    return json_lines_from(path, *start)
+
+
+def _separated(delimiter: str) -> Callable[[Path, Mark], MarkedRows]:
+    def read(path: Path, start: Mark) -> MarkedRows:
+        csv.field_size_limit(min(_LONGEST_FIELD, sys.maxsize))
+        header = _Lines(path, 0)
+        columns = _records(header, delimiter, path, START)
+        names = next(columns, (0, list[str](), 0))[1]
+        # The header's own reader goes on where nothing was skipped.
+        rows = columns if start == START else _records(_Lines(path, start.offset), delimiter, path, start)
+        for line, fields, end in rows:
+            if fields:  # a blank line is no row
+                fits = len(fields) == len(names)
+                yield line, dict(zip(names, fields, strict=True)) if fits else _SPILLED, end
+
+    return read
+
+
+_SPILLED = "has not as many fields as the header"
+
+
+class _Lines:
+    """The lines of a file as the csv module takes them, and how far it has come."""
+
+    def __init__(self, path: Path, offset: int) -> None:
+        self.offset = offset
+        self._lines = lines_from(path, offset)
+
+    def __iter__(self) -> Iterator[str]:
+        for text, end in self._lines:
+            self.offset = end
+            yield text
+
+
+def _records(lines: _Lines, delimiter: str, path: Path, start: Mark) -> Iterator[tuple[int, list[str], int]]:
+    records = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        for fields in records:
+            yield start.line + records.line_num, fields, lines.offset
+    except csv.Error as error:
+        line = start.line + records.line_num
+        raise DataError(f"cannot be read on: {error}", path=path, line=line) from None
+
+
+def _parquet(path: Path, start: Mark) -> MarkedRows:
+    parquet: Any = require("pyarrow.parquet", feature="reading Parquet", extra="parquet")
+    arrow: Any = require("pyarrow", feature="reading Parquet", extra="parquet")
+    try:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            decoded = row_decoder(path, file.schema_arrow.metadata)
+            groups, skipped = _groups_behind(file.metadata, start.line)
+            number = skipped
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, row_groups=groups):
+                wanted = batch.slice(max(0, start.line - number))
+                number += len(batch) - len(wanted)
+                for row in wanted.to_pylist():
+                    number += 1
+                    yield number, decoded(row), 0
+    except (arrow.ArrowException, ValueError, OverflowError) as error:
+        raise DataError(f"is no Parquet file that can be read: {error}", path=path) from None
+
+
+def _groups_behind(metadata: Any, rows: int) -> tuple[list[int], int]:
+    """Return the row groups that reach behind so many rows, and how many rows stand in those that do not."""
+    skipped = first = 0
+    while first < metadata.num_row_groups and skipped + metadata.row_group(first).num_rows <= rows:
+        skipped += metadata.row_group(first).num_rows
+        first += 1
+    return list(range(first, metadata.num_row_groups)), skipped
+
+
+_READERS: dict[str, Callable[[Path, Mark], MarkedRows]] = {
+    ".jsonl": _json_lines,
+    ".csv": _separated(","),
+    ".tsv": _separated("\t"),
+    ".parquet": _parquet,
+}
+ROW_KINDS = tuple(_READERS)
+"""How the names of files end that rows can be read from."""

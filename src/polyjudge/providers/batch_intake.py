@@ -1,0 +1,110 @@
+"""Take in the results of a batch: into the cache as ordinary replies, into the journal what is none."""
+
+import asyncio
+from functools import partial
+
+from polyjudge.clock import utc_now
+from polyjudge.errors import TransientError
+from polyjudge.files import BatchJob
+from polyjudge.records import ItemFailure, Reply, amended
+
+from .adapting import complaint_in
+from .batch_clients import BatchStatus, canceled, expired, item_name, request_like
+from .batch_means import BatchMeans
+from .retrying import persist
+
+_AT_ONCE = 200
+"""Replies that are written together, and share a wait for the disk."""
+
+
+async def take_in(job: BatchJob, status: BatchStatus, means: BatchMeans) -> bool:
+    """Keep all results of a batch that has ended; False where it turns out to be another's.
+
+    It counts as taken in only when everything is on disk, so a run that is killed meanwhile does this again.
+    """
+    intake = _Intake(job, means, is_whole=status.state == "ended")
+    if status.state != "failed":
+        await persist(intake.results, means.patience.retries)
+    if intake.is_anothers:
+        return False
+    job.ended(status.state, status.rest, len(intake.left))
+    job.failed(intake.failures)
+    job.taken(means.cache.place)
+    return True
+
+
+class _Intake:
+    """One batch while it is taken in; tried anew, it goes on with what is left."""
+
+    def __init__(self, job: BatchJob, means: BatchMeans, *, is_whole: bool) -> None:
+        self._job = job
+        self._means = means
+        self._fetches_left = 2 if is_whole else 1
+        self.left = {item_name(job.intent.tag, key): key for key in job.read_keys()}
+        """Keys of items without a result, by their names."""
+        self._never_made = [told(means.name.provider, job.id) for told in (expired, canceled)]
+        self._ours = self._others = 0
+        self._waiting: list[tuple[str, Reply]] = []
+        self.failures: dict[str, ItemFailure] = {}
+
+    @property
+    def is_anothers(self) -> bool:
+        """A batch that was looked for has results, and none of them is ours."""
+        return self._job.was_found and bool(self._others) and not self._ours
+
+    async def results(self) -> None:
+        """Fetch the results and keep them."""
+        for name, answer in await self._means.client.results(self._job.id, self._job.intent.form):
+            key = self.left.pop(name, None)
+            if key is not None:
+                self._ours += 1
+                self._settle(key, answer)
+            else:  # another's, or one that was told twice
+                self._others += not name.startswith(self._job.intent.tag)
+            if len(self._waiting) >= _AT_ONCE:
+                await self._keep()
+        await self._keep()
+        self._fetches_left -= 1
+        if self.left and self._ours and self._fetches_left:
+            # A batch that ran to its end has them all; perhaps not all came through.
+            raise TransientError(f"{len(self.left)} results of batch {self._job.id} are missing")
+
+    def _settle(self, key: str, answer: Reply | ItemFailure) -> None:
+        meter = self._means.meter
+        meter.spent.calls += answer not in self._never_made
+        if isinstance(answer, ItemFailure):
+            self.failures[key] = self._understood(answer)
+            return
+        # How long one answer took within the batch, nobody tells.
+        whole = amended(answer, batch=self._job.id, answered_at=utc_now(), dropped=self._job.intent.form.dropped)
+        reply = meter.book(whole, self._means.price)
+        if reply.finish == "stop":
+            self._waiting.append((key, reply))
+        else:  # the cache does not keep what was cut off or declined
+            self.failures[key] = ItemFailure(kind="unkept", reply=reply)
+
+    def _understood(self, failure: ItemFailure) -> ItemFailure:
+        """Learn from a complaint about a parameter: without it the question can be asked again."""
+        if failure.kind != "refused":
+            return failure
+        intent = self._job.intent
+        parameter = complaint_in(failure.reason, request_like(intent.form, intent.model))
+        if parameter is None:
+            return failure
+        self._means.parameters.leave_out(parameter)
+        return ItemFailure(kind="again", reason=failure.reason, parameter=parameter)
+
+    async def _keep(self) -> None:
+        """Put replies into the cache; what is there from before the batch is replaced."""
+        intent, cache = self._job.intent, self._means.cache
+        await asyncio.gather(
+            *(
+                cache.once(key, partial(_given, reply), intent.provider, since=intent.created_at)
+                for key, reply in self._waiting
+            )
+        )
+        self._waiting.clear()
+
+
+async def _given(reply: Reply) -> Reply:
+    return reply

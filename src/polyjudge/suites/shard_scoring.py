@@ -1,0 +1,202 @@
+"""Judge one shard of items from beginning to end, wherever that may be: what it needs comes with the order."""
+
+import asyncio
+import os
+import socket
+import warnings
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from polyjudge.cache import Cache, open_cache
+from polyjudge.engine import Stop, Tell, run_sync
+from polyjudge.errors import (
+    CapReachedError,
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    MissingKeyError,
+    PolyjudgeError,
+    StoppedError,
+)
+from polyjudge.files import (
+    ItemSource,
+    ResultsPart,
+    item_row,
+    read_outcome_row,
+    rows_of,
+    sha256_of,
+    shard_digest,
+    write_parquet_rows,
+)
+from polyjudge.judges import close_judge
+from polyjudge.providers import Access, Meter, use_addresses
+from polyjudge.records import Failure, Item, Outcome
+from polyjudge.version import __version__
+
+from .kept_answers import kept_answers
+from .scoring import answer_of, open_judge, score_items
+from .shard_orders import ShardNote, ShardOrder, ShardReport, Trouble, TroubleKind
+
+_TELL_EVERY_S = 0.5
+
+
+def score_shard(order: ShardOrder, tell: Tell) -> ShardReport:
+    """Judge a shard and write its results; whatever goes wrong is part of the report."""
+    meter, part, trouble = Meter(order.caps), None, None
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
+        try:
+            _settle_in(order)
+            part = run_sync(_Scoring(order, tell, meter).run())
+        except PolyjudgeError as error:
+            trouble = _trouble(error, order)
+    told = tuple(dict.fromkeys(str(warning.message) for warning in warned))
+    return ShardReport(order.shard, part, meter.spent, trouble, told)
+
+
+def _settle_in(order: ShardOrder) -> None:
+    """Make this process one of the run: the same program, the same servers, the same files."""
+    job, host = order.job, socket.gethostname()
+    if job.version != __version__:
+        raise ConfigError(f"{host} has polyjudge {__version__}, and the run was begun by {job.version}")
+    use_addresses(job.addresses)
+    for folder in (order.shard.path.parent, job.output, *([job.folder] if job.needs_folder else [])):
+        if not folder.is_dir():
+            raise ConfigError(f"{host} has no folder {str(folder)!r}: all workers must see it, on shared storage")
+    if job.folder.is_dir():
+        os.chdir(job.folder)
+
+
+def _trouble(error: PolyjudgeError, order: ShardOrder) -> Trouble:
+    if isinstance(error, StoppedError):
+        return Trouble("capped" if isinstance(error, CapReachedError) else "unusable", str(error))
+    if isinstance(error, MissingKeyError | MissingExtraError):
+        return Trouble("missing", f"{error}\n(for Ray's workers{_elsewhere(order)}: in the environment they run in)")
+    kind: TroubleKind = "files"
+    if isinstance(error, ConfigError):
+        kind = "config"
+    elif isinstance(error, DataError) and error.path == order.shard.path:
+        kind = "items"
+    return Trouble(kind, f"{error}{_elsewhere(order)}")
+
+
+def _elsewhere(order: ShardOrder) -> str:
+    """Name the machine, where it is not the one that the command was given on."""
+    host = socket.gethostname()
+    return "" if host == order.job.host else f" on {host}"
+
+
+class _UnfinishedError(Exception):
+    """Keeps half a part from taking its place."""
+
+
+@dataclass(slots=True)
+class _Scoring:
+    order: ShardOrder
+    tell: Tell
+    meter: Meter
+    stop: Stop = field(default_factory=Stop)
+    done: int = 0
+    unjudged: int = 0
+
+    async def run(self) -> ResultsPart | None:
+        """Return the part that was written; None where it was told to stop."""
+        order, job = self.order, self.order.job
+        source = ItemSource(
+            order.shard.path, job.context, job.filters, order.shard.items, order.shard.start, order.shard.rows
+        )
+        if shard_digest(iter(source)) != order.shard.fingerprint:
+            raise DataError("was changed since the run was begun; give the command again", path=order.shard.path)
+        cache = _open_cache(order)
+        try:
+            async with self._telling():
+                return await self._write(source, cache)
+        except _UnfinishedError:
+            if self.stop.error is not None:
+                raise self.stop.error from None
+            return None
+        finally:
+            if cache is not None:
+                cache.close()
+
+    async def _write(self, source: ItemSource, cache: Cache | None) -> ResultsPart:
+        shard, job = self.order.shard, self.order.job
+        path = job.output / f"{shard.name}.parquet"
+        criteria, flags = [each.name for each in job.rubric.criteria], [each.name for each in job.rubric.flags]
+        with write_parquet_rows(path, criteria, flags) as rows:
+            async for item, outcome in self._outcomes(source, cache):
+                rows.append(item_row(item, outcome))
+                self.done += 1
+                self.unjudged += isinstance(outcome, Failure)
+            if self.done < shard.items:
+                raise _UnfinishedError
+        return ResultsPart(
+            file=path.name,
+            rows=self.done,
+            judged=self.done - self.unjudged,
+            unjudged=self.unjudged,
+            sha256=sha256_of(path),
+            items_file=shard.path.name,
+            items_line=shard.start.line,
+            items_fingerprint=shard.fingerprint,
+        )
+
+    async def _outcomes(self, source: ItemSource, cache: Cache | None) -> AsyncIterator[tuple[Item, Outcome]]:
+        order, job = self.order, self.order.job
+        access = Access(
+            cache=cache,
+            since=job.since,
+            replay=job.replay,
+            concurrency=order.share.concurrency,
+            rpm=order.share.rpm,
+            tpm=order.share.tpm,
+            price=job.price,
+            meter=self.meter,
+            timeout_s=job.timeout_s,
+        )
+        judge = open_judge(job.rubric, job.judges, access, repeats=job.repeats)
+        known = _known(order, source)
+        scored = score_items(answer_of(judge), source, concurrency=order.share.concurrency, stop=self.stop, known=known)
+        try:
+            async for item, outcome in scored:
+                yield item, outcome
+        finally:
+            await close_judge(judge)
+
+    @asynccontextmanager
+    async def _telling(self) -> AsyncGenerator[None]:
+        """Tell now and then how far it has come, and hear whether it shall stop."""
+        telling = asyncio.create_task(self._tell_on())
+        try:
+            yield
+        finally:
+            telling.cancel()
+            with suppress(asyncio.CancelledError):
+                await telling
+
+    async def _tell_on(self) -> None:
+        before: float | None = None
+        while True:
+            grace_s = await self.tell(ShardNote(self.done, self.unjudged, replace(self.meter.spent)))
+            if grace_s is not None and (before is None or grace_s < before):
+                self.stop.request(grace_s=grace_s)
+                before = grace_s
+            await asyncio.sleep(_TELL_EVERY_S)
+
+
+def _open_cache(order: ShardOrder) -> Cache | None:
+    place = order.job.cache
+    return open_cache(place, read_only=order.job.replay) if place else None
+
+
+def _known(order: ShardOrder, source: ItemSource) -> dict[str, Outcome]:
+    """Return what need not be asked again, since the results hold it already."""
+    job, path = order.job, order.job.output / f"{order.shard.name}.parquet"
+    if not job.keeps_results or not path.is_file():
+        return {}
+    try:
+        kept = [read_outcome_row(row) for _, row in rows_of(path) if not isinstance(row, str)]
+    except DataError:
+        return {}  # a part that is damaged is made anew from the cache
+    return kept_answers(kept, source, job.rubric, job.judges)

@@ -1,0 +1,113 @@
+"""The URL of a shared cache: read or refused, and never shown with its password."""
+
+import socket
+import ssl
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyjudge.cache import OutOfReachError, is_url, shown
+from polyjudge.cache.postgres_address import read_address
+from polyjudge.cache.postgres_problems import problem_of
+from polyjudge.errors import CacheError
+
+PASSWORD = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=6).map(lambda text: f"§{text}§")
+
+
+@pytest.fixture(autouse=True)
+def _usual_port(monkeypatch):
+    monkeypatch.delenv("PGPORT", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("postgresql://me:geheim@db.example:5433/polls", "postgresql://me@db.example:5433/polls"),
+        ("postgres://me:geheim@db.example/polls", "postgresql://me@db.example:5432/polls"),
+        ("POSTGRESQL://db.example/polls", "postgresql://db.example:5432/polls"),
+        ("postgresql:///polls", "postgresql:///polls"),
+        ("postgresql://[::1]/polls", "postgresql://[::1]:5432/polls"),
+        ("postgresql://[::1]:5433/polls", "postgresql://[::1]:5433/polls"),
+        ("postgresql://me:geheim@one:1,two:2/polls", "postgresql://me@one:1,two:2/polls"),
+        ("postgresql://me@%2Frun%2Fpostgresql/polls", "postgresql://me@%2Frun%2Fpostgresql:5432/polls"),
+        ("postgresql://me@h/d?sslmode=require&password=geheim", "postgresql://me@h:5432/d?sslmode=require"),
+        ("postgresql:///d?host=/run/postgresql&sslpassword=geheim", "postgresql:///d?host=/run/postgresql"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url, place):
+    address = read_address(url)
+
+    assert address.place == shown(url) == place
+    assert "geheim" not in repr(address)
+    assert address.without_secrets("it is geheim, really") == (
+        "it is ***, really" if "geheim" in url else "it is geheim, really"
+    )
+
+
+@given(PASSWORD)
+def test_no_password_is_shown_however_it_is_spelled(password):
+    for url in (
+        f"postgresql://me:{quote(password, safe='')}@db.example/polls",
+        f"postgresql://me@db.example/polls?password={quote(password, safe='')}",
+        f"postgresql://me:{password}@db.example/polls",
+        f"postgresql://me@db.example/polls?password={password}",
+    ):
+        try:
+            told = shown(url) + repr(read_address(url))
+        except CacheError as error:
+            told = str(error)
+        assert "§" not in told
+        assert quote("§") not in told
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:geh@eim@db.example/polls",
+        "postgresql://me:geh/eim@db.example/polls",
+        "postgresql://me:geh?eim@db.example/polls",
+        "postgresql://me:geh#eim@db.example/polls",
+        "postgresql://me:geheim@[db.example/polls",
+        "postgresql://me:geheim@db.example:port/polls",
+        "postgresql://me:geheim@db.example/polls?geheim",
+        "postgresql://me:gehe im@db.example/polls",
+        "postgresql://me:geheim@db.example/polls\n",
+        "postgresql://me:geheim\uff0f@db.example/polls",
+        "mysql://me:geheim@db.example/polls",
+    ],
+)
+def test_a_url_that_cannot_be_read_is_one_clear_message_without_a_word_of_it(url):
+    with pytest.raises(CacheError) as raised:
+        read_address(url)
+
+    told = str(raised.value)
+    assert "postgresql://USER@HOST:5432/DATABASE" in told
+    assert "eim" not in told
+    assert "\n" not in told
+
+
+def test_a_path_is_no_url(tmp_path):
+    assert not is_url(tmp_path)
+    assert not is_url("postgresql.sqlite")
+    assert shown(tmp_path) == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "is_out_of_reach"),
+    [
+        (socket.gaierror(-2, "Name or service not known"), "there is no such host", True),
+        (TimeoutError(), "does not answer in time", True),
+        (ConnectionResetError(104, "Connection reset by peer"), "is out of reach (Connection reset by peer)", True),
+        (OSError("Multiple exceptions: [Errno 111] Connect call failed"), "nothing listens there", True),
+        (ssl.SSLCertVerificationError(1, "self-signed geheim"), "over TLS (self-signed ***)", False),
+        (ValueError("port geheim"), "cannot be used: port ***", False),
+    ],
+)
+def test_what_is_wrong_with_the_way_there_is_told_with_a_remedy(error, told, is_out_of_reach):
+    problem = problem_of(error, read_address("postgresql://me:geheim@db.example/polls"))
+
+    assert str(problem).startswith("postgresql://me@db.example:5432/polls: ")
+    assert told in str(problem)
+    assert isinstance(problem, OutOfReachError) == is_out_of_reach

@@ -1,0 +1,56 @@
+"""Claims where the server cannot be what it seems: behind a pooler that hands sessions around, or not installed."""
+
+import asyncio
+import sys
+
+import pytest
+
+from polyjudge.cache import open_cache
+from polyjudge.cache.postgres_address import read_address
+from polyjudge.cache.postgres_claims import PostgresClaims
+from polyjudge.cache.postgres_connection import SteadyConnection
+from polyjudge.cache.postgres_database import PostgresDatabase
+from polyjudge.cache.postgres_wishes import Question
+from polyjudge.errors import CacheError, MissingExtraError
+
+
+class ForgetfulSession:
+    """A connection whose locks are soon another's, as with PgBouncer in transaction mode."""
+
+    async def fetch(self, statement: str, numbers: list[int]) -> list[dict[str, int]]:
+        return [{"number": number} for number in numbers]
+
+    async def fetchval(self, statement: str, numbers: list[int]) -> bool:
+        return False
+
+    async def execute(self, statement: str) -> None:
+        pass
+
+    def is_closed(self) -> bool:
+        return False
+
+
+def test_a_pooler_that_keeps_no_locks_is_found_out_and_told():
+    pytest.importorskip("asyncpg")
+    database = PostgresDatabase(read_address("postgresql://127.0.0.1/db"), read_only=False)
+    connection = SteadyConnection(database, patience_s=0.0)
+    connection.connection = ForgetfulSession()
+    claims = PostgresClaims(database, connection)
+
+    async def take_and_give_back():
+        question = Question("key")
+        await claims.take([question])
+        assert question.session is connection.connection
+        claims.drop(question)
+        await claims.give_back()
+        await claims.take([question])
+
+    with pytest.raises(CacheError, match="behind PgBouncer, pool sessions and not transactions"):
+        asyncio.run(take_and_give_back())
+
+
+def test_without_the_extra_the_command_to_run_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+
+    with pytest.raises(MissingExtraError, match=r"pip install 'polyjudge\[postgres\]'"):
+        open_cache("postgresql://me:geheim@127.0.0.1:1/polls")

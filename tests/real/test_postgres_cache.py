@@ -1,0 +1,547 @@
+"""The cache in PostgreSQL: what can go wrong with a server, and that nothing paid for is lost by it."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from functools import partial
+from urllib.parse import quote
+
+import pytest
+from tests.loopback.vendor_server import ServerThread
+
+from polyjudge import JudgeCache, Reply
+from polyjudge.cache import NoCacheYetError, OutOfReachError, PostgresCache, import_entries, statistics_of
+from polyjudge.errors import CacheError
+
+SECRET = "geheim:@/?#%"
+
+
+@pytest.fixture(autouse=True)
+def _no_other_servers(monkeypatch):
+    for name in list(os.environ):
+        if name.startswith("PG"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def url(postgres):
+    return postgres.new_database()
+
+
+@pytest.fixture
+def cache(url, tmp_path):
+    with PostgresCache(url, aside=tmp_path / "aside.sqlite") as opened:
+        yield opened
+
+
+async def answer() -> Reply:
+    return Reply(text="answer", model="m")
+
+
+def run(work):
+    """Run, and fail instead of hanging."""
+    return asyncio.run(asyncio.wait_for(work, 90))
+
+
+def refusal(url: str, **options) -> str:
+    """Return the one line that tells why a cache cannot be opened."""
+    with pytest.raises(CacheError) as raised:
+        PostgresCache(url, **options)
+    told = str(raised.value)
+    assert "\n" not in told
+    assert "geheim" not in told
+    assert raised.value.exit_code == 2
+    return told
+
+
+def role(postgres, name: str, rights: str = "", database: str = "") -> None:
+    postgres.run(f"drop owned by {name}; drop role {name}" if role_is_there(postgres, name) else "select 1")
+    postgres.run(f"create role {name} login {rights}")
+
+
+def role_is_there(postgres, name: str) -> bool:
+    return postgres.run(f"select count(*) from pg_roles where rolname = '{name}'") == "1"
+
+
+def locks(postgres, url: str) -> int:
+    return int(postgres.run("select count(*) from pg_locks where locktype = 'advisory'", url))
+
+
+def wait_for(condition) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "it never came about"
+        time.sleep(0.01)
+
+
+# Opening
+
+
+def test_a_server_that_is_not_there_is_one_line_with_host_port_database_and_remedy():
+    told = refusal(f"postgresql://me:{quote(SECRET, safe='')}@127.0.0.1:1/polls")
+
+    assert told == (
+        "postgresql://me@127.0.0.1:1/polls: nothing listens there (connection refused); "
+        "start PostgreSQL, or check host and port"
+    )
+
+
+def test_what_is_out_of_reach_is_told_apart_from_what_is_wrong(postgres):
+    with pytest.raises(OutOfReachError):
+        PostgresCache("postgresql://127.0.0.1:1/polls")
+    with pytest.raises(CacheError) as raised:
+        PostgresCache(postgres.url("no_such_database"))
+    assert not isinstance(raised.value, OutOfReachError)
+
+
+def test_a_wrong_password_is_told_without_it_and_a_right_one_opens(postgres, url, monkeypatch):
+    role(postgres, "secretive", f"superuser password '{SECRET}'")
+    wrong, right = (url.replace("postgres@", f"secretive:{quote(word, safe='')}@") for word in ("geheimer", SECRET))
+
+    assert "does not take the password; check it in the URL, in PGPASSWORD or in ~/.pgpass" in refusal(wrong)
+    with PostgresCache(right) as cache:
+        assert cache.place == url.replace("postgres@", "secretive@")
+        assert "geheim" not in repr(cache) + repr(vars(cache))
+    with PostgresCache(url.replace("postgres@", "secretive@") + f"?password={quote(SECRET, safe='')}") as cache:
+        assert "geheim" not in cache.place
+    monkeypatch.setenv("PGPASSWORD", SECRET)
+    PostgresCache(url.replace("postgres@", "secretive@")).close()
+
+
+def test_a_database_that_is_not_there_is_told(postgres):
+    assert "has no such database; make it with createdb" in refusal(postgres.url("no_such_database"))
+
+
+def test_a_user_who_may_not_make_or_use_the_table_is_told_before_anything_is_paid_for(postgres, url):
+    role(postgres, "guest")
+    guest = url.replace("postgres@", "guest@")
+
+    assert "does not allow it (permission denied for schema public)" in refusal(guest)
+    PostgresCache(url).close()
+    assert "may not read the table polyjudge_entries; have its owner run: grant select" in refusal(guest)
+    postgres.run("grant select on polyjudge_entries to guest", url)
+    assert "may not write the table polyjudge_entries; have its owner run: grant select, insert" in refusal(guest)
+    PostgresCache(guest, read_only=True).close()
+    postgres.run("grant insert, update on polyjudge_entries to guest", url)
+    with PostgresCache(guest) as cache:
+        assert run(cache.once("key", answer)).text == "answer"
+
+
+def test_a_user_whom_the_server_does_not_let_in_is_told(postgres, url):
+    role(postgres, "careful")
+
+    assert "add ?sslmode=require if it wants TLS" in refusal(url.replace("postgres@", "careful@"))
+    assert "offers no TLS, which sslmode asks for" in refusal(f"{url}?sslmode=require")
+    assert 'role "nobody" does not exist' in refusal(url.replace("postgres@", "nobody@"))
+
+
+def test_tls_is_spoken_where_it_is_wanted_and_certificates_are_checked_where_told_so(postgres, url, tmp_path):
+    role(postgres, "careful", "superuser")
+    careful = url.replace("postgres@", "careful@")
+    try:
+        certificate = postgres.certify()
+        (tmp_path / "root.crt").write_bytes(certificate.read_bytes())
+        for mode in ("", "?sslmode=require", f"?sslmode=verify-full&sslrootcert={tmp_path / 'root.crt'}"):
+            with PostgresCache(careful + mode) as cache:
+                assert run(cache.once(mode, answer)).text == "answer"
+        postgres.certify()
+        told = refusal(f"{careful}?sslmode=verify-full&sslrootcert={tmp_path / 'root.crt'}")
+        assert "comes to no terms over TLS" in told
+        assert "check sslmode and sslrootcert" in told
+        assert "check the URL" in refusal(f"{careful}?sslmode=verify-full&sslrootcert={tmp_path / 'absent.crt'}")
+        assert "`sslmode` parameter must be one of" in refusal(f"{careful}?sslmode=perhaps")
+    finally:
+        postgres.restart()
+
+
+def test_a_crowded_server_is_out_of_reach(postgres, url):
+    role(postgres, "lonely", "superuser connection limit 0")
+    role(postgres, "lonely", "connection limit 0")
+
+    assert "has no connection left" in refusal(url.replace("postgres@", "lonely@"))
+
+
+def test_what_is_no_postgresql_is_told(server: ServerThread):
+    address = server.url.partition("://")[2].partition("/")[0]
+
+    assert "check the URL" in refusal(f"postgresql://{address}/db")
+
+
+def test_a_database_that_can_only_be_read_is_told(postgres, url):
+    PostgresCache(url).close()
+    postgres.run(f"alter database {url.rpartition('/')[2]} set default_transaction_read_only = on")
+
+    assert "can only be read, as a standby can; name the primary" in refusal(url)
+    PostgresCache(url, read_only=True).close()
+
+
+def test_a_newer_cache_and_another_programs_table_are_left_alone(postgres, url):
+    PostgresCache(url).close()
+    postgres.run("comment on table polyjudge_entries is 'polyjudge cache, version 99'", url)
+    assert "was written by a newer polyjudge; upgrade this one" in refusal(url)
+
+    postgres.run("comment on table polyjudge_entries is 'ours, keep out'", url)
+    assert "of another program" in refusal(url)
+
+
+def test_there_is_nothing_to_replay_where_nothing_was_kept(postgres, url):
+    with pytest.raises(NoCacheYetError):
+        PostgresCache(url, read_only=True)
+    assert postgres.run("select count(*) from pg_tables where tablename like 'polyjudge%'", url) == "0"
+
+
+def test_many_may_make_the_table_at_the_same_time(url):
+    problems = []
+
+    def open_and_close():
+        try:
+            PostgresCache(url).close()
+        except CacheError as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=open_and_close) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert problems == []
+
+
+# Keeping
+
+
+@pytest.mark.parametrize(
+    "odd", ["a\0b", "\ud800", "back\\slash", "\\u0000", "模型", "x" * 100_000, "", "'; drop table"]
+)
+def test_odd_names_come_back_as_they_were(cache, url, odd):
+    cache.put_reply(f"{odd}!", Reply(text=odd, model=odd), provider=odd)
+
+    back = cache.get_reply(f"{odd}!")
+
+    assert back == Reply(text=odd, model=odd, cached=True)
+    assert [row[1:4] for row in statistics_of(url).by_model] == [(odd, odd.replace("\ud800", "?"), 1)]
+
+
+def test_an_answer_of_many_megabytes_is_kept_beside_many_others(cache):
+    long = Reply(text="x" * 10_000_000, model="m")
+
+    async def all_at_once():
+        async def ask_long():
+            return long
+
+        return await asyncio.gather(
+            *(cache.once(f"key-{number}", answer if number else ask_long) for number in range(9))
+        )
+
+    run(all_at_once())
+
+    assert cache.get_reply("key-0").text == long.text
+    assert cache.get_reply("key-8").text == "answer"
+
+
+def test_no_claim_is_left_when_all_is_answered(postgres, url, cache):
+    async def several():
+        return await asyncio.gather(*(cache.once(f"key-{number}", answer) for number in range(300)))
+
+    run(several())
+
+    wait_for(lambda: locks(postgres, url) == 0)
+
+
+def test_running_out_of_locks_is_told_with_the_remedy_and_leaves_no_claim_behind(postgres, url, tmp_path):
+    postgres.restart(max_locks_per_transaction="10", max_connections="10")
+    try:
+        with PostgresCache(url, aside=tmp_path / "aside.sqlite") as cache:
+
+            async def too_many():
+                tasks = [asyncio.create_task(cache.once(f"key-{number}", never)) for number in range(20_000)]
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+                for task in tasks:
+                    task.cancel()
+                results = await asyncio.gather(*tasks, return_exceptions=True)
+                return next(result for result in results if isinstance(result, CacheError))
+
+            assert "raise max_locks_per_transaction in postgresql.conf" in str(run(too_many()))
+            assert run(cache.once("afterwards", answer)).text == "answer"
+            wait_for(lambda: locks(postgres, url) == 0)
+    finally:
+        postgres.restart()
+
+
+async def never() -> Reply:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+# A server that goes away
+
+
+class Counted:
+    """Questions that take some time, and how often each was asked."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, int] = {}
+
+    async def ask(self, key: str) -> Reply:
+        self.asked[key] = self.asked.get(key, 0) + 1
+        await asyncio.sleep(0.02)
+        return Reply(text=f"answer to {key}", model="m")
+
+    async def all_through(self, caches, keys, concurrency: int):
+        places = asyncio.Semaphore(concurrency)
+
+        async def one(cache, key):
+            async with places:
+                return await cache.once(key, partial(self.ask, key))
+
+        return await asyncio.gather(*(one(cache, key) for key in keys for cache in caches))
+
+
+@pytest.mark.parametrize("how", ["restart", "crash"])
+def test_a_server_that_goes_and_comes_back_costs_nothing_but_time(postgres, url, cache, how):
+    counted = Counted()
+    keys = [f"key-{number}" for number in range(600)]
+
+    def away_for_a_while():
+        wait_for(lambda: len(counted.asked) > 100)
+        postgres.stop() if how == "restart" else postgres.kill()
+        time.sleep(0.3)
+        postgres.start()
+
+    thread = threading.Thread(target=away_for_a_while)
+    thread.start()
+    replies = run(counted.all_through([cache], keys, 32))
+    thread.join()
+
+    assert [reply.text for reply in replies] == [f"answer to {key}" for key in keys]
+    assert set(counted.asked.values()) == {1}
+    assert statistics_of(url).entries == 600
+
+
+def test_among_several_only_what_is_in_flight_may_be_asked_twice(postgres, url, tmp_path):
+    counted = Counted()
+    keys = [f"key-{number}" for number in range(400)]
+    with PostgresCache(url, aside=tmp_path / "a") as one, PostgresCache(url, aside=tmp_path / "b") as two:
+
+        def away_for_a_while():
+            wait_for(lambda: len(counted.asked) > 100)
+            postgres.restart()
+
+        thread = threading.Thread(target=away_for_a_while)
+        thread.start()
+        run(counted.all_through([one, two], keys, 32))
+        thread.join()
+
+    assert set(counted.asked) == set(keys)
+    assert sum(counted.asked.values()) <= 400 + 32
+    assert statistics_of(url).entries == 400
+
+
+def test_claims_of_a_lost_session_are_taken_again(postgres, url, cache):
+    asked = []
+
+    async def slow() -> Reply:
+        asked.append("slow")
+        await asyncio.sleep(1.5)
+        return Reply(text="paid for", model="m")
+
+    async def lose_the_session():
+        with PostgresCache(url) as other:
+            first = asyncio.create_task(cache.once("key", slow))
+            await asyncio.sleep(0.2)
+            second = asyncio.create_task(other.once("key", slow))
+            await asyncio.to_thread(
+                postgres.run,
+                "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted",
+                url,
+            )
+            return await first, await second
+
+    first, second = run(lose_the_session())
+
+    assert (first.text, second.text) == ("paid for", "paid for")
+    assert len(asked) <= 2  # the other may have been quicker than the new session
+
+
+def test_a_new_session_takes_the_claims_of_the_lost_one_without_being_asked(postgres, url, cache):
+    holders = "select pid from pg_locks where locktype = 'advisory' and granted"
+
+    async def lose_the_session():
+        task = asyncio.create_task(cache.once("key", never))
+        await asyncio.to_thread(wait_for, lambda: postgres.run(holders, url))
+        first = postgres.run(holders, url)
+        postgres.run(f"select pg_terminate_backend({first})", url)
+        await asyncio.to_thread(wait_for, lambda: postgres.run(holders, url) not in ("", first))
+        task.cancel()
+
+    run(lose_the_session())
+    wait_for(lambda: postgres.run(holders, url) == "")
+
+
+def test_what_was_paid_for_is_kept_aside_when_patience_is_over_and_comes_home(postgres, url, tmp_path):
+    aside = tmp_path / "deep" / "aside.sqlite"
+    login = url.replace("postgres@", f"postgres:{quote(SECRET, safe='')}@")
+    cache = PostgresCache(login, aside=aside, patience_s=0.3)
+
+    async def several():
+        all_asking = asyncio.Barrier(5)
+
+        async def stop_and_answer(number: int) -> Reply:
+            await all_asking.wait()
+            if number == 0:
+                await asyncio.to_thread(postgres.stop)
+            else:
+                await asyncio.sleep(number / 5)
+            return Reply(text=f"paid for {number}", model="m")
+
+        tasks = [cache.once(f"key-{number}", partial(stop_and_answer, number)) for number in range(5)]
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    try:
+        told = [str(error) for error in run(several())]
+        with pytest.raises(CacheError, match="given up after"):
+            run(cache.once("another", never))
+        cache.close()
+    finally:
+        postgres.start()
+
+    for line in told:
+        assert re.search(r"nothing listens there .*\(given up after 0\.3 s\)\. What was paid for is kept in", line)
+        assert line.endswith(f"polyjudge cache import {aside} --cache {url}")
+        assert "geheim" not in line
+        assert "\n" not in line
+    with JudgeCache(aside) as kept:
+        assert [kept.get_reply(f"key-{number}").text for number in range(5)] == [f"paid for {n}" for n in range(5)]
+    assert import_entries(url, aside).new == 5
+    with PostgresCache(url) as cache:
+        assert run(cache.once("key-3", never)).text == "paid for 3"
+
+
+def test_where_there_is_no_place_aside_either_both_reasons_are_told(postgres, url, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with PostgresCache(url, aside=tmp_path / "file" / "aside.sqlite", patience_s=0.1) as cache:
+        postgres.stop()
+        try:
+            with pytest.raises(CacheError, match=r"given up after .* cannot be kept aside either: .*cannot be made"):
+                cache.put_reply("key", Reply(text="x", model="m"))
+        finally:
+            postgres.start()
+
+
+def test_what_waits_for_the_server_when_the_cache_is_closed_is_kept_aside_with_a_warning(postgres, url, tmp_path):
+    aside = tmp_path / "aside.sqlite"
+    cache = PostgresCache(url, aside=aside)
+
+    async def cancel_while_waiting():
+        task = asyncio.create_task(cache.once("key", answer_without_server))
+        wait = asyncio.create_task(asyncio.to_thread(wait_for, aside.exists))
+        await wait
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def answer_without_server() -> Reply:
+        await asyncio.to_thread(postgres.stop)
+        return Reply(text="paid for", model="m")
+
+    try:
+        run(cancel_while_waiting())
+        with pytest.warns(UserWarning, match="What was paid for is kept in .*aside.sqlite; bring it home with"):
+            cache.close()
+    finally:
+        postgres.start()
+    with JudgeCache(aside) as kept:
+        assert kept.get_reply("key").text == "paid for"
+
+
+def test_a_server_whose_disk_is_full_or_table_is_gone_loses_nothing_either(postgres, url, tmp_path):
+    aside = tmp_path / "aside.sqlite"
+    with PostgresCache(url, aside=aside) as cache:
+        postgres.run("drop table polyjudge_entries", url)
+        with pytest.raises(CacheError, match=r"has lost its table .*kept in .*aside\.sqlite; bring it home"):
+            cache.put_reply("key", Reply(text="paid for", model="m"))
+    with JudgeCache(aside) as kept:
+        assert kept.get_reply("key").text == "paid for"
+
+
+KEEP_PUTTING = """
+import asyncio, sys
+from polyjudge import Reply
+from polyjudge.cache import open_cache
+
+async def main(url, name):
+    cache = open_cache(url)
+    async def one(number):
+        async def ask():
+            return Reply(text="x" * 500, model="m")
+        await cache.once(f"{name}-{number}", ask)
+        sys.stdout.write(f"{name}-{number}\\n")
+        sys.stdout.flush()
+    start = 0
+    while True:
+        await asyncio.gather(*(one(number) for number in range(start, start + 8)))
+        start += 8
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def test_a_kill_loses_nothing_that_was_acknowledged_and_leaves_no_claim(postgres, url, cache, tmp_path):
+    acknowledged: list[str] = []
+    for kill in range(4):
+        log = tmp_path / f"log-{kill}"
+        with log.open("w", encoding="utf-8") as file:
+            process = subprocess.Popen([sys.executable, "-c", KEEP_PUTTING, url, str(kill)], stdout=file, cwd=tmp_path)
+            wait_for(partial(_has_lines, log))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        # The last line may be half written: the pipe is not the cache.
+        lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+        acknowledged += [line.strip() for line in lines if line.endswith("\n")]
+
+    assert [key for key in acknowledged if cache.get_reply(key) is None] == []
+    wait_for(lambda: locks(postgres, url) == 0)
+
+
+def _has_lines(log) -> bool:
+    return log.stat().st_size > 100
+
+
+def test_a_claim_of_a_killed_process_is_free_at_once(url, cache, tmp_path):
+    script = (
+        "import asyncio, sys\nfrom polyjudge.cache import open_cache\n"
+        "async def ask():\n    print('asking', flush=True)\n    await asyncio.Event().wait()\n"
+        "asyncio.run(open_cache(sys.argv[1]).once('key', ask))\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, url], stdout=subprocess.PIPE, cwd=tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"asking\n"
+
+    async def ask_after_the_kill():
+        waiting = asyncio.create_task(cache.once("key", answer))
+        done, _ = await asyncio.wait([waiting], timeout=0.5)
+        assert not done
+        process.kill()
+        return await waiting
+
+    assert run(ask_after_the_kill()).text == "answer"
+    process.wait()
+    process.stdout.close()
+
+
+def test_no_thread_and_no_session_is_left_behind(postgres, url):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PostgresCache(url).close()
+        with pytest.raises(CacheError):
+            PostgresCache(postgres.url("no_such_database"))
+
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("polyjudge-postgres")] == []
+    sessions = "select count(*) from pg_stat_activity where application_name = 'polyjudge'"
+    wait_for(lambda: postgres.run(sessions) == "0")
