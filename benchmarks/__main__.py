@@ -1,9 +1,13 @@
-"""Run all measurements, or those named: `python -m benchmarks [NAME ...]`."""
+"""Run all measurements, or those named: `python -m benchmarks [NAME ...]`.
+
+Only when named: `peers` and `peers_memory`, which install other frameworks and measure them too.
+"""
 
 import sys
 from importlib import import_module
 
-NAMES = ["startup", "reading", "cache", "overhead", "checks", "report", "regression", "agreement", "calibration"]
+NAMES = ["startup", "reading", "cache", "overhead", "scaling", "checks", "report", "regression", "agreement"]
+NAMES += ["calibration"]
 
 for name in sys.argv[1:] or NAMES:
     import_module(f"benchmarks.{name}").run()

@@ -291,14 +291,16 @@ def test_a_closed_cache_takes_nothing_and_says_so(tmp_path):
     assert asked == []
 
 
-def test_a_cache_removed_under_way_is_made_anew(tmp_path):
+def test_a_cache_removed_under_way_is_missed_once_and_made_anew(tmp_path):
     with JudgeCache(tmp_path / "c.sqlite") as cache:
         cache.put("before", JudgeResult(1.0, ""))
         for file in tmp_path.glob("c.sqlite*"):
             file.unlink()
-        cache.put("after", JudgeResult(2.0, ""))
-        assert cache.get("after") is not None
-        assert cache.get("before") is None
+        with pytest.warns(UserWarning, match="is gone") as told:
+            cache.put("after", JudgeResult(2.0, ""))
+            assert cache.get("after") is not None
+            assert cache.get("before") is None
+    assert len(told) == 1
 
 
 def test_an_entry_that_cannot_be_read_counts_as_missing(cache):
@@ -420,3 +422,15 @@ def test_a_cache_left_open_is_closed_without_a_word(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         JudgeCache(tmp_path / "c.sqlite").put("key", JudgeResult(1.0, json.dumps(1)))
+
+
+def test_what_was_asked_for_anew_is_not_asked_for_again_where_the_clock_went_back_meanwhile(tmp_path):
+    since = "2999-01-01T00:00:00.000Z"  # the run began before somebody set the clock right
+
+    async def ask():
+        return Reply(text="answer", model="m")
+
+    with JudgeCache(tmp_path / "c.sqlite") as cache:
+        cache.put_reply("key", Reply(text="old", model="m"))
+        assert asyncio.run(cache.once("key", ask, since=since)).text == "answer"
+        assert cache.get_reply("key", since=since) is not None

@@ -3,8 +3,11 @@
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -13,7 +16,8 @@ ROOT = Path(__file__).parent.parent.parent
 class RayNodes:
     """The cluster, as somebody finds it who is told its address."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="pj-", dir="/tmp"))  # short, because sockets go there
         self.environment = {
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(16),
@@ -23,7 +27,7 @@ class RayNodes:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.real.ray_nodes"],
             cwd=ROOT,
-            env={**os.environ, **self.environment, "RAY_TMPDIR": str(folder)},
+            env={**os.environ, **self.environment, "RAY_TMPDIR": str(self._folder)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -36,6 +40,9 @@ class RayNodes:
 
     def close(self) -> None:
         self._process.communicate(timeout=60)
+        while self._folder.exists():  # the last processes may still be writing
+            shutil.rmtree(self._folder, ignore_errors=True)
+            time.sleep(0.1)
 
 
 def working_on(prefix: str = "part-") -> list[int]:

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from urllib.request import urlopen
@@ -51,10 +50,9 @@ def vendor():
 
 @pytest.fixture(scope="module")
 def nodes():
-    with tempfile.TemporaryDirectory(prefix="pj-", dir="/tmp", ignore_cleanup_errors=True) as folder:
-        cluster = RayNodes(Path(folder))
-        yield cluster
-        cluster.close()
+    cluster = RayNodes()
+    yield cluster
+    cluster.close()
 
 
 @pytest.fixture

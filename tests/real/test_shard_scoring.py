@@ -1,6 +1,7 @@
 """One shard judged from beginning to end into real Parquet, in this process; whatever goes wrong is in the report."""
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -140,6 +141,18 @@ def test_an_unknown_model_is_unusable(order, server):
 
     assert (report.trouble.kind, report.part) == ("unusable", None)
     assert server.asked <= 4
+
+
+def test_a_database_that_is_away_when_a_shard_begins_is_waited_for(order, postgres):
+    away = replace(order, job=replace(order.job, cache=postgres.new_database()))
+    postgres.stop()
+    back = threading.Timer(2.0, postgres.start)
+    back.start()
+
+    report = score_shard(away, Telling())
+
+    back.join()
+    assert (report.trouble, report.part.rows) == (None, 10)
 
 
 def test_warnings_come_with_the_report(order):

@@ -76,12 +76,12 @@ class Database:
         """Move the damaged file out of the way, with a warning; leave alone one that has taken its place since."""
         if self.file_number() != file:
             return
+        self._aside.add(file)  # first: another thread may find it gone at once
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
         aside = self.path.with_name(f"{self.path.name}.damaged-{stamp}")
         for suffix in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 Path(f"{self.path}{suffix}").rename(f"{aside}{suffix}")
-        self._aside.add(file)
         message = f"{self.path} was damaged and is set aside; what can be saved of it: polyjudge cache import {aside}"
         warnings.warn(message, stacklevel=2)
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from polyjudge.cache import is_url
-from polyjudge.engine import RayCluster, Stop, ray_cluster, run_sync
+from polyjudge.engine import RayCluster, Stop, need_ray, ray_cluster, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files import ResultsFolder, RunIdentity, Shard, ShardedSurvey, fingerprint, only_run_in, outcomes_in
 from polyjudge.judges import close_judge
@@ -26,6 +26,7 @@ def run_on_ray(job: ScoreJob, sharded: ShardedSurvey, trust: ItemsTrust) -> int:
     """Judge what is left to judge of a run, and sum up what all its parts hold."""
     options = job.options
     try:
+        need_ray()
         if not joins_cluster() and not options.reread:
             _open_judge_once(job)
         with only_run_in(options.output):

@@ -3,9 +3,10 @@
 import sys
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from polyjudge.providers import BatchProgress
+if TYPE_CHECKING:  # most runs need none of it
+    from polyjudge.providers import BatchProgress
 
 _FIRST_S, _LONGEST_S = 10.0, 600.0
 """Between two plain lines, growing: it may be a day."""
@@ -29,7 +30,7 @@ class WaitShow:
         if self._on_terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
-    def tell(self, progress: BatchProgress) -> None:
+    def tell(self, progress: "BatchProgress") -> None:
         """Take note of how far the batches have come."""
         now = time.monotonic()
         if not progress.jobs or (not self._on_terminal and now < self._next):

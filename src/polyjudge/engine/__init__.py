@@ -6,7 +6,7 @@ from polyjudge.lazy import lazily
 
 if TYPE_CHECKING:
     from .pool import Stop, in_order, together, unless_stopped
-    from .ray_cluster import Finished, RayCluster, Tell, Work, ray_cluster
+    from .ray_cluster import Finished, RayCluster, Tell, Work, need_ray, ray_cluster
     from .running import run_sync
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Tell",
     "Work",
     "in_order",
+    "need_ray",
     "ray_cluster",
     "run_sync",
     "together",

@@ -6,14 +6,19 @@ same way when it shall stop.
 
 import asyncio
 import os
+import re
 import secrets
+import shutil
+import socket
 import sys
+import tempfile
+import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from polyjudge.errors import ConfigError
@@ -27,7 +32,9 @@ Work = Callable[[Any, Tell], Any]
 _OBJECT_STORE_BYTES = 100 * 2**20
 _LONGEST_FOLDER = 30
 """Ray puts sockets into its folder, and the path of a socket must be short."""
+_NO_MODULE = re.compile("No module named '([^']+)'")
 _PATIENCE_S = 5.0
+_TRIES, _PAUSE_S = 50, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +101,18 @@ class RayCluster:
             return Finished(name, await ref)
         except (errors.WorkerCrashedError, errors.NodeDiedError, errors.OutOfMemoryError, errors.TaskCancelledError):
             return Finished(name, is_lost=True)
-        except ModuleNotFoundError as error:
-            told = f"a worker of the Ray cluster lacks the package {error.name!r}"
+        except (errors.RayError, RuntimeError) as error:
+            missing = _NO_MODULE.search(str(error))
+            if missing is None:
+                raise
+            told = f"a worker of the Ray cluster has no module {missing[1]!r}"
             raise ConfigError(f"{told}; install there what is installed here: 'polyjudge[ray]' and more") from None
+
+
+def need_ray() -> None:
+    """Raise where Ray is not installed; it is not loaded yet, because it reads its settings when it is."""
+    if find_spec("ray") is None:
+        require("ray", feature="--engine ray", extra="ray")
 
 
 @contextmanager
@@ -110,35 +126,51 @@ def ray_cluster(workers: int | None) -> Generator[RayCluster]:
         # Ray prints on the driver's stdout when it loses a worker, whatever it is told about logs.
         opened.enter_context(redirect_stdout(opened.enter_context(Path(os.devnull).open("w", encoding="utf-8"))))
         opened.callback(ray.shutdown)
-        quiet = {"logging_level": "ERROR", "log_to_driver": False}
         try:
             if is_ours:
-                _start(ray, opened, workers or os.cpu_count() or 1, quiet)
+                _start(ray, opened, workers or os.cpu_count() or 1)
             else:
-                ray.init(address, **quiet)
-        except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+                _join(ray, address)
+        except (OSError, RuntimeError, ValueError, OverflowError) as error:
             where = "be started on this machine" if is_ours else f"be reached at RAY_ADDRESS={address}"
             raise ConfigError(f"no Ray cluster can {where}: {str(error).partition(chr(10))[0]}") from None
         yield RayCluster(ray, is_ours=is_ours)
 
 
-def _start(ray: Any, opened: ExitStack, workers: int, quiet: dict[str, Any]) -> None:
-    folder = TemporaryDirectory(prefix="polyjudge-", ignore_cleanup_errors=True)
-    if len(folder.name) > _LONGEST_FOLDER and Path("/tmp").is_dir():
-        folder.cleanup()
-        folder = TemporaryDirectory(prefix="polyjudge-", dir="/tmp", ignore_cleanup_errors=True)
-    # Cleaned up last; the inner folder, because Ray opens its own to everybody.
-    opened.enter_context(folder)
-    opened.callback(ray.shutdown)
+def _join(ray: Any, address: str) -> None:
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if colon and port.isdecimal():
+        # Ray itself would try for minutes.
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE_S).close()
+    ray.init(address, logging_level="ERROR", log_to_driver=False)
+
+
+def _start(ray: Any, opened: ExitStack, workers: int) -> None:
+    folder = tempfile.mkdtemp(prefix="polyjudge-")
+    if len(folder) > _LONGEST_FOLDER and Path("/tmp").is_dir():
+        Path(folder).rmdir()
+        folder = tempfile.mkdtemp(prefix="polyjudge-", dir="/tmp")
+    opened.callback(_remove, folder)
+    opened.callback(ray.shutdown)  # before its folder is removed
     ray.init(
         "local",
         num_cpus=workers,
         include_dashboard=False,
         object_store_memory=_OBJECT_STORE_BYTES,
         _node_ip_address="127.0.0.1",
-        _temp_dir=str(Path(folder.name) / "ray"),
-        **quiet,
+        _temp_dir=str(Path(folder) / "ray"),  # inside, because Ray opens its own folder to everybody
+        logging_level="ERROR",
+        log_to_driver=False,
     )
+
+
+def _remove(folder: str) -> None:
+    """Remove the folder of a cluster that is gone, though the last of its processes may still be writing."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not Path(folder).exists():
+            return
+        time.sleep(_PAUSE_S)
 
 
 def _private() -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from polyjudge.cache import Cache, open_cache
+from polyjudge.cache import Cache, OutOfReachError, open_cache
 from polyjudge.engine import Stop, Tell, run_sync
 from polyjudge.errors import (
     CapReachedError,
@@ -39,6 +39,7 @@ from .scoring import answer_of, open_judge, score_items
 from .shard_orders import ShardNote, ShardOrder, ShardReport, Trouble, TroubleKind
 
 _TELL_EVERY_S = 0.5
+_PATIENCE_S, _PAUSE_S = 60.0, 1.0
 
 
 def score_shard(order: ShardOrder, tell: Tell) -> ShardReport:
@@ -108,29 +109,26 @@ class _Scoring:
         )
         if shard_digest(iter(source)) != order.shard.fingerprint:
             raise DataError("was changed since the run was begun; give the command again", path=order.shard.path)
-        cache = _open_cache(order)
         try:
             async with self._telling():
-                return await self._write(source, cache)
+                return await self._write(source)
         except _UnfinishedError:
             if self.stop.error is not None:
                 raise self.stop.error from None
             return None
-        finally:
-            if cache is not None:
-                cache.close()
 
-    async def _write(self, source: ItemSource, cache: Cache | None) -> ResultsPart:
+    async def _write(self, source: ItemSource) -> ResultsPart:
         shard, job = self.order.shard, self.order.job
         path = job.output / f"{shard.name}.parquet"
         criteria, flags = [each.name for each in job.rubric.criteria], [each.name for each in job.rubric.flags]
-        with write_parquet_rows(path, criteria, flags) as rows:
-            async for item, outcome in self._outcomes(source, cache):
-                rows.append(item_row(item, outcome))
-                self.done += 1
-                self.unjudged += isinstance(outcome, Failure)
-            if self.done < shard.items:
-                raise _UnfinishedError
+        async with self._cache() as cache:
+            with write_parquet_rows(path, criteria, flags) as rows:
+                async for item, outcome in self._outcomes(source, cache):
+                    rows.append(item_row(item, outcome))
+                    self.done += 1
+                    self.unjudged += isinstance(outcome, Failure)
+                if self.done < shard.items:
+                    raise _UnfinishedError
         return ResultsPart(
             file=path.name,
             rows=self.done,
@@ -165,6 +163,27 @@ class _Scoring:
             await close_judge(judge)
 
     @asynccontextmanager
+    async def _cache(self) -> AsyncGenerator[Cache | None]:
+        """Open the cache; it could be reached when the run was begun, so one that is away just now is waited for."""
+        place, replay, left_s = self.order.job.cache, self.order.job.replay, _PATIENCE_S
+        cache: Cache | None = None
+        while place and cache is None:
+            try:
+                cache = open_cache(place, read_only=replay)
+            except OutOfReachError:
+                if left_s <= 0:
+                    raise
+                if self.stop.requested:
+                    raise _UnfinishedError from None
+                await asyncio.sleep(_PAUSE_S)
+                left_s -= _PAUSE_S
+        try:
+            yield cache
+        finally:
+            if cache is not None:
+                cache.close()
+
+    @asynccontextmanager
     async def _telling(self) -> AsyncGenerator[None]:
         """Tell now and then how far it has come, and hear whether it shall stop."""
         telling = asyncio.create_task(self._tell_on())
@@ -183,11 +202,6 @@ class _Scoring:
                 self.stop.request(grace_s=grace_s)
                 before = grace_s
             await asyncio.sleep(_TELL_EVERY_S)
-
-
-def _open_cache(order: ShardOrder) -> Cache | None:
-    place = order.job.cache
-    return open_cache(place, read_only=order.job.replay) if place else None
 
 
 def _known(order: ShardOrder, source: ItemSource) -> dict[str, Outcome]:
