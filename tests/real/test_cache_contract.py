@@ -247,6 +247,7 @@ def test_older_replies_are_passed_over_asked_for_anew_and_replaced(cache):
     assert run(cache.find("key", since=FAR_AHEAD)) is None
     assert run(cache.once("key", Asked(), since=LONG_AGO)).text == "old"
     assert run(cache.once("key", Asked(), since=FAR_AHEAD)).text == "answer"
+    assert run(cache.find("key", since=FAR_AHEAD)).text == "answer"  # also where the clock went back since
     assert cache.get_reply("key").text == "answer"
 
 

@@ -96,7 +96,9 @@ class PostgresCache:
             if reply.finish != "stop":
                 return reply
             written: Waiting[None] = Waiting(wish.waiting.loop)
-            parts.writing.write(reply_entry(key, reply, provider), written, lambda: parts.asking.over(wish))
+            parts.writing.write(
+                reply_entry(key, reply, provider, since=since), written, lambda: parts.asking.over(wish)
+            )
             is_over = True  # the writer gives the claim back, also when this task waits no more
             await written
             return reply

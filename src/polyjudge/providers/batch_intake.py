@@ -96,12 +96,10 @@ class _Intake:
 
     async def _keep(self) -> None:
         """Put replies into the cache; what is there from before the batch is replaced."""
-        intent, cache = self._job.intent, self._means.cache
+        provider, cache = self._job.intent.provider, self._means.cache
+        since = max(self._job.intent.created_at, self._means.since)  # the clock may have gone back between the two
         await asyncio.gather(
-            *(
-                cache.once(key, partial(_given, reply), intent.provider, since=intent.created_at)
-                for key, reply in self._waiting
-            )
+            *(cache.once(key, partial(_given, reply), provider, since=since) for key, reply in self._waiting)
         )
         self._waiting.clear()
 

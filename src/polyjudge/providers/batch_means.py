@@ -25,3 +25,5 @@ class BatchMeans:
     """What a batch costs, not what single calls do."""
     parameters: ParameterFilter
     patience: BatchPatience = field(default_factory=BatchPatience)
+    since: str = ""
+    """From when on the run takes replies from the cache, ISO 8601."""

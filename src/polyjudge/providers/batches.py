@@ -84,7 +84,7 @@ class Batches:
         if name not in self._lines:
             client = client or open_batch_client(name, timeout_s=timeout_s)
             parameters = ParameterFilter(model_facts(name))
-            means = BatchMeans(name, client, self._journal, cache, meter, price, parameters, self._patience)
+            means = BatchMeans(name, client, self._journal, cache, meter, price, parameters, self._patience, since)
             jobs = [job for job in self._jobs if self._concerns(job, name, cache)]
             self._lines[name] = BatchLine(means, jobs, self._known, self._limits)
         return BatchedProvider(self, self._lines[name], cache, since=since)

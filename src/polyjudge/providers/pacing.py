@@ -23,7 +23,7 @@ _NEAR = 0.96
 _OUTCOMES, _MANY, _MANY_SHARE = 100, 6, 0.15
 """Of so many calls, how many refusals, and what share of them, tell of a rate limit and not of chance."""
 _FAR_BELOW, _MEMORY_S = 0.7, 60.0
-_PROOF, _QUICK_PROOF, _PROOF_S = 400, 30, 5.0
+_PROOF, _QUICK_PROOF, _PROOF_S = 150, 30, 5.0
 """Answers in a row that show a refused rate to be allowed again; a limit that still holds refuses some before that.
 
 At high rates they must take some seconds, too.

@@ -1,0 +1,81 @@
+"""Files and folders that somebody removes or overwrites under the hands of a run."""
+
+import shutil
+from collections import Counter
+
+import pytest
+from tests.loopback.vendor_server import Faults, Server, ServerThread
+from tests.real.soaking import check_refused, check_whole, finished, halted, scoring_on
+
+ITEMS = 500
+MIDDLE = 150
+
+
+@pytest.fixture
+def server():
+    with ServerThread(Server(Faults(latency_s=0.01), keep_bodies=False)) as running:
+        yield running
+
+
+@pytest.fixture
+def run(server, tmp_path):
+    return scoring_on(tmp_path, server, "none", ITEMS)
+
+
+def test_a_folder_of_results_that_is_removed_in_the_middle_costs_no_answer(run, server):
+    ended = _meddled_with(run, lambda: shutil.rmtree(run.output.parent))
+    check_refused(ended, ["No such file or directory"])
+
+    check_whole(run, run.run(), paid=range(ITEMS, ITEMS + 1))
+
+
+@pytest.mark.parametrize("suffixes", [("",), ("", "-wal", "-shm", "-claims")])
+def test_a_cache_that_is_removed_in_the_middle_is_missed_and_does_not_stop_the_run(run, server, suffixes):
+    ended = _meddled_with(run, lambda: [file.unlink(missing_ok=True) for file in _files(run, suffixes)])
+
+    [warning] = ended.complaints
+    assert ended.code == 0
+    assert "is gone" in warning
+    assert [row["outcome"] for row in run.rows()] == ["result"] * ITEMS
+    assert set(server.delivered.values()) == {1}
+    assert ITEMS - MIDDLE <= len(run.kept()) < ITEMS
+
+
+@pytest.mark.parametrize(
+    ("suffixes", "damage"), [(("",), "garbage"), (("", "-wal"), "garbage"), (("", "-wal"), "empty")]
+)
+def test_a_cache_that_is_overwritten_in_the_middle_is_set_aside_sooner_or_later(run, server, suffixes, damage):
+    def overwrite():
+        for file in _files(run, suffixes):
+            _damage(file, damage)
+
+    before: Counter[str] = Counter()
+    for ends in (lambda: _meddled_with(run, overwrite), run.run):
+        ended = ends()
+        assert ended.code == 0, ended
+        assert all("set aside" in line or "counts as missing" in line for line in ended.complaints), ended
+        assert [row["outcome"] for row in run.rows()] == ["result"] * ITEMS
+        # Nothing twice in one run; in the second only what is lost.
+        assert set((server.delivered - before).values()) <= {1}
+        before = server.delivered.copy()
+    assert len(run.kept()) == ITEMS
+
+
+def _meddled_with(run, meddle):
+    """Return how a run ended with which somebody meddled in the middle."""
+    with halted(run, MIDDLE) as process:
+        meddle()
+    return finished(process)
+
+
+def _files(run, suffixes):
+    return [run.cache.with_name(f"{run.cache.name}{suffix}") for suffix in suffixes]
+
+
+def _damage(path, damage):
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        if damage == "empty":
+            file.truncate(0)
+        else:
+            file.write(b"\x05garbage" * (size // 8))
