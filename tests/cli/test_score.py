@@ -450,7 +450,8 @@ def test_a_missing_key_is_a_soft_skip_after_the_input_was_checked(items, score, 
     assert capsys.readouterr().err == (
         "OPENAI_API_KEY not set — skipping openai/gpt-5.\nTo enable: export OPENAI_API_KEY=sk-...\n"
     )
-    assert score(path, "--require-judge", judge="openai") == 3
+    assert score(path, "--require-judge", "--output", "r.jsonl", judge="openai") == 3
+    assert not list(Path().glob("r.jsonl*"))
     assert score("absent.jsonl", judge="openai") == 2
     assert main(["score", str(path), "--rubric", "no-such-rubric", "--judge", "openai"]) == 2
 

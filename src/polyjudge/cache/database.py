@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,6 +98,10 @@ class Database:
         self._wait_while_busy(lambda: connection.execute("BEGIN IMMEDIATE"))
         yield
         connection.execute("COMMIT")
+
+    def commit(self, connection: sqlite3.Connection, statement: str, values: Sequence[object]) -> None:
+        """Carry out one statement that is on disk when this returns."""
+        self._wait_while_busy(lambda: connection.execute(statement, values))
 
     def problem(self, error: sqlite3.Error) -> CacheError:
         """Return our own error for one of SQLite's."""

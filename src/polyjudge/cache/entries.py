@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 from zlib import crc32
 
 from polyjudge.clock import utc_now
@@ -74,8 +74,17 @@ def encode(record: object) -> str:
 
 def decode(record_type: type[Record], value: str) -> Record:
     """Return the record that `encode` wrote."""
+    return from_json(record_type, _loaded(value))
+
+
+def decode_kept(record_type: type[Record], value: str, checksum: int) -> Record:
+    """Return the record of an intact entry, marked as cached."""
+    data = _loaded(intact(value, checksum))
+    return from_json(record_type, {**cast(dict[str, Any], data), "cached": True} if isinstance(data, dict) else data)
+
+
+def _loaded(value: str) -> object:
     try:
-        data: Any = json.loads(value)
+        return json.loads(value)
     except ValueError as error:
         raise DataError(f"is not JSON: {error}") from None
-    return from_json(record_type, data)

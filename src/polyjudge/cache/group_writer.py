@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,8 +17,6 @@ from .entries import Entry
 
 _COLUMNS = "key, kind, provider, model, created_at, checksum, value"
 _LARGEST_GROUP = 1_000
-_LARGEST_STATEMENT = 256
-"""Rows inserted at once: with every statement the thread lets the others run, and must wait for its turn again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +109,12 @@ class GroupWriter:
 
     def _insert_once(self, group: list[_Write]) -> None:
         try:
-            connection = self._connection.get()
-            with self._database.writing(connection):
-                for entries in _powers_of_two([write.entry for write in group]):
-                    connection.execute(_insert(len(entries)), [value for entry in entries for value in _row(entry)])
+            # One statement, which commits by itself: with each this thread lets the others run, and waits for its turn.
+            values = [value for write in group for value in _row(write.entry)]
+            self._database.commit(self._connection.get(), _insert(len(group)), values)
         except sqlite3.Error as error:
             self._connection.close()
             raise self._database.problem(error) from None
-
-
-def _powers_of_two(entries: list[Entry]) -> Iterator[list[Entry]]:
-    """Yield the entries in few pieces of few different sizes, for which SQLite prepares its statements once."""
-    begin, size = 0, _LARGEST_STATEMENT
-    while begin < len(entries):
-        while size > len(entries) - begin:
-            size //= 2
-        yield entries[begin : begin + size]
-        begin += size
 
 
 @cache

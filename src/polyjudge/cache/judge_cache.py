@@ -8,17 +8,16 @@ import warnings
 import weakref
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 from polyjudge.errors import CacheError, DataError
-from polyjudge.records import JudgeResult, Reply, amended
+from polyjudge.records import JudgeResult, Reply
 
 from .claims import Claims
 from .database import DamagedCacheError, Database, FollowingConnection, prepare_folder
-from .entries import Entry, Kind, decode, intact, reply_entry, result_entry
+from .entries import Entry, Kind, decode_kept, reply_entry, result_entry
 from .group_writer import GroupWriter
 from .keys import hash_key
 from .postgres_address import is_url
@@ -66,8 +65,7 @@ class JudgeCache:
 
     def get(self, key: str) -> JudgeResult | None:
         """Return the result kept under a key, marked as cached, or None."""
-        result = self._get(JudgeResult, "result", key)
-        return replace(result, cached=True) if result else None
+        return self._get(JudgeResult, "result", key)
 
     def put(self, key: str, result: JudgeResult) -> None:
         """Keep a result; an older one under the same key is replaced."""
@@ -75,8 +73,7 @@ class JudgeCache:
 
     def get_reply(self, key: str, *, since: str = "") -> Reply | None:
         """Return the reply kept under a key, marked as cached, or None; `since` passes over older ones."""
-        reply = self._get(Reply, "reply", key, since)
-        return amended(reply, cached=True) if reply else None
+        return self._get(Reply, "reply", key, since)
 
     def put_reply(self, key: str, reply: Reply, provider: str = "") -> None:
         """Keep a reply; an older one under the same key is replaced."""
@@ -150,7 +147,7 @@ class JudgeCache:
         if found is None:
             return None
         try:
-            return decode(record_type, intact(*found))
+            return decode_kept(record_type, *found)
         except DataError as error:
             warnings.warn(f"{self.path}: entry {key} cannot be read and counts as missing: {error}", stacklevel=3)
             return None

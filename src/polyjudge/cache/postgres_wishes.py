@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from polyjudge.errors import DataError
-from polyjudge.records import JudgeResult, Reply, amended
+from polyjudge.records import JudgeResult, Reply
 
-from .entries import Kind, decode, intact
+from .entries import Kind, decode_kept
 from .postgres_database import lock_number
 from .stored_text import stored
 from .waking import Waiting
@@ -49,7 +49,7 @@ class Wish(Generic[Record]):
         if row["created_at"] < self.since:
             return None
         try:
-            return amended(decode(self.record_type, intact(row["value"], row["checksum"])), cached=True)
+            return decode_kept(self.record_type, row["value"], row["checksum"])
         except DataError as error:
             self.problem = f"entry {self.key} cannot be read and counts as missing: {error}"
             return None

@@ -79,6 +79,8 @@ def _jobs() -> list[BatchJob]:
 
 
 def _named(jobs: Sequence[BatchJob], names: Sequence[str]) -> list[BatchJob]:
+    if not jobs:
+        raise ConfigError(f"{BATCHES_FOLDER} knows of no batch")
     known = {name: job for job in jobs for name in (job.intent.tag, job.id) if name}
     for name in names:
         if name not in known:

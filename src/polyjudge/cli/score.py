@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
-from polyjudge.files import read_json_lines, read_outcome_row
+from polyjudge.files import read_json_lines, read_outcome_row, remove_unbegun
 from polyjudge.judges import Judge, RubricJudge, close_judge
 from polyjudge.providers import Access
 from polyjudge.records import Failure, Outcome
@@ -73,6 +73,9 @@ def run(options: argparse.Namespace) -> int:
             access = opened.enter_context(in_batches(access, options, rows.began))
             judge = open_judge(job.rubric, job.judges, access, repeats=options.repeats)
         except (MissingKeyError, MissingExtraError) as error:
+            opened.close()
+            if options.output is not None:
+                remove_unbegun(options.output)
             print(error, file=sys.stderr)
             return 3 if options.require_judge else 0
         code = run_sync(_run(job, judge, access, rows))

@@ -9,8 +9,15 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
+_LARGE = 2**20
+"""More bytes than asyncio reads at once from a connection."""
+
+
 def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine to its end; also inside a notebook, where a loop is running already."""
+    # Once so large a block was freed, the C library keeps blocks up to that size instead of asking the system for each,
+    # and clearing it page by page, with every answer that is read.
+    bytes(_LARGE)
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -129,10 +129,9 @@ class ItemsDigest:
 
     def add(self, item: Item, *more: str) -> None:
         """Take in an item, and what else of it matters."""
-        for part in (item.id, item.candidate, *item.context, *item.context.values(), *more):
-            text = part.encode(errors="surrogatepass")
-            self._digest.update(b"%d:" % len(text))
-            self._digest.update(text)
+        parts = (item.id, item.candidate, *item.context, *item.context.values(), *more)
+        texts = [part.encode(errors="surrogatepass") for part in parts]
+        self._digest.update(b"".join([b"%d:%b" % (len(text), text) for text in texts]))
 
     def hexdigest(self) -> str:
         """Return what is the same only for the same items."""

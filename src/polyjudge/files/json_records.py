@@ -60,6 +60,11 @@ def from_snake_json(record_type: type[Record], data: Mapping[str, Any], *, stric
 
 
 def _value_to_json(value: object) -> object:
+    if type(value) in _SCALARS:
+        return value
+    if type(value) is dict:  # most are, and to ask whether it is a mapping takes long
+        pairs = cast(dict[object, object], value)
+        return {str(key): each if type(each) in _SCALARS else _value_to_json(each) for key, each in pairs.items()}
     if is_dataclass(value):
         return to_json(value)
     if isinstance(value, Mapping):
@@ -99,31 +104,31 @@ def camel(name: str) -> str:
 
 
 @cache
-def _readers(record_type: type, strict: bool) -> dict[str, tuple[str, bool, Reader]]:
-    """Return, for each name on disk, the field's name, whether it must be there, and what reads its value."""
+def _readers(record_type: type, strict: bool) -> tuple[dict[str, tuple[str, Reader]], list[str]]:
+    """Return, for each name on disk, the field's name and what reads its value; and the names that must be there."""
     hints = get_type_hints(record_type)
-    return {
-        camel(field.name): (field.name, _is_needed(field), _reader(hints[field.name], strict))
-        for field in fields(record_type)
-    }
+    readers = {camel(field.name): (field.name, _reader(hints[field.name], strict)) for field in fields(record_type)}
+    return readers, [camel(field.name) for field in fields(record_type) if _is_needed(field)]
 
 
 def _read_record(record_type: type, data: object, strict: bool) -> object:
     if not isinstance(data, Mapping):
         raise ValueError(f"expected an object, found {_shown(data)}")
     given = cast(Mapping[str, object], data)
-    readers = _readers(record_type, strict)
+    readers, needed = _readers(record_type, strict)
     if strict and (unknown := [key for key in given if key not in readers]):
         raise ValueError(f"unknown key {unknown[0]!r}; known are {', '.join(readers)}")
+    for key in needed:
+        if key not in given:
+            raise ValueError(f"the key {key!r} is missing")
     values: dict[str, object] = {}
-    for key, (name, needed, read) in readers.items():
-        if key in given:
+    for key, value in given.items():
+        if key in readers:
+            name, read = readers[key]
             try:
-                values[name] = read(given[key])
+                values[name] = read(value)
             except ValueError as error:
                 raise ValueError(f"{key}: {error}") from None
-        elif needed:
-            raise ValueError(f"the key {key!r} is missing")
     return record_type(**values)
 
 

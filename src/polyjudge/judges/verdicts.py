@@ -1,6 +1,5 @@
 """Turn what a judge wrote under the keys of a rubric into a result, strictly."""
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from polyjudge.records import JudgeResult, Rubric
@@ -36,9 +35,9 @@ def _subscores(rubric: Rubric, found: JudgeJson) -> dict[str, float]:
     """Return the scores of the rubric's own criteria; a judge's additions are left aside."""
     beside = found.rung == "lines" or not (rubric.overall or "subscores" in found.value)
     given = found.value if beside else found.value.get("subscores") or {}
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         raise ValueError(f"the subscores are {given!r}, not an object")
-    by_name = [(str(name).casefold(), value) for name, value in cast(Mapping[str, Any], given).items()]
+    by_name = [(str(name).casefold(), value) for name, value in cast(dict[str, Any], given).items()]
     subscores: dict[str, float] = {}
     for criterion in rubric.criteria:
         meant = criterion.name.casefold()
