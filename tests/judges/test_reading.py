@@ -18,9 +18,10 @@ NOISE = st.text(
     alphabet=st.one_of(st.sampled_from("{}[]\"'`\\:,<>/ \n\t#*-_0123456789"), st.characters(exclude_categories=["Cs"])),
     max_size=60,
 ).filter(lambda noise: not re.search("think|thought|reasoning|reflection|scratchpad|channel", noise, re.IGNORECASE))
+WORDS = st.one_of(st.text(max_size=40), st.text(alphabet="<>{}\"'\\:,…0score \n", max_size=14))
 VERDICTS = st.fixed_dictionaries(
-    {"score": st.integers(0, 100), "reason": st.text(max_size=40)},
-    optional={"subscores": st.dictionaries(st.text(max_size=8), st.integers(0, 100), max_size=3)},
+    {"score": st.integers(0, 100), "reason": WORDS},
+    optional={"subscores": st.dictionaries(WORDS, st.integers(0, 100), max_size=3)},
 )
 
 
@@ -90,6 +91,18 @@ def test_a_different_verdict_before_it_never_wins(first, between, verdict, after
 
 @given(first=VERDICTS, between=NOISE, verdict=VERDICTS, cut=st.integers(1, 200))
 @example(first={"score": 1, "reason": ""}, between="", verdict={"reason": "<", "subscores": {}, "score": 0}, cut=4)
+@example(first={"score": 0, "reason": ""}, between="", verdict={"reason": "<0>", "score": 1}, cut=4)
+@example(first={"score": 0, "reason": ""}, between="", verdict={"reason": "<0>}", "score": 1}, cut=4)
+@example(
+    first={"score": 0, "reason": ""}, between="", verdict={"score": 0, "reason": "}", "subscores": {"score": 1}}, cut=1
+)
+@example(
+    first={"score": 0, "reason": ""}, between="", verdict={"reason": "", "subscores": {"score": 1}, "score": 0}, cut=1
+)
+@example(first={"score": 0, "reason": ""}, between="", verdict={"reason": "<}>", "score": 1}, cut=4)
+@example(
+    first={"score": 0, "reason": ""}, between="", verdict={"reason": "<0>", "subscores": {"}": 1}, "score": 1}, cut=4
+)
 @settings(max_examples=400)
 def test_a_sound_draft_never_stands_in_for_a_broken_verdict(first, between, verdict, cut):
     # The final verdict is cut off somewhere, with enough left to see what it was going to be.

@@ -29,6 +29,7 @@ from .repairing import mentions, repair_object, unclosed_part
 from .scanning import Span, find_objects
 
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
+_ENDS_WITH_KEY = re.compile(r'"[^"\n]*"[ \t]*:[ \t]*\Z')
 _MOST_KEYS = 64
 """Keys of a verdict that are looked for after it; a constant, so that time stays linear."""
 _WRAPPERS = {
@@ -186,7 +187,8 @@ def _refuse_if_quoted(answer: str, spans: list[Span], value: dict[str, Any], key
     """Refuse an object that stands inside a larger broken one, or in the middle of a line after another verdict."""
     start = spans[-1][0]
     before = _without(spans[:-1], answer[:start], 0)
-    if mentions(unclosed_part(before), keys):
+    around = unclosed_part(before)
+    if mentions(around, keys) or _ENDS_WITH_KEY.search(around):
         raise _UnreadableError("the verdict may be a quotation inside a broken one")
     if answer[:start].rpartition("\n")[2].strip(" \t`"):
         _refuse_if_contradicted(value, keys, before)

@@ -34,6 +34,10 @@ _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None}
 _COMMAS, _COLONS, _OPEN, _CLOSE = ",，", ":：", "{｛", "}｝"
 _BRACES = re.compile("[{｛}｝]")
+_STRINGS_AND_BRACES = re.compile(r'"(?:[^"\\\n]|\\.){0,1000}+"|[{｛}｝]')
+_INSIDE = r'"(?:[^"\\]|\\.){0,200}+"|[^{}"]{1,200}+'
+_TO_ITS_END = rf"(?:{_INSIDE}|\{{(?:{_INSIDE}){{0,50}}+\}}){{0,100}}+[}}｝]"
+"""From a value to the brace that closes its object, over strings and objects; never far, so that time stays linear."""
 _DEEPEST = 32
 _ATTEMPTS = 8
 """How many opening braces before a wanted key are tried; a constant, so that time stays linear."""
@@ -89,27 +93,40 @@ def mentions(text: str, keys: Iterable[str]) -> bool:
 
 
 def unclosed_part(text: str) -> str:
-    """Return the text from the first brace on that is never closed, or nothing."""
+    """Return the text from the first brace on that is never closed, or nothing.
+
+    Braces in strings close nothing; but where a quotation mark is missing, nobody can say what is a string.
+    """
+    return text[min(_unclosed(text, _BRACES), _unclosed(text, _STRINGS_AND_BRACES)) :]
+
+
+def _unclosed(text: str, marks: re.Pattern[str]) -> int:
+    """Return where the first brace stands that is never closed, or the end of the text."""
     depth, start = 0, -1
-    for match in _BRACES.finditer(text):
+    for match in marks.finditer(text):
         if match[0] in _OPEN:
             start = match.start() if depth == 0 else start
             depth += 1
-        elif depth:
+        elif depth and match[0] in _CLOSE:
             depth -= 1
-    return text[start:] if depth else ""
+    return start if depth else len(text)
 
 
 def _key_places(text: str, key: str) -> list[int]:
-    """Return where `key` ends as a key with a value; `"score": <0-100>` explains the form and is no value."""
+    """Return where `key` ends as a key with a value; `{"score": <0-100>}` explains the form and has none.
+
+    Where its object is never closed, it may as well be a verdict that was cut off, about a text such as `<b>`.
+    """
     return [match.end() for match in _key_pattern(key).finditer(text)]
 
 
 @lru_cache(maxsize=256)
 def _key_pattern(key: str) -> re.Pattern[str]:
-    quote = "[" + re.escape("".join({*_CLOSING_QUOTES, *"".join(_CLOSING_QUOTES.values())})) + "]"
+    quotes = re.escape("".join({*_CLOSING_QUOTES, *"".join(_CLOSING_QUOTES.values())}))
+    quote = f"[{quotes}]"
     name = re.escape(key)
-    form = rf"{quote}?<[^<>\n]{{1,200}}>|\.\.\.|…"
+    described = r"<[^<>\n]{1,200}>"
+    form = rf"(?:{quote}{described}[^{quotes}\n]{{0,200}}+{quote}|{described}|\.\.\.|…){_TO_ITS_END}"
     return re.compile(rf"(?:{quote}{name}{quote}|[{{｛,，]\s*{name})(?=\s*[:：](?!\s*(?:{form})))")
 
 
