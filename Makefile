@@ -25,13 +25,16 @@ FAKETIME := faketime
 # The real translator of tests/real, from Debian's packages.
 APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
 
-.PHONY: demo test test-real check bench constraints docs clean
+.PHONY: demo test explore test-real check bench constraints docs clean
 
 demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
 	@$(BIN)/polyjudge demo
 
 test: check  ## all but what is slow or needs an outside component
 	$(BIN)/python -m pytest --ignore=tests/real -m "not slow" --numprocesses 3
+
+explore: $(VENV)/.dev  ## every property on cases it has not been tried on; run it now and then, and keep what it finds as an example
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest --ignore=tests/real -m hypothesis --numprocesses 3
 
 test-real: $(VENV)/.real $(VENV)/.components  ## slow tests, and those that need a real component: they skip, with the reason, where it is missing
 	$(BIN)/python -m pytest --ignore=tests/real -m slow --numprocesses 2

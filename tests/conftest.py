@@ -8,9 +8,11 @@ import pytest
 from hypothesis import settings
 from tests.loopback.vendor_server import Server, ServerThread
 
-# Machines are noisy: no test of ours depends on how long something takes.
-settings.register_profile("polyjudge", deadline=None)
-settings.load_profile("polyjudge")
+# Machines are noisy: no test of ours depends on how long something takes. Properties are tried on the same cases every
+# time, so that a red test is due to the change at hand; `make explore` looks for new ones.
+settings.register_profile("polyjudge", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "polyjudge"))
 
 _LOOPBACK = ("127.", "localhost", "::1")
 
