@@ -93,6 +93,26 @@ def test_a_call_that_hangs_ends_at_its_timeout(ask, server):
         ask(timeout_s=0.1)
 
 
+def test_a_server_that_has_moved_says_where_to_and_is_not_followed(ask, monkeypatch):
+    # The key and the texts go to the address that was named, and to no other.
+    async def moved(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 308 Moved\r\nLocation: https://elsewhere.example/v1\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async def play():
+        async with await asyncio.start_server(moved, "127.0.0.1", 0) as host:
+            monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"http://127.0.0.1:{host.sockets[0].getsockname()[1]}/v1")
+            provider = open_provider(resolve_model("local/m"))
+            try:
+                await provider.complete(REQUEST)
+            finally:
+                await close_provider(provider)
+
+    with pytest.raises(UnusableError, match=r"308: it is at https://elsewhere.example/v1 now. Set LOCAL_OPENAI_BASE"):
+        asyncio.run(play())
+
+
 def test_a_server_that_is_not_there_is_trouble_that_may_pass(ask, monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
 
@@ -153,7 +173,13 @@ def test_content_in_parts_and_odd_usage_are_read_as_far_as_they_go(ask, server):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("LOCAL_OPENAI_API_KEY", "a\nb"), ("LOCAL_OPENAI_API_KEY", "ключ"), ("LOCAL_OPENAI_BASE_URL", "localhost:1/v1")],
+    [
+        ("LOCAL_OPENAI_API_KEY", "a\nb"),
+        ("LOCAL_OPENAI_API_KEY", "ключ"),
+        ("LOCAL_OPENAI_BASE_URL", "localhost:1/v1"),
+        ("LOCAL_OPENAI_BASE_URL", "http://localhost:99999/v1"),
+        ("LOCAL_OPENAI_BASE_URL", "http://a..b/v1"),
+    ],
 )
 def test_a_key_or_an_address_that_can_never_work_is_wrong_usage(ask, monkeypatch, name, value):
     monkeypatch.setenv(name, value)

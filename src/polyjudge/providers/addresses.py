@@ -28,6 +28,7 @@ def origin_of(provider: str) -> Origin:
     address = next((os.environ[name].strip() for name in variables if os.environ.get(name)), usual)
     try:
         parts = urlsplit(address)
+        _ = parts.port, (parts.hostname or "").encode("idna")
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:

@@ -16,6 +16,7 @@ from polyjudge.errors import (
 from polyjudge.text import one_line
 
 from .addresses import origin_of
+from .http_client import NotReachedError
 from .naming import ModelName, model_facts
 
 ODD_REPLY = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -66,7 +67,7 @@ def error_for_transport(error: BaseException, name: ModelName) -> TransientError
     what = "took too long" if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__ else "broke off"
     told = one_line(str(error), _LONGEST_MESSAGE)
     message = f"the call to {name.provider} {what}: {type(error).__name__}{f': {told}' if told else ''}"
-    never_sent = "Connector" in type(error).__name__ or isinstance(error, ConnectionRefusedError)
+    never_sent = "Connector" in type(error).__name__ or isinstance(error, ConnectionRefusedError | NotReachedError)
     return TransientError(message, may_be_charged=not never_sent, unreachable=never_sent)
 
 

@@ -1,4 +1,4 @@
-"""`local`: any server that speaks OpenAI's chat completions, lean over aiohttp."""
+"""`local`: any server that speaks OpenAI's chat completions."""
 
 import json
 import os
@@ -6,14 +6,15 @@ import secrets
 from dataclasses import replace
 from typing import Any, cast
 
-import aiohttp
-
-from polyjudge.errors import ProviderError
+from polyjudge.errors import PolyjudgeError, ProviderError, UnusableError
 from polyjudge.records import Finish, Reply, Request
+from polyjudge.text import one_line
 
 from .adapting import ParameterFilter, is_same_but_prompt, sent_parameters
 from .addresses import origin_of
-from .failing import error_for_reply, error_for_status, error_for_transport
+from .failing import error_for_status, error_for_transport
+from .http_client import HttpClient
+from .http_reading import HttpResponse
 from .keys import checked_key
 from .naming import ModelName, model_facts
 from .per_loop import PerLoop
@@ -32,11 +33,10 @@ class LocalChatProvider:
         self._name = ModelName("local", model)
         # Never OPENAI_API_KEY: it must not reach whatever server is named.
         self._key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or _NO_KEY, "LOCAL_OPENAI_API_KEY")
-        self._url = f"{self.origin.base_url}/chat/completions"
         self._bodies = _Bodies()
         self._timeout_s = timeout_s
         self._filter = ParameterFilter(model_facts(self._name))
-        self._client = PerLoop(self._open, lambda session: session.close())
+        self._client = PerLoop(self._open, HttpClient.aclose)
 
     async def complete(self, request: Request) -> Reply:
         """Ask, and wait for the answer."""
@@ -50,28 +50,30 @@ class LocalChatProvider:
         watch = Stopwatch()
         body = self._bodies.written(request)
         try:
-            async with self._client.get().post(self._url, data=body) as response:
-                status, headers = response.status, response.headers
-                text = self._without_key((await response.read()).decode(errors="replace"))
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            response = await self._client.get().send("POST", "/chat/completions", body)
+        except OSError as error:
             raise error_for_transport(error, self._name) from None
-        except ValueError as error:
-            raise error_for_reply(error, self._name) from None
-        if status != 200:
-            raise error_for_status(status, text, self._name, headers=headers)
+        text = self._without_key(response.body.decode(errors="replace"))
+        if response.status != 200:
+            raise self._error_for(response, text)
         return watch.stamped(read_completion(text, request))
+
+    def _error_for(self, response: HttpResponse, text: str) -> PolyjudgeError:
+        moved = response.headers.get("location", "") if 300 <= response.status < 400 else ""
+        if moved:
+            asked = f"{self.origin.base_url} answered {response.status}"
+            return UnusableError(
+                f"{asked}: it is at {one_line(moved, 200)} now. Set LOCAL_OPENAI_BASE_URL to that address."
+            )
+        return error_for_status(response.status, text, self._name, headers=response.headers)
 
     def _without_key(self, text: str) -> str:
         """Return what a server says, less our key: a careless one says it back."""
         return text if self._key == _NO_KEY else text.replace(self._key, "•••")
 
-    def _open(self) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            headers={"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"},
-            connector=aiohttp.TCPConnector(limit=0),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=self._timeout_s),
-        )
+    def _open(self) -> HttpClient:
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        return HttpClient(self.origin.base_url, headers, timeout_s=self._timeout_s)
 
 
 class _Bodies:

@@ -8,6 +8,7 @@ from typing import Any, cast
 from polyjudge.errors import UnusableError
 
 from .addresses import origin_of
+from .http_client import HttpClient
 from .keys import checked_key
 
 _HOW_TO_START = (
@@ -22,21 +23,20 @@ async def local_models(*, timeout_s: float = 120.0) -> list[str]:
 
     A server that says it is loading is waited for.
     """
-    import aiohttp  # here, because it takes a while to load and most commands do without
-
     address = origin_of("local").base_url
     deadline = asyncio.get_running_loop().time() + timeout_s
     key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or "none", "LOCAL_OPENAI_API_KEY")
-    headers = {"Authorization": f"Bearer {key}"}
-    async with aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(total=timeout_s)) as session:
+    client = HttpClient(address, {"Authorization": f"Bearer {key}"}, timeout_s=timeout_s)
+    try:
         while True:
-            try:
-                async with session.get(f"{address}/models") as response:
-                    if response.status != 503 or asyncio.get_running_loop().time() + _PATIENCE_S > deadline:
-                        return _names(await response.text(errors="replace")) if response.status == 200 else []
-            except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
-                raise UnusableError(f"no server of local models answers at {address}. {_HOW_TO_START}") from None
+            response = await client.send("GET", "/models")
+            if response.status != 503 or asyncio.get_running_loop().time() + _PATIENCE_S > deadline:
+                return _names(response.body.decode(errors="replace")) if response.status == 200 else []
             await asyncio.sleep(_PATIENCE_S)
+    except OSError:
+        raise UnusableError(f"no server of local models answers at {address}. {_HOW_TO_START}") from None
+    finally:
+        await client.aclose()
 
 
 def _names(text: str) -> list[str]:
