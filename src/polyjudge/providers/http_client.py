@@ -112,6 +112,7 @@ class _Connection(asyncio.Protocol):
             response = await self._awaited
             return response
         finally:
+            self._awaited = None
             if response is None:
                 self.close()
 

@@ -39,16 +39,17 @@ class ResponseReader:
         self._length = 0
         self._place = 0
         self._chunks: list[bytes] = []
-        self._read: Callable[[], HttpResponse | None] = self._read_head
+        # A function and no method of ours: a reader that held itself would wait for the garbage collector.
+        self._read: Callable[[ResponseReader], HttpResponse | None] = ResponseReader._read_head
 
     def feed(self, data: bytes) -> HttpResponse | None:
         """Take some bytes; return the response if they complete it."""
         self._bytes += data
-        return self._read()
+        return self._read(self)
 
     def end(self) -> HttpResponse:
         """Take the end of the connection, which completes a response of no stated length, and no other."""
-        if self._read == self._read_to_the_end:
+        if self._read is ResponseReader._read_to_the_end:
             return self._whole(bytes(self._bytes[self._place :]), may_go_on=False)
         raise BadResponseError("the server closed the connection before it had answered")
 
@@ -65,7 +66,7 @@ class ResponseReader:
         if self._status < 200:
             return self._after_interim()
         self._read = self._framing()
-        return self._read()
+        return self._read(self)
 
     def _read_status(self, line: str) -> None:
         match = _STATUS_LINE.fullmatch(line)
@@ -80,24 +81,24 @@ class ResponseReader:
             raise BadResponseError("the server wants to speak another protocol")
         return self._read_head()
 
-    def _framing(self) -> Callable[[], HttpResponse | None]:
+    def _framing(self) -> "Callable[[ResponseReader], HttpResponse | None]":
         """Return the way in which the length of the body is told."""
         headers = self._headers
         connection = headers.get("connection", "").lower()
         self._stays_open = "close" not in connection if self._stays_open else "keep-alive" in connection
         if self._status in _EMPTY:
-            return self._read_length
+            return ResponseReader._read_length
         if coding := headers.get("transfer-encoding"):
             if coding.lower() != "chunked":
                 raise BadResponseError(f"a transfer coding that was not asked for: {coding[:80]!r}")
-            return self._read_chunks
+            return ResponseReader._read_chunks
         length = headers.get("content-length")
         if length is None:
-            return self._read_to_the_end
+            return ResponseReader._read_to_the_end
         if not _DIGITS.fullmatch(length):
             raise BadResponseError(f"a body of {length[:80]!r} bytes")
         self._length = int(length)
-        return self._read_length
+        return ResponseReader._read_length
 
     def _read_length(self) -> HttpResponse | None:
         end = self._place + self._length
@@ -114,8 +115,8 @@ class ResponseReader:
             start = line_end + 2
             if size == 0:
                 self._place = start
-                self._read = self._read_trailers
-                return self._read()
+                self._read = ResponseReader._read_trailers
+                return self._read(self)
             if len(self._bytes) < start + size + 2:
                 return None
             self._chunks.append(bytes(self._bytes[start : start + size]))
