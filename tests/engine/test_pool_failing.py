@@ -57,3 +57,38 @@ def test_what_was_done_before_the_failure_is_handed_out():
         return done
 
     assert run_in_virtual_time(run()) == [0, 1, 2]
+
+
+def test_an_error_of_the_items_themselves_comes_after_the_results_before_it():
+    def items():
+        yield from range(5)
+        raise ZeroDivisionError
+
+    async def work(number):
+        await asyncio.sleep(number)
+        return number
+
+    async def run():
+        done = []
+        with pytest.raises(ZeroDivisionError):
+            async for result in in_order(work, items(), concurrency=3):
+                done.append(result)  # noqa: PERF401 - the error comes in the middle
+        return done
+
+    assert run_in_virtual_time(run()) == [0, 1, 2, 3, 4]
+
+
+def test_work_that_cancels_itself_does_not_keep_the_others_waiting():
+    async def work(number):
+        if number == 2:
+            raise asyncio.CancelledError
+        return number
+
+    async def run():
+        done = []
+        with pytest.raises(asyncio.CancelledError):
+            async for result in in_order(work, range(9), concurrency=3):
+                done.append(result)  # noqa: PERF401 - the error comes in the middle
+        return done
+
+    assert run_in_virtual_time(run()) == [0, 1]

@@ -35,33 +35,51 @@ class GroupWriter:
         self._connection = FollowingConnection(database)
         self._closed = False
         self._guard = threading.Lock()
-        self._queue: SimpleQueue[_Write | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[_Write] | None] = SimpleQueue()
+        self._gathered: dict[asyncio.AbstractEventLoop, list[_Write]] = {}
         self._thread = threading.Thread(target=self._run, name="polyjudge-cache", daemon=True)
         self._thread.start()
 
     def write(self, entry: Entry) -> "Future[None]":
         """Hand over an entry; the future is done once it is durable, or holds the reason why it is not."""
         done: Future[None] = Future()
-        self._hand_over(_Write(entry, done))
+        with self._guard:
+            self._check_open()
+            self._queue.put([_Write(entry, done)])
         return done
 
     def write_from_task(self, entry: Entry) -> "asyncio.Future[None]":
-        """Do what `write` does for a task: all tasks whose entries share a commit are woken together."""
+        """Do what `write` does for a task.
+
+        What the tasks of a loop write in one round is handed over together, and those whose entries share a commit are
+        woken together: with each change between threads both lose time.
+        """
         loop = asyncio.get_running_loop()
         done = loop.create_future()
-        self._hand_over(_Write(entry, done, loop))
+        with self._guard:
+            self._check_open()
+            if loop not in self._gathered:
+                self._gathered[loop] = []
+                loop.call_soon(self._hand_over, loop)
+            self._gathered[loop].append(_Write(entry, done, loop))
         return done
 
-    def _hand_over(self, write: _Write) -> None:
+    def _check_open(self) -> None:
+        if self._closed:
+            raise CacheError("is closed", path=self._database.path)
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._guard:
-            if self._closed:
-                raise CacheError("is closed", path=self._database.path)
-            self._queue.put(write)
+            if not self._closed:
+                self._queue.put(self._gathered.pop(loop))
 
     def close(self) -> None:
         """Commit what is waiting and stop."""
         with self._guard:
             self._closed = True
+            for writes in self._gathered.values():
+                self._queue.put(writes)
+            self._gathered.clear()
             self._queue.put(None)
         if self._thread is not threading.current_thread():  # the garbage collector may call from anywhere
             self._thread.join()
@@ -70,20 +88,20 @@ class GroupWriter:
         running = True
         while running:
             group, running = self._next_group()
-            if group:
-                self._commit(group)
+            for start in range(0, len(group), _LARGEST_GROUP):
+                self._commit(group[start : start + _LARGEST_GROUP])
         self._connection.close()
 
     def _next_group(self) -> tuple[list[_Write], bool]:
         """Wait for one write and take what else is there; the second value says whether to go on after it."""
         group: list[_Write] = []
-        write = self._queue.get()
-        while write is not None:
-            group.append(write)
-            if len(group) == _LARGEST_GROUP:
+        writes = self._queue.get()
+        while writes is not None:
+            group += writes
+            if len(group) >= _LARGEST_GROUP:
                 return group, True
             try:
-                write = self._queue.get_nowait()
+                writes = self._queue.get_nowait()
             except Empty:
                 return group, True
         return group, False

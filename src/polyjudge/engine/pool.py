@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
 from polyjudge.errors import ConfigError, StoppedError
@@ -54,17 +54,10 @@ async def in_order(
     """
     if concurrency < 1:
         raise ConfigError(f"concurrency must be at least 1, not {concurrency}")
-    pool = _Pool(work, concurrency, stop or Stop())
+    pool = _Pool(work, items, concurrency, stop or Stop())
     try:
-        for item in pool.until_stopped(items):
-            pool.begin(item)
-            if pool.is_full():
-                if isinstance(result := await pool.next(), _NotDone):
-                    break
-                yield result
-        else:
-            while pool.tasks and not isinstance(result := await pool.next(), _NotDone):
-                yield result
+        while (turn := await pool.next()) is not None and not isinstance(turn.result, _NotDone):
+            yield turn.result
         await pool.drain()
     finally:
         await pool.cancel()
@@ -72,78 +65,114 @@ async def in_order(
         raise pool.stop.error
 
 
+class _Turn(Generic[Result]):
+    """The place of one item in the order, and what came of it."""
+
+    __slots__ = ("error", "is_over", "result")
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.error: BaseException | None = None
+        self.result: Result | _NotDone = _NOT_DONE
+
+
 class _Pool(Generic[Item, Result]):
-    def __init__(self, work: Callable[[Item], Awaitable[Result]], concurrency: int, stop: Stop) -> None:
-        self.tasks: deque[asyncio.Task[Result | _NotDone]] = deque()
+    """As many workers as may be busy at a time; each takes the next item when it is done with one.
+
+    A task for every item, waiting at a semaphore, would take three times as long.
+    """
+
+    def __init__(
+        self, work: Callable[[Item], Awaitable[Result]], items: Iterable[Item], concurrency: int, stop: Stop
+    ) -> None:
         self.stop = stop
-        self._error: BaseException | None = None
         self._work = work
-        self._places = asyncio.Semaphore(concurrency)
+        self._items = iter(items)
+        self._turns: deque[_Turn[Result]] = deque()
         self._most = concurrency * _WINDOW
-        stop.on_request(self._cancel_later)
+        self._error: BaseException | None = None
+        self._news = asyncio.Event()
+        """The earliest item is over, or a worker has gone."""
+        self._room = asyncio.Event()
+        stop.on_request(self._end)
+        self._workers = [asyncio.create_task(self._take_turns()) for _ in range(concurrency)]
+        self._at_work = concurrency
 
-    def begin(self, item: Item) -> None:
-        self.tasks.append(asyncio.create_task(self._do(item)))
-
-    def until_stopped(self, items: Iterable[Item]) -> Iterator[Item]:
-        for item in items:
-            if self._is_over:
-                return
-            yield item
-
-    def is_full(self) -> bool:
-        return len(self.tasks) >= self._most
-
-    async def next(self) -> Result | _NotDone:
-        """Return the result of the earliest item; once one is not done, neither are those after it."""
-        task = self.tasks[0]  # it stays among the tasks while it is waited for, so that it can be cancelled with them
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if task.cancelled() and self._error is not None:
-                raise self._error from None
-            if task.cancelled() and self.stop.requested:
-                return _NOT_DONE
-            raise
-        finally:
-            if task.done():
-                self.tasks.popleft()
+    async def next(self) -> _Turn[Result] | None:
+        """Return what came of the earliest item, or None when there are no more; raise its error."""
+        turns = self._turns
+        while not (turns and turns[0].is_over):
+            if not turns and not self._at_work:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        turn = turns.popleft()
+        if len(turns) < self._most // 2:
+            self._room.set()
+        if turn.error is not None:
+            raise turn.error
+        return turn
 
     async def drain(self) -> None:
         """Wait for what is still under way."""
-        while self.tasks:
-            await self.next()
+        while await self.next() is not None:
+            pass
 
     async def cancel(self) -> None:
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
 
-    async def _do(self, item: Item) -> Result | _NotDone:
-        async with self._places:
-            if self._is_over:
-                return _NOT_DONE
-            try:
-                return await self._work(item)
-            except StoppedError as error:
-                # What is in flight is paid for and may end; what only waits to try again is not waited for.
-                self.stop.request(error, grace_s=_GRACE_S)
-                return _NOT_DONE
-            except asyncio.CancelledError:
+    async def _take_turns(self) -> None:
+        try:
+            while not self._is_over:
+                if len(self._turns) >= self._most:
+                    self._room.clear()
+                    await self._room.wait()
+                elif not await self._take_turn():
+                    break
+        finally:
+            self._at_work -= 1
+            self._news.set()
+
+    async def _take_turn(self) -> bool:
+        """Do the next item; where there is none, say so."""
+        turn = _Turn[Result]()
+        self._turns.append(turn)
+        try:
+            item = next(self._items, _NOT_DONE)
+            if isinstance(item, _NotDone):
+                self._turns.pop()
+                return False
+            turn.result = await self._work(item)
+        except StoppedError as error:
+            # What is in flight is paid for and may end; what only waits to try again is not waited for.
+            self.stop.request(error, grace_s=_GRACE_S)
+        except asyncio.CancelledError as error:
+            if not self._is_over:
+                turn.error = error
                 raise
-            except BaseException as error:
-                # A cache on a full disk, say: what is asked from now on would be paid for and lost.
-                self._error = self._error or error
-                self._cancel_later(_GRACE_S)
-                raise
+            turn.error = self._error
+        except BaseException as error:  # noqa: BLE001 - it is raised where the results are taken
+            # A cache on a full disk, say: what is asked from now on would be paid for and lost.
+            turn.error = error
+            self._error = self._error or error
+            self._end(_GRACE_S)
+        finally:
+            turn.is_over = True
+            if self._turns and turn is self._turns[0]:
+                self._news.set()
+        return True
 
     @property
     def _is_over(self) -> bool:
         return self.stop.requested or self._error is not None
 
-    def _cancel_later(self, grace_s: float | None) -> None:
+    def _end(self, grace_s: float | None) -> None:
+        """Let the workers go that wait, and after the grace those that do not."""
+        self._room.set()
         if grace_s is not None:
-            asyncio.get_running_loop().call_later(grace_s, lambda: [task.cancel() for task in self.tasks])
+            asyncio.get_running_loop().call_later(grace_s, lambda: [worker.cancel() for worker in self._workers])
 
 
 async def unless_stopped(work: Coroutine[Any, Any, Result], stop: Stop) -> Result | None:

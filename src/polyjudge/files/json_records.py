@@ -104,15 +104,30 @@ def camel(name: str) -> str:
 
 
 @cache
-def _readers(record_type: type, strict: bool) -> tuple[dict[str, tuple[str, Reader]], list[str]]:
-    """Return, for each name on disk, the field's name and what reads its value; and the names that must be there."""
+def _readers(record_type: type, strict: bool) -> tuple[dict[str, tuple[str, frozenset[type], Reader]], list[str]]:
+    """Return, for each name on disk, the field, the types that it takes as they are, and what reads all else.
+
+    And, beside these, the names that must be there.
+    """
     hints = get_type_hints(record_type)
-    readers = {camel(field.name): (field.name, _reader(hints[field.name], strict)) for field in fields(record_type)}
+    readers = {
+        camel(field.name): (field.name, _plain_types(hints[field.name]), _reader(hints[field.name], strict))
+        for field in fields(record_type)
+    }
     return readers, [camel(field.name) for field in fields(record_type) if _is_needed(field)]
 
 
+def _plain_types(hint: Any) -> frozenset[type]:
+    """Return the types of values that stand in JSON as they do in the field."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return frozenset[type]().union(*map(_plain_types, get_args(hint)))
+    if hint is float:
+        return frozenset({int, float})
+    return frozenset({hint}) if hint in _SCALARS else frozenset()
+
+
 def _read_record(record_type: type, data: object, strict: bool) -> object:
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict | Mapping):  # most are a dict, and to ask whether it is a mapping takes long
         raise ValueError(f"expected an object, found {_shown(data)}")
     given = cast(Mapping[str, object], data)
     readers, needed = _readers(record_type, strict)
@@ -124,11 +139,8 @@ def _read_record(record_type: type, data: object, strict: bool) -> object:
     values: dict[str, object] = {}
     for key, value in given.items():
         if key in readers:
-            name, read = readers[key]
-            try:
-                values[name] = read(value)
-            except ValueError as error:
-                raise ValueError(f"{key}: {error}") from None
+            name, plain, read = readers[key]
+            values[name] = value if type(value) in plain else _read_field(key, read, value)
     return record_type(**values)
 
 
@@ -224,7 +236,7 @@ def _tuple_reader(read_each: Reader) -> Reader:
 
 def _mapping_reader(key_type: Any, read_each: Reader) -> Reader:
     def read(value: object) -> object:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict | Mapping):
             raise ValueError(f"expected an object, found {_shown(value)}")
         pairs = cast(Mapping[str, object], value)
         return {key_type(key): _read_field(str(key), read_each, each) for key, each in pairs.items()}

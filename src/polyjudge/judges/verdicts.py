@@ -16,9 +16,9 @@ def rubric_result(rubric: Rubric, found: JudgeJson) -> JudgeResult:
     subscores = _subscores(rubric, found)
     weighted = weighted_mean(rubric, subscores)
     own = _number(rubric, found.value["score"], "score") if rubric.overall else weighted
-    missing = [criterion.name for criterion in rubric.criteria if criterion.name not in subscores]
-    if own is None or (missing and rubric.passing is not None):
+    if own is None or (weighted is None and rubric.passing is not None):
         # Without all scores the pass rule cannot be applied, and that is not the candidate's fault.
+        missing = [criterion.name for criterion in rubric.criteria if criterion.name not in subscores]
         raise ValueError(f"no score for {', '.join(missing)}")
     return JudgeResult(
         score=own,
@@ -37,12 +37,14 @@ def _subscores(rubric: Rubric, found: JudgeJson) -> dict[str, float]:
     given = found.value if beside else found.value.get("subscores") or {}
     if not isinstance(given, dict):
         raise ValueError(f"the subscores are {given!r}, not an object")
-    by_name = [(str(name).casefold(), value) for name, value in cast(dict[str, Any], given).items()]
+    by_name: dict[str, list[Any]] = {}
+    for name, value in cast(dict[str, Any], given).items():
+        by_name.setdefault(str(name).casefold(), []).append(value)
     subscores: dict[str, float] = {}
     for criterion in rubric.criteria:
-        meant = criterion.name.casefold()
-        values = [_number(rubric, value, criterion.name) for name, value in by_name if name == meant]
-        if len(set(values)) > 1:
+        meant = by_name.get(criterion.name.casefold(), ())
+        values = [_number(rubric, value, criterion.name) for value in meant]
+        if len(values) > 1 and len(set(values)) > 1:
             raise ValueError(f"{criterion.name} is given twice with different values")
         if values:
             subscores[criterion.name] = values[0]

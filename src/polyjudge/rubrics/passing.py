@@ -22,10 +22,14 @@ def passes(rubric: Rubric, result: JudgeResult) -> bool | None:
 
 def weighted_mean(rubric: Rubric, subscores: Mapping[str, float]) -> float | None:
     """Return the mean of the subscores by the criteria's weights; None unless every criterion has one."""
-    if any(criterion.name not in subscores for criterion in rubric.criteria):
-        return None
-    total = sum(criterion.weight for criterion in rubric.criteria)
-    return sum(criterion.weight * subscores[criterion.name] for criterion in rubric.criteria) / total
+    total = weights = 0.0
+    for criterion in rubric.criteria:
+        score = subscores.get(criterion.name)
+        if score is None:
+            return None
+        total += criterion.weight * score
+        weights += criterion.weight
+    return total / weights
 
 
 def scores_pass(score: LanguageScore | PromptScore) -> bool | None:
