@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -97,8 +97,10 @@ async def _pass_over(asked: Questions, stop: Stop) -> None:
     known = {**asked.known, **dict(asked.rows.kept_ahead())}
     left = islice(asked.items, done, None)
     with CountShow("items looked at, for batches") as count:
-        async for _ in score_items(asked.answer, left, concurrency=asked.concurrency, stop=stop, known=known):
-            count.advance()
+        scored = score_items(asked.answer, left, concurrency=asked.concurrency, stop=stop, known=known)
+        async with aclosing(scored):
+            async for _ in scored:
+                count.advance()
 
 
 async def _handed_over(batches: "Batches", stop: Stop) -> bool:

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -211,9 +211,11 @@ class Questioning:
                 answers = Answers()
                 shown = not self.options.dry_run
                 with ProgressShow(len(self.items), access.meter.spent, shown=shown) as progress:
-                    async for item, outcome in ask_all(judge.answer, iter(self.items), rows, self.options, stop=stop):
-                        answers.take(item, outcome)
-                        progress.advance(unjudged=isinstance(outcome, Failure))
+                    asking = ask_all(judge.answer, iter(self.items), rows, self.options, stop=stop)
+                    async with aclosing(asking):
+                        async for item, outcome in asking:
+                            answers.take(item, outcome)
+                            progress.advance(unjudged=isinstance(outcome, Failure))
                 return answers
 
             async def asked() -> Ended[Answers]:

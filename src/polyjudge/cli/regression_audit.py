@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -94,13 +95,15 @@ async def _judged(
     async def work(stop: Stop) -> None:
         nonlocal unjudged
         try:
-            async for item, outcome in score_items(answer_of(judge), items, concurrency=options.concurrency, stop=stop):
-                if isinstance(outcome, Failure):
-                    unjudged += 1
-                elif passes(load_rubric("translation"), outcome) is False:
-                    fixture = fixtures[item.id]
-                    told = f"the judge doubts the expected output: {outcome.reason}"
-                    findings.append(Finding(item.id, "doubted", told, fixture.path, fixture.line))
+            scored = score_items(answer_of(judge), items, concurrency=options.concurrency, stop=stop)
+            async with aclosing(scored):
+                async for item, outcome in scored:
+                    if isinstance(outcome, Failure):
+                        unjudged += 1
+                    elif passes(load_rubric("translation"), outcome) is False:
+                        fixture = fixtures[item.id]
+                        told = f"the judge doubts the expected output: {outcome.reason}"
+                        findings.append(Finding(item.id, "doubted", told, fixture.path, fixture.line))
         finally:
             await close_judge(judge)
 

@@ -5,6 +5,7 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +90,12 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
             repeat=options.repeat,
             stop=stop,
         )
-        async for result in cases:
-            results.append(result)
-            if options.format == "text":
-                with reader_may_leave():
-                    show_result(result)
+        async with aclosing(cases):
+            async for result in cases:
+                results.append(result)
+                if options.format == "text":
+                    with reader_may_leave():
+                        show_result(result)
 
     ended = await until_stopped(work, deadline_s=options.deadline)
     with reader_may_leave():

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from pathlib import Path
 
 from polyjudge.engine import Stop, run_sync
@@ -111,9 +111,10 @@ async def _judge_all(job: ScoreJob, judge: Judge, access: Access, rows: Rows, st
         await wait_for_batches(access.batches, questions, stop)
     with ProgressShow(job.survey.count, access.meter.spent, shown=not options.dry_run) as progress:
         asked = ask_all(answer_of(judge), iter(job.source), rows, options, stop=stop, known=known)
-        async for _, outcome in asked:
-            tally.add(outcome)
-            progress.advance(unjudged=isinstance(outcome, Failure))
+        async with aclosing(asked):
+            async for _, outcome in asked:
+                tally.add(outcome)
+                progress.advance(unjudged=isinstance(outcome, Failure))
     return tally
 
 

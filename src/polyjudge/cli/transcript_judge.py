@@ -5,6 +5,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,8 +163,9 @@ async def _run(job: _Job, judges: dict[ModelName, ReviewJudge], access: Access) 
 
     async def work(stop: Stop) -> None:
         with ProgressShow(len(judges), access.meter.spent, shown=is_real, doing="reviewing") as progress:
-            async for name, outcome in in_order(one, judges, concurrency=len(judges), stop=stop):
-                progress.advance(unjudged=isinstance(outcome, Failure), current=str(name))
+            async with aclosing(in_order(one, judges, concurrency=len(judges), stop=stop)) as reviews:
+                async for name, outcome in reviews:
+                    progress.advance(unjudged=isinstance(outcome, Failure), current=str(name))
 
     try:
         ended = await until_stopped(work, deadline_s=job.options.deadline)

@@ -3,6 +3,7 @@
 import argparse
 import platform
 import sys
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,12 +145,13 @@ async def _run(job: _Job, translator: Translator, access: Access, close: Any) ->
 
     async def work(stop: Stop) -> None:
         with ProgressShow(len(left), access.meter.spent, shown=log is not None, doing="translating") as progress:
-            async for order, made in generate(
-                translator, left, job.prompts, concurrency=job.options.concurrency, stop=stop, done=keep
-            ):
-                if isinstance(made, ProviderError):
-                    failures.append(f"{order.id}: {made}")
-                progress.advance(unjudged=isinstance(made, ProviderError))
+            options = job.options
+            making = generate(translator, left, job.prompts, concurrency=options.concurrency, stop=stop, done=keep)
+            async with aclosing(making):
+                async for order, made in making:
+                    if isinstance(made, ProviderError):
+                        failures.append(f"{order.id}: {made}")
+                    progress.advance(unjudged=isinstance(made, ProviderError))
 
     try:
         ended = await until_stopped(work, deadline_s=job.options.deadline)

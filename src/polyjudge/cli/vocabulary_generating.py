@@ -5,6 +5,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -81,10 +82,11 @@ async def answer(plan: Plan, options: argparse.Namespace, stop: Stop) -> None:
         asking = generate_answers(
             lambda model: access.open(ModelName("local", model)), left, plan.settings, stop=stop, done=keep
         )
-        async for task, record in asking:
-            if is_verbose:
-                progress.line(_line(task, record))
-            progress.advance(unjudged=record.response is None, current=f"{task.model}: {task.entry.word}")
+        async with aclosing(asking):
+            async for task, record in asking:
+                if is_verbose:
+                    progress.line(_line(task, record))
+                progress.advance(unjudged=record.response is None, current=f"{task.model}: {task.entry.word}")
 
 
 def print_answered(job: Job) -> None:

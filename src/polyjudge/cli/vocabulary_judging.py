@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,12 +139,13 @@ async def judge_all(judging: Judging, job: Job, stop: Stop) -> list[Judgement]:
             run=judging.run,
             done=judging.log.append,
         )
-        async for each in judged:
-            found.append(each)
-            if is_verbose and is_real:
-                progress.line(_line(each))
-            wrong = each.verdict not in ("correct", "incorrect")
-            progress.advance(unjudged=wrong, current=f"{each.model}: {each.word}")
+        async with aclosing(judged):
+            async for each in judged:
+                found.append(each)
+                if is_verbose and is_real:
+                    progress.line(_line(each))
+                wrong = each.verdict not in ("correct", "incorrect")
+                progress.advance(unjudged=wrong, current=f"{each.model}: {each.word}")
     if is_real and len(found) == len(questions):
         found = _with_earlier(judging, job, found)
         judging.log.finish(found)

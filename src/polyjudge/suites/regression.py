@@ -2,7 +2,7 @@
 
 import os
 import unicodedata
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -81,7 +81,7 @@ def checked_output(output: str, fixture: Fixture) -> str:
     return text
 
 
-async def run_cases(
+def run_cases(
     translate: Translate,
     fixtures: Sequence[Fixture],
     *,
@@ -89,7 +89,7 @@ async def run_cases(
     concurrency: int,
     repeat: int = 1,
     stop: Stop,
-) -> AsyncIterator[CaseResult]:
+) -> AsyncGenerator[CaseResult]:
     """Yield what became of each case, in the order of the file."""
 
     async def one(fixture: Fixture) -> CaseResult:
@@ -98,8 +98,7 @@ async def run_cases(
         variants = tuple(dict.fromkeys(result.actual for result in results))
         return replace(worst, variants=variants if len(variants) > 1 else ())
 
-    async for result in in_order(one, fixtures, concurrency=concurrency, stop=stop):
-        yield result
+    return in_order(one, fixtures, concurrency=concurrency, stop=stop)
 
 
 async def run_case(translate: Translate, fixture: Fixture, match: Match) -> CaseResult:

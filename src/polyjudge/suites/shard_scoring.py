@@ -4,8 +4,8 @@ import asyncio
 import os
 import socket
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from polyjudge.cache import Cache, OutOfReachError, open_cache
@@ -123,10 +123,11 @@ class _Scoring:
         criteria, flags = [each.name for each in job.rubric.criteria], [each.name for each in job.rubric.flags]
         async with self._cache() as cache:
             with write_parquet_rows(path, criteria, flags) as rows:
-                async for item, outcome in self._outcomes(source, cache):
-                    rows.append(item_row(item, outcome))
-                    self.done += 1
-                    self.unjudged += isinstance(outcome, Failure)
+                async with aclosing(self._outcomes(source, cache)) as outcomes:
+                    async for item, outcome in outcomes:
+                        rows.append(item_row(item, outcome))
+                        self.done += 1
+                        self.unjudged += isinstance(outcome, Failure)
                 if self.done < shard.items:
                     raise _UnfinishedError
         return ResultsPart(
@@ -140,7 +141,7 @@ class _Scoring:
             items_fingerprint=shard.fingerprint,
         )
 
-    async def _outcomes(self, source: ItemSource, cache: Cache | None) -> AsyncIterator[tuple[Item, Outcome]]:
+    async def _outcomes(self, source: ItemSource, cache: Cache | None) -> AsyncGenerator[tuple[Item, Outcome]]:
         order, job = self.order, self.order.job
         access = Access(
             cache=cache,
@@ -157,8 +158,9 @@ class _Scoring:
         known = _known(order, source)
         scored = score_items(answer_of(judge), source, concurrency=order.share.concurrency, stop=self.stop, known=known)
         try:
-            async for item, outcome in scored:
-                yield item, outcome
+            async with aclosing(scored):
+                async for item, outcome in scored:
+                    yield item, outcome
         finally:
             await close_judge(judge)
 

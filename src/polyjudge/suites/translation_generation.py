@@ -1,6 +1,6 @@
 """Have a translator write what is judged later: every prompt in every language, kept as it comes."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -84,7 +84,7 @@ def orders_for(languages: Sequence[Language], prompts: PromptSet) -> list[Order]
     return [Order(language, index) for language in languages for index in range(len(prompts.prompts))]
 
 
-async def generate(
+def generate(
     translator: Translator,
     orders: Sequence[Order],
     prompts: PromptSet,
@@ -92,7 +92,7 @@ async def generate(
     concurrency: int,
     stop: Stop,
     done: Callable[[Order, Translation], None] | None = None,
-) -> AsyncIterator[tuple[Order, Translation | ProviderError]]:
+) -> AsyncGenerator[tuple[Order, Translation | ProviderError]]:
     """Yield what the translator wrote for each order, or why it wrote nothing; `done` is told as soon as it has."""
 
     async def one(order: Order) -> tuple[Order, Translation | ProviderError]:
@@ -106,8 +106,7 @@ async def generate(
             done(order, made)
         return order, made
 
-    async for pair in in_order(one, orders, concurrency=concurrency, stop=stop):
-        yield pair
+    return in_order(one, orders, concurrency=concurrency, stop=stop)
 
 
 def translation_row(translation: Translation) -> dict[str, Any]:

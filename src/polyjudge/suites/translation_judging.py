@@ -2,7 +2,8 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
@@ -37,10 +38,11 @@ async def judge_each(
         return task, await judge.outcome(task.prompt.generated_output, context)
 
     outcomes: Outcomes = {}
-    async for task, outcome in in_order(one, tasks, concurrency=concurrency, stop=stop):
-        outcomes[task] = outcome
-        if done is not None:
-            done(task, outcome)
+    async with aclosing(in_order(one, tasks, concurrency=concurrency, stop=stop)) as judged:
+        async for task, outcome in judged:
+            outcomes[task] = outcome
+            if done is not None:
+                done(task, outcome)
     return outcomes
 
 
@@ -119,31 +121,32 @@ class BatchRun:
         for task, outcome in outcomes.items():
             self._done(task, outcome)
         rest = [batch for batch in batches_of(tasks, drift.batch_size) if not controls & set(batch)]
-        async for task, outcome in self._batched(rest):
-            outcomes[task] = outcome
-            self._done(task, outcome)
+        async with aclosing(self._batched(rest)) as judged:
+            async for task, outcome in judged:
+                outcomes[task] = outcome
+                self._done(task, outcome)
         return outcomes, drift
 
     def _controls(self, tasks: Sequence[Task]) -> set[Task]:
         count = max(1, round(self._options.control_share * len(tasks)))
         return set(random.Random(self._options.seed).sample(list(tasks), min(count, len(tasks))))
 
-    async def _alone(self, tasks: Iterable[Task]) -> AsyncIterator[tuple[Task, Outcome]]:
+    def _alone(self, tasks: Iterable[Task]) -> AsyncGenerator[tuple[Task, Outcome]]:
         async def one(task: Task) -> tuple[Task, Outcome]:
             return task, await self._judge.alone(task.batch_item())
 
         ordered = sorted(tasks, key=lambda task: task.id)
-        async for pair in in_order(one, ordered, concurrency=self._concurrency, stop=self._stop):
-            yield pair
+        return in_order(one, ordered, concurrency=self._concurrency, stop=self._stop)
 
-    async def _batched(self, batches: Sequence[Sequence[Task]]) -> AsyncIterator[tuple[Task, Outcome]]:
+    async def _batched(self, batches: Sequence[Sequence[Task]]) -> AsyncGenerator[tuple[Task, Outcome]]:
         async def one(batch: Sequence[Task]) -> list[tuple[Task, Outcome]]:
             outcomes = await self._judge.outcomes([task.batch_item() for task in batch])
             return list(zip(batch, outcomes, strict=True))
 
-        async for pairs in in_order(one, batches, concurrency=self._concurrency, stop=self._stop):
-            for pair in pairs:
-                yield pair
+        async with aclosing(in_order(one, batches, concurrency=self._concurrency, stop=self._stop)) as judged:
+            async for pairs in judged:
+                for pair in pairs:
+                    yield pair
 
 
 def batches_of(tasks: Sequence[Task], size: int) -> list[list[Task]]:

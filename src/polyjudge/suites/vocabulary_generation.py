@@ -1,6 +1,7 @@
 """Ask models about words, one model after the other."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -35,7 +36,7 @@ async def generate_answers(
     *,
     stop: Stop,
     done: Callable[[WordTask, WordRecord], None],
-) -> AsyncIterator[Answered]:
+) -> AsyncGenerator[Answered]:
     """Yield what each model answered to its tasks, or why it did not; `done` is told as soon as it has.
 
     A model that the server does not have fails all its words at once, and the others are asked all the same.
@@ -44,8 +45,9 @@ async def generate_answers(
         provider = open_model(model)
         asking = _Asking(provider, settings, done)
         try:
-            async for answered in in_order(asking.one, group, concurrency=settings.concurrency, stop=stop):
-                yield answered
+            async with aclosing(in_order(asking.one, group, concurrency=settings.concurrency, stop=stop)) as answers:
+                async for answered in answers:
+                    yield answered
         finally:
             await close_provider(provider)
         if stop.requested:

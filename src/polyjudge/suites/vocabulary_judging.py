@@ -1,6 +1,6 @@
 """Have judges say whether models know their words."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -30,7 +30,7 @@ class WordQuestion:
         return self.task.judge_prompt(wording, (self.record and self.record.response) or "")
 
 
-async def judge_answers(
+def judge_answers(
     judges: Mapping[str, WordJudge],
     questions: Sequence[WordQuestion],
     wording: WordWording,
@@ -40,7 +40,7 @@ async def judge_answers(
     stop: Stop,
     run: str = "",
     done: Callable[[Judgement], None] = lambda _: None,
-) -> AsyncIterator[Judgement]:
+) -> AsyncGenerator[Judgement]:
     """Yield a judgement for each question, in order; those that are `known` are not asked again.
 
     `done` is told of each answer as it comes, ahead of its turn.
@@ -55,8 +55,7 @@ async def judge_answers(
         done(judgement)
         return judgement
 
-    async for judgement in in_order(one, questions, concurrency=concurrency, stop=stop):
-        yield judgement
+    return in_order(one, questions, concurrency=concurrency, stop=stop)
 
 
 def settled_judgement(question: WordQuestion, wording: WordWording, known: Judgement | None) -> Judgement | None:
