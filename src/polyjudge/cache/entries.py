@@ -7,7 +7,7 @@ from zlib import crc32
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files import from_json, to_json
+from polyjudge.files import from_json, parse_json, to_json
 from polyjudge.records import JudgeResult, Reply
 
 Kind = Literal["reply", "result"]
@@ -79,12 +79,14 @@ def decode(record_type: type[Record], value: str) -> Record:
 
 def decode_kept(record_type: type[Record], value: str, checksum: int) -> Record:
     """Return the record of an intact entry, marked as cached."""
-    data = _loaded(intact(value, checksum))
-    return from_json(record_type, {**cast(dict[str, Any], data), "cached": True} if isinstance(data, dict) else data)
+    data: Any = _loaded(intact(value, checksum))
+    if isinstance(data, dict):
+        cast(dict[str, Any], data)["cached"] = True
+    return from_json(record_type, cast(object, data))
 
 
 def _loaded(value: str) -> object:
     try:
-        return json.loads(value)
+        return parse_json(value)
     except ValueError as error:
         raise DataError(f"is not JSON: {error}") from None

@@ -21,10 +21,9 @@ def hash_key(model: str, prompt: str, candidate: str, **more: object) -> str:
 
 def request_key(origin: Origin, request: Request) -> str:
     """Return the key of a request to a provider, made of every field of both."""
-    shared = _canonical_shared(origin, _shared_values(request), _SameObject(request.schema))
-    # The shared part holds no line break and the number no letter, so no two questions are spelled the same.
-    question = f"{shared}\n{request.repeat}\n{request.prompt}"
-    return sha256(question.encode(errors="surrogatepass")).hexdigest()
+    digest = _digest_of_shared(origin, _shared_values(request), _SameObject(request.schema)).copy()
+    digest.update(f"{request.repeat}\n{request.prompt}".encode(errors="surrogatepass"))
+    return digest.hexdigest()
 
 
 _VARYING = {"prompt", "repeat", "schema"}
@@ -33,10 +32,15 @@ _shared_values: Callable[[Request], tuple[Hashable, ...]] = attrgetter(*_SHARED)
 
 
 @lru_cache(maxsize=64)
-def _canonical_shared(origin: Origin, shared: tuple[Hashable, ...], schema: "_SameObject") -> str:
-    """Return the canonical form of what the questions of a run have in common; only the last few are remembered."""
+def _digest_of_shared(origin: Origin, shared: tuple[Hashable, ...], schema: "_SameObject") -> Any:
+    """Return the digest of what the questions of a run have in common; only the last few are remembered.
+
+    Its canonical form holds no line break, and the number that follows no letter, so no two questions are spelled the
+    same.
+    """
     request = dict(zip(_SHARED, shared, strict=True))
-    return canonical_json({"form": _FORM, "origin": origin, "request": {**request, "schema": schema.value}})
+    form = canonical_json({"form": _FORM, "origin": origin, "request": {**request, "schema": schema.value}})
+    return sha256(f"{form}\n".encode(errors="surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,7 +44,7 @@ class ProgressShow:
 
     def advance(self, *, unjudged: bool, current: str = "") -> None:
         """Take note of one item, and of what it was."""
-        self._current = one_line(current, _LONGEST_CURRENT)
+        self._current = one_line(current, _LONGEST_CURRENT) if current else ""
         self.reach(self._done + 1, unjudged=self._unjudged + unjudged)
 
     def reach(self, done: int, *, unjudged: int) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .locking import only_run_in
     from .outcome_rows import item_row, outcome_row, read_outcome_row
     from .parquet_rows import outcomes_in, write_parquet_rows
+    from .parsing import parse_json
     from .ratings import Rating, RatingColumns, Ratings, read_ratings
     from .results_file import ResultsFile, remove_unbegun
     from .results_folder import ResultsFolder, RunIdentity
@@ -104,6 +105,7 @@ __all__ = [
     "only_run_in",
     "outcome_row",
     "outcomes_in",
+    "parse_json",
     "read_card",
     "read_fixtures",
     "read_json_lines",

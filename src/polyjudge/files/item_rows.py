@@ -90,20 +90,26 @@ class ItemSource:
         """Return the item of a row, what is wrong with it, or None where the filters leave it out."""
         if isinstance(row, str):
             return row
-        if any(_words(row.get(name, "")) not in wanted for name, wanted in self.filters.items()):
+        if self.filters and any(_words(row.get(name, "")) not in wanted for name, wanted in self.filters.items()):
             return None
-        for name in ("id", "candidate"):
-            if row.get(name) is None or (name == "id" and row[name] == ""):
-                return f"no {name!r}"
-        if not isinstance(row["candidate"], str) or isinstance(row["id"], dict | list | bool):
+        own_id, candidate = row.get("id"), row.get("candidate")
+        if own_id is None or own_id == "":
+            return "no 'id'"
+        if candidate is None:
+            return "no 'candidate'"
+        if not isinstance(candidate, str) or isinstance(own_id, dict | list | bool):
             return "the candidate must be text, and the id text or a number"
-        missing = [name for name in self.context or () if name not in row]
-        if missing:
+        if self.context and (missing := [name for name in self.context if name not in row]):
             return f"no {missing[0]!r}, which --context names"
-        names = DEFAULT_CONTEXT if self.context is None else self.context
-        context = {name: _words(row[name]) for name in names if row.get(name) not in (None, "")}
-        cluster = next((str(row[name]) for name in CLUSTER_COLUMNS if row.get(name) not in (None, "")), "")
-        return Item(str(row["id"]), row["candidate"], context, str(row.get("language") or ""), cluster)
+        return Item(str(own_id), candidate, self._context_of(row), str(row.get("language") or ""), _cluster_of(row))
+
+    def _context_of(self, row: Row) -> dict[str, str]:
+        context: dict[str, str] = {}
+        for name in DEFAULT_CONTEXT if self.context is None else self.context:
+            value = row.get(name)
+            if value is not None and value != "":
+                context[name] = _words(value)
+        return context
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +220,14 @@ def files_of(path: Path) -> Iterable[Path]:
     if len({file.suffix.lower() for file in files}) != 1:
         raise DataError("holds files of several kinds; give one kind" if files else "holds no file of items", path=path)
     return files
+
+
+def _cluster_of(row: Row) -> str:
+    for name in CLUSTER_COLUMNS:
+        value = row.get(name)
+        if value is not None and value != "":
+            return str(value)
+    return ""
 
 
 def _words(value: object) -> str:

@@ -1,6 +1,5 @@
 """Read JSON Lines; a bad line is an error that names file and line."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -8,6 +7,7 @@ from typing import Any, cast
 from polyjudge.errors import DataError
 
 from .byte_lines import lines_from
+from .parsing import parse_json
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -29,14 +29,14 @@ def json_lines_from(path: Path, line: int = 0, offset: int = 0) -> Iterator[tupl
     try:
         for number, (text, end) in enumerate(lines_from(path, offset), start=line + 1):
             if text.strip():
-                yield number, _object(text), end
+                yield number, _object(text.rstrip("\r\n")), end
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 
 
 def _object(line: str) -> dict[str, Any] | str:
     try:
-        value = json.loads(line)
+        value = parse_json(line)
     except RecursionError:
         return "is nested too deeply"
     except ValueError as error:

@@ -233,7 +233,7 @@ def _fitting(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any] |
 def _with_wanted_names(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any]:
     """Return the object with "Score" called "score", where only one key can be meant."""
     missing = {key.casefold(): key for key in wanted if key not in value}
-    if not missing:
+    if not missing:  # most judges write the names as they were asked to
         return value
     meant = [key for key in value if key.casefold() in missing]
     if len({key.casefold() for key in meant}) != len(meant):
@@ -243,9 +243,10 @@ def _with_wanted_names(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[s
 
 def _has(value: dict[str, Any], wanted: tuple[str, ...]) -> bool:
     """Say whether all wanted keys are there, and not as the form being explained: `{"score": "<0-100>"}`."""
-    if not all(key in value for key in wanted):
-        return False
-    return not wanted or not all(_PLACEHOLDER.fullmatch(str(value[key])) for key in wanted)
+    for key in wanted:
+        if key not in value:
+            return False
+    return not wanted or any(not _PLACEHOLDER.fullmatch(str(value[key])) for key in wanted)
 
 
 def _wrapped(value: dict[str, Any]) -> list[dict[str, Any]]:
@@ -280,7 +281,8 @@ def _strict_object(text: str) -> dict[str, Any]:
 
 
 def _strict(text: str) -> object:
-    return _STRICT.decode(text)
+    value, end = _STRICT.raw_decode(text) if text[:1] in "{[" else (None, -1)
+    return value if end == len(text) else _STRICT.decode(text)
 
 
 def _no_constant(name: str) -> object:

@@ -17,13 +17,9 @@ class CachedProvider:
 
     def __init__(self, provider: Provider, cache: Cache, *, since: str = "") -> None:
         self._provider = provider
+        self.origin = provider.origin  # who answers when the cache cannot
         self._cache = cache
         self._since = since
-
-    @property
-    def origin(self) -> Origin:
-        """Who answers when the cache cannot."""
-        return self._provider.origin
 
     async def complete(self, request: Request) -> Reply:
         """Return the kept reply, or ask for one; the same question asked twice at once is asked once."""

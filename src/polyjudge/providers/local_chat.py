@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from polyjudge.errors import PolyjudgeError, ProviderError, UnusableError
+from polyjudge.files import parse_json
 from polyjudge.records import Finish, Reply, Request
 from polyjudge.text import one_line
 
@@ -109,7 +110,7 @@ def chat_body(request: Request) -> dict[str, Any]:
 def read_completion(text: str, request: Request) -> Reply:
     """Return the reply in a chat completion."""
     try:
-        data: Any = json.loads(text)
+        data: Any = parse_json(text)
         choice = data["choices"][0]
         content = choice["message"].get("content") or ""
         usage: dict[str, Any] = data.get("usage") or {}

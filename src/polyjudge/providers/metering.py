@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from polyjudge.errors import CapReachedError, ConfigError, RateLimitedError, TransientError
-from polyjudge.records import Origin, Reply, Request, amended
+from polyjudge.records import Reply, Request, amended
 
 from .base import Provider, close_provider
 from .naming import Price
@@ -138,13 +138,9 @@ class MeteredProvider:
     def __init__(self, provider: Provider, meter: Meter, price: Price | None, *, name: str = "this model") -> None:
         need_price(meter.caps, price, name)
         self._provider = provider
+        self.origin = provider.origin
         self._meter = meter
         self._price = price
-
-    @property
-    def origin(self) -> Origin:
-        """Who answers."""
-        return self._provider.origin
 
     async def complete(self, request: Request) -> Reply:
         """Ask when there is room for it."""

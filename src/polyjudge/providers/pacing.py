@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from polyjudge.errors import RateLimitedError
-from polyjudge.records import Origin, Reply, Request
+from polyjudge.records import Reply, Request
 
 from .base import Provider, close_provider
 
@@ -203,12 +203,8 @@ class PacedProvider:
 
     def __init__(self, provider: Provider, pace: Pace) -> None:
         self._provider = provider
+        self.origin = provider.origin
         self._pace = pace
-
-    @property
-    def origin(self) -> Origin:
-        """Who answers."""
-        return self._provider.origin
 
     async def complete(self, request: Request) -> Reply:
         """Wait for a place, then ask."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from polyjudge.errors import ProviderError, RateLimitedError, TransientError, UnusableError
-from polyjudge.records import Origin, Reply, Request
+from polyjudge.records import Reply, Request
 
 from .base import Provider, close_provider
 
@@ -92,15 +92,11 @@ class RetryingProvider:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._provider = provider
+        self.origin = provider.origin
         self._policy = policy or RetryPolicy()
         self._sleep = sleep
         self._answered = False
         self._unreachable = 0
-
-    @property
-    def origin(self) -> Origin:
-        """Who answers."""
-        return self._provider.origin
 
     async def complete(self, request: Request) -> Reply:
         """Ask until there is an answer, an error that will not pass, or no try left."""
