@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
 from polyjudge.files.baselines import ScoredRun
+from polyjudge.files.scored_items import ScoredItem, ScoredItems
 from polyjudge.languages import language_table
 from polyjudge.records import JudgeIdentity
 from polyjudge.records.comparison import ComparisonOptions, FailOn
@@ -29,7 +30,9 @@ MOVED = {
 
 
 def run_of(scores, *, name="a", clusters=None, judges=()):
-    return ScoredRun(Path(name), scores, clusters or {}, tuple(judges), "")
+    named = clusters or {}
+    items = ScoredItems(ScoredItem(*key, score, named.get(key, "")) for key, score in scores.items())
+    return ScoredRun(Path(name), items, tuple(judges), "")
 
 
 def moved_by(differences):
@@ -145,8 +148,8 @@ def test_a_run_that_names_no_language_takes_those_of_the_other():
 def test_items_of_one_document_count_as_one():
     differences = {"fr": [-1.0] * 40}
     before, after = moved_by(differences)
-    documents = {key: f"d{int(key[1]) // 10}" for key in before.scores}
-    found = compare_runs(before, replace(after, clusters=documents), QUICK)
+    documents = ScoredItems(item._replace(cluster=f"d{int(item.id) // 10}") for item in after.items)
+    found = compare_runs(before, replace(after, items=documents), QUICK)
 
     assert verdicts(compare_runs(before, after, QUICK)) == {"fr": "worse"}
     assert found.overall.counts.clusters == 4

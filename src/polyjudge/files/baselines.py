@@ -1,6 +1,5 @@
 """A run to be compared with another: its scores by item, from any file of scores or from a small committed baseline."""
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -15,6 +14,7 @@ from .json_lines import read_json_lines
 from .json_records import from_json, to_json
 from .ratings import Rating, RatingColumns, Ratings, each_rating
 from .row_log import row_line
+from .scored_items import ScoredItem, ScoredItems
 from .writing import write_atomically
 
 KIND = "polyjudge baseline"
@@ -24,8 +24,6 @@ _CONTENT = "source"
 _BYTES_OF_CONTENT = 12
 _LARGEST = 1e12
 """No scale goes so far; beyond it sums and squares would not be exact."""
-Key = tuple[str, str]
-"""Language and id: an item is the same in two runs where both are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +31,7 @@ class ScoredRun:
     """The scores of one run."""
 
     path: Path
-    scores: Mapping[Key, float | None]
-    """None where the judge could not say."""
-    clusters: Mapping[Key, str]
-    """Which items belong together, where the file says so."""
+    items: ScoredItems
     judges: tuple[JudgeIdentity, ...]
     """Who gave the scores, where the file says so."""
     measure: str
@@ -53,14 +48,14 @@ def read_run(path: Path, *, measure: str = "", cluster: str = "") -> ScoredRun:
     header = _header(path)
     if header is not None:
         return _read_baseline(path, header)
-    notes, clusters = Ratings(), dict[Key, str]()
-    scores = _only_once(path, each_rating(path, RatingColumns(value=measure, cluster=cluster), notes), clusters)
-    if not scores:
+    notes = Ratings()
+    items = _only_once(path, each_rating(path, RatingColumns(value=measure, cluster=cluster), notes))
+    if not len(items):
         why = f": {notes.problems[0]}" if notes.problems else ""
         raise DataError(f"holds no scores{why}", path=path)
-    if not (clusters or cluster or path.suffix.lower() == ".json" or path.name.endswith(".score")):
-        clusters = _by_content(path) if _CONTENT in _first_row(path) else {}
-    return ScoredRun(path, scores, clusters, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped)
+    if not (items.has_clusters or cluster or path.suffix.lower() == ".json" or path.name.endswith(".score")):
+        _cluster_by_content(path, items)
+    return ScoredRun(path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped)
 
 
 def write_baseline(path: Path, run: ScoredRun) -> None:
@@ -69,14 +64,14 @@ def write_baseline(path: Path, run: ScoredRun) -> None:
     header = {
         "schemaVersion": SCHEMA_VERSION,
         "kind": KIND,
-        "items": len(run.scores),
+        "items": len(run.items),
         "measure": run.measure,
         "judges": [to_json(judge) for judge in judges],
     }
     with write_atomically(path) as file:
         file.write(row_line(header))
-        for (language, item_id), score in sorted(run.scores.items(), key=lambda each: each[0]):
-            file.write(row_line({"id": item_id, "language": language, "score": score}))
+        for item in run.items:
+            file.write(row_line({"id": item.id, "language": item.language, "score": item.score}))
 
 
 def _header(path: Path) -> Mapping[str, Any] | None:
@@ -94,14 +89,14 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
         )
     rows = read_json_lines(path)
     next(rows)
-    scores = _only_once(path, (_of_baseline(path, line, row) for line, row in rows), {})
-    if len(scores) != header.get("items") or not scores:
-        raise DataError(f"holds {len(scores)} of {header.get('items')!r} items: bless it anew", path=path)
+    items = _only_once(path, (_of_baseline(path, line, row) for line, row in rows))
+    if len(items) != header.get("items") or not len(items):
+        raise DataError(f"holds {len(items)} of {header.get('items')!r} items: bless it anew", path=path)
     try:
         judges = tuple(from_json(JudgeIdentity, judge) for judge in header.get("judges", []))
     except (DataError, TypeError) as error:
         raise DataError(f"names its judges wrongly: {error}", path=path, line=1) from None
-    return ScoredRun(path, scores, {}, judges, str(header.get("measure", "")), is_baseline=True)
+    return ScoredRun(path, items, judges, str(header.get("measure", "")), is_baseline=True)
 
 
 def _of_baseline(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
@@ -112,31 +107,27 @@ def _of_baseline(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
     return Rating(id=item_id, language=language, value=score)
 
 
-def _only_once(path: Path, ratings: Iterable[Rating], clusters: dict[Key, str]) -> dict[Key, float | None]:
-    """Return the scores by item, of which none may stand twice, and put into `clusters` what belongs together."""
-    scores: dict[Key, float | None] = {}
+def _only_once(path: Path, ratings: Iterable[Rating]) -> ScoredItems:
+    """Return the scored items, of which none may stand twice."""
+    items = ScoredItems()
     for rating in ratings:
-        key = (sys.intern(rating.language), rating.id)
-        if key in scores:
-            where = f" in {rating.language!r}" if rating.language else ""
-            raise DataError(f"the id {rating.id!r} has two scores{where}; give the results of one judge", path=path)
         if rating.value is not None and abs(rating.value) > _LARGEST:
             raise DataError(f"the score {rating.value:g} of {rating.id!r} is on no scale", path=path)
-        scores[key] = rating.value
-        if rating.cluster:
-            clusters[key] = rating.cluster
-    return scores
+        if not items.add(ScoredItem(rating.language, rating.id, rating.value, rating.cluster)):
+            where = f" in {rating.language!r}" if rating.language else ""
+            raise DataError(f"the id {rating.id!r} has two scores{where}; give the results of one judge", path=path)
+    return items
 
 
-def _by_content(path: Path) -> dict[Key, str]:
-    """Return for each item a short name of what it is about; the texts themselves are not kept."""
-    clusters: dict[Key, str] = {}
+def _cluster_by_content(path: Path, items: ScoredItems) -> None:
+    """Put items together that are about the same; of the texts only a short name is kept."""
+    if _CONTENT not in _first_row(path):
+        return
     for _, row in rows_of(path):
         if not isinstance(row, str) and row.get(_CONTENT) not in (None, ""):
-            key = (str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")))
             content = str(row[_CONTENT]).encode(errors="surrogatepass")
-            clusters[key] = blake2b(content, digest_size=_BYTES_OF_CONTENT).hexdigest()
-    return clusters
+            name = blake2b(content, digest_size=_BYTES_OF_CONTENT).hexdigest()
+            items.put_cluster(str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")), name)
 
 
 def _first_row(path: Path) -> Mapping[str, Any]:

@@ -1,15 +1,17 @@
 """What changed between two runs over the same items: the numbers."""
 
 import math
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from zlib import crc32
 
 import numpy as np
 
 from polyjudge.errors import DataError
-from polyjudge.files.baselines import Key, ScoredRun
+from polyjudge.files.baselines import ScoredRun
+from polyjudge.files.scored_items import Names, ScoredItem, ScoredItems
 from polyjudge.records import Figure
 from polyjudge.records.comparison import (
     Change,
@@ -31,7 +33,7 @@ from polyjudge.statistics.paired import (
     difference_figure,
     sign_flip_p,
 )
-from polyjudge.statistics.resampling import Codes, Floats, codes_of
+from polyjudge.statistics.resampling import Codes, Floats
 
 _LANGUAGES_ALIKE = "languages alike"
 """Stands where a language would, so that its draws are its own."""
@@ -39,22 +41,44 @@ _LANGUAGES_ALIKE = "languages alike"
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Items with a verdict in both runs, sorted by language and id; a place in each array is one item."""
+    """Items with a verdict in both runs, by language and id; a place in each array is one item."""
 
-    keys: Sequence[Key]
     before: Floats
     after: Floats
     clusters: Codes
+
+    def __len__(self) -> int:
+        return len(self.before)
 
     @property
     def differences(self) -> Floats:
         return self.after - self.before
 
     def part(self, start: int, end: int) -> "_Pairs":
-        return _Pairs(self.keys[start:end], self.before[start:end], self.after[start:end], self.clusters[start:end])
+        return _Pairs(self.before[start:end], self.after[start:end], self.clusters[start:end])
 
     def passing(self, bar: float) -> "_Pairs":
         return replace(self, before=np.float64(self.before >= bar), after=np.float64(self.after >= bar))
+
+
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """All items of both runs, sorted by what became of them."""
+
+    pairs: _Pairs
+    tallies: Mapping[str, Counter[str]]
+    """By language, in its order, how many items of each kind there are."""
+    named: Mapping[str, Sequence[ItemChange]]
+    """The first few of each kind but the paired ones."""
+
+    @property
+    def kinds(self) -> Counter[str]:
+        return sum(self.tallies.values(), Counter[str]())
+
+    @property
+    def languages(self) -> Codes:
+        """The language of each pair, as a number."""
+        return np.repeat(np.arange(len(self.tallies)), [tally["paired"] for tally in self.tallies.values()])
 
 
 def compare_runs(
@@ -62,9 +86,8 @@ def compare_runs(
 ) -> Comparison:
     """Pair two runs by language and id, and say by language and over all what changed."""
     before, after = _with_languages(before, after), _with_languages(after, before)
-    kinds = _kinds(before, after)
-    pairs = _pairs(before, after, kinds["paired"])
-    worse, better = _moved(pairs, options.show)
+    items = _sorted_out(before, after, options.show)
+    worse, better = _moved(before, after, items.pairs, options.show)
     return Comparison(
         before=str(before.path),
         after=str(after.path),
@@ -72,85 +95,117 @@ def compare_runs(
         judges_after=after.judges,
         notes=tuple(notes),
         options=options,
-        overall=_overall(pairs, kinds, options),
-        languages_alike=_alike(pairs, options),
-        languages=_languages(pairs, kinds, options),
+        overall=_overall(items, options),
+        languages_alike=_alike(items.pairs, items.languages, options),
+        languages=_languages(items, options),
         worse=worse,
         better=better,
-        newly_unjudged=_named(before, after, kinds["newly_unjudged"], options.show),
-        newly_judged=_named(before, after, kinds["newly_judged"], options.show),
-        missing=_named(before, after, sorted(kinds["missing_judged"] + kinds["missing"]), options.show),
-        added=_named(before, after, kinds["added"], options.show),
+        **{kind: tuple(items.named.get(kind, ())) for kind in ("newly_unjudged", "newly_judged", "missing", "added")},
     )
 
 
 def _with_languages(run: ScoredRun, other: ScoredRun) -> ScoredRun:
     """Return a run that names no language with those that the other one gives to the same ids."""
-    if any(language for language, _ in run.scores):
+    if run.items.names_languages or not other.items.names_languages:
         return run
-    languages: defaultdict[str, list[str]] = defaultdict(list)
-    for language, item_id in other.scores:
-        languages[item_id].append(language)
-    keys = {key: (found[0], key[1]) for key in run.scores if len(found := languages.get(key[1], [])) == 1}
-    scores = {keys.get(key, key): score for key, score in run.scores.items()}
-    return replace(run, scores=scores, clusters={keys.get(key, key): name for key, name in run.clusters.items()})
+    return replace(
+        run, items=ScoredItems(item._replace(language=other.items.only_language(item.id)) for item in run.items)
+    )
 
 
-def _kinds(before: ScoredRun, after: ScoredRun) -> Mapping[str, list[Key]]:
-    """Sort all items by what became of them."""
-    kinds: defaultdict[str, list[Key]] = defaultdict(list)
-    for key in sorted(before.scores.keys() | after.scores.keys()):
-        kinds[_kind(before.scores, after.scores, key)].append(key)
-    if not kinds.keys() - {"missing", "missing_judged", "added"}:
-        ids = [repr(next(iter(run.scores))[1][:40]) for run in (before, after)]
+_Two = tuple[ScoredItem | None, ScoredItem | None]
+"""One item before and after."""
+
+
+def _side_by_side(before: ScoredRun, after: ScoredRun) -> Iterator[_Two]:
+    """Yield the items of both runs by language and id."""
+    rest_before, rest_after = iter(before.items), iter(after.items)
+    was, now = next(rest_before, None), next(rest_after, None)
+    while was is not None or now is not None:
+        is_gone = now is None or (was is not None and was.key < now.key)
+        is_added = was is None or (now is not None and now.key < was.key)
+        yield None if is_added else was, None if is_gone else now
+        if not is_added:
+            was = next(rest_before, None)
+        if not is_gone:
+            now = next(rest_after, None)
+
+
+def _sorted_out(before: ScoredRun, after: ScoredRun, show: int) -> _Items:
+    scores_before, scores_after, clusters = array("d"), array("d"), _Clusters()
+    tallies: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    named: defaultdict[str, list[ItemChange]] = defaultdict(list)
+    for was, now in _side_by_side(before, after):
+        kind, change = _kind(was, now), _change(was, now)
+        tallies[change.language][kind] += 1
+        if change.before is not None and change.after is not None:
+            scores_before.append(change.before)
+            scores_after.append(change.after)
+            clusters.add((now and now.cluster) or (was and was.cluster) or "")
+        elif len(few := named["missing" if kind == "missing_judged" else kind]) < show:
+            few.append(change)
+    if not any(tally.keys() - {"missing", "missing_judged", "added"} for tally in tallies.values()):
+        ids = [repr(next(iter(run.items)).id[:40]) for run in (before, after)]
         raise DataError(
             f"no item of {before.path} is in {after.path}: items pair by language and id, and the first are "
             f"{' and '.join(ids)}"
         )
-    return kinds
+    pairs = _Pairs(np.frombuffer(scores_before), np.frombuffer(scores_after), clusters.codes())
+    return _Items(pairs, tallies, named)
 
 
-def _kind(before: Mapping[Key, float | None], after: Mapping[Key, float | None], key: Key) -> str:
-    was = before.get(key) is not None
-    if key not in after:
-        return "missing_judged" if was else "missing"
-    if key not in before:
+def _kind(was: ScoredItem | None, now: ScoredItem | None) -> str:
+    was_judged = was is not None and was.score is not None
+    if now is None:
+        return "missing_judged" if was_judged else "missing"
+    if was is None:
         return "added"
-    if after[key] is not None:
-        return "paired" if was else "newly_judged"
-    return "newly_unjudged" if was else "unjudged"
+    if now.score is not None:
+        return "paired" if was_judged else "newly_judged"
+    return "newly_unjudged" if was_judged else "unjudged"
 
 
-def _pairs(before: ScoredRun, after: ScoredRun, keys: Sequence[Key]) -> _Pairs:
-    names = (after.clusters.get(key) or before.clusters.get(key) or key for key in keys)
-    return _Pairs(
-        keys,
-        np.array([before.scores[key] for key in keys], dtype=np.float64),
-        np.array([after.scores[key] for key in keys], dtype=np.float64),
-        codes_of(list(names)),
-    )
+def _change(was: ScoredItem | None, now: ScoredItem | None) -> ItemChange:
+    language, item_id = (was or now or ScoredItem("", "")).key
+    return ItemChange(id=item_id, language=language, before=was and was.score, after=now and now.score)
 
 
-def _overall(pairs: _Pairs, kinds: Mapping[str, list[Key]], options: ComparisonOptions) -> LanguageChange:
-    bar = options.pass_from
+class _Clusters:
+    """Numbers the clusters of items: those with a name by their names, then each other item by itself."""
+
+    def __init__(self) -> None:
+        self._names = Names()
+        self._numbers = array("q")
+
+    def add(self, name: str) -> None:
+        self._numbers.append(self._names.number(name) if name else -1)
+
+    def codes(self) -> Codes:
+        numbers = np.frombuffer(self._numbers, dtype=np.int64)
+        order = np.fromiter(self._names.in_order(), dtype=np.int64)
+        ranks = np.empty(len(order) + 1, dtype=np.int64)
+        ranks[order] = np.arange(len(order))
+        alone = numbers < 0
+        return np.where(alone, len(order) + np.cumsum(alone) - 1, ranks[numbers])
+
+
+def _overall(items: _Items, options: ComparisonOptions) -> LanguageChange:
+    pairs, bar = items.pairs, options.pass_from
     return LanguageChange(
         language="",
-        counts=_counts(pairs, Counter({kind: len(keys) for kind, keys in kinds.items()})),
+        counts=_counts(pairs, items.kinds),
         score=_judged(_difference(pairs, options), options),
         passes=None if bar is None else _judged(_difference(pairs.passing(bar), options), options),
     )
 
 
-def _languages(pairs: _Pairs, kinds: Mapping[str, list[Key]], options: ComparisonOptions) -> tuple[LanguageChange, ...]:
-    tallies: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for kind, keys in kinds.items():
-        for language, _ in keys:
-            tallies[language][kind] += 1
+def _languages(items: _Items, options: ComparisonOptions) -> tuple[LanguageChange, ...]:
+    tallies = items.tallies
     parts: dict[str, _Pairs] = {}
     start = 0
-    for language in sorted(tallies):
-        end = start + tallies[language]["paired"]
-        parts[language], start = pairs.part(start, end), end
+    for language, tally in tallies.items():
+        end = start + tally["paired"]
+        parts[language], start = items.pairs.part(start, end), end
     scores = _by_language(parts, options)
     bar = options.pass_from
     passes = {} if bar is None else _by_language({tag: part.passing(bar) for tag, part in parts.items()}, options)
@@ -181,11 +236,12 @@ def _difference(pairs: _Pairs, options: ComparisonOptions, language: str = "", f
     return _tested(pairs, sums, figure, options, (language, family))
 
 
-def _alike(pairs: _Pairs, options: ComparisonOptions) -> Difference:
+def _alike(pairs: _Pairs, languages: Codes, options: ComparisonOptions) -> Difference:
     """Return the score's difference where each language counts alike."""
-    if not pairs.keys:
+    if not len(pairs):
         return _difference(pairs, options)
-    moved, languages = pairs.differences, codes_of([language for language, _ in pairs.keys])
+    _, languages = np.unique(languages, return_inverse=True)  # some languages may have no pairs
+    moved = pairs.differences
     figure = alike_figure(moved, pairs.clusters, languages, resamples=options.resamples, seed=options.seed)
     found = _tested(pairs, alike_shares(moved, pairs.clusters, languages), figure, options, (_LANGUAGES_ALIKE, 1))
     counts = np.bincount(languages)
@@ -231,7 +287,7 @@ def _mean(values: Floats, weights: Floats | None = None) -> float | None:
 
 def _counts(pairs: _Pairs, kinds: Mapping[str, int]) -> ItemCounts:
     return ItemCounts(
-        paired=len(pairs.keys),
+        paired=len(pairs),
         clusters=len(np.unique(pairs.clusters)),
         better=int((pairs.differences > 0).sum()),
         worse=int((pairs.differences < 0).sum()),
@@ -244,24 +300,24 @@ def _counts(pairs: _Pairs, kinds: Mapping[str, int]) -> ItemCounts:
     )
 
 
-def _moved(pairs: _Pairs, most: int) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
+def _moved(
+    before: ScoredRun, after: ScoredRun, pairs: _Pairs, most: int
+) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
     """Return the items that fell and those that rose furthest; of equals, in the order of language and id."""
-    by_change = {sign: np.argsort(sign * pairs.differences, kind="stable")[:most] for sign in (1, -1)}
-    worse, better = (
-        tuple(_change(pairs, int(place)) for place in places if sign * pairs.differences[place] < 0)
-        for sign, places in by_change.items()
-    )
-    return worse, better
+    moved = pairs.differences
+    fell, rose = (_furthest(sign * moved, most) for sign in (1, -1))
+    found = _pairs_at({*fell, *rose}, before, after)
+    return tuple(found[place] for place in fell), tuple(found[place] for place in rose)
 
 
-def _change(pairs: _Pairs, place: int) -> ItemChange:
-    language, item_id = pairs.keys[place]
-    before, after = float(pairs.before[place]), float(pairs.after[place])
-    return ItemChange(id=item_id, language=language, before=before, after=after)
+def _furthest(moved: Floats, most: int) -> list[int]:
+    """Return the places of the lowest numbers below zero, the lowest first."""
+    return [int(place) for place in np.argsort(moved, kind="stable")[:most] if moved[place] < 0]
 
 
-def _named(before: ScoredRun, after: ScoredRun, keys: Sequence[Key], most: int) -> tuple[ItemChange, ...]:
-    return tuple(
-        ItemChange(id=key[1], language=key[0], before=before.scores.get(key), after=after.scores.get(key))
-        for key in keys[:most]
-    )
+def _pairs_at(places: set[int], before: ScoredRun, after: ScoredRun) -> dict[int, ItemChange]:
+    """Return the pairs at some places; only their scores are at hand, so the runs are gone through again."""
+    if not places:
+        return {}
+    both = (_change(was, now) for was, now in _side_by_side(before, after) if _kind(was, now) == "paired")
+    return {place: change for place, change in enumerate(both) if place in places}

@@ -76,12 +76,13 @@ def alike_figure(
     if not len(values):
         return Figure()
     names, clusters = np.unique(clusters, return_inverse=True)
-    cells, codes = np.unique(np.stack([groups, clusters]), axis=1, return_inverse=True)
+    cells, codes = np.unique(groups * len(names) + clusters, return_inverse=True)  # one for each cluster in a group
     sums, counts = _sums(values, codes)
-    starts = np.unique(cells[0], return_index=True)[1]
+    starts = np.unique(cells // len(names), return_index=True)[1]
+    drawn_with = cells % len(names)
 
     def means(weights: Floats) -> Floats:
-        drawn = weights[:, cells[1]]
+        drawn = weights[:, drawn_with]
         above, below = (np.add.reduceat(drawn * each, starts, axis=1) for each in (sums, counts))
         return np.nanmean(ratio(above, below), axis=1)
 
