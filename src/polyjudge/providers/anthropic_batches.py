@@ -58,7 +58,6 @@ class AnthropicBatches:
     def __init__(self, name: ModelName, calls: SdkCalls) -> None:
         self._name = name
         self._calls = calls
-        self._sdk: Any = require("anthropic", feature="the provider 'anthropic'", extra="anthropic")
         self._transport: Any = require("httpx2", feature="the provider 'anthropic'", extra="anthropic")
 
     def body(self, request: Request) -> Mapping[str, Any]:
@@ -148,25 +147,25 @@ class AnthropicBatches:
         self, batch_id: str, rows: Iterable[dict[str, Any]], request: Request
     ) -> Iterator[tuple[str, Reply | ItemFailure]]:
         """Read results one by one; one that cannot be read is a failure of its own."""
-        individual = self._sdk.types.messages.MessageBatchIndividualResponse
         for row in rows:
             try:
-                answer = self._answer(individual.construct(**row).result, batch_id, request)
+                answer = self._answer(row["result"], batch_id, request)
             except ODD_REPLY as error:
                 answer = failure_for(error_for_reply(error, self._name))
             yield str(row.get("custom_id", "")), answer
 
-    def _answer(self, result: Any, batch_id: str, request: Request) -> Reply | ItemFailure:
-        if result.type == "succeeded":
-            return message_reply(result.message, request)
-        if result.type == "expired":
+    def _answer(self, result: Mapping[str, Any], batch_id: str, request: Request) -> Reply | ItemFailure:
+        if result["type"] == "succeeded":
+            return message_reply(result["message"], request)
+        if result["type"] == "expired":
             return expired(self._name.provider, batch_id)
-        if result.type == "canceled":
+        if result["type"] == "canceled":
             return canceled(self._name.provider, batch_id)
-        return failure_for(self._error(result.error.error))
+        return failure_for(self._error(result["error"]["error"]))
 
-    def _error(self, error: Any) -> PolyjudgeError:
-        return error_for_status(_STATUSES.get(error.type, _SERVER_ERROR), f"{error.type}: {error.message}", self._name)
+    def _error(self, error: Mapping[str, Any]) -> PolyjudgeError:
+        kind = error["type"]
+        return error_for_status(_STATUSES.get(kind, _SERVER_ERROR), f"{kind}: {error['message']}", self._name)
 
 
 def _total(counts: Any) -> int:

@@ -1,5 +1,6 @@
 """`anthropic`: the Messages API through the official SDK."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from polyjudge.extras import require
@@ -9,7 +10,7 @@ from .adapting import sent_parameters
 from .base import Provider
 from .keys import key_for
 from .naming import ModelName
-from .sdk_calls import Sdk, SdkProvider, generated_sdk
+from .sdk_calls import RawMethod, Sdk, SdkProvider, generated_sdk
 
 _DEFAULT_MAX_TOKENS = 4096
 # Later versions of the API refuse sampling parameters; models that still take them do so under this one.
@@ -25,7 +26,12 @@ _FINISHES: dict[str, Finish] = {
 def open_anthropic(model: str, *, timeout_s: float = 120.0) -> Provider:
     """Open Claude models."""
     name = ModelName("anthropic", model)
-    return SdkProvider(name, anthropic_sdk(name, timeout_s=timeout_s), _ask, timeout_s=timeout_s)
+    create = RawMethod(lambda client: client.messages.with_raw_response.create)
+
+    async def ask(client: Any, request: Request) -> Reply:
+        return message_reply(await create(client, _sent(request)), request)
+
+    return SdkProvider(name, anthropic_sdk(name, timeout_s=timeout_s), ask, timeout_s=timeout_s)
 
 
 def anthropic_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
@@ -35,12 +41,13 @@ def anthropic_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
     return generated_sdk(name, module, key, timeout_s=timeout_s)
 
 
-async def _ask(client: Any, request: Request) -> Reply:
+def _sent(request: Request) -> dict[str, Any]:
+    """Return the arguments of a call."""
     arguments = message_arguments(request)
     if "temperature" in arguments:  # the SDK no longer knows it by name
         arguments["extra_body"] = {"temperature": arguments.pop("temperature")}
         arguments["extra_headers"] = HEADERS_WITH_SAMPLING
-    return message_reply(await client.messages.create(**arguments), request)
+    return arguments
 
 
 def message_arguments(request: Request) -> dict[str, Any]:
@@ -59,17 +66,17 @@ def message_arguments(request: Request) -> dict[str, Any]:
     return arguments
 
 
-def message_reply(message: Any, request: Request) -> Reply:
+def message_reply(message: Mapping[str, Any], request: Request) -> Reply:
     """Return the reply that a message is to a request."""
-    usage = message.usage
-    cached = (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0)
+    usage: Mapping[str, Any] = message["usage"]
+    cached = (usage.get("cache_read_input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0)
     sent = sent_parameters(request, {"temperature": "temperature"})
     return Reply(
-        text="".join(block.text for block in message.content if block.type == "text"),
-        model=message.model,
-        finish=_FINISHES.get(message.stop_reason or "", "stop"),
+        text="".join(block["text"] for block in message["content"] if block["type"] == "text"),
+        model=str(message["model"]),
+        finish=_FINISHES.get(message.get("stop_reason") or "", "stop"),
         schema_enforced=request.schema is not None,
         parameters={**sent, "max_tokens": request.max_tokens or _DEFAULT_MAX_TOKENS},
-        input_tokens=usage.input_tokens + cached,
-        output_tokens=usage.output_tokens,
+        input_tokens=usage["input_tokens"] + cached,
+        output_tokens=usage["output_tokens"],
     )

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from polyjudge.errors import PolyjudgeError, ProviderError, TransientError
-from polyjudge.extras import require
 from polyjudge.records import BatchForm, BatchState, ItemFailure, Reply, Request
 from polyjudge.text import one_line
 
@@ -53,7 +52,6 @@ class OpenAIBatches:
     def __init__(self, name: ModelName, calls: SdkCalls) -> None:
         self._name = name
         self._calls = calls
-        self._sdk: Any = require("openai", feature="the provider 'openai'", extra="openai")
 
     def body(self, request: Request) -> Mapping[str, Any]:
         """Return the arguments of a response."""
@@ -166,7 +164,7 @@ class OpenAIBatches:
         response = row["response"]
         if response["status_code"] != 200:
             return failure_for(self._error(response["status_code"], response["body"]))
-        return response_reply(self._sdk.types.responses.Response.construct(**response["body"]), request)
+        return response_reply(response["body"], request)
 
     def _error(self, status: int, told: object) -> PolyjudgeError:
         return error_for_status(status, str(told), self._name)

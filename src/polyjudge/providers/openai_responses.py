@@ -1,5 +1,6 @@
 """`openai`: the Responses API through the official SDK."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polyjudge.errors import ProviderError
@@ -10,7 +11,7 @@ from .adapting import sent_parameters
 from .base import Provider
 from .keys import key_for
 from .naming import ModelName
-from .sdk_calls import Sdk, SdkProvider, generated_sdk
+from .sdk_calls import RawMethod, Sdk, SdkProvider, generated_sdk
 
 _PARAMETERS = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
 
@@ -18,7 +19,12 @@ _PARAMETERS = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
 def open_openai(model: str, *, timeout_s: float = 120.0) -> Provider:
     """Open OpenAI's models."""
     name = ModelName("openai", model)
-    return SdkProvider(name, openai_sdk(name, timeout_s=timeout_s), _ask, timeout_s=timeout_s)
+    create = RawMethod(lambda client: client.responses.with_raw_response.create)
+
+    async def ask(client: Any, request: Request) -> Reply:
+        return response_reply(await create(client, response_arguments(request)), request)
+
+    return SdkProvider(name, openai_sdk(name, timeout_s=timeout_s), ask, timeout_s=timeout_s)
 
 
 def openai_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
@@ -26,10 +32,6 @@ def openai_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
     key = key_for(name, "OPENAI_API_KEY", example="sk-...")
     module = require("openai", feature="the provider 'openai'", extra="openai")
     return generated_sdk(name, module, key, timeout_s=timeout_s)
-
-
-async def _ask(client: Any, request: Request) -> Reply:
-    return response_reply(await client.responses.create(**response_arguments(request)), request)
 
 
 def response_arguments(request: Request) -> dict[str, Any]:
@@ -48,25 +50,26 @@ def response_arguments(request: Request) -> dict[str, Any]:
     return arguments
 
 
-def response_reply(response: Any, request: Request) -> Reply:
+def response_reply(response: Mapping[str, Any], request: Request) -> Reply:
     """Return the reply that a response is to a request."""
-    if response.status == "failed":
-        raise ProviderError(f"openai could not answer: {getattr(response.error, 'message', 'no reason given')}")
-    usage = response.usage
+    if response["status"] == "failed":
+        error: Mapping[str, Any] = response.get("error") or {}
+        raise ProviderError(f"openai could not answer: {error.get('message') or 'no reason given'}")
+    usage: Mapping[str, Any] = response.get("usage") or {}
+    parts = [part for item in response["output"] if item["type"] == "message" for part in item["content"]]
     return Reply(
-        text=response.output_text,
-        model=response.model,
-        finish=_finish(response),
+        text="".join(part["text"] for part in parts if part["type"] == "output_text"),
+        model=str(response["model"]),
+        finish=_finish(response, parts),
         schema_enforced=request.schema is not None,
         parameters=sent_parameters(request, _PARAMETERS),
-        input_tokens=usage.input_tokens if usage else None,
-        output_tokens=usage.output_tokens if usage else None,
+        input_tokens=usage.get("input_tokens"),
+        output_tokens=usage.get("output_tokens"),
     )
 
 
-def _finish(response: Any) -> Finish:
-    if response.status == "incomplete":
-        reason = response.incomplete_details.reason if response.incomplete_details else ""
-        return "refusal" if reason == "content_filter" else "length"
-    parts = [part for item in response.output if item.type == "message" for part in item.content]
-    return "refusal" if any(part.type == "refusal" for part in parts) else "stop"
+def _finish(response: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Finish:
+    if response["status"] == "incomplete":
+        details: Mapping[str, Any] = response.get("incomplete_details") or {}
+        return "refusal" if details.get("reason") == "content_filter" else "length"
+    return "refusal" if any(part["type"] == "refusal" for part in parts) else "stop"
