@@ -165,7 +165,7 @@ class GoogleBatches:
     def _answer(self, answer: Any, request: Request) -> Reply | ItemFailure:
         if answer.error is not None:
             return failure_for(self._error(answer.error))
-        return content_reply(answer.response, request)
+        return content_reply(answer.response.model_dump(mode="json", by_alias=True, exclude_none=True), request)
 
     def _error(self, error: Any) -> PolyjudgeError:
         code = error.code or 0

@@ -1,11 +1,13 @@
 """`google`: the Gemini API through the official SDK."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import aiohttp
 
 from polyjudge.errors import PolyjudgeError, RefusedError
 from polyjudge.extras import require
+from polyjudge.files import parse_json
 from polyjudge.records import Finish, Reply, Request
 
 from .adapting import is_same_but_prompt, sent_parameters
@@ -77,9 +79,11 @@ class _Calls:
 
     async def ask(self, client: Any, request: Request) -> Reply:
         if self._last is None or not is_same_but_prompt(self._last[0], request):
-            self._last = request, self._types.GenerateContentConfig(**content_config(request))
+            config = {**content_config(request), "should_return_http_response": True}
+            self._last = request, self._types.GenerateContentConfig(**config)
         call = {"model": request.model, "contents": request.prompt, "config": self._last[1]}
-        return content_reply(await client.aio.models.generate_content(**call), request)
+        response = await client.aio.models.generate_content(**call)
+        return content_reply(cast(dict[str, Any], parse_json(response.sdk_http_response.body)), request)
 
 
 def content_config(request: Request) -> dict[str, Any]:
@@ -92,20 +96,22 @@ def content_config(request: Request) -> dict[str, Any]:
     return config
 
 
-def content_reply(response: Any, request: Request) -> Reply:
+def content_reply(response: Mapping[str, Any], request: Request) -> Reply:
     """Return the reply that a response is to a request."""
-    if not response.candidates:
-        feedback = response.prompt_feedback
-        raise RefusedError(f"google gave no answer: {getattr(feedback, 'block_reason', None) or 'no candidates'}")
-    candidate, usage = response.candidates[0], response.usage_metadata
-    parts: list[Any] = (candidate.content.parts or []) if candidate.content else []
-    reason = candidate.finish_reason.name if candidate.finish_reason else "STOP"
+    if not response.get("candidates"):
+        feedback: Mapping[str, Any] = response.get("promptFeedback") or {}
+        raise RefusedError(f"google gave no answer: {feedback.get('blockReason') or 'no candidates'}")
+    candidate: Mapping[str, Any] = response["candidates"][0]
+    content: Mapping[str, Any] = candidate.get("content") or {}
+    parts: Sequence[Mapping[str, Any]] = content.get("parts") or []
+    usage: Mapping[str, Any] = response.get("usageMetadata") or {}
+    written = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
     return Reply(
-        text="".join(part.text for part in parts if part.text and not part.thought),
-        model=response.model_version or request.model,
-        finish=_FINISHES.get(reason, "refusal"),
+        text="".join(part["text"] for part in parts if part.get("text") and not part.get("thought")),
+        model=str(response.get("modelVersion") or request.model),
+        finish=_FINISHES.get(candidate.get("finishReason") or "STOP", "refusal"),
         schema_enforced=request.schema is not None,
         parameters=sent_parameters(request, _PARAMETERS),
-        input_tokens=usage.prompt_token_count if usage else None,
-        output_tokens=(usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0) if usage else None,
+        input_tokens=usage.get("promptTokenCount"),
+        output_tokens=written if usage else None,
     )
