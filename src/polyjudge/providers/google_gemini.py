@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
+from urllib.request import getproxies
+from weakref import WeakKeyDictionary
 
 import aiohttp
 
@@ -39,23 +41,40 @@ def google_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
     key = key_for(name, "GOOGLE_GENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", example="...")
     genai, types, errors = google_module(), google_module("types"), google_module("errors")
     transport: Any = require("httpx2", feature="the provider 'google'", extra="google")
-    http_options = types.HttpOptions(
-        base_url=origin_of("google").base_url,
-        timeout=round(timeout_s * 1000),
-        retry_options=types.HttpRetryOptions(attempts=1),
-    )
+    sessions = WeakKeyDictionary[Any, aiohttp.ClientSession]()
+
+    def open_client() -> Any:
+        session = _open_session()
+        http_options = types.HttpOptions(
+            base_url=origin_of("google").base_url,
+            timeout=round(timeout_s * 1000),
+            retry_options=types.HttpRetryOptions(attempts=1),
+            aiohttp_client=session,
+        )
+        client = genai.Client(api_key=key, http_options=http_options)
+        sessions[client] = session
+        return client
+
+    async def close_client(client: Any) -> None:
+        await client.aio.aclose()
+        await sessions.pop(client).close()
 
     def mapped(error: Any) -> PolyjudgeError:
         return _error(error, name, key) if isinstance(error, errors.APIError) else error_for_transport(error, name)
 
     return Sdk(
-        open=lambda: genai.Client(api_key=key, http_options=http_options),
-        close=lambda client: client.aio.aclose(),
+        open=open_client,
+        close=close_client,
         # Transport failures come through this SDK unwrapped, in the classes of whichever transport it uses.
         errors=(errors.APIError, aiohttp.ClientError, transport.HTTPError),
         mapped=mapped,
         status=lambda error: getattr(error, "code", None),
     )
+
+
+def _open_session() -> aiohttp.ClientSession:
+    """Open what calls are made over: one of the SDK's own asks two threads about proxies with every call."""
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=bool(getproxies()))
 
 
 def google_module(part: str = "") -> Any:
