@@ -2,7 +2,7 @@
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -13,17 +13,17 @@ Record = TypeVar("Record")
 _LONGEST_SHOWN = 200
 Reader = Callable[[object], Any]
 """Turns a JSON value into a field's value; raises `ValueError` with what was expected."""
-_Writer = tuple[str, bool, Callable[[object], object] | None]
 
 
 def to_json(record: object) -> dict[str, Any]:
     """Return a record as JSON-ready values; fields that may be missing are left out when they are None or empty."""
-    values_of, writers = _writers(type(record))
-    return {
-        name: value if convert is None else convert(value)
-        for (name, needed, convert), value in zip(writers, values_of(record), strict=True)
-        if needed or value or value == 0
-    }
+    form = _form(type(record))
+    values = zip(form.names, form.values_of(record), strict=True)
+    data: dict[str, Any] = {name: value for name, value in values if value or value == 0 or name in form.needed}
+    for name in form.deep:
+        if name in data:
+            data[name] = _value_to_json(data[name])
+    return data
 
 
 def from_json(record_type: type[Record], data: object, *, strict: bool = False) -> Record:
@@ -74,16 +74,29 @@ def _value_to_json(value: object) -> object:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a record is written."""
+
+    values_of: Callable[[object], tuple[Any, ...]]
+    names: tuple[str, ...]
+    """Of all fields, as they stand on disk."""
+    needed: frozenset[str]
+    """Those that must be there."""
+    deep: tuple[str, ...]
+    """Those whose values are not JSON as they are."""
+
+
 @cache
-def _writers(record_type: type) -> tuple[Callable[[object], tuple[Any, ...]], list[_Writer]]:
-    """Return what gives the values of all fields, and of each its name on disk, whether it must be there, its form."""
+def _form(record_type: type) -> _Form:
     hints, names = get_type_hints(record_type), [field.name for field in fields(record_type)]
-    writers: list[_Writer] = [
-        (camel(field.name), _is_needed(field), None if _is_scalar(hints[field.name]) else _value_to_json)
-        for field in fields(record_type)
-    ]
-    # Asked for one name alone, attrgetter gives the value and no tuple.
-    return (attrgetter(*names) if len(names) > 1 else lambda record: (getattr(record, names[0]),)), writers
+    return _Form(
+        # Asked for one name alone, attrgetter gives the value and no tuple.
+        attrgetter(*names) if len(names) > 1 else lambda record: (getattr(record, names[0]),),
+        tuple(map(camel, names)),
+        frozenset(camel(field.name) for field in fields(record_type) if _is_needed(field)),
+        tuple(camel(name) for name in names if not _is_scalar(hints[name])),
+    )
 
 
 def _is_scalar(hint: Any) -> bool:

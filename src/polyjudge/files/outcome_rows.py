@@ -21,8 +21,11 @@ def outcome_row(item_id: str, outcome: Outcome) -> dict[str, Any]:
 def item_row(item: Item, outcome: Outcome) -> dict[str, Any]:
     """Return the row of an item's outcome, with what the item belongs to."""
     row = outcome_row(item.id, outcome)
-    more = {"language": item.language, "cluster": item.cluster}
-    return {**row, **{name: value for name, value in more.items() if value}}
+    if item.language:
+        row["language"] = item.language
+    if item.cluster:
+        row["cluster"] = item.cluster
+    return row
 
 
 def read_outcome_row(row: Mapping[str, Any]) -> tuple[str, Outcome]:
