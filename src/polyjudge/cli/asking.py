@@ -1,8 +1,10 @@
 """Ask a judge about many items, going on where an unfinished run was left, each row written as it comes."""
 
 import argparse
+from collections import ChainMap
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
+from typing import cast
 
 from polyjudge.engine import Stop
 from polyjudge.errors import DataError
@@ -30,7 +32,7 @@ async def ask_all(
         if item.id != item_id:
             raise DataError("was changed since it was left; remove it to begin anew", path=rows.place or "")
         yield item, outcome
-    found = {**(known or {}), **dict(rows.kept_ahead())}
+    found = ChainMap(dict(rows.kept_ahead()), cast(dict[str, Outcome], known or {}))
     keep = rows.keep_ahead if options.cache == "none" and not options.dry_run else None
     scored = score_items(answer, items, concurrency=options.concurrency, stop=stop, known=found, done=keep)
     async with aclosing(scored):  # where a row cannot be written, what is under way ends before its connections do

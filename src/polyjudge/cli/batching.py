@@ -2,11 +2,12 @@
 
 import argparse
 import sys
+from collections import ChainMap
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from polyjudge.engine import Stop, in_order, unless_stopped
 from polyjudge.errors import ConfigError, StoppedError
@@ -94,7 +95,7 @@ async def wait_for_batches(batches: "Batches", asked: Questions, stop: Stop) -> 
 async def _pass_over(asked: Questions, stop: Stop) -> None:
     """Ask about all items that have no outcome yet; the answers are not there yet, and nobody waits for them."""
     done = sum(1 for _ in asked.rows.kept())
-    known = {**asked.known, **dict(asked.rows.kept_ahead())}
+    known = ChainMap(dict(asked.rows.kept_ahead()), cast(dict[str, Outcome], asked.known))
     left = islice(asked.items, done, None)
     with CountShow("items looked at, for batches") as count:
         scored = score_items(asked.answer, left, concurrency=asked.concurrency, stop=stop, known=known)

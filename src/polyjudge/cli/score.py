@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, aclosing
 from pathlib import Path
 
@@ -118,22 +119,21 @@ async def _judge_all(job: ScoreJob, judge: Judge, access: Access, rows: Rows, st
     return tally
 
 
-def _known_results(job: ScoreJob) -> dict[str, Outcome]:
+def _known_results(job: ScoreJob) -> Mapping[str, Outcome]:
     """Return the results of an earlier run of the same kind by the ids of their items; its failures are left out."""
     path = job.options.output
-    known: dict[str, Outcome] = {}
+    known = kept_answers(_earlier(path), job.source, job.rubric, job.judges)
+    for item_id in known.unwanted():
+        raise DataError(f"holds {item_id!r}, which is not among the items now; --output would lose it", path=path)
+    return known
+
+
+def _earlier(path: Path) -> Iterator[tuple[str, Outcome]]:
     for number, row in read_json_lines(path):
         try:
-            item_id, outcome = read_outcome_row(row)
+            yield read_outcome_row(row)
         except DataError as error:
             raise DataError(str(error), path=path, line=number) from None
-        if not isinstance(outcome, Failure):
-            known[item_id] = outcome
-    wanted = {item.id for item in job.source}
-    left_out = [item_id for item_id in known if item_id not in wanted]
-    if left_out:
-        raise DataError(f"holds {left_out[0]!r}, which is not among the items now; --output would lose it", path=path)
-    return kept_answers(known.items(), job.source, job.rubric, job.judges)
 
 
 def _finish(job: ScoreJob, ended: Ended[Tally], access: Access) -> int:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .schema_files import schema, schema_names
     from .scratch_rows import ScratchRows
     from .shards import Shard, ShardedSurvey, shard_digest, survey_shards
+    from .stored_outcomes import StoredOutcomes
     from .transcripts import Transcript
     from .translation_results import TranslationResults, language_row, read_language_row, write_translation_results
     from .translation_scores import TranslationScores, read_score_row, score_row, write_translation_scores
@@ -79,6 +80,7 @@ __all__ = [
     "ScratchRows",
     "Shard",
     "ShardedSurvey",
+    "StoredOutcomes",
     "Survey",
     "TextSource",
     "Transcript",

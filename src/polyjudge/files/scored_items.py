@@ -1,8 +1,9 @@
 """The scores of a run's items in the order of language and id, on disk: a run may have more than memory holds."""
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+from .scratch_tables import open_scratch, stored, unstored
 
 _SCHEMA = """
 CREATE TABLE items (language BLOB, id BLOB, score REAL, cluster BLOB, PRIMARY KEY (language, id)) WITHOUT ROWID
@@ -29,7 +30,7 @@ class ScoredItems:
     """Items with their scores; iterating gives them by language and id."""
 
     def __init__(self, items: Iterable[ScoredItem] = ()) -> None:
-        self._scratch = _open_scratch(_SCHEMA)
+        self._scratch = open_scratch(_SCHEMA)
         self.names_languages = False
         self.has_clusters = False
         self._is_indexed = False
@@ -42,11 +43,11 @@ class ScoredItems:
 
     def __iter__(self) -> Iterator[ScoredItem]:
         for language, item_id, score, cluster in self._scratch.execute("SELECT * FROM items ORDER BY language, id"):
-            yield ScoredItem(_read(language), _read(item_id), score, _read(cluster))
+            yield ScoredItem(unstored(language), unstored(item_id), score, unstored(cluster))
 
     def add(self, item: ScoredItem) -> bool:
         """Take in an item; say whether there was none of its language and id before."""
-        values = (_stored(item.language), _stored(item.id), item.score, _stored(item.cluster))
+        values = (stored(item.language), stored(item.id), item.score, stored(item.cluster))
         is_new = self._scratch.execute("INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?)", values).rowcount == 1
         self._count += is_new
         self.names_languages = self.names_languages or bool(item.language)
@@ -55,7 +56,7 @@ class ScoredItems:
 
     def put_cluster(self, language: str, item_id: str, cluster: str) -> None:
         """Say what an item belongs together with, if it is here."""
-        values = (_stored(cluster), _stored(language), _stored(item_id))
+        values = (stored(cluster), stored(language), stored(item_id))
         self._scratch.execute("UPDATE items SET cluster = ? WHERE language = ? AND id = ?", values)
 
     def only_language(self, item_id: str) -> str:
@@ -64,45 +65,27 @@ class ScoredItems:
             self._scratch.execute("CREATE INDEX by_id ON items (id)")
             self._is_indexed = True
         query = "SELECT language FROM items WHERE id = ? LIMIT 2"
-        found = self._scratch.execute(query, (_stored(item_id),)).fetchall()
-        return _read(found[0][0]) if len(found) == 1 else ""
+        found = self._scratch.execute(query, (stored(item_id),)).fetchall()
+        return unstored(found[0][0]) if len(found) == 1 else ""
 
 
 class Names:
     """Distinct names, each with a number as they come."""
 
     def __init__(self) -> None:
-        self._scratch = _open_scratch("CREATE TABLE names (name BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID")
+        self._scratch = open_scratch("CREATE TABLE names (name BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID")
         self._count = 0
 
     def number(self, name: str) -> int:
         """Return the number of a name, a new one if need be; the first is 0."""
-        stored = _stored(name)
-        found = self._scratch.execute("SELECT number FROM names WHERE name = ?", (stored,)).fetchone()
+        own = stored(name)
+        found = self._scratch.execute("SELECT number FROM names WHERE name = ?", (own,)).fetchone()
         if found is not None:
             return found[0]
-        self._scratch.execute("INSERT INTO names VALUES (?, ?)", (stored, self._count))
+        self._scratch.execute("INSERT INTO names VALUES (?, ?)", (own, self._count))
         self._count += 1
         return self._count - 1
 
     def in_order(self) -> Iterator[int]:
         """Yield the numbers in the order of their names."""
         return (number for (number,) in self._scratch.execute("SELECT number FROM names ORDER BY name"))
-
-
-def _stored(text: str) -> bytes:
-    """Return a text so that it is sorted as Python sorts it, half characters and all."""
-    return text.encode(errors="surrogatepass")
-
-
-def _read(stored: bytes) -> str:
-    return stored.decode(errors="surrogatepass")
-
-
-def _open_scratch(schema: str) -> sqlite3.Connection:
-    """Open a database without a name, gone when nobody holds it; it goes to disk only when it grows large."""
-    scratch = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-    for statement in ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA cache_size = -16000", schema):
-        scratch.execute(statement)
-    scratch.execute("BEGIN")
-    return scratch

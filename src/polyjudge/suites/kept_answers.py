@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from polyjudge.files import StoredOutcomes
 from polyjudge.providers import ModelName, prompt_sha256
 from polyjudge.records import Failure, Item, Outcome, Rubric
 from polyjudge.rubrics import PromptRenderer
@@ -9,16 +10,24 @@ from polyjudge.rubrics import PromptRenderer
 
 def kept_answers(
     outcomes: Iterable[tuple[str, Outcome]], items: Iterable[Item], rubric: Rubric, judges: Sequence[ModelName]
-) -> dict[str, Outcome]:
-    """Return by the ids of their items the results that answer the very prompts of these items, by these judges."""
-    known = {item_id: outcome for item_id, outcome in outcomes if not isinstance(outcome, Failure)}
+) -> StoredOutcomes:
+    """Return by the ids of their items the results that answer the very prompts of these items, by these judges.
+
+    Results of what is not among the items are in it, too, and unwanted.
+    """
+    known = StoredOutcomes()
+    for item_id, outcome in outcomes:
+        if not isinstance(outcome, Failure):
+            known.add(item_id, outcome)
     renderer, names = PromptRenderer(rubric), {(name.provider, name.model) for name in judges}
-    return {
-        item.id: known[item.id]
-        for item in items
-        if item.id in known
-        and _is_answer_to(known[item.id], prompt_sha256(renderer.render(item.candidate, item.context)), names)
-    }
+    for item in items:
+        outcome = known.get(item.id)
+        if outcome is None:
+            continue
+        known.want(item.id)
+        if not _is_answer_to(outcome, prompt_sha256(renderer.render(item.candidate, item.context)), names):
+            known.drop(item.id)
+    return known
 
 
 def _is_answer_to(outcome: Outcome, prompt: str, judges: set[tuple[str, str]]) -> bool:

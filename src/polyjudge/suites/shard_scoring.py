@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -206,7 +206,7 @@ class _Scoring:
             await asyncio.sleep(_TELL_EVERY_S)
 
 
-def _known(order: ShardOrder, source: ItemSource) -> dict[str, Outcome]:
+def _known(order: ShardOrder, source: ItemSource) -> Mapping[str, Outcome]:
     """Return what need not be asked again, since the results hold it already."""
     job, path = order.job, order.job.output / f"{order.shard.name}.parquet"
     if not job.keeps_results or not path.is_file():

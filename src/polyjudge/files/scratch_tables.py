@@ -1,0 +1,22 @@
+"""Tables that are too large for memory, in a database without a name."""
+
+import sqlite3
+
+
+def open_scratch(schema: str) -> sqlite3.Connection:
+    """Open a database that is gone when nobody holds it, and goes to disk only when it grows large."""
+    scratch = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    for statement in ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA cache_size = -16000", schema):
+        scratch.execute(statement)
+    scratch.execute("BEGIN")
+    return scratch
+
+
+def stored(text: str) -> bytes:
+    """Return a text so that it is sorted as Python sorts it, half characters and all."""
+    return text.encode(errors="surrogatepass")
+
+
+def unstored(text: bytes) -> str:
+    """Return the text that was stored."""
+    return text.decode(errors="surrogatepass")
