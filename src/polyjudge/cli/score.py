@@ -106,7 +106,7 @@ async def _run(job: ScoreJob, judge: Judge, access: Access, rows: Rows) -> int:
 async def _judge_all(job: ScoreJob, judge: Judge, access: Access, rows: Rows, stop: Stop) -> Tally:
     """Judge what is left to judge, and write each row as it comes."""
     tally, options = Tally(job.rubric), job.options
-    known = _known_results(job) if options.retry_failures else {}
+    known: Mapping[str, Outcome] = _known_results(job) if options.retry_failures else {}
     if access.batches is not None:
         questions = Questions(answer_of(judge), job.source, rows, known, options.concurrency)
         await wait_for_batches(access.batches, questions, stop)

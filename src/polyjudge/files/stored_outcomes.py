@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from polyjudge.records import Outcome
 
@@ -41,7 +42,7 @@ class StoredOutcomes(Mapping[str, Outcome]):
         found = self._scratch.execute(query, (stored(item_id),)).fetchone()
         if found is None:
             raise KeyError(item_id)
-        return read_outcome_row(parse_json(found[0]))[1]
+        return read_outcome_row(cast(dict[str, Any], parse_json(found[0])))[1]
 
     def __iter__(self) -> Iterator[str]:
         for (item_id,) in self._scratch.execute("SELECT id FROM outcomes ORDER BY id"):
