@@ -389,14 +389,17 @@ def test_a_forked_child_may_go_on_with_its_parents_cache(tmp_path):
 
 
 @pytest.mark.slow
-def test_puts_cost_as_many_bytes_at_the_end_of_a_hundred_thousand_as_at_the_start(tmp_path):
-    """Counted in bytes handed to the disk, which does not depend on how busy the machine is."""
+def test_puts_cost_hardly_more_bytes_at_the_end_of_a_hundred_thousand_than_half_way(tmp_path):
+    """Counted in bytes handed to the disk, which does not depend on how busy the machine is.
+
+    At the start they cost less: what is kept together stands on few pages of a small file.
+    """
     if not Path("/proc/self/io").exists():
         pytest.skip("this system does not count what a process writes")
     with JudgeCache(tmp_path / "c.sqlite") as cache:
         costs = [asyncio.run(_put(cache, start, 10_000)) for start in range(0, 100_000, 10_000)]
 
-    assert costs[-1] < 3 * costs[0]
+    assert costs[-1] < 1.5 * costs[5]
 
 
 async def _put(cache: JudgeCache, start: int, count: int) -> float:

@@ -137,7 +137,7 @@ class _Pool(Generic[Item, Result]):
 
     async def _take_turn(self) -> bool:
         """Do the next item; where there is none, say so."""
-        turn = _Turn[Result]()
+        turn: _Turn[Result] = _Turn()
         self._turns.append(turn)
         try:
             item = next(self._items, _NOT_DONE)

@@ -1,7 +1,6 @@
 """Read a judge's number strictly: what is not clearly a value of the scale is no value."""
 
 import math
-from typing import cast
 
 from polyjudge.records import Scale
 from polyjudge.text import plain_number
@@ -9,8 +8,8 @@ from polyjudge.text import plain_number
 
 def read_number(value: object, scale: Scale) -> float:
     """Return a number of the scale from 85, 85.0, '85' or '85/100'; anything else is a `ValueError`."""
-    if type(value) in (int, float) and scale.lowest <= cast(float, value) <= scale.highest:
-        return float(cast(float, value))
+    if (type(value) is float or type(value) is int) and scale.lowest <= value <= scale.highest:
+        return float(value)
     number = _number(value, scale)
     if number is None:
         raise ValueError(f"{value!r} is not a number")

@@ -7,26 +7,23 @@ from polyjudge.files import fingerprint
 from polyjudge.records import Rubric, RubricCriterion
 from polyjudge.text import FENCE_NOTE, fence
 
-from .templates import fill_template
+from .templates import pieces_of
 
 
 class PromptRenderer:
     """Turns candidates into prompts by one rubric; what is the same in all of them is worked out once."""
 
     def __init__(self, rubric: Rubric) -> None:
-        self._instruction = f"{FENCE_NOTE.replace('{', '{{').replace('}', '}}')}\n\n{rubric.instruction}"
         self.criteria = "\n".join(_criterion_lines(criterion) for criterion in rubric.criteria)
         self.subscores_form = _subscores_form(rubric)
+        told = {"criteria": self.criteria, "subscores_schema": self.subscores_form}
+        self._pieces = pieces_of(rubric.instruction, told)
 
     def render(self, candidate: str, context: Mapping[str, object] | None = None) -> str:
         """Return the whole prompt, with all judged and quoted text fenced off."""
-        return fill_template(
-            self._instruction,
-            criteria=self.criteria,
-            candidate=fence(candidate),
-            context=render_context(context or {}),
-            subscores_schema=self.subscores_form,
-        )
+        values = {"candidate": fence(candidate), "context": render_context(context or {})}
+        parts = [text if place is None else text + values[place] for text, place in self._pieces]
+        return f"{FENCE_NOTE}\n\n{''.join(parts)}"
 
 
 def render_prompt(rubric: Rubric, candidate: str, context: Mapping[str, object] | None = None) -> str:

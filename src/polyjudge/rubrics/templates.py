@@ -1,6 +1,6 @@
 """Prompt templates with named places, checked when they are given and not when they are first used."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from string import Formatter
 
 from polyjudge.errors import ConfigError
@@ -30,6 +30,20 @@ def check_template(template: str, places: Iterable[str] = RUBRIC_PLACES) -> None
 def fill_template(template: str, **values: str) -> str:
     """Put values in their places; braces inside a value are left alone."""
     return template.format(**values)
+
+
+def pieces_of(template: str, told: Mapping[str, str]) -> list[tuple[str, str | None]]:
+    """Return the texts of a template, each with the place that follows it; what is `told` already stands in them."""
+    pieces: list[tuple[str, str | None]] = []
+    text = ""
+    for literal, place, _, _ in Formatter().parse(template):
+        text += literal
+        if place is not None and place in told:
+            text += told[place]
+        elif place is not None:
+            pieces.append((text, place))
+            text = ""
+    return [*pieces, (text, None)]
 
 
 def _unknown_place(place: str, form: str, conversion: str, known: Iterable[str]) -> str:
