@@ -32,7 +32,7 @@ async def ask_all(
         if item.id != item_id:
             raise DataError("was changed since it was left; remove it to begin anew", path=rows.place or "")
         yield item, outcome
-    found = ChainMap(dict(rows.kept_ahead()), cast(dict[str, Outcome], known or {}))
+    found = found_before(rows, known or {})
     keep = rows.keep_ahead if options.cache == "none" and not options.dry_run else None
     scored = score_items(answer, items, concurrency=options.concurrency, stop=stop, known=found, done=keep)
     async with aclosing(scored):  # where a row cannot be written, what is under way ends before its connections do
@@ -42,3 +42,8 @@ async def ask_all(
             yield item, outcome
     if not stop.requested and not options.dry_run:
         rows.finish()
+
+
+def found_before(rows: Rows, known: Mapping[str, Outcome]) -> Mapping[str, Outcome]:
+    """Return what need not be asked: what was kept ahead of its turn, before what is `known` otherwise."""
+    return ChainMap(dict(rows.kept_ahead()), cast(dict[str, Outcome], known))  # both are only read

@@ -2,12 +2,11 @@
 
 import argparse
 import sys
-from collections import ChainMap
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from polyjudge.engine import Stop, in_order, unless_stopped
 from polyjudge.errors import ConfigError, StoppedError
@@ -15,6 +14,7 @@ from polyjudge.providers import Access, ModelName, need_batches
 from polyjudge.records import Item, Outcome
 from polyjudge.suites import Answer, score_items
 
+from .asking import found_before
 from .progress import CountShow
 from .score_rows import Rows
 from .wait_show import WaitShow, counted
@@ -95,7 +95,7 @@ async def wait_for_batches(batches: "Batches", asked: Questions, stop: Stop) -> 
 async def _pass_over(asked: Questions, stop: Stop) -> None:
     """Ask about all items that have no outcome yet; the answers are not there yet, and nobody waits for them."""
     done = sum(1 for _ in asked.rows.kept())
-    known = ChainMap(dict(asked.rows.kept_ahead()), cast(dict[str, Outcome], asked.known))
+    known = found_before(asked.rows, asked.known)
     left = islice(asked.items, done, None)
     with CountShow("items looked at, for batches") as count:
         scored = score_items(asked.answer, left, concurrency=asked.concurrency, stop=stop, known=known)

@@ -10,7 +10,7 @@ from .adapting import sent_parameters
 from .base import Provider
 from .keys import key_for
 from .naming import ModelName
-from .sdk_calls import RawMethod, Sdk, SdkProvider, generated_sdk
+from .sdk_calls import RawAsk, Sdk, SdkProvider, generated_sdk
 
 _DEFAULT_MAX_TOKENS = 4096
 # Later versions of the API refuse sampling parameters; models that still take them do so under this one.
@@ -26,11 +26,7 @@ _FINISHES: dict[str, Finish] = {
 def open_anthropic(model: str, *, timeout_s: float = 120.0) -> Provider:
     """Open Claude models."""
     name = ModelName("anthropic", model)
-    create = RawMethod(lambda client: client.messages.with_raw_response.create)
-
-    async def ask(client: Any, request: Request) -> Reply:
-        return message_reply(await create(client, _sent(request)), request)
-
+    ask = RawAsk(lambda client: client.messages.with_raw_response.create, _sent, message_reply)
     return SdkProvider(name, anthropic_sdk(name, timeout_s=timeout_s), ask, timeout_s=timeout_s)
 
 

@@ -11,7 +11,7 @@ from .adapting import sent_parameters
 from .base import Provider
 from .keys import key_for
 from .naming import ModelName
-from .sdk_calls import RawMethod, Sdk, SdkProvider, generated_sdk
+from .sdk_calls import RawAsk, Sdk, SdkProvider, generated_sdk
 
 _PARAMETERS = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
 
@@ -19,11 +19,7 @@ _PARAMETERS = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
 def open_openai(model: str, *, timeout_s: float = 120.0) -> Provider:
     """Open OpenAI's models."""
     name = ModelName("openai", model)
-    create = RawMethod(lambda client: client.responses.with_raw_response.create)
-
-    async def ask(client: Any, request: Request) -> Reply:
-        return response_reply(await create(client, response_arguments(request)), request)
-
+    ask = RawAsk(lambda client: client.responses.with_raw_response.create, response_arguments, response_reply)
     return SdkProvider(name, openai_sdk(name, timeout_s=timeout_s), ask, timeout_s=timeout_s)
 
 

@@ -38,22 +38,29 @@ class Sdk:
     """The HTTP status in one of them, if there is one."""
 
 
-class RawMethod:
-    """A method of an SDK's client, answered with the JSON as it came.
+class RawAsk:
+    """Puts requests to a client by one of its methods, and reads the answer's JSON as it came.
 
     To build the SDK's own objects from it takes a quarter of a call, and we take out a few fields only.
     """
 
-    def __init__(self, find: Callable[[Any], Any]) -> None:
-        self._find = find
+    def __init__(
+        self,
+        method: Callable[[Any], Callable[..., Awaitable[Any]]],
+        arguments: Callable[[Request], Mapping[str, Any]],
+        read: Callable[[Any, Request], Reply],
+    ) -> None:
+        self._method = method
+        self._arguments = arguments
+        self._read = read
         self._held: tuple[Any, Callable[..., Awaitable[Any]]] | None = None
 
-    async def __call__(self, client: Any, arguments: Mapping[str, Any]) -> Any:
-        """Call the method of a client."""
+    async def __call__(self, client: Any, request: Request) -> Reply:
+        """Put a request to a client."""
         if self._held is None or self._held[0] is not client:
-            self._held = client, self._find(client)
-        response = await self._held[1](**arguments)
-        return parse_json(response.http_response.content.decode())
+            self._held = client, self._method(client)
+        response = await self._held[1](**self._arguments(request))
+        return self._read(parse_json(response.http_response.content.decode()), request)
 
 
 class SdkCalls:
