@@ -1,7 +1,7 @@
 """Put one question to a provider, read the reply, and keep where it came from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from polyjudge.providers import (
     prompt_sha256,
     resolve_model,
 )
-from polyjudge.records import Failure, FailureKind, JudgeResult, Origin, Outcome, Provenance, Reply, Request, amended
+from polyjudge.records import Failure, FailureKind, JudgeResult, Origin, Outcome, Provenance, Reply, Request
 from polyjudge.version import __version__
 
 
@@ -99,7 +99,7 @@ def _read(reply: Reply, read: Callable[[Reply], JudgeResult], provenance: Proven
     except UnreadableReplyError as error:
         reason = f"the reply was cut off: {error}" if reply.finish == "length" else str(error)
         return Failure(reason, "unreadable", reply.text, reply.model, provenance)
-    return amended(
+    return replace(
         result,
         model=reply.model,
         duration_ms=reply.duration_ms,

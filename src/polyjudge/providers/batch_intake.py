@@ -1,12 +1,13 @@
 """Take in the results of a batch: into the cache as ordinary replies, into the journal what is none."""
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import TransientError
 from polyjudge.files import BatchJob
-from polyjudge.records import ItemFailure, Reply, amended
+from polyjudge.records import ItemFailure, Reply
 
 from .adapting import complaint_in
 from .batch_clients import BatchStatus, canceled, expired, item_name, request_like
@@ -76,7 +77,7 @@ class _Intake:
             self.failures[key] = self._understood(answer)
             return
         # How long one answer took within the batch, nobody tells.
-        whole = amended(answer, batch=self._job.id, answered_at=utc_now(), dropped=self._job.intent.form.dropped)
+        whole = replace(answer, batch=self._job.id, answered_at=utc_now(), dropped=self._job.intent.form.dropped)
         reply = meter.book(whole, self._means.price)
         if reply.finish == "stop":
             self._waiting.append((key, reply))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polyjudge.cache import Cache, request_key
 from polyjudge.errors import (
@@ -15,7 +15,7 @@ from polyjudge.errors import (
     UnusableError,
 )
 from polyjudge.files import BatchJob, BatchJournal
-from polyjudge.records import Origin, Reply, Request, amended
+from polyjudge.records import Origin, Reply, Request
 
 from .adapting import ParameterFilter
 from .addresses import origin_of
@@ -173,7 +173,7 @@ class BatchedProvider:
         if self._batches.collecting:
             return reply or await self._collect(key, request)
         if reply is not None:
-            return amended(reply, cached=False) if self._line.is_new(key, reply) else reply
+            return replace(reply, cached=False) if self._line.is_new(key, reply) else reply
         return self._settled(key, request)
 
     async def _collect(self, key: str, request: Request) -> Reply:

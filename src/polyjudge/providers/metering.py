@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from polyjudge.errors import CapReachedError, ConfigError, RateLimitedError, TransientError
-from polyjudge.records import Reply, Request, amended
+from polyjudge.records import Reply, Request
 
 from .base import Provider, close_provider
 from .naming import Price
@@ -108,7 +108,7 @@ class Meter:
         spent.output_tokens += reply.output_tokens or 0
         spent.cost_usd += cost or 0.0
         spent.unpriced_calls += cost is None
-        return reply if cost is None else amended(reply, cost_usd=cost)
+        return reply if cost is None else replace(reply, cost_usd=cost)
 
     def _fits(self, tokens: int, cost: float) -> bool:
         caps, spent = self.caps, self.spent

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from polyjudge.lazy import lazily
 
 if TYPE_CHECKING:
-    from .amending import amended
     from .answers import Finish, Origin, Reply, Request
     from .batches import BatchForm, BatchIntent, BatchState, ItemFailure, ItemTrouble
     from .calibration import (
@@ -102,7 +101,6 @@ __all__ = [
     "VocabularyWord",
     "WordRecord",
     "WordState",
-    "amended",
 ]
 
 lazily(__name__)
