@@ -1,6 +1,6 @@
 """Run all measurements, or those named: `python -m benchmarks [NAME ...]`.
 
-Only when named: `peers` and `peers_memory`, which install other frameworks and measure them too.
+Only when named: `million`, which takes half an hour, and `peers` and `peers_memory`, which install other frameworks.
 """
 
 import sys

@@ -1,13 +1,11 @@
 """What a report over 100,000 outputs in 70 languages takes, with scores of every output."""
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+from benchmarks.measuring import Cost, cost_of, show
 from polyjudge.languages import language_table
 
 TEXT = "Entschuldigung, wo ist der nächste Bahnhof? Ich möchte gern in die Altstadt fahren, Nummer {}."
@@ -18,10 +16,14 @@ def run() -> None:
     print("report: 70 languages, every output with its score")
     with tempfile.TemporaryDirectory() as name:
         for outputs in (1_000, 10_000, 100_000):
-            results, scores = _write(Path(name), outputs)
             for form in ("markdown", "json"):
-                cpu, wall, memory = _report(Path(name), results, scores, form)
-                print(f"  {outputs:7,} outputs, {form:8} {cpu:5.1f} s CPU, {wall:5.1f} s, {memory:4.0f} MB")
+                show(f"{outputs:7,} outputs, {form}", measured_report(Path(name), outputs, form), outputs)
+
+
+def measured_report(folder: Path, outputs: int, form: str) -> Cost:
+    results, scores = _write(folder, outputs)
+    command = [sys.executable, "-m", "polyjudge", "report", "--results", str(results), "--full-judge", str(scores)]
+    return cost_of([*command, "--format", form, "--output", str(folder / f"report.{form}")], {}, folder)
 
 
 def _write(folder: Path, outputs: int) -> tuple[Path, Path]:
@@ -41,13 +43,3 @@ def _write(folder: Path, outputs: int) -> tuple[Path, Path]:
         for target in (file, judged):
             target.write("\n]\n")
     return results, scores
-
-
-def _report(folder: Path, results: Path, scores: Path, form: str) -> tuple[float, float, float]:
-    command = [sys.executable, "-m", "polyjudge", "report", "--results", str(results), "--full-judge", str(scores)]
-    begun = time.perf_counter()
-    process = subprocess.Popen([*command, "--format", form, "--output", str(folder / f"report.{form}")])
-    _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0
-    process.returncode = 0
-    return usage.ru_utime + usage.ru_stime, time.perf_counter() - begun, usage.ru_maxrss / 1024

@@ -201,3 +201,30 @@ def test_local_sends_and_reads_what_the_openai_sdk_would(server):
     assert (reply.model, reply.input_tokens, reply.output_tokens) == (
         completion.model, completion.usage.prompt_tokens, completion.usage.completion_tokens,
     )  # fmt: skip
+
+
+def test_gemini_is_reached_through_the_proxy_that_the_environment_names(monkeypatch):
+    """The session is our own, and looks for proxies only where there are some."""
+    pytest.importorskip("google.genai", reason="the SDK google.genai is not installed")
+    asked = []
+
+    async def forward(reader, writer):
+        asked.append((await reader.readline()).decode().split()[1])
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        writer.close()
+
+    async def play():
+        async with await asyncio.start_server(forward, "127.0.0.1", 0) as proxy:
+            monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}")
+            provider = open_provider(ModelName("google", "gemini-2.5-pro"))
+            with suppress(ProviderError):
+                await provider.complete(replace(REQUEST, model="gemini-2.5-pro"))
+            await close_provider(provider)
+
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://gemini.example")
+    monkeypatch.setenv("GOOGLE_GENAI_API_KEY", SECRET)
+    asyncio.run(play())
+
+    assert [url.partition("/v1")[0] for url in asked] == ["http://gemini.example"]
