@@ -34,6 +34,7 @@ class Work:
     url: str
     folder: Path
     cached: bool = False
+    limit_s: float = LIMIT_S
 
 
 @dataclass(slots=True)
@@ -62,11 +63,13 @@ class Bench:
         self.prompt = self.folder / "prompt.json"
         self.prompt.write_text(json.dumps(_prompt()), encoding="utf-8")
 
-    def work(self, way: Way, count: int, url: str, *, cached: bool = False) -> Work:
+    def work(self, way: Way, count: int, url: str, *, cached: bool = False, limit_s: float = LIMIT_S) -> Work:
         items = self.folder / f"items-{count}.jsonl"
         own = self.folder / "".join(letter if letter.isalnum() else "-" for letter in way.name)
         own.mkdir(exist_ok=True)
-        return Work(items if items.exists() else write_items(self.folder, count), self.prompt, url, own, cached)
+        if not items.exists():
+            write_items(self.folder, count)
+        return Work(items, self.prompt, url, own, cached, limit_s)
 
 
 def run() -> None:
@@ -117,7 +120,7 @@ def _our_way(judge: str) -> Way:
 def _peer_way(peer: Peer) -> Way:
     def cost(work: Work) -> Cost:
         given = [str(work.items), str(work.prompt), work.url, *(["cached"] if work.cached else [])]
-        return peer_cost(peer, given, work.folder, LIMIT_S)
+        return peer_cost(peer, given, work.folder, work.limit_s)
 
     return Way(peer.title, cost, peer.cached_items)
 
