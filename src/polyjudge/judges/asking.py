@@ -1,9 +1,9 @@
 """Put one question to a provider, read the reply, and keep where it came from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NotRequired, TypedDict, cast
 
 from polyjudge.cache import open_cache
 from polyjudge.errors import ProviderError, UnreadableReplyError
@@ -33,6 +33,19 @@ class Question:
     repeat: int = 0
 
 
+class Reading(TypedDict):
+    """What a reply says, under the names that it has in a result."""
+
+    score: float
+    reason: str
+    subscores: NotRequired[dict[str, float]]
+    verdict: NotRequired[str]
+    flags: NotRequired[dict[str, bool]]
+    weighted_score: NotRequired[float | None]
+    rung: str
+    repaired: NotRequired[bool]
+
+
 class Asker:
     """Asks one model, through the provider given or the one that its name stands for."""
 
@@ -52,7 +65,7 @@ class Asker:
         self._given = provider
         self._opened: tuple[Provider, str] | None = None
 
-    async def outcome(self, question: Question, read: Callable[[Reply], JudgeResult]) -> Outcome:
+    async def outcome(self, question: Question, read: Callable[[Reply], Reading]) -> Outcome:
         """Ask and read; a judge's failure becomes a `Failure`, everything else that is wrong is raised."""
         provider, model = self._open()
         request = Request(
@@ -91,16 +104,16 @@ class Asker:
         return self._opened
 
 
-def _read(reply: Reply, read: Callable[[Reply], JudgeResult], provenance: Provenance) -> Outcome:
+def _read(reply: Reply, read: Callable[[Reply], Reading], provenance: Provenance) -> Outcome:
     if reply.finish == "refusal":
         return Failure("the judge declined to answer", "refused", reply.text, reply.model, provenance)
     try:
-        result = read(reply)
+        reading = read(reply)
     except UnreadableReplyError as error:
         reason = f"the reply was cut off: {error}" if reply.finish == "length" else str(error)
         return Failure(reason, "unreadable", reply.text, reply.model, provenance)
-    return replace(
-        result,
+    return JudgeResult(
+        **reading,
         model=reply.model,
         duration_ms=reply.duration_ms,
         cached=reply.cached,

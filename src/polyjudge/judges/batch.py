@@ -15,10 +15,10 @@ from polyjudge.records import Failure, JudgeResult, Outcome, Reply, Rubric
 from polyjudge.rubrics import PromptRenderer, answer_schema, fill_template, render_context, rubric_fingerprint
 from polyjudge.text import FENCE_NOTE, fence
 
-from .asking import Asker, Question
+from .asking import Asker, Question, Reading
 from .reading import JudgeJson, read_judge_json
 from .rubric import RubricJudge
-from .verdicts import rubric_result
+from .verdicts import read_verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class BatchJudge:
         )
         found: dict[str, JudgeResult] = {}
 
-        def read(reply: Reply) -> JudgeResult:
+        def read(reply: Reply) -> Reading:
             found.update(read_rows(self.rubric, reply, set(distinct)))
-            return JudgeResult(score=0.0, reason="")
+            return {"score": 0.0, "reason": "", "rung": ""}
 
         whole = await self._asker.outcome(question, read)
         if isinstance(whole, Failure) and whole.kind not in ("unreadable", "refused"):
@@ -126,7 +126,7 @@ def read_rows(rubric: Rubric, reply: Reply, wanted: set[str]) -> dict[str, Judge
         item_id = str(row.get("id"))
         if item_id in wanted and times[item_id] == 1:
             try:
-                results[item_id] = rubric_result(rubric, JudgeJson(row, found.rung, found.repaired))
+                results[item_id] = JudgeResult(**read_verdict(rubric, JudgeJson(row, found.rung, found.repaired)))
             except (ValueError, KeyError):  # no verdict in this row: it is asked for again, like a missing one
                 continue
     return results

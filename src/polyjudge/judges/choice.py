@@ -9,13 +9,13 @@ from typing import Any
 from polyjudge.errors import ConfigError, UnreadableReplyError
 from polyjudge.files import fingerprint
 from polyjudge.providers import Provider
-from polyjudge.records import JudgeResult, Outcome, Reply
+from polyjudge.records import Outcome, Reply
 from polyjudge.rubrics import fill_template, render_context
 from polyjudge.text import FENCE_NOTE, fence
 
 from . import scoring
 from .asides import without_asides
-from .asking import Asker, Question
+from .asking import Asker, Question, Reading
 from .reading import JudgeJson, read_reply
 
 _AROUND_LABEL = " \t\r\n*_`#>\"'“”‘’«».。।!:"
@@ -96,7 +96,7 @@ class Labels:
         properties = {"verdict": {"type": "string", "enum": list(self.scores)}, "reason": {"type": "string"}}
         return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
-    def read(self, reply: Reply) -> JudgeResult:
+    def read(self, reply: Reply) -> Reading:
         """Return the label that a reply chooses; anything but one of the labels is unreadable."""
         found = self._find(reply)
         label = self._by_form.get(_form(str(found.value["verdict"])))
@@ -104,7 +104,13 @@ class Labels:
             message = f"the verdict {found.value['verdict']!r} is none of {self.listed()}"
             raise UnreadableReplyError(message, text=reply.text)
         reason = str(found.value.get("reason") or "")
-        return JudgeResult(self.scores[label], reason, verdict=label, rung=found.rung, repaired=found.repaired)
+        return {
+            "score": self.scores[label],
+            "reason": reason,
+            "verdict": label,
+            "rung": found.rung,
+            "repaired": found.repaired,
+        }
 
     def _find(self, reply: Reply) -> JudgeJson:
         bare = _form(without_asides(reply.text))

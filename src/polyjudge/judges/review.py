@@ -5,10 +5,10 @@ import re
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.files import fingerprint
 from polyjudge.providers import Provider
-from polyjudge.records import JudgeResult, Outcome, Reply
+from polyjudge.records import Outcome, Reply
 from polyjudge.text import FENCE_NOTE, fence
 
-from .asking import Asker, Question
+from .asking import Asker, Question, Reading
 from .choice import read_prompt
 from .reviews import read_review
 
@@ -56,15 +56,15 @@ def _asked(instruction: str | None) -> str:
     return asked if "AGENT_SCORE" in asked else f"{asked}\n\n{_CLOSING}"
 
 
-def _read(reply: Reply) -> JudgeResult:
+def _read(reply: Reply) -> Reading:
     if reply.finish == "length":
         raise UnreadableReplyError("the review stops before its end", text=reply.text)
     review = read_review(reply.text)
-    return JudgeResult(
-        score=min(review.agent_score, review.system_score),
-        reason="",
-        subscores={"agent": review.agent_score, "system": review.system_score},
-        verdict=review.verdict,
-        flags={"derived": review.derived, "contradictory": review.contradictory},
-        rung="review",
-    )
+    return {
+        "score": min(review.agent_score, review.system_score),
+        "reason": "",
+        "subscores": {"agent": review.agent_score, "system": review.system_score},
+        "verdict": review.verdict,
+        "flags": {"derived": review.derived, "contradictory": review.contradictory},
+        "rung": "review",
+    }

@@ -8,7 +8,7 @@ from typing import Any
 
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.providers import Provider
-from polyjudge.records import JudgeResult, Outcome, Reply, Rubric, RubricCriterion
+from polyjudge.records import Outcome, Reply, Rubric, RubricCriterion
 from polyjudge.rubrics import (
     PromptRenderer,
     answer_schema,
@@ -18,9 +18,9 @@ from polyjudge.rubrics import (
 )
 
 from . import scoring
-from .asking import Asker, Question
+from .asking import Asker, Question, Reading
 from .reading import JudgeJson, read_reply
-from .verdicts import rubric_result
+from .verdicts import read_verdict
 
 
 class RubricJudge:
@@ -81,9 +81,9 @@ class RubricJudge:
 
     _build_prompt = build_prompt  # the founding document's name
 
-    def _read(self, reply: Reply) -> JudgeResult:
+    def _read(self, reply: Reply) -> Reading:
         try:
-            return rubric_result(self.rubric, self._find(reply))
+            return read_verdict(self.rubric, self._find(reply))
         except UnreadableReplyError:
             raise
         except ValueError as error:

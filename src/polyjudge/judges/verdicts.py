@@ -1,18 +1,19 @@
-"""Turn what a judge wrote under the keys of a rubric into a result, strictly."""
+"""Read what a judge wrote under the keys of a rubric, strictly."""
 
 from typing import Any, cast
 
-from polyjudge.records import JudgeResult, Rubric
+from polyjudge.records import Rubric
 from polyjudge.rubrics import weighted_mean
 
+from .asking import Reading
 from .numbers import read_number
 from .reading import JudgeJson
 
 _YES_NO = {"true": True, "yes": True, "false": False, "no": False}
 
 
-def rubric_result(rubric: Rubric, found: JudgeJson) -> JudgeResult:
-    """Return the result of one reply, or of one row of it; what is no verdict by the rubric is a `ValueError`."""
+def read_verdict(rubric: Rubric, found: JudgeJson) -> Reading:
+    """Return what one reply says, or one row of it; what is no verdict by the rubric is a `ValueError`."""
     subscores = _subscores(rubric, found)
     weighted = weighted_mean(rubric, subscores)
     own = _number(rubric, found.value["score"], "score") if rubric.overall else weighted
@@ -20,15 +21,15 @@ def rubric_result(rubric: Rubric, found: JudgeJson) -> JudgeResult:
         # Without all scores the pass rule cannot be applied, and that is not the candidate's fault.
         missing = [criterion.name for criterion in rubric.criteria if criterion.name not in subscores]
         raise ValueError(f"no score for {', '.join(missing)}")
-    return JudgeResult(
-        score=own,
-        reason=_words(found.value.get("reason")),
-        subscores=subscores,
-        flags={flag.name: _yes_or_no(flag.name, found.value[flag.name]) for flag in rubric.flags},
-        weighted_score=weighted,
-        rung=found.rung,
-        repaired=found.repaired,
-    )
+    return {
+        "score": own,
+        "reason": _words(found.value.get("reason")),
+        "subscores": subscores,
+        "flags": {flag.name: _yes_or_no(flag.name, found.value[flag.name]) for flag in rubric.flags},
+        "weighted_score": weighted,
+        "rung": found.rung,
+        "repaired": found.repaired,
+    }
 
 
 def _subscores(rubric: Rubric, found: JudgeJson) -> dict[str, float]:

@@ -5,10 +5,10 @@ import re
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.files import fingerprint
 from polyjudge.providers import Provider
-from polyjudge.records import JudgeResult, Outcome, PromptName, Reply
+from polyjudge.records import Outcome, PromptName, Reply
 from polyjudge.text import fence
 
-from .asking import Asker, Question
+from .asking import Asker, Question, Reading
 from .word_verdicts import WordWording, read_word_verdict
 
 WORD_PLACES = ("word", "reference_definition", "model_response", "prompt")
@@ -33,11 +33,12 @@ class WordJudge:
         """Close the provider's connections; the next question opens new ones."""
         await self._asker.aclose()
 
-    def _read(self, reply: Reply) -> JudgeResult:
+    def _read(self, reply: Reply) -> Reading:
         reading = read_word_verdict(reply.text, self._wording)
         if reading.verdict == "undetermined":
             raise UnreadableReplyError(reading.problem, text=reply.text)
-        return JudgeResult(float(reading.verdict == "correct"), "", verdict=reading.verdict, rung="first word")
+        score = float(reading.verdict == "correct")
+        return {"score": score, "reason": "", "verdict": reading.verdict, "rung": "first word"}
 
 
 def word_prompt(wording: WordWording, name: PromptName, *, word: str, reference: str, response: str, task: str) -> str:
