@@ -141,6 +141,28 @@ def test_two_caches_in_one_process_on_one_file_ask_once(tmp_path):
     assert asked == 1
 
 
+def test_what_another_keeps_between_two_looks_is_found(tmp_path):
+    async def never() -> Reply:
+        raise AssertionError("it was kept")
+
+    async def look(cache: JudgeCache, other: JudgeCache) -> tuple[Reply, int]:
+        other.put_reply("first", Reply(text=GOOD, model="m"))
+        await cache.once("first", never)
+        await cache.once("first", never)  # found before, so this is only a glance
+        other.put_reply("second", Reply(text="another", model="m"))
+        found = await cache.once("second", never)
+        await cache.once("first", never)
+        await asyncio.sleep(0)
+        with sqlite3.connect(cache.path, timeout=0) as third:  # nobody holds on to the file as it was
+            return found, third.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+
+    path = tmp_path / "cache.sqlite"
+    with JudgeCache(path) as cache, JudgeCache(path) as other:
+        found, busy = asyncio.run(look(cache, other))
+
+    assert (found.text, busy) == ("another", 0)
+
+
 def test_after_an_error_the_next_one_asks_and_nothing_is_kept(cache):
     answers = iter([TransientError("busy"), RefusedError("no"), Reply(text="at last", model="m")])
 

@@ -208,6 +208,11 @@ class FollowingConnection:
             self._database.openings += 1
         self._opening = self._database.openings
 
+    def let_go(self) -> None:
+        """End the view of the file that the connection holds, if it does."""
+        if self._connection is not None and self._connection.in_transaction:
+            self._connection.execute("COMMIT")
+
     def close(self) -> None:
         """Close the connection, which rolls back what it had begun; the next use opens a new one."""
         if self._connection is not None:

@@ -98,7 +98,7 @@ class JudgeCache:
             if claims is None:
                 raise CacheError("is open for replay; nothing is asked through it", path=self.path)
             # What is kept needs no claim. A run finds mostly what it found last: much, or nothing.
-            if self._found and (reply := self.get_reply(key, since=since)) is not None:
+            if self._found and (reply := self._get(Reply, "reply", key, since, glance=True)) is not None:
                 return reply
             if claims.take(key):
                 try:
@@ -136,9 +136,11 @@ class JudgeCache:
     ) -> None:
         self.close()
 
-    def _get(self, record_type: type[Record], kind: Kind, key: str, since: str = "") -> Record | None:
+    def _get(
+        self, record_type: type[Record], kind: Kind, key: str, since: str = "", *, glance: bool = False
+    ) -> Record | None:
         try:
-            found = self._find(kind, key, since)
+            found = self._find(kind, key, since, glance)
         except DamagedCacheError:
             if self._database.read_only:
                 raise
@@ -152,11 +154,15 @@ class JudgeCache:
             warnings.warn(f"{self.path}: entry {key} cannot be read and counts as missing: {error}", stacklevel=3)
             return None
 
-    def _find(self, kind: Kind, key: str, since: str) -> tuple[str, int] | None:
+    def _find(self, kind: Kind, key: str, since: str, glance: bool) -> tuple[str, int] | None:
+        """Look in the file; a glance may miss what was written a moment ago."""
         self._check_open()
         with self._parts.guard:
             try:
-                return self._parts.reader.get().execute(_SELECT, (key, kind, since)).fetchone()
+                connection = self._parts.reader.get()
+                if connection.in_transaction != glance:
+                    self._parts.change_view(connection)
+                return connection.execute(_SELECT, (key, kind, since)).fetchone()
             except sqlite3.Error as error:
                 self._parts.reader.close()
                 raise self._database.problem(error) from None
@@ -191,6 +197,21 @@ class _Parts:
         self.reader.get()
         self.claims = None if database.read_only else Claims(Path(f"{database.path}-claims"))
         self.writer = None if database.read_only else GroupWriter(database)
+
+    def change_view(self, connection: sqlite3.Connection) -> None:
+        """Hold on to the file as it is now, until the loop comes round, or let it go.
+
+        Looks that share a view need not lock the file one by one, which takes a third of their time.
+        """
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+        else:
+            connection.execute("BEGIN")
+            asyncio.get_running_loop().call_soon(self._let_go)
+
+    def _let_go(self) -> None:
+        with self.guard:
+            self.reader.let_go()
 
     def close(self) -> None:
         if self.writer is not None:
