@@ -20,6 +20,7 @@ CLUSTER_COLUMNS = ("cluster", "document")
 DEFAULT_CONTEXT = ("source", "reference", "context")
 PROBLEMS_NAMED = 5
 _SIXTY_FOUR_BITS = 2**64 - 1
+_NO_IDS = (dict, list, bool)  # put together once, not for every row
 _MANY = 200_000
 """Numbers that would take much memory as a list."""
 
@@ -97,7 +98,7 @@ class ItemSource:
             return "no 'id'"
         if candidate is None:
             return "no 'candidate'"
-        if not isinstance(candidate, str) or isinstance(own_id, dict | list | bool):
+        if not isinstance(candidate, str) or isinstance(own_id, _NO_IDS):
             return "the candidate must be text, and the id text or a number"
         if self.context and (missing := [name for name in self.context if name not in row]):
             return f"no {missing[0]!r}, which --context names"

@@ -140,7 +140,7 @@ def _plain_types(hint: Any) -> frozenset[type]:
 
 
 def _read_record(record_type: type, data: object, strict: bool) -> object:
-    if not isinstance(data, dict | Mapping):  # most are a dict, and to ask whether it is a mapping takes long
+    if type(data) is not dict and not isinstance(data, Mapping):  # most are, and to ask for a mapping takes long
         raise ValueError(f"expected an object, found {_shown(data)}")
     given = cast(Mapping[str, object], data)
     readers, needed = _readers(record_type, strict)
@@ -151,8 +151,9 @@ def _read_record(record_type: type, data: object, strict: bool) -> object:
             raise ValueError(f"the key {key!r} is missing")
     values: dict[str, object] = {}
     for key, value in given.items():
-        if key in readers:
-            name, plain, read = readers[key]
+        reader = readers.get(key)
+        if reader is not None:
+            name, plain, read = reader
             values[name] = value if type(value) in plain else _read_field(key, read, value)
     return record_type(**values)
 
@@ -167,7 +168,7 @@ def _read_field(key: str, read: Reader, value: object) -> object:
 def _reader(hint: Any, strict: bool) -> Reader:
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
-        return lambda value: value
+        return _anything
     if hint in _SCALARS:
         return _SCALARS[hint]
     if origin is Literal:
@@ -185,6 +186,10 @@ def _shown(value: object) -> str:
     """Return a value as a message may name it: an error must not be as long as the file."""
     text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def _anything(value: object) -> object:
+    return value
 
 
 def _string(value: object) -> str:
@@ -249,9 +254,11 @@ def _tuple_reader(read_each: Reader) -> Reader:
 
 def _mapping_reader(key_type: Any, read_each: Reader) -> Reader:
     def read(value: object) -> object:
-        if not isinstance(value, dict | Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             raise ValueError(f"expected an object, found {_shown(value)}")
         pairs = cast(Mapping[str, object], value)
+        if read_each is _anything and key_type is str:
+            return dict(pairs)
         return {key_type(key): _read_field(str(key), read_each, each) for key, each in pairs.items()}
 
     return read

@@ -199,7 +199,7 @@ def _refuse_if_revised(text: str, value: dict[str, Any], wanted: tuple[str, ...]
     if any(f'"{key}"' in text for key in wanted):
         later = _strict_object(text)
         key = contradicting_object(value, later, wanted)
-        if key is not None and not _PLACEHOLDER.fullmatch(str(later[key])):
+        if key is not None and not _is_placeholder(later[key]):
             raise _UnreadableError(f"{key!r} is changed by a later object")
 
 
@@ -246,7 +246,11 @@ def _has(value: dict[str, Any], wanted: tuple[str, ...]) -> bool:
     for key in wanted:
         if key not in value:
             return False
-    return not wanted or any(not _PLACEHOLDER.fullmatch(str(value[key])) for key in wanted)
+    return not wanted or not all(_is_placeholder(value[key]) for key in wanted)
+
+
+def _is_placeholder(value: object) -> bool:
+    return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
 def _wrapped(value: dict[str, Any]) -> list[dict[str, Any]]:

@@ -43,12 +43,13 @@ def _subscores(rubric: Rubric, found: JudgeJson) -> dict[str, float]:
         by_name.setdefault(str(name).casefold(), []).append(value)
     subscores: dict[str, float] = {}
     for criterion in rubric.criteria:
-        meant = by_name.get(criterion.name.casefold(), ())
-        values = [_number(rubric, value, criterion.name) for value in meant]
-        if len(values) > 1 and len(set(values)) > 1:
+        meant = by_name.get(criterion.name.casefold())
+        if meant is None:
+            continue
+        values = {_number(rubric, value, criterion.name) for value in meant}
+        if len(values) > 1:
             raise ValueError(f"{criterion.name} is given twice with different values")
-        if values:
-            subscores[criterion.name] = values[0]
+        subscores[criterion.name] = values.pop()
     return subscores
 
 
