@@ -70,3 +70,13 @@ def test_a_missing_key_is_a_soft_skip_without_a_cluster(score, in_folder):
 
     assert (code, out, "ANTHROPIC_API_KEY not set" in err) == (0, "", True)
     assert not (in_folder / "out").exists()
+
+
+@pytest.mark.parametrize("options", [["--workers", "2"], ["--shard-rows", "500"]])
+def test_what_only_ray_heeds_is_refused_without_it(in_folder, capsys, options):
+    (in_folder / "items.jsonl").write_text('{"id": "a", "candidate": "text"}\n', encoding="utf-8")
+
+    code = main(["score", "items.jsonl", "--rubric", "general", "--judge", "local/m", *options])
+
+    assert code == 2
+    assert f"{options[0]} goes with --engine ray" in capsys.readouterr().err

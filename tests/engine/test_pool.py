@@ -78,3 +78,28 @@ def test_what_is_under_way_gets_its_grace_and_a_second_wish_shortens_it(wishes, 
 
     assert ended == pytest.approx(ended_at)
     assert done == (0 if wishes else 3)
+
+
+@pytest.mark.parametrize(
+    ("takes_s", "second_wish_s", "ended", "left_at"),
+    [(20.0, None, [0, 1, 2, 3], 21.0), (100.0, None, [0], 31.0), (20.0, 3.0, [0], 3.0)],
+)
+def test_what_is_under_way_may_end_when_no_more_results_are_taken(takes_s, second_wish_s, ended, left_at):
+    """Where the results' disk is full, say; nothing more is begun, and who does not want to wait need not."""
+    done: list[int] = []
+
+    async def work(number: int) -> None:
+        await asyncio.sleep(takes_s if number else 1.0)
+        done.append(number)
+
+    async def run() -> float:
+        stop, loop = Stop(), asyncio.get_running_loop()
+        if second_wish_s is not None:
+            loop.call_later(second_wish_s, lambda: stop.request(grace_s=0.0))
+        results = in_order(work, range(9), concurrency=3, stop=stop)
+        await anext(results)
+        await results.aclose()
+        return loop.time()
+
+    assert run_in_virtual_time(run()) == pytest.approx(left_at)
+    assert done == ended

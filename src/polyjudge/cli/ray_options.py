@@ -19,8 +19,22 @@ def add_engine_options(add: Callable[..., object]) -> None:
     many = "ray: shards on many machines, into a folder of Parquet; default: %(default)s"
     add("--engine", choices=["local", "ray"], default="local", help=many)
     add("--workers", type=at_least(1), metavar="N", help="shards judged at once with ray; default: one a CPU")
-    cut = "rows of a shard at most, with ray; default: %(default)s"
-    add("--shard-rows", type=at_least(1), default=_ROWS_IN_SHARD, metavar="N", help=cut)
+    cut = f"rows of a shard at most, with ray; default: {_ROWS_IN_SHARD}"
+    add("--shard-rows", type=at_least(1), metavar="N", help=cut)
+
+
+def rows_in_shard(options: argparse.Namespace) -> int:
+    """Return how many rows a shard holds at most."""
+    return options.shard_rows or _ROWS_IN_SHARD
+
+
+def refuse_without_ray(options: argparse.Namespace) -> None:
+    """Refuse what says nothing where one machine does it all."""
+    for name, value in (("--workers", options.workers), ("--shard-rows", options.shard_rows)):
+        if value is not None and options.engine != "ray":
+            raise ConfigError(
+                f"{name} goes with --engine ray; on one machine --concurrency says how many calls at once"
+            )
 
 
 def refuse_unfit(options: argparse.Namespace, *, asks: bool) -> None:

@@ -18,7 +18,7 @@ from polyjudge.text import harmless
 from .identities import identity_of_models
 from .items_trust import ItemsTrust
 from .options import filters_of, judge_names
-from .ray_options import refuse_unfit
+from .ray_options import refuse_unfit, refuse_without_ray, rows_in_shard
 from .stopping import Ended
 from .summaries import print_summary, too_many_unjudged
 
@@ -50,13 +50,14 @@ def read_job(options: argparse.Namespace) -> ScoreJob:
     _refuse_clashes(options)
     rubric, judges = load_rubric(options.rubric), judge_names(options)
     in_shards = options.engine == "ray" and not options.dry_run
+    refuse_without_ray(options)
     if in_shards:
         refuse_unfit(options, asks=bool(judges))
     if not judges:
         OfflineJudge(rubric)  # refuses a rubric that it has no idea of, before anything is written
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
     source = ItemSource(options.items, context, filters_of(options.filter), options.limit)
-    sharded = survey_shards(source, options.shard_rows) if in_shards else None
+    sharded = survey_shards(source, rows_in_shard(options)) if in_shards else None
     survey = source.survey() if sharded is None else sharded.survey
     _warn_of_language(rubric, judges, context)
     for problem in survey.problems:

@@ -17,7 +17,7 @@ from polyjudge.text import harmless
 from .items_trust import ItemsTrust
 from .options import open_access
 from .progress import ProgressShow
-from .ray_options import joins_cluster, shared_cache
+from .ray_options import joins_cluster, rows_in_shard, shared_cache
 from .score_job import ScoreJob, finish
 from .stopping import Ended, until_stopped
 
@@ -51,7 +51,7 @@ def _open_judge_once(job: ScoreJob) -> None:
 def _identity(job: ScoreJob) -> RunIdentity:
     options, judges, rubric = job.options, tuple(map(str, job.judges)), rubric_fingerprint(job.rubric)
     chosen = {name: sorted(values) for name, values in job.source.filters.items()}
-    cut = [job.source.context, chosen, options.limit, options.shard_rows]
+    cut = [job.source.context, chosen, options.limit, rows_in_shard(options)]
     given = [name for name in ("retry-failures", "reread", "refresh") if getattr(options, name.replace("-", "_"))]
     return RunIdentity(
         fingerprint=fingerprint([rubric, judges, options.repeats, cut], 12),

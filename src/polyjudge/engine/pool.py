@@ -50,7 +50,8 @@ async def in_order(
 
     An error stops what is under way and is raised, except a `StoppedError`: that is a wish to stop, for `stop` to
     remember. After such a wish the results end with the last one that has all before it. After an error nothing more is
-    begun: what comes before it may end and be handed out, then it is raised.
+    begun: what comes before it may end and be handed out, then it is raised. Nor is anything begun when whoever takes
+    the results takes no more, for want of room on a disk say: what is in flight is paid for, and may end.
     """
     if concurrency < 1:
         raise ConfigError(f"concurrency must be at least 1, not {concurrency}")
@@ -59,6 +60,9 @@ async def in_order(
         while (turn := await pool.next()) is not None and not isinstance(turn.result, _NotDone):
             yield turn.result
         await pool.drain()
+    except GeneratorExit:
+        await pool.leave()
+        raise
     finally:
         await pool.cancel()
     if stop is None and pool.stop.error is not None:
@@ -91,6 +95,7 @@ class _Pool(Generic[Item, Result]):
         self._turns: deque[_Turn[Result]] = deque()
         self._most = concurrency * _WINDOW
         self._error: BaseException | None = None
+        self._is_left = False
         self._news = asyncio.Event()
         """The earliest item is over, or a worker has gone."""
         self._room = asyncio.Event()
@@ -117,6 +122,12 @@ class _Pool(Generic[Item, Result]):
         """Wait for what is still under way."""
         while await self.next() is not None:
             pass
+
+    async def leave(self) -> None:
+        """Begin nothing more, and give what is under way some time to end."""
+        self._is_left = True
+        self._end(_GRACE_S)
+        await asyncio.wait(self._workers)
 
     async def cancel(self) -> None:
         for worker in self._workers:
@@ -166,7 +177,7 @@ class _Pool(Generic[Item, Result]):
 
     @property
     def _is_over(self) -> bool:
-        return self.stop.requested or self._error is not None
+        return self.stop.requested or self._is_left or self._error is not None
 
     def _end(self, grace_s: float | None) -> None:
         """Let the workers go that wait, and after the grace those that do not."""
