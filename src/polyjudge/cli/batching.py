@@ -41,8 +41,6 @@ def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> No
         raise ConfigError("--batch keeps its answers in the cache; leave out --cache none")
     if options.reread:
         raise ConfigError("--reread asks nothing; leave out --batch")
-    if options.engine != "local":
-        raise ConfigError(f"batches are waited for on one machine; leave out --engine {options.engine}")
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from polyjudge.reports import CARD_FORMATS
 from polyjudge.rubrics import load_rubric, rubric_names
 from polyjudge.suites import answer_of, open_judge
 
+from .batching import add_batch_option
 from .calibrating import (
     Answers,
     Opened,
@@ -64,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, metavar="FILE", help="what was found; default: stdout")
     add("--format", choices=list(CARD_FORMATS), default="text", help="default: %(default)s")
     add_judging_options(parser, default_judge="opus")
+    add_batch_option(add)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from polyjudge.calibration import begun, sample_texts
@@ -29,9 +30,10 @@ from polyjudge.suites import Answer
 from polyjudge.text import harmless, one_line
 
 from .asking import ask_all
+from .batching import Questions, in_batches, refuse_batch, wait_for_batches
 from .options import Several, at_least, filters_of, open_access, open_cache, refuse_overwriting
 from .progress import ProgressShow
-from .score_rows import open_rows
+from .score_rows import Rows, open_rows
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line, too_many_unjudged
 
@@ -192,6 +194,7 @@ class Questioning:
 
     def run(self, open_answer: Callable[[Access], "Opened"]) -> Ended[Answers] | int:
         """Ask all questions; return what they brought, or an exit code where nothing can be made of it."""
+        refuse_batch(self.options, self.judges)
         with ExitStack() as opened:
             try:
                 cache = open_cache(self.options)
@@ -200,6 +203,7 @@ class Questioning:
                 place = None if self.options.dry_run else self.rows_file
                 rows = opened.enter_context(open_rows(place, self.fingerprint))
                 access = open_access(self.options, cache, rows.began)
+                access = opened.enter_context(in_batches(access, self.options, rows.began))
                 judge = open_answer(access)
             except (MissingKeyError, MissingExtraError) as error:
                 opened.close()
@@ -207,25 +211,27 @@ class Questioning:
                 print(error, file=sys.stderr)
                 return 3 if self.options.require_judge else 0
 
-            async def work(stop: Stop) -> Answers:
-                answers = Answers()
-                shown = not self.options.dry_run
-                with ProgressShow(len(self.items), access.meter.spent, shown=shown) as progress:
-                    asking = ask_all(judge.answer, iter(self.items), rows, self.options, stop=stop)
-                    async with aclosing(asking):
-                        async for item, outcome in asking:
-                            answers.take(item, outcome)
-                            progress.advance(unjudged=isinstance(outcome, Failure))
-                return answers
-
             async def asked() -> Ended[Answers]:
                 try:
+                    work = partial(self._ask, judge.answer, access, rows)
                     return await until_stopped(work, deadline_s=self.options.deadline)
                 finally:
                     for each in judge.opened:
                         await close_judge(each)
 
             return self._ended(run_sync(asked()), access)
+
+    async def _ask(self, answer: Answer, access: Access, rows: Rows, stop: Stop) -> Answers:
+        answers, options = Answers(), self.options
+        if access.batches is not None:
+            await wait_for_batches(access.batches, Questions(answer, self.items, rows, {}, options.concurrency), stop)
+        with ProgressShow(len(self.items), access.meter.spent, shown=not options.dry_run) as progress:
+            asking = ask_all(answer, iter(self.items), rows, options, stop=stop)
+            async with aclosing(asking):
+                async for item, outcome in asking:
+                    answers.take(item, outcome)
+                    progress.advance(unjudged=isinstance(outcome, Failure))
+        return answers
 
     def _ended(self, ended: Ended[Answers], access: Access) -> Ended[Answers] | int:
         """Say what was asked; return the exit code of a run that ended early, or was no run."""

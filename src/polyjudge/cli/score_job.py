@@ -70,6 +70,8 @@ def read_job(options: argparse.Namespace) -> ScoreJob:
 def _refuse_clashes(options: argparse.Namespace) -> None:
     if options.retry_failures and options.output is None:
         raise ConfigError("--retry-failures needs the --output of an earlier run")
+    if options.batch and options.engine != "local":
+        raise ConfigError(f"batches are waited for on one machine; leave out --engine {options.engine}")
     if options.limit is not None and options.limit < 1:
         raise ConfigError(f"--limit must be at least 1, not {options.limit}")
     if options.output is not None and options.output.resolve() == options.items.resolve():
