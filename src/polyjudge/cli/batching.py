@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -59,26 +59,18 @@ def in_batches(access: Access, options: argparse.Namespace, began: str) -> Gener
             yield replace(access, at_batch_price=True, batches=Batches(journal, began=began))
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
-    """What a run asks about, and what of it is answered already."""
+async def wait_for_batches(batches: "Batches", pass_over: Callable[[], Awaitable[object]], stop: Stop) -> None:
+    """Wait for batches until nothing is left to be put into one.
 
-    answer: Answer
-    items: Iterable[Item]
-    rows: Rows
-    known: Mapping[str, Outcome]
-    concurrency: int
-
-
-async def wait_for_batches(batches: "Batches", asked: Questions, stop: Stop) -> None:
-    """Pass over the items and wait for their batches, until nothing is left to be put into one."""
+    `pass_over` asks all that the run has to ask; the answers are not there yet, and nobody waits for them.
+    """
     if batches.lost:
         told = f"looking for {counted(batches.lost, 'batch', 'batches')} that may have been handed over"
         print(f"polyjudge: {told}", file=sys.stderr)
     await _unless_stopped(batches.find_lost, stop)
     while not stop.requested:
         batches.begin_collecting()
-        await _pass_over(asked, stop)
+        await pass_over()
         if stop.requested or not await _handed_over(batches, stop):
             break
         with WaitShow() as show:
@@ -90,16 +82,27 @@ async def wait_for_batches(batches: "Batches", asked: Questions, stop: Stop) -> 
         print(f"polyjudge: {told}; the same command takes {their} results in", file=sys.stderr)
 
 
-async def _pass_over(asked: Questions, stop: Stop) -> None:
-    """Ask about all items that have no outcome yet; the answers are not there yet, and nobody waits for them."""
-    done = sum(1 for _ in asked.rows.kept())
-    known = found_before(asked.rows, asked.known)
-    left = islice(asked.items, done, None)
-    with CountShow("items looked at, for batches") as count:
-        scored = score_items(asked.answer, left, concurrency=asked.concurrency, stop=stop, known=known)
-        async with aclosing(scored):
-            async for _ in scored:
-                count.advance()
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What a run asks about, and what of it is answered already."""
+
+    answer: Answer
+    items: Iterable[Item]
+    rows: Rows
+    known: Mapping[str, Outcome]
+    concurrency: int
+    stop: Stop
+
+    async def pass_over(self) -> None:
+        """Ask about all items that have no outcome yet."""
+        done = sum(1 for _ in self.rows.kept())
+        known = found_before(self.rows, self.known)
+        left = islice(self.items, done, None)
+        with CountShow("items looked at, for batches") as count:
+            scored = score_items(self.answer, left, concurrency=self.concurrency, stop=self.stop, known=known)
+            async with aclosing(scored):
+                async for _ in scored:
+                    count.advance()
 
 
 async def _handed_over(batches: "Batches", stop: Stop) -> bool:

@@ -224,7 +224,8 @@ class Questioning:
     async def _ask(self, answer: Answer, access: Access, rows: Rows, stop: Stop) -> Answers:
         answers, options = Answers(), self.options
         if access.batches is not None:
-            await wait_for_batches(access.batches, Questions(answer, self.items, rows, {}, options.concurrency), stop)
+            questions = Questions(answer, self.items, rows, {}, options.concurrency, stop)
+            await wait_for_batches(access.batches, questions.pass_over, stop)
         with ProgressShow(len(self.items), access.meter.spent, shown=not options.dry_run) as progress:
             asking = ask_all(answer, iter(self.items), rows, options, stop=stop)
             async with aclosing(asking):

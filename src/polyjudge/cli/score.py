@@ -108,8 +108,8 @@ async def _judge_all(job: ScoreJob, judge: Judge, access: Access, rows: Rows, st
     tally, options = Tally(job.rubric), job.options
     known: Mapping[str, Outcome] = _known_results(job) if options.retry_failures else {}
     if access.batches is not None:
-        questions = Questions(answer_of(judge), job.source, rows, known, options.concurrency)
-        await wait_for_batches(access.batches, questions, stop)
+        questions = Questions(answer_of(judge), job.source, rows, known, options.concurrency, stop)
+        await wait_for_batches(access.batches, questions.pass_over, stop)
     with ProgressShow(job.survey.count, access.meter.spent, shown=not options.dry_run) as progress:
         asked = ask_all(answer_of(judge), iter(job.source), rows, options, stop=stop, known=known)
         async with aclosing(asked):

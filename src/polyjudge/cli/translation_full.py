@@ -17,7 +17,7 @@ from .translation_judging import Job, Judged, configure_judging, judge_alone, ru
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     configure_judging(parser, tier="full", default_judge="gemini-flash")
-    add = parser.add_argument_group("batches").add_argument
+    add = parser.add_argument_group("several languages in a call").add_argument
     add("--batch-size", type=int, default=8, metavar="N", help="languages in a call, 1 to 10; default: %(default)s")
     controls = "share of outputs that are judged alone as well; default: %(default)s"
     add("--control-share", type=float, default=0.05, metavar="SHARE", help=controls)

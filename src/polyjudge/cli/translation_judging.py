@@ -30,6 +30,7 @@ from polyjudge.rubrics import load_rubric
 from polyjudge.suites import Drift, Task, judge_each, kept_result, language_score, open_judge, tasks_of
 from polyjudge.text import harmless, one_line
 
+from .batching import add_batch_option, in_batches, refuse_batch, wait_for_batches
 from .items_trust import ItemsTrust
 from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
 from .output import reader_may_leave
@@ -83,6 +84,7 @@ def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_jud
     add("--retry-failures", action="store_true", help="ask again only for what the scores file holds as unjudged")
     add("--show-prompt", metavar="TAG:N", help="print the prompt for output N of a language, from 0, and stop")
     add_judging_options(parser, default_judge=default_judge)
+    add_batch_option(add)
 
 
 def run_judging(
@@ -94,14 +96,15 @@ def run_judging(
     """Check the input, judge, write the scores, and sum up."""
     load_environment()
     job = _job(options, tier, choose)
+    refuse_batch(options, job.judges)
     if options.retry_failures and not job.output.is_file():
         raise ConfigError(f"--retry-failures needs the scores of an earlier run: {str(job.output)!r} is not there")
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
     with _kept_replies(job) as kept:
         try:
-            access = open_access(options, kept.cache, kept.began)
-            code, kept.may_go = run_sync(_run(job, access, judging))
+            with in_batches(open_access(options, kept.cache, kept.began), options, kept.began) as access:
+                code, kept.may_go = run_sync(_run(job, access, judging))
         except ConfigError as error:  # before the first call
             kept.may_go = kept.is_new
             if not isinstance(error, MissingKeyError | MissingExtraError):
@@ -239,8 +242,12 @@ async def _run(job: Job, access: Access, judging: Judging) -> tuple[int, bool]:
     known = _known_results(job) if job.options.retry_failures else {}
     asked = replace(job, tasks=[task for task in job.tasks if task not in known])
     judge = judge_alone if job.options.retry_failures else judging
+    for name in job.judges if access.batches is not None else ():
+        access.open(name)  # now, because the batches of a killed run are looked for first
 
     async def work(stop: Stop) -> Judged:
+        if access.batches is not None:
+            await wait_for_batches(access.batches, lambda: judge(asked, access, stop, _nobody), stop)
         shown = not job.options.dry_run
         with ProgressShow(len(asked.tasks), access.meter.spent, shown=shown) as progress:
 
@@ -255,6 +262,10 @@ async def _run(job: Job, access: Access, judging: Judging) -> tuple[int, bool]:
         print_estimate(access.estimate, len(job.tasks), job.options.format)
         return 0, False
     return _finish(job, ended, access), not ended.early
+
+
+def _nobody(_: Task, __: Outcome) -> None:
+    """Be told, while answers are only waited for."""
 
 
 def _known_results(job: Job) -> dict[Task, Outcome]:
