@@ -118,6 +118,10 @@ class RateLimitedError(TransientError):
     kind = "transient"
 
 
+class OddAnswerError(ProviderError):
+    """The provider answered, and charges for it, but what it said is no answer."""
+
+
 class RefusedError(ProviderError):
     """The provider or the model would not answer; asking again will not help."""
 

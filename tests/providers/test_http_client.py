@@ -1,4 +1,6 @@
 import asyncio
+import socket
+import struct
 from contextlib import asynccontextmanager
 
 import pytest
@@ -195,3 +197,109 @@ def test_a_path_with_odd_letters_is_escaped_once():
         return host.heads[0].split(" ")[1]
 
     assert asyncio.run(play()) == "/mod%20els/gr%C3%B6%C3%9Fe%20x/"
+
+
+def test_a_handshake_that_never_comes_is_nobody_there():
+    async def play():
+        async def silent(reader, writer):
+            await reader.read()
+            writer.close()
+
+        async with await asyncio.start_server(silent, "127.0.0.1", 0) as host:
+            client = HttpClient(f"https://127.0.0.1:{host.sockets[0].getsockname()[1]}", {}, timeout_s=0.2)
+            try:
+                await client.send("POST", "/", b"{}")
+            finally:
+                await asyncio.sleep(0.05)
+
+    with pytest.raises(NotReachedError, match="it took too long"):
+        asyncio.run(play())
+
+
+def reset(writer):
+    linger = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
+
+
+def test_a_server_that_says_how_long_it_keeps_a_connection_is_believed():
+    async def play():
+        host = Host(OK.replace(b"\r\n\r\n", b"\r\nKeep-Alive: timeout=2, max=100\r\n\r\n"))
+        async with client_of(host) as client:
+            for ahead in (0.0, 0.5, 2.0):
+                loop.ahead = ahead
+                await client.send("GET", "/")
+        return host.connections
+
+    with asyncio.Runner(loop_factory=ClockThatJumps) as runner:
+        loop = runner.get_loop()
+        assert runner.run(play()) == 2
+
+
+def test_an_answer_of_no_stated_length_that_breaks_off_is_none():
+    async def broken(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b'HTTP/1.1 200 OK\r\n\r\n{"half": ')
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        reset(writer)
+
+    async def play():
+        host = Host()
+        host.serve = broken
+        async with client_of(host) as client:
+            await client.send("GET", "/")
+
+    with pytest.raises(ConnectionError, match="broke off|reset"):
+        asyncio.run(play())
+
+
+def test_a_connection_with_a_request_half_sent_is_not_used_again():
+    async def hasty(reader, writer):
+        host.connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK)
+        await host.done.wait()
+        writer.transport.abort()
+
+    host = Host()
+    host.serve = hasty
+
+    async def play():
+        host.done = asyncio.Event()
+        async with client_of(host) as client:
+            await client.send("POST", "/", b"x" * 50_000_000)
+            answered = (await client.send("GET", "/")).body, host.connections
+            host.done.set()
+            await asyncio.sleep(0.05)
+            return answered
+
+    assert asyncio.run(play()) == (b"ok", 2)
+
+
+def test_a_connection_that_comes_free_after_the_end_is_closed():
+    asked, may_answer = asyncio.Event(), asyncio.Event()
+    is_open = True
+
+    async def late(reader, writer):
+        nonlocal is_open
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        await may_answer.wait()
+        writer.write(OK)
+        await reader.read()
+        is_open = False
+        writer.close()
+
+    async def play():
+        host = Host()
+        host.serve = late
+        async with client_of(host) as client:
+            call = asyncio.ensure_future(client.send("GET", "/"))
+            await asked.wait()
+            await client.aclose()
+            may_answer.set()
+            assert (await call).body == b"ok"
+            await until(lambda: not is_open)
+
+    asyncio.run(play())

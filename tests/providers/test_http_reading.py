@@ -97,6 +97,7 @@ def test_a_response_that_was_cut_off_is_never_taken_for_a_whole_one(body, framin
 
 def test_what_a_server_says_before_its_response_is_passed_over():
     early = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+    early += b"HTTP/1.1 102 Processing\r\n\r\n" * 2_000
 
     assert read(early + written(200, {}, b"yes", "length"), cuts=[3, 30, 60]).body == b"yes"
 
@@ -140,6 +141,10 @@ def test_bytes_after_the_response_end_the_connection():
         (b"HTTP/1.1 200 OK\r\nX : 1\r\n\r\n", "a header that is none"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"1" * 70_000, "headers do not end"),
         (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "another protocol"),
+        (b"HTTP/1.1 102 Processing\r\n\r\n" * 5_000, "headers do not end"),
+        (b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "not HTTP/1.1"),
+        (b"\x00\x00\x12\x04\x00\x00", "not HTTP/1.1"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b", "'gzip'"),
     ],
 )
 def test_what_is_no_response_is_refused_with_the_reason(data, complaint):

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from polyjudge import Reply, Request, ScriptedProvider
-from polyjudge.errors import CapReachedError, ConfigError, RateLimitedError, TransientError
+from polyjudge.errors import CapReachedError, ConfigError, OddAnswerError, RateLimitedError, TransientError
 from polyjudge.providers import Caps, Meter, MeteredProvider, ModelName, Price, parse_price, price_of
 
 PRICE = Price(input=10.0, output=100.0)
@@ -74,6 +74,32 @@ def test_calls_that_broke_off_count_as_charged_for_the_cap_but_are_not_claimed_a
     assert meter.spent.cost_usd == 0
     assert meter.spent.lost_calls == meter.spent.calls == 7
     assert meter.spent.lost_cost_usd <= 0.05
+
+
+def test_an_answer_that_is_none_counts_as_charged():
+    meter = Meter(Caps(cost_usd=0.1))
+
+    async def odd(_):
+        raise OddAnswerError("no completion")
+
+    replies = run(meter, odd)
+
+    assert isinstance(replies[-1], CapReachedError)
+    assert (meter.spent.calls, meter.spent.lost_calls) == (
+        sum(isinstance(each, OddAnswerError) for each in replies),
+    ) * 2
+
+
+def test_a_call_that_reached_nobody_is_none():
+    meter = Meter(Caps(calls=3))
+
+    async def nobody(_):
+        raise TransientError("refused", unreachable=True)
+
+    replies = run(meter, nobody, count=10)
+
+    assert not any(isinstance(each, CapReachedError) for each in replies)
+    assert (meter.spent.calls, meter.spent.lost_calls) == (0, 0)
 
 
 def test_refusals_for_asking_too_often_cost_nothing():

@@ -31,8 +31,10 @@ def origin_of(provider: str) -> Origin:
         _ = parts.port, (parts.hostname or "").encode("idna")
     except ValueError:
         parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(f"{variables[0]} is no address of the form http://host or https://host/path")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ConfigError(f"{variables[0]} must end with its path and name no user: http://host or https://host/path")
     return Origin(provider, address.rstrip("/"))
 
 

@@ -1,11 +1,13 @@
 """Turn what went wrong on the wire into our own errors: once, here, for all providers."""
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from polyjudge.errors import (
+    OddAnswerError,
     PolyjudgeError,
     ProviderError,
     RateLimitedError,
@@ -21,6 +23,8 @@ from .naming import ModelName, model_facts
 
 ODD_REPLY = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What taking apart an answer raises when it is none."""
+_NO_SUCH_MODEL = re.compile(r"""(?<!\\)(["'])code\1:\s*(["'])model_not_found\2""")
+"""As a part of the error itself, not of a prompt that a server repeats in it."""
 _LATER = {408, 409, 425}
 _LONGEST_MESSAGE = 300
 
@@ -33,12 +37,12 @@ def error_for_status(
     text = f"{name.provider} answered {status}: {told}"
     if status in (401, 403):
         return UnusableError(f"{text}. Check the key that is set for {name.provider}.")
-    if status == 404 or "model_not_found" in message:
+    if status == 404 or _NO_SUCH_MODEL.search(message):
         return UnusableError(f"{text}. {unknown_model_hint(name)}")
     if "insufficient_quota" in message or "credit balance is too low" in message:
         return UnusableError(text)
     retry_after_s = _retry_after_s(headers or {})
-    if status == 429:
+    if status == 429 or (status == 503 and "loading model" in message.lower()):
         return RateLimitedError(text, retry_after_s=retry_after_s)
     if status in _LATER or status >= 500:
         return TransientError(text, retry_after_s=retry_after_s)
@@ -59,7 +63,8 @@ def unknown_model_hint(name: ModelName) -> str:
 def error_for_reply(error: BaseException, name: ModelName) -> ProviderError:
     """Return the error for an answer that cannot be taken apart, or a question that cannot be put."""
     told = one_line(str(error), _LONGEST_MESSAGE)
-    return ProviderError(f"{name.provider} answered with something else than an answer: {type(error).__name__}: {told}")
+    message = f"{name.provider} answered with something else than an answer: {type(error).__name__}: {told}"
+    return ProviderError(message) if isinstance(error, UnicodeEncodeError) else OddAnswerError(message)
 
 
 def error_for_transport(error: BaseException, name: ModelName) -> TransientError:
@@ -92,6 +97,6 @@ def _seconds_until(moment: datetime | None, headers: Mapping[str, str]) -> float
 def _moment(value: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return moment.replace(tzinfo=moment.tzinfo or UTC)

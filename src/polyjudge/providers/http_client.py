@@ -5,6 +5,7 @@ compression, streaming), and a seventh of a second to load; see benchmarks/READM
 """
 
 import asyncio
+import re
 import ssl
 from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
@@ -13,7 +14,9 @@ from .http_reading import BadResponseError, HttpResponse, ResponseReader
 
 _LONGEST_IDLE_S = 4.0
 """Servers close what has been idle, many after five seconds. A request that meets the closing is lost."""
+_KEEP_ALIVE = re.compile(r"\btimeout=(\d{1,9})\b")
 _HAPPY_EYEBALLS_S = 0.25
+_LONGEST_CONNECTING_S = 20.0
 _IN_A_PATH = "/%:@!$&'()*+,;=~-._?"
 
 
@@ -41,6 +44,7 @@ class HttpClient:
         self._timeout_s = timeout_s
         self._ssl: ssl.SSLContext | None = None
         self._idle: list[_Connection] = []
+        self._is_closed = False
 
     async def send(self, method: str, path: str, body: bytes = b"") -> HttpResponse:
         """Send one request and return the response, whatever its status.
@@ -52,10 +56,11 @@ class HttpClient:
         """
         length = f"Content-Length: {len(body)}\r\n" if body else ""
         head = f"{method} {self._path}{path} HTTP/1.1\r\n{self._headers}{length}\r\n"
-        async with asyncio.timeout(self._timeout_s):
-            connection = self._take_idle() or await self._connect()
+        deadline = asyncio.get_running_loop().time() + self._timeout_s
+        connection = self._take_idle() or await self._connect(deadline)
+        async with asyncio.timeout_at(deadline):
             response = await connection.exchange(head.encode("latin-1") + body)
-        if response.may_go_on:
+        if response.may_go_on and connection.is_free() and not self._is_closed:
             self._idle.append(connection)
         else:
             connection.close()
@@ -63,6 +68,7 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections that are open, and wait until they are."""
+        self._is_closed = True
         idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
@@ -77,16 +83,18 @@ class HttpClient:
             connection.close()
         return None
 
-    async def _connect(self) -> "_Connection":
+    async def _connect(self, deadline: float) -> "_Connection":
         loop = asyncio.get_running_loop()
         if self._is_secure and self._ssl is None:
             self._ssl = ssl.create_default_context()
         try:
-            _, connection = await loop.create_connection(
-                _Connection, self._host, self._port, ssl=self._ssl, happy_eyeballs_delay=_HAPPY_EYEBALLS_S
-            )
+            async with asyncio.timeout_at(min(deadline, loop.time() + _LONGEST_CONNECTING_S)):
+                _, connection = await loop.create_connection(
+                    _Connection, self._host, self._port, ssl=self._ssl, happy_eyeballs_delay=_HAPPY_EYEBALLS_S
+                )
         except (OSError, UnicodeError) as error:
-            raise NotReachedError(f"no connection to {self._host}:{self._port}: {error}") from None
+            why = str(error) or "it took too long"
+            raise NotReachedError(f"no connection to {self._host}:{self._port}: {why}") from None
         return connection
 
 
@@ -100,6 +108,7 @@ class _Connection(asyncio.Protocol):
         self._reader: ResponseReader | None = None
         self._awaited: asyncio.Future[HttpResponse] | None = None
         self._idle_since = 0.0
+        self._may_idle_s = _LONGEST_IDLE_S
 
     async def exchange(self, request: bytes) -> HttpResponse:
         """Send a request and wait for its response; a connection given up in the middle is of no further use."""
@@ -116,10 +125,15 @@ class _Connection(asyncio.Protocol):
             if response is None:
                 self.close()
 
+    def is_free(self) -> bool:
+        """Say whether all was sent: a server may answer before it has read everything."""
+        assert self._transport is not None
+        return self._transport.get_write_buffer_size() == 0
+
     def is_fresh(self) -> bool:
         """Say whether the server can be trusted to be still listening."""
         assert self._transport is not None
-        return not self._transport.is_closing() and self._loop.time() - self._idle_since < _LONGEST_IDLE_S
+        return not self._transport.is_closing() and self._loop.time() - self._idle_since < self._may_idle_s
 
     def close(self) -> None:
         """Begin to close, without a word to the server: whatever it still says is of no use."""
@@ -154,11 +168,13 @@ class _Connection(asyncio.Protocol):
         except BadResponseError as error:
             self._fail(exc if isinstance(exc, OSError) else error)
         else:
-            self._finish(response)
+            self._finish(response) if exc is None else self._fail(BadResponseError(f"the connection broke off: {exc}"))
 
     def _finish(self, response: HttpResponse) -> None:
         self._reader = None
         self._idle_since = self._loop.time()
+        if told := _KEEP_ALIVE.search(response.headers.get("keep-alive", "")):
+            self._may_idle_s = min(_LONGEST_IDLE_S, int(told[1]) - 1)
         if self._awaited is not None and not self._awaited.done():
             self._awaited.set_result(response)
 

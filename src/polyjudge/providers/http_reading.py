@@ -7,6 +7,7 @@ from dataclasses import dataclass
 _STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([1-9]\d\d)(?: .*)?")
 _DIGITS = re.compile(r"\d{1,15}")
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,13}")
+_BEGINNING = b"HTTP/1."
 _LONGEST_HEAD = 65_536
 _LONGEST_CHUNK_LINE = 4_096
 _EMPTY = {204, 304}
@@ -54,19 +55,29 @@ class ResponseReader:
         raise BadResponseError("the server closed the connection before it had answered")
 
     def _read_head(self) -> HttpResponse | None:
+        """Read the headers, and pass over those of `100 Continue` and the like, which come before the response."""
+        while (end := self._head_end()) >= 0:
+            lines = self._bytes[self._place : end].decode("latin-1").split("\r\n")
+            self._place = end + 4
+            self._read_status(lines[0])
+            self._headers = _headers(lines)
+            if self._status == 101:
+                raise BadResponseError("the server wants to speak another protocol")
+            if self._status >= 200:
+                self._read = self._framing()
+                return self._read(self)
+        return None
+
+    def _head_end(self) -> int:
+        """Return where the headers at hand end, or -1 while they have not come whole."""
         end = self._bytes.find(b"\r\n\r\n", self._place)
-        if end - self._place > _LONGEST_HEAD or (end < 0 and len(self._bytes) - self._place > _LONGEST_HEAD):
+        if end > _LONGEST_HEAD or (end < 0 and len(self._bytes) > _LONGEST_HEAD):
             raise BadResponseError("the headers do not end")
         if end < 0:
-            return None
-        lines = self._bytes[self._place : end].decode("latin-1").split("\r\n")
-        self._place = end + 4
-        self._read_status(lines[0])
-        self._headers = _headers(lines)
-        if self._status < 200:
-            return self._after_interim()
-        self._read = self._framing()
-        return self._read(self)
+            begun = bytes(self._bytes[self._place :])
+            if not begun.startswith(_BEGINNING[: len(begun)]) or b"\n\n" in begun:
+                raise BadResponseError(f"the answer is not HTTP/1.1: it begins with {begun[:80]!r}")
+        return end
 
     def _read_status(self, line: str) -> None:
         match = _STATUS_LINE.fullmatch(line)
@@ -75,12 +86,6 @@ class ResponseReader:
         self._status = int(match[2])
         self._stays_open = match[1] == "1"
 
-    def _after_interim(self) -> HttpResponse | None:
-        """Pass over `100 Continue` and the like: the response itself is still to come."""
-        if self._status == 101:
-            raise BadResponseError("the server wants to speak another protocol")
-        return self._read_head()
-
     def _framing(self) -> "Callable[[ResponseReader], HttpResponse | None]":
         """Return the way in which the length of the body is told."""
         headers = self._headers
@@ -88,6 +93,8 @@ class ResponseReader:
         self._stays_open = "close" not in connection if self._stays_open else "keep-alive" in connection
         if self._status in _EMPTY:
             return ResponseReader._read_length
+        if (coding := headers.get("content-encoding", "identity").lower()) != "identity":
+            raise BadResponseError(f"a content coding that was not asked for: {coding[:80]!r}")
         if coding := headers.get("transfer-encoding"):
             if coding.lower() != "chunked":
                 raise BadResponseError(f"a transfer coding that was not asked for: {coding[:80]!r}")

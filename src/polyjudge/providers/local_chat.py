@@ -5,8 +5,9 @@ import os
 import secrets
 from dataclasses import replace
 from typing import Any, cast
+from urllib.parse import urljoin
 
-from polyjudge.errors import PolyjudgeError, ProviderError, UnusableError
+from polyjudge.errors import OddAnswerError, PolyjudgeError, UnusableError
 from polyjudge.files import parse_json
 from polyjudge.records import Finish, Reply, Request
 from polyjudge.text import one_line
@@ -21,7 +22,9 @@ from .naming import ModelName, model_facts
 from .per_loop import PerLoop
 from .stopwatch import Stopwatch
 
-_NO_KEY = "none"
+NO_KEY = "none"
+_SHORTEST_SECRET = 12
+"""A shorter key, such as EMPTY or x, keeps no secret, and may be a word of an honest answer."""
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 _PARAMETERS = {"temperature": "temperature", "max_tokens": "max_tokens"}
 
@@ -33,7 +36,7 @@ class LocalChatProvider:
         self.origin = origin_of("local")
         self._name = ModelName("local", model)
         # Never OPENAI_API_KEY: it must not reach whatever server is named.
-        self._key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or _NO_KEY, "LOCAL_OPENAI_API_KEY")
+        self._key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or NO_KEY, "LOCAL_OPENAI_API_KEY")
         self._bodies = _Bodies()
         self._timeout_s = timeout_s
         self._filter = ParameterFilter(model_facts(self._name))
@@ -54,27 +57,28 @@ class LocalChatProvider:
             response = await self._client.get().send("POST", "/chat/completions", body)
         except OSError as error:
             raise error_for_transport(error, self._name) from None
-        text = self._without_key(response.body.decode(errors="replace"))
         if response.status != 200:
-            raise self._error_for(response, text)
+            raise error_in(response, self._name, "/chat/completions", self._key)
+        text = response.body.decode("utf-8-sig", errors="replace")
+        if len(self._key) >= _SHORTEST_SECRET:
+            text = text.replace(self._key, "•••")  # a careless server says it back
         return watch.stamped(read_completion(text, request))
-
-    def _error_for(self, response: HttpResponse, text: str) -> PolyjudgeError:
-        moved = response.headers.get("location", "") if 300 <= response.status < 400 else ""
-        if moved:
-            asked = f"{self.origin.base_url} answered {response.status}"
-            return UnusableError(
-                f"{asked}: it is at {one_line(moved, 200)} now. Set LOCAL_OPENAI_BASE_URL to that address."
-            )
-        return error_for_status(response.status, text, self._name, headers=response.headers)
-
-    def _without_key(self, text: str) -> str:
-        """Return what a server says, less our key: a careless one says it back."""
-        return text if self._key == _NO_KEY else text.replace(self._key, "•••")
 
     def _open(self) -> HttpClient:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         return HttpClient(self.origin.base_url, headers, timeout_s=self._timeout_s)
+
+
+def error_in(response: HttpResponse, name: ModelName, path: str, key: str) -> PolyjudgeError:
+    """Return the error that a local server's answer to what was sent to a path stands for."""
+    moved, base_url = response.headers.get("location", ""), origin_of("local").base_url
+    if moved and 300 <= response.status < 400:
+        address = one_line(urljoin(f"{base_url}{path}", moved).removesuffix(path), 200)
+        asked = f"{base_url} answered {response.status}"
+        return UnusableError(f"{asked}: it is at {address} now. Set LOCAL_OPENAI_BASE_URL to that address.")
+    secret = "" if key == NO_KEY else key
+    text = response.body.decode("utf-8-sig", errors="replace")
+    return error_for_status(response.status, text, name, headers=response.headers, secret=secret)
 
 
 class _Bodies:
@@ -125,7 +129,7 @@ def read_completion(text: str, request: Request) -> Reply:
             output_tokens=_count(usage.get("completion_tokens")),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        raise ProviderError(f"local answered 200 with something that is no chat completion: {text[:200]!r}") from None
+        raise OddAnswerError(f"local answered 200 with something that is no chat completion: {text[:200]!r}") from None
     return reply
 
 

@@ -6,10 +6,14 @@ import os
 from typing import Any, cast
 
 from polyjudge.errors import UnusableError
+from polyjudge.text import one_line
 
 from .addresses import origin_of
 from .http_client import HttpClient
+from .http_reading import HttpResponse
 from .keys import checked_key
+from .local_chat import NO_KEY, error_in
+from .naming import ModelName
 
 _HOW_TO_START = (
     "Start one (`ollama serve`, or `llama-server -m MODEL.gguf --port 8080`) "
@@ -25,18 +29,29 @@ async def local_models(*, timeout_s: float = 120.0) -> list[str]:
     """
     address = origin_of("local").base_url
     deadline = asyncio.get_running_loop().time() + timeout_s
-    key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or "none", "LOCAL_OPENAI_API_KEY")
+    key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or NO_KEY, "LOCAL_OPENAI_API_KEY")
     client = HttpClient(address, {"Authorization": f"Bearer {key}"}, timeout_s=timeout_s)
     try:
         while True:
             response = await client.send("GET", "/models")
             if response.status != 503 or asyncio.get_running_loop().time() + _PATIENCE_S > deadline:
-                return _names(response.body.decode(errors="replace")) if response.status == 200 else []
+                return _listed(response, key)
             await asyncio.sleep(_PATIENCE_S)
-    except OSError:
-        raise UnusableError(f"no server of local models answers at {address}. {_HOW_TO_START}") from None
+    except OSError as error:
+        why = one_line(str(error) or "it took too long", 200)
+        raise UnusableError(f"no server of local models answers at {address} ({why}). {_HOW_TO_START}") from None
     finally:
         await client.aclose()
+
+
+def _listed(response: HttpResponse, key: str) -> list[str]:
+    """Return the models in an answer; raise where it says that nothing else will be answered either."""
+    if response.status == 200:
+        return _names(response.body.decode("utf-8-sig", errors="replace"))
+    error = error_in(response, ModelName("local", ""), "/models", key)
+    if response.status != 404 and isinstance(error, UnusableError):
+        raise error
+    return []
 
 
 def _names(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, replace
 
-from polyjudge.errors import CapReachedError, ConfigError, RateLimitedError, TransientError
+from polyjudge.errors import CapReachedError, ConfigError, OddAnswerError, RateLimitedError, TransientError
 from polyjudge.records import Reply, Request
 
 from .base import Provider, close_provider
@@ -152,10 +152,11 @@ class MeteredProvider:
             reply = await self._provider.complete(request)
         except TransientError as error:
             spent.rate_limited += isinstance(error, RateLimitedError)
+            spent.calls -= error.unreachable
             if error.may_be_charged:
                 self._lost(tokens, cost)
             raise
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, OddAnswerError):
             self._lost(tokens, cost)
             raise
         else:
