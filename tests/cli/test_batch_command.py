@@ -141,3 +141,23 @@ def test_a_name_that_the_journal_does_not_know_lists_those_it_does(jobs, capsys)
         assert "Unknown batch: batch_x. Available: batch_a" in capsys.readouterr().err
     assert main(["batch", "cancel"]) == 2
     assert "--all" in capsys.readouterr().err
+
+
+def test_a_batch_that_may_be_at_the_provider_is_shown_and_not_passed_over_in_silence(jobs, capsys):
+    jobs("pj1")
+
+    assert main(["batch", "status"]) == 0
+    assert "being handed over" in capsys.readouterr().out
+    assert main(["batch", "cancel", "--all"]) == 3
+    assert "pj1: may be at the provider" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("judge", ["local/m", "local/another"])
+def test_a_run_without_batches_is_warned_of_those_under_way(score, server, jobs, monkeypatch, capsys, judge):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
+    jobs("pj1", provider="local", address=f"{server.url}/v1").submitted("batch_a")
+
+    assert score(judge=judge) == 0
+
+    is_warned = "the batch batch_a of local/m is under way; without --batch" in capsys.readouterr().err
+    assert is_warned == (judge == "local/m")

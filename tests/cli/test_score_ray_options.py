@@ -29,7 +29,7 @@ def score(in_folder, capsys):
         (["--output", "out", "--cache", "none"], "--engine ray needs a cache that the workers share"),
         (["--output", "items/0.jsonl"], "items/0.jsonl: is a file; --engine ray writes a folder"),
         (["--output", "items/results"], "lies among the items; name another folder"),
-        (["--output", "items"], "is the file of the items"),
+        (["--output", "items"], "lies among the items"),
         (["--output", "out", "--shard-rows", "0"], "not a whole number of at least 1"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import argparse
 from collections import ChainMap
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import cast
 
@@ -22,16 +22,19 @@ async def ask_all(
     *,
     stop: Stop,
     known: Mapping[str, Outcome] | None = None,
+    resume: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[tuple[Item, Outcome]]:
     """Yield each item with its outcome, in order: first what was kept, then what is asked now; dry runs write nothing.
 
-    Items whose outcome is `known` by their id are not asked about.
+    Items whose outcome is `known` by their id are not asked about. `resume` is called between what was kept and what is
+    asked.
     """
     for item_id, outcome in rows.kept():
         item = next(items, Item("", ""))
         if item.id != item_id:
             raise DataError("was changed since it was left; remove it to begin anew", path=rows.place or "")
         yield item, outcome
+    resume()
     found = found_before(rows, known or {})
     keep = rows.keep_ahead if options.cache == "none" and not options.dry_run else None
     scored = score_items(answer, items, concurrency=options.concurrency, stop=stop, known=found, done=keep)

@@ -43,7 +43,8 @@ def _list(options: argparse.Namespace) -> int:
 
 def _status(options: argparse.Namespace) -> int:
     jobs = _jobs()
-    wanted = _named(jobs, [options.id]) if options.id else [job for job in jobs if job.id and not job.taken_into]
+    left = [job for job in jobs if not job.taken_into and not job.is_given_up]
+    wanted = _named(jobs, [options.id]) if options.id else left
     told, code = run_sync(_each(wanted, _ask_status))
     if options.format == "json":
         print(json.dumps([{**_row(job), **told[job.intent.tag]} for job in wanted], indent=2))
@@ -60,14 +61,19 @@ def _cancel(options: argparse.Namespace) -> int:
     named = _named(jobs, options.id) if options.id else jobs
     wanted = [job for job in named if job.id and job.state == "running" and not job.taken_into]
     told, code = run_sync(_each(wanted, _ask_to_cancel))
+    lost = [job for job in named if not job.id and not job.is_given_up]
     for job in named:
         if job in wanted:
             print(harmless(f"{job.id}: {told[job.intent.tag]['said']}"))
+        elif job in lost:
+            print(
+                f"{job.intent.tag}: may be at the provider; the command that handed it over looks for it with --batch"
+            )
         elif options.id:
             print(harmless(f"{job.id or job.intent.tag}: nothing to cancel, it is {job.told_state}"))
     if wanted and not code:
         print("what was done until then is taken in by the command that handed them over", file=sys.stderr)
-    return 3 if wanted and any(not each.get("asked") for each in told.values()) else code
+    return 3 if lost or any(not each.get("asked") for each in told.values()) else code
 
 
 def _jobs() -> list[BatchJob]:

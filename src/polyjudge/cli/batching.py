@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from polyjudge.engine import Stop, in_order, unless_stopped
 from polyjudge.errors import ConfigError, StoppedError
-from polyjudge.providers import Access, ModelName, need_batches
+from polyjudge.files import BATCHES_FOLDER, BatchJournal
+from polyjudge.providers import Access, ModelName, address_of, need_batches
 from polyjudge.records import Item, Outcome
 from polyjudge.suites import Answer, score_items
+from polyjudge.text import harmless
 
 from .asking import found_before
 from .progress import CountShow
@@ -30,8 +32,9 @@ def add_batch_option(add: Callable[..., object]) -> None:
 
 
 def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> None:
-    """Refuse what makes no sense in batches, before anything is asked."""
+    """Refuse what makes no sense in batches, before anything is asked; without them, warn of those under way."""
     if not options.batch:
+        _warn_of_batches(judges)
         return
     if not judges:
         raise ConfigError("the judge 'offline' asks nobody; leave out --batch")
@@ -43,6 +46,20 @@ def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> No
         raise ConfigError("--reread asks nothing; leave out --batch")
 
 
+def _warn_of_batches(judges: Sequence[ModelName]) -> None:
+    """Say that a run without `--batch` does not wait for what the judges were asked in batches."""
+    if not BATCHES_FOLDER.is_dir():
+        return
+    asked = {(name.provider, name.model, address_of(name.provider)) for name in judges}
+    for job in BatchJournal().sound_jobs([]):
+        intent = job.intent
+        is_under_way = not job.taken_into and not job.is_given_up
+        if is_under_way and (intent.provider, intent.model, intent.base_url) in asked:
+            told = f"{job.id or intent.tag} of {intent.provider}/{intent.model} is under way"
+            paid = "without --batch, what it holds is asked and paid for again"
+            print(f"polyjudge: warning: the batch {harmless(told)}; {paid}", file=sys.stderr)
+
+
 @contextmanager
 def in_batches(access: Access, options: argparse.Namespace, began: str) -> Generator[Access]:
     """Give an access that asks in batches, where that is wanted; a dry run only reckons with their price."""
@@ -51,8 +68,7 @@ def in_batches(access: Access, options: argparse.Namespace, began: str) -> Gener
     elif options.dry_run:
         yield replace(access, at_batch_price=True)
     else:
-        from polyjudge.files import BatchJournal  # here, because most runs need none of it
-        from polyjudge.providers import Batches
+        from polyjudge.providers import Batches  # here, because most runs need none of it
 
         journal = BatchJournal()
         with journal.only_writer():

@@ -227,7 +227,7 @@ class Questioning:
             questions = Questions(answer, self.items, rows, {}, options.concurrency, stop)
             await wait_for_batches(access.batches, questions.pass_over, stop)
         with ProgressShow(len(self.items), access.meter.spent, shown=not options.dry_run) as progress:
-            asking = ask_all(answer, iter(self.items), rows, options, stop=stop)
+            asking = ask_all(answer, iter(self.items), rows, options, stop=stop, resume=progress.resume)
             async with aclosing(asking):
                 async for item, outcome in asking:
                     answers.take(item, outcome)

@@ -52,7 +52,7 @@ def add_timing_options(add: Callable[..., object], *, timeout_s: float | None = 
     """Add how long a call and a run may take."""
     told = f"seconds for one call; default: {timeout_s or '120, and 300 for agents'}"
     add("--timeout", type=_positive, default=timeout_s, metavar="S", help=told)
-    add("--deadline", type=_positive, metavar="S", help="seconds for the whole run")
+    add("--deadline", type=_positive, metavar="S", help="seconds for the whole run; calls in flight get five more")
 
 
 def add_cache_options(add: Callable[..., object]) -> None:

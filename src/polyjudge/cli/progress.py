@@ -42,6 +42,11 @@ class ProgressShow:
             self._show(time.monotonic())
             self._bar.stop()
 
+    def resume(self) -> None:
+        """All that was noted so far had been done before this run; the rate is of what comes."""
+        self.already = self._done
+        self._begun = self._shown = time.monotonic()
+
     def advance(self, *, unjudged: bool, current: str = "") -> None:
         """Take note of one item, and of what it was."""
         self._current = one_line(current, _LONGEST_CURRENT) if current else ""

@@ -100,7 +100,12 @@ async def _run(job: ScoreJob, judge: Judge, access: Access, rows: Rows) -> int:
         finally:
             await close_judge(judge)
 
-    return _finish(job, await until_stopped(work, deadline_s=job.options.deadline), access)
+    try:
+        ended = await until_stopped(work, deadline_s=job.options.deadline)
+    finally:
+        if not access.meter.spent.calls:
+            rows.forget_beginning()
+    return _finish(job, ended, access)
 
 
 async def _judge_all(job: ScoreJob, judge: Judge, access: Access, rows: Rows, stop: Stop) -> Tally:
@@ -111,7 +116,8 @@ async def _judge_all(job: ScoreJob, judge: Judge, access: Access, rows: Rows, st
         questions = Questions(answer_of(judge), job.source, rows, known, options.concurrency, stop)
         await wait_for_batches(access.batches, questions.pass_over, stop)
     with ProgressShow(job.survey.count, access.meter.spent, shown=not options.dry_run) as progress:
-        asked = ask_all(answer_of(judge), iter(job.source), rows, options, stop=stop, known=known)
+        items, resume = iter(job.source), progress.resume
+        asked = ask_all(answer_of(judge), items, rows, options, stop=stop, known=known, resume=resume)
         async with aclosing(asked):
             async for _, outcome in asked:
                 tally.add(outcome)

@@ -2,13 +2,14 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
 from polyjudge.files import DEFAULT_CONTEXT, ItemSource, ShardedSurvey, Survey, fingerprint, survey_shards
 from polyjudge.judges import OfflineJudge
-from polyjudge.providers import ModelName, Spent
+from polyjudge.providers import ModelName, Spent, address_of
 from polyjudge.records import Rubric
 from polyjudge.reports import trust_in
 from polyjudge.rubrics import load_rubric, rubric_fingerprint
@@ -38,11 +39,19 @@ class ScoreJob:
     @property
     def fingerprint(self) -> str:
         """What makes an unfinished run the same as this one."""
-        options, judges = self.options, list(map(str, self.judges))
-        retrying = options.retry_failures, options.refresh, options.reread
+        options, judges = self.options, [[str(name), address_of(name.provider)] for name in self.judges]
+        retrying = _version(options.output) if options.retry_failures else None, options.refresh, options.reread
         return fingerprint(
             [self.survey.fingerprint, rubric_fingerprint(self.rubric), judges, options.repeats, retrying], 12
         )
+
+
+def _version(path: Path) -> list[int]:
+    """Return what changes when a file does; nothing where there is none."""
+    if not path.is_file():
+        return []
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
 
 
 def read_job(options: argparse.Namespace) -> ScoreJob:
@@ -74,8 +83,13 @@ def _refuse_clashes(options: argparse.Namespace) -> None:
         raise ConfigError(f"batches are waited for on one machine; leave out --engine {options.engine}")
     if options.limit is not None and options.limit < 1:
         raise ConfigError(f"--limit must be at least 1, not {options.limit}")
-    if options.output is not None and options.output.resolve() == options.items.resolve():
-        raise ConfigError(f"--output {str(options.output)!r} is the file of the items")
+    if options.output is not None and options.items.resolve() in (options.output.resolve(), *_parents(options)):
+        what = "lies among the items" if options.items.is_dir() else "is the file of the items"
+        raise ConfigError(f"--output {str(options.output)!r} {what}; name another place")
+
+
+def _parents(options: argparse.Namespace) -> Sequence[Path]:
+    return options.output.resolve().parents if options.engine == "local" else ()
 
 
 def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str] | None) -> None:

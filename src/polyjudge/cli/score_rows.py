@@ -39,6 +39,10 @@ class Rows(Protocol):
         """All rows are written."""
         ...
 
+    def forget_beginning(self) -> None:
+        """Nothing was asked: where no row is written either, the next run begins anew."""
+        ...
+
 
 @contextmanager
 def open_rows(path: Path | None, fingerprint: str) -> Generator[Rows]:
@@ -71,6 +75,9 @@ class _Filed:
     def finish(self) -> None:
         self._file.finish()
 
+    def forget_beginning(self) -> None:
+        self._file.forget_beginning()
+
 
 class _Printed:
     def __init__(self) -> None:
@@ -91,4 +98,7 @@ class _Printed:
         pass
 
     def finish(self) -> None:
+        pass
+
+    def forget_beginning(self) -> None:
         pass

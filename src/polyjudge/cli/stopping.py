@@ -1,9 +1,10 @@
-"""How a run ends before its time: Ctrl-C, SIGTERM, a deadline, a cap."""
+"""How a run ends before its time: Ctrl-C, SIGTERM, a lost terminal, a deadline, a cap."""
 
 import asyncio
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -12,6 +13,7 @@ from polyjudge.errors import CapReachedError
 
 Result = TypeVar("Result")
 _GRACE_S = 5.0
+"""For what is in flight when a run is to stop: it is paid for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,15 @@ async def until_stopped(work: Callable[[Stop], Awaitable[Result]], *, deadline_s
     def interrupt() -> None:
         """Give what is in flight some seconds; who asks twice does not want to wait for it."""
         if not interrupted.is_set():
-            print("polyjudge: stopping; what is under way may end (again: stop at once)", file=sys.stderr)
+            with suppress(OSError):  # the terminal may be gone
+                print("polyjudge: stopping; what is under way may end (again: stop at once)", file=sys.stderr)
         stop.request(grace_s=0.0 if interrupted.is_set() else _GRACE_S)
         interrupted.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            loop.add_signal_handler(number, interrupt)
     if deadline_s:
         reached = CapReachedError(f"stopped after {deadline_s:g} seconds, the deadline")
-        loop.call_later(deadline_s, lambda: stop.request(reached, grace_s=0.0))
+        loop.call_later(deadline_s, lambda: stop.request(reached, grace_s=_GRACE_S))
     return Ended(await work(stop), stop, interrupted.is_set())

@@ -205,6 +205,8 @@ def rows_of(path: Path, start: Mark = START) -> Rows:
 
 def files_of(path: Path) -> Iterable[Path]:
     """Return the files that rows stand in: one, or those of a folder by their names; of results, as they follow."""
+    if path.exists() and not path.is_dir() and not path.is_file():
+        raise DataError("is no ordinary file, and items are read more than once; save them to one", path=path)
     if not path.is_dir():
         return [path]
     parts = finished_parts(path)

@@ -19,14 +19,17 @@ from polyjudge.records import Outcome
 
 from .row_log import RowLog
 
+_MOST_LINKS = 40
+
 
 class ResultsFile:
     """Rows of one run, each on disk before the next is written."""
 
     def __init__(self, path: Path, fingerprint: str) -> None:
-        self.path = path
-        if path.exists() and not path.is_file():
+        if (path.exists() and not path.is_file()) or _leads_to_a_device(path):
             raise DataError("is no ordinary file; name another one", path=path)
+        path = path.resolve()  # what a link points to is written, and the link stays
+        self.path = path
         self._rows = RowLog(path.with_name(f"{path.name}.{fingerprint}.partial"))
         self.partial = self._rows.path
         self._ahead: RowLog | None = None
@@ -68,6 +71,12 @@ class ResultsFile:
         except OSError as error:
             raise self._problem(error) from None
 
+    def forget_beginning(self) -> None:
+        """Leave nothing behind where no row was written, so that the next run begins when it is begun."""
+        if self._rows.is_empty:
+            self.partial.unlink(missing_ok=True)
+            self._beginning.unlink(missing_ok=True)
+
     def __enter__(self) -> Self:
         return self
 
@@ -107,8 +116,21 @@ class ResultsFile:
         return DataError(f"cannot be written: {error.strerror}", path=self.path)
 
 
+def _leads_to_a_device(path: Path) -> bool:
+    """Say whether a path is one of the system's own, such as /dev/stdout, or a link to one."""
+    here = path.absolute()
+    for _ in range(_MOST_LINKS):
+        if here.is_relative_to("/dev") or here.is_relative_to("/proc"):
+            return True
+        if not here.is_symlink():
+            break
+        here = here.parent / here.readlink()
+    return False
+
+
 def remove_unbegun(path: Path) -> None:
     """Remove what a run left that could not begin: its empty file of rows, and the note of its beginning."""
+    path = path.resolve()
     for partial in path.parent.glob(f"{glob.escape(path.name)}.*.partial"):
         if not partial.stat().st_size:
             partial.unlink(missing_ok=True)

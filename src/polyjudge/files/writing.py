@@ -30,6 +30,7 @@ def write_atomically(path: Path) -> Generator[TextIO]:
 @contextmanager
 def standing_in_for(path: Path) -> Generator[Path]:
     """Give a path beside `path` to write to; what stands there takes its place only when the block ends well."""
+    path = path.resolve()  # what a link points to is written, and the link stays
     part = path.parent / f".{path.name[:48]}.{secrets.token_hex(8)}.part"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

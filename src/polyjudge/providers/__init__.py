@@ -6,7 +6,7 @@ from polyjudge.lazy import lazily
 
 if TYPE_CHECKING:
     from .access import Access
-    from .addresses import chosen_addresses, is_remote, origin_of, use_addresses
+    from .addresses import address_of, chosen_addresses, is_remote, origin_of, use_addresses
     from .base import Provider, close_provider
     from .batch_clients import BatchClient, BatchLimits, BatchStatus
     from .batch_patience import BatchPatience
@@ -58,6 +58,7 @@ __all__ = [
     "RetryingProvider",
     "ScriptedProvider",
     "Spent",
+    "address_of",
     "check_workspace",
     "chosen_addresses",
     "close_provider",

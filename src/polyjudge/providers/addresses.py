@@ -38,6 +38,11 @@ def origin_of(provider: str) -> Origin:
     return Origin(provider, address.rstrip("/"))
 
 
+def address_of(provider: str) -> str:
+    """Return the address of a provider, none where it has none."""
+    return origin_of(provider).base_url if is_remote(provider) else ""
+
+
 def is_remote(provider: str) -> bool:
     """Say whether a provider is reached over the network."""
     return provider in _ADDRESSES

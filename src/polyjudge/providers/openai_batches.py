@@ -140,7 +140,8 @@ class OpenAIBatches:
         if "limit" in told:
             text = f"openai took back batch {batch.id}: {one_line(told, 300)}"
             return failure_for(TransientError(text))
-        return failure_for(error_for_status(400, f"batch {batch.id} failed: {told}", self._name))
+        status = 404 if any(each.code == "model_not_found" for each in errors) else 400
+        return failure_for(error_for_status(status, f"batch {batch.id} failed: {told}", self._name))
 
     def _read(self, batch_id: str, content: bytes, request: Request) -> Iterator[tuple[str, Reply | ItemFailure]]:
         """Read results one by one; one that cannot be read is a failure of its own."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from polyjudge.errors import ConfigError
 from polyjudge.files import StoredOutcomes
 from polyjudge.providers import ModelName, prompt_sha256
-from polyjudge.records import Failure, Item, Outcome, Rubric
+from polyjudge.records import Failure, Item, Outcome, Provenance, Rubric
 from polyjudge.rubrics import PromptRenderer
 
 
@@ -13,25 +14,28 @@ def kept_answers(
 ) -> StoredOutcomes:
     """Return by the ids of their items the results that answer the very prompts of these items, by these judges.
 
-    Results of what is not among the items are in it, too, and unwanted.
+    Results of what is not among the items are in it, too, and unwanted. Those of other judges are an error: it would be
+    all that is asked again.
     """
     known = StoredOutcomes()
     for item_id, outcome in outcomes:
         if not isinstance(outcome, Failure):
             known.add(item_id, outcome)
-    renderer, names = PromptRenderer(rubric), {(name.provider, name.model) for name in judges}
+    renderer = PromptRenderer(rubric)
     for item in items:
         outcome = known.get(item.id)
         if outcome is None:
             continue
         known.want(item.id)
-        if not _is_answer_to(outcome, prompt_sha256(renderer.render(item.candidate, item.context)), names):
+        if others := {f"{each.provider}/{each.model}" for each in _asked(outcome)} - set(map(str, judges)):
+            told = f"the results are of {', '.join(sorted(others))}; --retry-failures asks the same judge again"
+            raise ConfigError(f"{told}: name it, or another --output")
+        prompt = prompt_sha256(renderer.render(item.candidate, item.context))
+        if {each.prompt_sha256 for each in _asked(outcome)} != {prompt}:
             known.drop(item.id)
     return known
 
 
-def _is_answer_to(outcome: Outcome, prompt: str, judges: set[tuple[str, str]]) -> bool:
-    """Say whether a result answers this very prompt, by judges of this run."""
-    parts = [part for part in outcome.members or (outcome,) if part.provenance is not None]
-    asked = [part.provenance for part in parts if part.provenance is not None]
-    return bool(asked) and all(each.prompt_sha256 == prompt and (each.provider, each.model) in judges for each in asked)
+def _asked(outcome: Outcome) -> list[Provenance]:
+    """Return where the parts of a result come from."""
+    return [part.provenance for part in outcome.members or (outcome,) if part.provenance is not None]
