@@ -167,6 +167,7 @@ def test_a_run_goes_on_only_at_the_same_address(items, score, server, monkeypatc
     assert len({outcome.provenance.base_url for _, outcome in outcomes()}) == 1
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_run_that_goes_on_is_that_of_what_it_asks(items, score, server, monkeypatch):
     items(400)
     assert score("--max-calls", "390") == 3
@@ -190,3 +191,20 @@ def test_what_is_in_flight_at_the_deadline_is_not_asked_again(items, score, serv
     assert score("--concurrency", "60") == 0
 
     assert server.asked == 60
+
+
+@pytest.mark.parametrize("cache", [[], ["--cache", "none"]])
+def test_what_failed_for_a_while_is_asked_again_when_a_run_goes_on(items, score, server, cache):
+    items(10)
+    assert score("--max-calls", "7", "--concurrency", "1", *cache) == 3
+    for log in (*Path().glob("*.partial"), *Path().glob("*.ahead")):
+        rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        rows[2] = {"schemaVersion": 1, "id": "i2", "outcome": "failure", "reason": "busy", "kind": "transient"}
+        rows[4] = {"schemaVersion": 1, "id": "i4", "outcome": "failure", "reason": "odd", "kind": "unreadable"}
+        log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    assert score("--max-unjudged", "1", *cache) == 0
+
+    failed = [item_id for item_id, outcome in outcomes() if isinstance(outcome, Failure)]
+    assert [item_id for item_id, _ in outcomes()] == [f"i{number}" for number in range(10)]
+    assert (failed, server.asked) == (["i4"], 11 if cache else 10)  # what was answered to i2 is in the cache

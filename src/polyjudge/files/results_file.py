@@ -11,12 +11,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.records import Outcome
+from polyjudge.records import Failure, Outcome
 
+from .parsing import parse_json
 from .row_log import RowLog
 
 _MOST_LINKS = 40
@@ -36,6 +37,7 @@ class ResultsFile:
         self._rows.lock()
         self._rows.cut_torn_row()
         try:
+            self._take_back_what_may_pass()
             self.began = self._note_beginning()
             """When this run was first begun."""
         except OSError as error:
@@ -51,8 +53,9 @@ class ResultsFile:
         self._rows.append(row)
 
     def rows_ahead(self) -> Iterator[tuple[str, Outcome]]:
-        """Yield what an earlier run kept ahead of its turn."""
-        return self._open_ahead().outcomes() if self._ahead_path.exists() else iter(())
+        """Yield what an earlier run kept ahead of its turn, but for what failed for a while."""
+        kept = self._open_ahead().outcomes() if self._ahead_path.exists() else iter(())
+        return (row for row in kept if not (isinstance(row[1], Failure) and row[1].kind == "transient"))
 
     def keep_ahead(self, row: dict[str, Any]) -> None:
         """Keep a row whose turn has not come."""
@@ -101,6 +104,22 @@ class ResultsFile:
             self._ahead.cut_torn_row()
         return self._ahead
 
+    def _take_back_what_may_pass(self) -> None:
+        """Take back the rows from the first on that failed for a while, so that it is asked again.
+
+        The others among them are kept ahead of their turn.
+        """
+        place, end = None, 0
+        for line in self._rows.lines():
+            failed = _failed_for_a_while(line)
+            if failed and place is None:
+                place = end
+            elif place is not None and not failed:
+                self._open_ahead().write(line)
+            end += len(line)
+        if place is not None:
+            os.ftruncate(self._rows.descriptor, place)
+
     def _note_beginning(self) -> str:
         """Return when the run began: a run that asks anew what is kept must know which answers are its own."""
         began = self._beginning.read_text(encoding="ascii", errors="replace") if self._beginning.exists() else ""
@@ -114,6 +133,17 @@ class ResultsFile:
 
     def _problem(self, error: OSError) -> DataError:
         return DataError(f"cannot be written: {error.strerror}", path=self.path)
+
+
+def _failed_for_a_while(line: bytes) -> bool:
+    """Say whether a row is of trouble that may have passed; most rows need not be parsed for that."""
+    if b'"outcome": "failure"' not in line or b'"kind": "transient"' not in line:
+        return False
+    try:
+        row = parse_json(line.decode())
+    except ValueError:
+        return False  # it is said to be damaged where the rows are read
+    return isinstance(row, dict) and cast(dict[str, object], row).get("kind") == "transient"
 
 
 def _leads_to_a_device(path: Path) -> bool:

@@ -33,9 +33,17 @@ class RowLog:
             except DataError as error:
                 raise DataError(f"{error}; remove the file to begin anew", path=self.path, line=number) from None
 
+    def lines(self) -> Iterator[bytes]:
+        """Yield the rows as they stand there."""
+        with self.path.open("rb") as file:
+            yield from file
+
     def append(self, row: dict[str, Any]) -> None:
         """Write a row."""
-        rest = row_line(row).encode()
+        self.write(row_line(row).encode())
+
+    def write(self, rest: bytes) -> None:
+        """Write a line as it is."""
         try:
             while rest:
                 rest = rest[os.write(self.descriptor, rest) :]
