@@ -208,3 +208,23 @@ def test_what_failed_for_a_while_is_asked_again_when_a_run_goes_on(items, score,
     failed = [item_id for item_id, outcome in outcomes() if isinstance(outcome, Failure)]
     assert [item_id for item_id, _ in outcomes()] == [f"i{number}" for number in range(10)]
     assert (failed, server.asked) == (["i4"], 11 if cache else 10)  # what was answered to i2 is in the cache
+
+
+def test_damage_within_unfinished_rows_is_named_with_the_remedy(items, score, server, capsys):
+    items(6)
+    assert score("--max-calls", "4", "--concurrency", "1") == 3
+    [partial] = Path().glob("*.partial")
+    lines = partial.read_bytes().splitlines(keepends=True)
+    partial.write_bytes(b"".join([lines[0], b"gar\x00bage\n", *lines[2:]]))
+    capsys.readouterr()
+
+    assert score() == 2
+
+    assert re.search(r"partial:2: is not JSON: .*; remove the file to begin anew", capsys.readouterr().err)
+
+
+def test_a_filter_that_lets_nothing_through_is_named(items, score, capsys):
+    items(2)
+
+    assert score("--filter", "nowhere=3") == 2
+    assert "holds no item to judge that --filter lets through" in capsys.readouterr().err

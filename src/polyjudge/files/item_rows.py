@@ -75,7 +75,8 @@ class ItemSource:
                 digest.add(item)
                 languages.add(item.language)
         if not count:
-            raise DataError(f"holds no item to judge{problems.why}", path=self.path)
+            chosen = " that --filter lets through" if self.filters and not problems.count else ""
+            raise DataError(f"holds no item to judge{chosen}{problems.why}", path=self.path)
         seen.refuse_doubles(self, [self.path])
         return Survey(count, problems.count, tuple(problems.named), digest.hexdigest(), tuple(sorted(languages)))
 

@@ -9,7 +9,7 @@ from typing import Any
 from polyjudge.errors import DataError
 from polyjudge.records import Outcome
 
-from .json_lines import read_json_lines
+from .json_lines import each_json_line
 from .outcome_rows import read_outcome_row
 from .writing import readable_json
 
@@ -27,8 +27,10 @@ class RowLog:
 
     def outcomes(self) -> Iterator[tuple[str, Outcome]]:
         """Yield the rows with the ids of their items."""
-        for number, row in read_json_lines(self.path):
+        for number, row in each_json_line(self.path):
             try:
+                if isinstance(row, str):
+                    raise DataError(row)
                 yield read_outcome_row(row)
             except DataError as error:
                 raise DataError(f"{error}; remove the file to begin anew", path=self.path, line=number) from None
