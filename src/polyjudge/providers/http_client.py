@@ -167,8 +167,11 @@ class _Connection(asyncio.Protocol):
             response = self._reader.end()
         except BadResponseError as error:
             self._fail(exc if isinstance(exc, OSError) else error)
-        else:
-            self._finish(response) if exc is None else self._fail(BadResponseError(f"the connection broke off: {exc}"))
+            return
+        if exc is None:
+            self._finish(response)
+        else:  # of no stated length, so it may well have been longer
+            self._fail(BadResponseError(f"the connection broke off: {exc}"))
 
     def _finish(self, response: HttpResponse) -> None:
         self._reader = None
