@@ -806,14 +806,14 @@ def test_output_that_cannot_be_written_is_told_and_what_was_paid_for_is_kept(pro
 
 
 @pytest.fixture
-def logged_in(programs, monkeypatch):
-    """Agents that are known by a login: no key is set, so no API is ready."""
+def logged_in(programs, server, monkeypatch):
+    """Agents that are known by a login: no key is set, so no API is ready but for a local server's."""
     for variable in set(KEYS.values()):
         monkeypatch.delenv(variable)
     for path in (".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json"):
         (programs.home / path).parent.mkdir()
         (programs.home / path).write_text("{}", encoding="utf-8")
-    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
     for name in ("claude", "gemini", "codex"):
         programs.add(name, {"out": answer(name, "ready")})
     return programs
@@ -885,3 +885,12 @@ def test_a_session_judged_in_a_folder_with_an_odd_name_works(programs, tmp_path,
 
     assert judge("--judge=codex") == 0
     assert sorted(path.name for path in Path().iterdir()) == [".polyjudge", "eval-reviews", "session.jsonl"]
+
+
+def test_a_local_server_that_was_named_and_does_not_answer_is_said_with_its_reason(in_folder, monkeypatch, capsys):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    assert main(["providers", "--check", "--format", "json"]) == 3
+
+    said = states(capsys)["local"]["said"]
+    assert "no server of local models answers at http://127.0.0.1:9/v1 (no connection to 127.0.0.1:9" in said

@@ -12,6 +12,7 @@ from polyjudge.providers import (
     ModelName,
     Readiness,
     RetryPolicy,
+    chosen_addresses,
     close_provider,
     local_models,
     readiness,
@@ -101,8 +102,10 @@ async def _answer(provider: str, access: Access) -> str:
     if provider == "local":
         try:
             models = await local_models(timeout_s=access.timeout_s or 10.0)
-        except UnusableError:  # most people have none, and that is no failure
-            return "no server is running"
+        except UnusableError:
+            if chosen_addresses().keys() & {"LOCAL_OPENAI_BASE_URL", "OPENAI_BASE_URL"}:
+                raise
+            return "no server is running"  # most people have none, and that is no failure
         name = ModelName("local", models[0] if models else "default")
     else:
         name = resolve_model(provider)
