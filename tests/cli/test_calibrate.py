@@ -649,3 +649,11 @@ def test_what_was_found_and_the_answers_go_where_they_are_told(perturb):
     assert perturb("--output", "card.html", "--format", "html", "--answers", "a.jsonl", judge="offline") == 0
     assert Path("card.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert Path("a.jsonl").read_text(encoding="utf-8").startswith('{"schemaVersion"')
+
+
+def test_a_refresh_that_reached_nobody_does_not_count_as_begun(perturb, server, monkeypatch):
+    monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    assert perturb("--refresh", "--answers", "a.jsonl") == 3
+
+    assert list(Path().glob("a.jsonl*")) == []

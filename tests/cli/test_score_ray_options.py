@@ -10,6 +10,7 @@ from polyjudge.cli import main
 @pytest.fixture
 def score(in_folder, capsys):
     (in_folder / "items").mkdir()
+    (in_folder / "a-file").write_text("", encoding="utf-8")
     for file in range(2):
         rows = [{"id": f"i{file}-{row}", "candidate": "text", "language": "th"} for row in range(3)]
         lines = "".join(json.dumps(row) + "\n" for row in rows)
@@ -27,8 +28,8 @@ def score(in_folder, capsys):
     [
         ([], "--engine ray needs --output FOLDER"),
         (["--output", "out", "--cache", "none"], "--engine ray needs a cache that the workers share"),
-        (["--output", "items/0.jsonl"], "items/0.jsonl: is a file; --engine ray writes a folder"),
-        (["--output", "items/results"], "lies among the items; name another folder"),
+        (["--output", "a-file"], "a-file: is a file; --engine ray writes a folder"),
+        (["--output", "items/results"], "lies among the items; name another place"),
         (["--output", "items"], "lies among the items"),
         (["--output", "out", "--shard-rows", "0"], "not a whole number of at least 1"),
     ],

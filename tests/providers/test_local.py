@@ -21,17 +21,18 @@ def ask(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-that-must-not-travel")
 
     def ask(request=REQUEST, timeout_s=20.0, retrying=False):
-        async def once():
-            provider = open_provider(resolve_model("local/m"), timeout_s=timeout_s)
-            provider = RetryingProvider(provider) if retrying else provider
-            try:
-                return await provider.complete(request)
-            finally:
-                await close_provider(provider)
-
-        return asyncio.run(once())
+        return asyncio.run(asked(request, timeout_s, retrying))
 
     return ask
+
+
+async def asked(request=REQUEST, timeout_s=20.0, retrying=False):
+    provider = open_provider(resolve_model("local/m"), timeout_s=timeout_s)
+    provider = RetryingProvider(provider) if retrying else provider
+    try:
+        return await provider.complete(request)
+    finally:
+        await close_provider(provider)
 
 
 def test_a_request_is_sent_as_the_protocol_has_it(ask, server):
@@ -106,11 +107,7 @@ def ask_raw(monkeypatch):
         async def play():
             async with await asyncio.start_server(serve, "127.0.0.1", 0) as host:
                 monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"http://127.0.0.1:{host.sockets[0].getsockname()[1]}/v1")
-                provider = open_provider(resolve_model("local/m"))
-                try:
-                    return await provider.complete(REQUEST)
-                finally:
-                    await close_provider(provider)
+                return await asked()
 
         return asyncio.run(play())
 

@@ -1,15 +1,12 @@
 """`polyjudge calibrate perturb|bias --batch`: the questions of a calibration at half the price."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from tests.loopback.batch_server import BatchServer
 from tests.loopback.vendor_server import ServerThread
+from tests.real.batch_killing import kill_while_waiting
 
 from polyjudge.cli import main
 
@@ -82,16 +79,7 @@ def without_times(value):
 
 
 def test_a_calibration_killed_while_it_waits_goes_on_waiting(server):
-    server.faults.polls = 10**6
-    with subprocess.Popen(
-        [sys.executable, "-m", "polyjudge", *command("perturb", "batched", "--batch")], stderr=subprocess.DEVNULL
-    ) as run:
-        while not server.calls["status"]:
-            assert run.poll() is None
-            time.sleep(0.01)
-        run.send_signal(signal.SIGKILL)
-    for held in server.batches.values():
-        held.polls_left = 0
+    kill_while_waiting(server, command("perturb", "batched", "--batch"))
 
     assert main(command("perturb", "batched", "--batch")) == 0
 

@@ -2,15 +2,12 @@
 
 import json
 import re
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from tests.loopback.batch_server import BatchServer
 from tests.loopback.vendor_server import ServerThread
+from tests.real.batch_killing import kill_while_waiting
 
 from polyjudge.cli import main
 
@@ -102,16 +99,7 @@ def test_scores_from_batches_are_those_of_single_calls_at_half_the_price(server,
 
 
 def test_a_run_killed_while_it_waits_goes_on_waiting(server):
-    server.faults.polls = 10**6
-    with subprocess.Popen(
-        [sys.executable, "-m", "polyjudge", *command("quick", "batched", "--batch")], stderr=subprocess.DEVNULL
-    ) as run:
-        while not server.calls["status"]:
-            assert run.poll() is None
-            time.sleep(0.01)
-        run.send_signal(signal.SIGKILL)
-    for held in server.batches.values():
-        held.polls_left = 0
+    kill_while_waiting(server, command("quick", "batched", "--batch"))
 
     assert main(command("quick", "batched", "--batch")) == 0
 

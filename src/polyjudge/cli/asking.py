@@ -8,6 +8,7 @@ from typing import cast
 
 from polyjudge.engine import Stop
 from polyjudge.errors import DataError
+from polyjudge.providers import Access
 from polyjudge.records import Item, Outcome
 from polyjudge.suites import Answer, score_items
 
@@ -45,6 +46,12 @@ async def ask_all(
             yield item, outcome
     if not stop.requested and not options.dry_run:
         rows.finish()
+
+
+def forget_if_unasked(rows: Rows, access: Access) -> None:
+    """Let the next run begin anew where this one asked nothing; what is put into batches is asked elsewhere."""
+    if not access.meter.spent.calls and access.batches is None:
+        rows.forget_beginning()
 
 
 def found_before(rows: Rows, known: Mapping[str, Outcome]) -> Mapping[str, Outcome]:

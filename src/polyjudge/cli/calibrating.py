@@ -29,7 +29,7 @@ from polyjudge.rubrics import rubric_fingerprint
 from polyjudge.suites import Answer
 from polyjudge.text import harmless, one_line
 
-from .asking import ask_all
+from .asking import ask_all, forget_if_unasked
 from .batching import Questions, in_batches, refuse_batch, wait_for_batches
 from .options import Several, at_least, filters_of, open_access, open_cache, refuse_overwriting
 from .progress import ProgressShow
@@ -216,6 +216,7 @@ class Questioning:
                     work = partial(self._ask, judge.answer, access, rows)
                     return await until_stopped(work, deadline_s=self.options.deadline)
                 finally:
+                    forget_if_unasked(rows, access)
                     for each in judge.opened:
                         await close_judge(each)
 

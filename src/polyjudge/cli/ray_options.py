@@ -43,8 +43,6 @@ def refuse_unfit(options: argparse.Namespace, *, asks: bool) -> None:
         raise ConfigError("--engine ray needs --output FOLDER")
     if options.output.exists() and not options.output.is_dir():
         raise DataError("is a file; --engine ray writes a folder", path=options.output)
-    if options.items.resolve() in options.output.resolve().parents:
-        raise ConfigError(f"--output {str(options.output)!r} lies among the items; name another folder")
     if asks and options.cache == "none":
         raise ConfigError("--engine ray needs a cache that the workers share; give --cache PATH or postgresql://…")
 

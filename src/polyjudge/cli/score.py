@@ -16,7 +16,7 @@ from polyjudge.rubrics import rubric_names
 from polyjudge.suites import Tally, answer_of, kept_answers, open_judge
 from polyjudge.text import harmless
 
-from .asking import ask_all
+from .asking import ask_all, forget_if_unasked
 from .batching import Questions, add_batch_option, in_batches, refuse_batch, wait_for_batches
 from .options import Several, add_judging_options, open_access, open_cache
 from .progress import ProgressShow
@@ -103,8 +103,7 @@ async def _run(job: ScoreJob, judge: Judge, access: Access, rows: Rows) -> int:
     try:
         ended = await until_stopped(work, deadline_s=job.options.deadline)
     finally:
-        if not access.meter.spent.calls:
-            rows.forget_beginning()
+        forget_if_unasked(rows, access)
     return _finish(job, ended, access)
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,13 +82,13 @@ def _refuse_clashes(options: argparse.Namespace) -> None:
         raise ConfigError(f"batches are waited for on one machine; leave out --engine {options.engine}")
     if options.limit is not None and options.limit < 1:
         raise ConfigError(f"--limit must be at least 1, not {options.limit}")
-    if options.output is not None and options.items.resolve() in (options.output.resolve(), *_parents(options)):
-        what = "lies among the items" if options.items.is_dir() else "is the file of the items"
-        raise ConfigError(f"--output {str(options.output)!r} {what}; name another place")
+    _refuse_output_among(options.items.resolve(), options.output)
 
 
-def _parents(options: argparse.Namespace) -> Sequence[Path]:
-    return options.output.resolve().parents if options.engine == "local" else ()
+def _refuse_output_among(items: Path, output: Path | None) -> None:
+    if output is not None and items in (output.resolve(), *output.resolve().parents):
+        what = "lies among the items" if items.is_dir() else "is the file of the items"
+        raise ConfigError(f"--output {str(output)!r} {what}; name another place")
 
 
 def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str] | None) -> None:
