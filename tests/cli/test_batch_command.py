@@ -55,7 +55,7 @@ def test_a_settings_file_may_ask_for_batches(score, capsys):
 def test_an_empty_journal_is_said_to_be_empty(in_folder, capsys):
     assert main(["batch", "list"]) == 0
     assert main(["batch", "status"]) == 0
-    assert capsys.readouterr().out.count("knows of none") == 2
+    assert capsys.readouterr().out.count("No batches in .polyjudge/batches.") == 2
     assert main(["batch", "list", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == []
 

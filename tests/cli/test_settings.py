@@ -8,6 +8,7 @@ import pytest
 from polyjudge.cli import main
 from polyjudge.cli.settings import load_environment
 from polyjudge.errors import DataError
+from polyjudge.folder_trust import make_folder
 from polyjudge.providers import ModelName, Price, model_facts, price_of, resolve_model
 from polyjudge.providers.failing import error_for_status
 
@@ -42,7 +43,7 @@ def test_a_bad_line_is_named_but_not_shown(in_folder):
 
 def test_a_models_file_of_ones_own_goes_before_ours(in_folder):
     own = in_folder / ".polyjudge" / "models.toml"
-    own.parent.mkdir()
+    make_folder(own.parent)
     own.write_text(
         '[aliases]\nopus = "local/mine"\nfast = "local/small:1b"\n[defaults]\nlocal = "small:1b"\n'
         '[[models]]\nfits = "openai/gpt-5"\nprice = {input = 1.0, output = 2.0}\n',

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
+from polyjudge.folder_trust import make_folder
 from polyjudge.languages import LanguageTable, language_table
 
 TABLE = language_table()
@@ -199,7 +200,7 @@ def test_rows_of_a_file_stand_on_top_of_the_shipped_ones(tmp_path):
 
 def test_rows_in_the_working_folder_are_used_without_being_asked_for(in_folder):
     assert language_table().find("nds") is None
-    (in_folder / ".polyjudge").mkdir()
+    make_folder(in_folder / ".polyjudge")
     own(in_folder / ".polyjudge" / "languages.tsv", "nds\tLow German\t\tLatn\t\tltr\t4.5")
 
     assert language_table().find("nds").name == "Low German"

@@ -9,8 +9,6 @@ from polyjudge.errors import CacheError
 from .entries import Entry
 from .judge_cache import JudgeCache
 
-DEFAULT_ASIDE = Path(".polyjudge/cache.sqlite")
-
 
 class Aside:
     """Keeps entries in a cache on this machine, and knows how they are brought home."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from polyjudge.errors import CacheError
+from polyjudge.folder_trust import make_folder
 
 Result = TypeVar("Result")
 
@@ -228,7 +229,7 @@ def _decoded(stored: bytes) -> str:
 def prepare_folder(path: Path) -> None:
     """Make the folder of a cache file, or say why that cannot be done."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     except OSError as error:
         raise CacheError(f"cannot be made: {error.strerror}", path=path) from None
     if path.is_dir():

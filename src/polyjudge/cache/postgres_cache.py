@@ -10,9 +10,10 @@ from types import TracebackType
 from typing import Self
 
 from polyjudge.errors import CacheError
+from polyjudge.folder_trust import private_path
 from polyjudge.records import JudgeResult, Reply
 
-from .aside import DEFAULT_ASIDE, Aside
+from .aside import Aside
 from .entries import Entry, reply_entry, result_entry
 from .keys import hash_key
 from .loop_thread import LoopThread
@@ -48,7 +49,7 @@ class PostgresCache:
         self.place = address.place
         """The URL without its password."""
         self._database = PostgresDatabase(address, read_only=read_only)
-        self._aside = Aside(aside or DEFAULT_ASIDE, address.place)
+        self._aside = Aside(aside or private_path("cache.sqlite"), address.place)
         self._patience_s = patience_s
         self._closed = False
         self._inherited: list[_Parts] = []

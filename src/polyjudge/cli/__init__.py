@@ -33,6 +33,7 @@ COMMANDS = {
     "providers": "show who can answer, and what is missing",
     "cache": "look after the replies already paid for",
     "batch": "look after batches that providers still work on",
+    "trust": "allow a folder's polyjudge.toml and .polyjudge to be used",
 }
 _GARBAGE_THRESHOLD = 50_000
 """Objects made between two searches for garbage; nearly all of ours die by themselves, and searching takes a tenth."""

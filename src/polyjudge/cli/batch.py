@@ -8,7 +8,7 @@ from typing import Any
 
 from polyjudge.engine import run_sync
 from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, PolyjudgeError, UnknownNameError
-from polyjudge.files import BATCHES_FOLDER, BatchJob, BatchJournal
+from polyjudge.files import BatchJob, BatchJournal
 from polyjudge.providers import BatchClient, ModelName, open_batch_client, origin_of
 from polyjudge.text import harmless, one_line
 
@@ -86,7 +86,7 @@ def _jobs() -> list[BatchJob]:
 
 def _named(jobs: Sequence[BatchJob], names: Sequence[str]) -> list[BatchJob]:
     if not jobs:
-        raise ConfigError(f"{BATCHES_FOLDER} knows of no batch")
+        raise ConfigError(f"No batches in {BatchJournal().folder}.")
     known = {name: job for job in jobs for name in (job.intent.tag, job.id) if name}
     for name in names:
         if name not in known:
@@ -121,7 +121,7 @@ def _show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     if rows:
         print_table(header, rows)
     else:
-        print(f"{BATCHES_FOLDER} knows of none")
+        print(f"No batches in {BatchJournal().folder}.")
 
 
 Ask = Callable[[BatchClient, str], Any]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyjudge.engine import Stop, in_order, unless_stopped
 from polyjudge.errors import ConfigError, StoppedError
-from polyjudge.files import BATCHES_FOLDER, BatchJournal
+from polyjudge.files import BatchJournal
 from polyjudge.providers import Access, ModelName, address_of, need_batches
 from polyjudge.records import Item, Outcome
 from polyjudge.suites import Answer, score_items
@@ -48,8 +48,6 @@ def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> No
 
 def _warn_of_batches(judges: Sequence[ModelName]) -> None:
     """Say that a run without `--batch` does not wait for what the judges were asked in batches."""
-    if not BATCHES_FOLDER.is_dir():
-        return
     asked = {(name.provider, name.model, address_of(name.provider)) for name in judges}
     for job in BatchJournal().sound_jobs([]):
         intent = job.intent

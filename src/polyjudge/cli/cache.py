@@ -12,12 +12,14 @@ from polyjudge.cache import export_entries, import_entries, is_url, prune, shown
 from polyjudge.clock import written
 from polyjudge.errors import ConfigError
 from polyjudge.files import write_atomically
+from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.text import harmless
 
 from .settings import load_environment
 from .tables import print_table
 
-DEFAULT_CACHE = ".polyjudge/cache.sqlite"
+_CACHE_FILE = "cache.sqlite"
+_DEFAULT_CACHE = str(PRIVATE_FOLDER / _CACHE_FILE)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -26,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
     for name, run_action, add_options, summary in _ACTIONS:
         action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        action.add_argument("--cache", default=DEFAULT_CACHE, metavar="PATH|URL", help=f"default: {DEFAULT_CACHE}")
+        action.add_argument("--cache", default=_DEFAULT_CACHE, metavar="PATH|URL", help=f"default: {_DEFAULT_CACHE}")
         action.set_defaults(run_action=run_action)
         add_options(action)
 
@@ -34,6 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
     load_environment()
+    if arguments.cache == _DEFAULT_CACHE:
+        arguments.cache = str(private_path(_CACHE_FILE))
     return arguments.run_action(arguments)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from polyjudge.errors import DataError
 from polyjudge.files import CARDS_FOLDER, find_card, read_card, safe_name, write_atomically
+from polyjudge.folder_trust import private_path
 from polyjudge.languages import language_table
 from polyjudge.records import TrustCard
 from polyjudge.reports import CARD_FORMATS, card_plots
@@ -55,9 +56,10 @@ def _card(options: argparse.Namespace) -> TrustCard:
 
 def _list() -> int:
     """List the cards of this folder."""
-    places = sorted(CARDS_FOLDER.glob("*.json"))
+    folder = private_path(CARDS_FOLDER)
+    places = sorted(folder.glob("*.json"))
     if not places:
-        print(f"There is no card in {CARDS_FOLDER}; `polyjudge calibrate perturb --judge …` makes one.")
+        print(f"There is no card in {folder}; `polyjudge calibrate perturb --judge …` makes one.")
         return 0
     rows: list[list[str]] = []
     for place in places:

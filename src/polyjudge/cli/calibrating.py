@@ -22,6 +22,7 @@ from polyjudge.files import (
     update_card,
     write_card,
 )
+from polyjudge.folder_trust import private_path
 from polyjudge.judges import close_judge
 from polyjudge.providers import Access, ModelName
 from polyjudge.records import Failure, GoodText, Item, JudgeIdentity, JudgeResult, Outcome, Rubric, TrustCard
@@ -38,7 +39,7 @@ from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line, too_many_unjudged
 
 _MANY_CALLS = 5_000
-RUNS_FOLDER = Path(".polyjudge/calibration")
+_RUNS_FOLDER = "calibration"
 
 
 def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20) -> None:
@@ -182,7 +183,8 @@ class Questioning:
     @property
     def rows_file(self) -> Path:
         """Where the answers stand: where the user says, or among the runs of calibration."""
-        return self.options.answers or RUNS_FOLDER / f"{self.doing}-{self.fingerprint}.jsonl"
+        name = f"{self.doing}-{self.fingerprint}.jsonl"
+        return self.options.answers or private_path(_RUNS_FOLDER, name)
 
     @property
     def fingerprint(self) -> str:

@@ -10,9 +10,11 @@ from typing import Any
 from polyjudge.cache import Cache, NoCacheYetError, OutOfReachError, homeward, is_url, shown
 from polyjudge.cache import open_cache as open_cache_at
 from polyjudge.errors import ConfigError, UnknownNameError
+from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.providers import PROVIDERS, Access, Caps, Estimate, Meter, ModelName, Price, parse_price, resolve_model
 
-DEFAULT_CACHE = ".polyjudge/cache.sqlite"
+CACHE_FILE = "cache.sqlite"
+DEFAULT_CACHE = str(PRIVATE_FOLDER / CACHE_FILE)
 
 
 def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) -> None:
@@ -126,6 +128,8 @@ def open_cache(options: argparse.Namespace) -> Cache | None:
     """Open the cache that `--cache` names; a replay and a dry run write nothing to it."""
     if options.cache == "none":
         return None
+    if options.cache == DEFAULT_CACHE:
+        options.cache = str(private_path(CACHE_FILE))
     if options.dry_run and not is_url(options.cache) and not Path(options.cache).exists():
         return None
     try:

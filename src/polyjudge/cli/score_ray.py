@@ -8,8 +8,9 @@ from polyjudge.cache import is_url
 from polyjudge.engine import RayCluster, Stop, need_ray, ray_cluster, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files import ResultsFolder, RunIdentity, Shard, ShardedSurvey, fingerprint, only_run_in, outcomes_in
+from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder
 from polyjudge.judges import close_judge
-from polyjudge.providers import USER_FILE, Caps, Spent, chosen_addresses, parse_price
+from polyjudge.providers import Caps, Spent, chosen_addresses, parse_price, user_models
 from polyjudge.rubrics import rubric_fingerprint
 from polyjudge.suites import ShardJob, ShardPlacing, Tally, Trouble, open_judge, shares
 from polyjudge.text import harmless
@@ -168,7 +169,8 @@ def _shard_job(job: ScoreJob, folder: ResultsFolder, cache: str) -> ShardJob:
         price=parse_price(options.price) if options.price else None,
         timeout_s=options.timeout,
         folder=Path.cwd(),
-        needs_folder=USER_FILE.is_file() or any(name.provider == "scripted" for name in job.judges),
+        trusts_folder=is_trusted_folder(PRIVATE_FOLDER),
+        needs_folder=user_models().is_file() or any(name.provider == "scripted" for name in job.judges),
         addresses=chosen_addresses(),
         host=socket.gethostname(),
     )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from polyjudge.lazy import lazily
 
 if TYPE_CHECKING:
-    from .batch_journal import BATCHES_FOLDER, BatchJob, BatchJournal
+    from .batch_journal import BatchJob, BatchJournal
     from .canonical import canonical_json, fingerprint
     from .fixtures import FixtureFile, read_fixtures
     from .good_texts import GoodTexts, TextSource
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from .writing import note_moment, noted_moment, readable_json, write_atomically
 
 __all__ = [
-    "BATCHES_FOLDER",
     "CARDS_FOLDER",
     "DEFAULT_CONTEXT",
     "JUDGEMENTS_FILE",

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
+from polyjudge.folder_trust import private_path
 from polyjudge.records import BatchIntent, BatchState, ItemFailure
 
 from .json_records import from_json, to_json
@@ -22,7 +23,8 @@ from .key_set import KeySet
 from .locking import only_run_in
 from .writing import readable_json, write_atomically
 
-BATCHES_FOLDER = Path(".polyjudge/batches")
+BATCHES_FOLDER = "batches"
+"""The folder of the journal in the private folder."""
 SCHEMA_VERSION = 1
 _REMEDY = "mend it, or remove it: what its batch holds may then be paid for twice"
 
@@ -127,8 +129,8 @@ class BatchJob:
 class BatchJournal:
     """All batches that were handed over from a folder."""
 
-    def __init__(self, folder: Path = BATCHES_FOLDER) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or private_path(BATCHES_FOLDER)
 
     def only_writer(self) -> AbstractContextManager[None]:
         """Be the only one who hands over batches from here, or raise; others may read meanwhile."""

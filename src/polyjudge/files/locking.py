@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from polyjudge.errors import DataError
+from polyjudge.folder_trust import make_folder
 
 
 @contextmanager
@@ -16,7 +17,7 @@ def only_run_in(folder: Path) -> Generator[None]:
     A folder that nothing came into is gone afterwards.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror}", path=folder) from None

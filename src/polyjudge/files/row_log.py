@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import DataError
+from polyjudge.folder_trust import make_folder
 from polyjudge.records import Outcome
 
 from .json_lines import each_json_line
@@ -20,7 +21,7 @@ class RowLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror}", path=path) from None

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from polyjudge.errors import DataError
+from polyjudge.folder_trust import make_folder, private_path
 from polyjudge.records import JudgeIdentity, Provenance, TrustCard
 
 from .json_records import from_json, to_json
 from .safe_names import safe_name
 from .writing import readable_json, write_atomically
 
-CARDS_FOLDER = Path(".polyjudge/cards")
+CARDS_FOLDER = "cards"
+"""The folder of trust cards in the private folder."""
 SCHEMA_VERSION = 1
 _LONGEST_REASON = 200
 
@@ -32,8 +34,9 @@ def identity_of(origin: Provenance) -> JudgeIdentity:
     )
 
 
-def card_path(judge: JudgeIdentity, folder: Path = CARDS_FOLDER) -> Path:
-    """Return where the card of a judge stands: another model or rubric has another card."""
+def card_path(judge: JudgeIdentity, folder: Path | None = None) -> Path:
+    """Return where the card of a judge is: another model or rubric has another card."""
+    folder = folder or private_path(CARDS_FOLDER)
     name = safe_name("-".join([judge.provider, judge.model, judge.rubric]))
     return folder / f"{name}-{judge.rubric_fingerprint[:8]}.json"
 
@@ -101,7 +104,7 @@ def _rounded(value: object) -> object:
 def update_card(path: Path, change: Callable[[TrustCard | None], TrustCard]) -> TrustCard:
     """Change a card, or make it; two runs that do so at once come one after the other, and neither is lost."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror}", path=path) from None
@@ -124,8 +127,9 @@ class FoundCard:
     """Why no card counts: there is none, or it was made of another model or rubric."""
 
 
-def find_card(judge: JudgeIdentity, folder: Path = CARDS_FOLDER, path: Path | None = None) -> FoundCard:
+def find_card(judge: JudgeIdentity, folder: Path | None = None, path: Path | None = None) -> FoundCard:
     """Return the card of a judge: the one named, or else the one in the folder."""
+    folder = folder or private_path(CARDS_FOLDER)
     place = path or card_path(judge, folder)
     if path is None and not place.exists():
         return FoundCard(None, None, _other_card(judge, folder) or "no card was made of it yet")

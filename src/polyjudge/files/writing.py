@@ -12,6 +12,7 @@ from typing import TextIO, cast
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
+from polyjudge.folder_trust import make_folder
 
 _ACTING = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -33,7 +34,7 @@ def standing_in_for(path: Path) -> Generator[Path]:
     path = path.resolve()  # what a link points to is written, and the link stays
     part = path.parent / f".{path.name[:48]}.{secrets.token_hex(8)}.part"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         yield part
         _settle(part)
         part.replace(path)

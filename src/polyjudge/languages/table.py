@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import cast
 
 from polyjudge.errors import DataError
+from polyjudge.folder_trust import private_path
 from polyjudge.records import Language
 
-OWN_ROWS = Path(".polyjudge/languages.tsv")
+OWN_ROWS = "languages.tsv"
+"""The file in the private folder that holds a user's own languages."""
 """Where a user's rows stand, in the working folder."""
 _COLUMNS = ("tag", "name", "native_name", "scripts", "family", "direction", "speakers_millions")
 _MORE_COLUMNS = ("detector", "inseparable", "aliases")
@@ -96,7 +98,7 @@ class LanguageTable:
 
 def language_table(own_rows: Path | None = None) -> LanguageTable:
     """Return the shipped table with the user's rows on top: those of a file, else of `.polyjudge/languages.tsv`."""
-    path = OWN_ROWS if own_rows is None else own_rows
+    path = private_path(OWN_ROWS) if own_rows is None else own_rows
     if own_rows is None and not path.is_file():
         return _shipped()
     return LanguageTable({**{each.tag: each for each in _shipped()}, **_read(path)})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .counting import Estimate
     from .local_server import local_models
     from .metering import Caps, Meter, MeteredProvider, Spent, most_tokens
-    from .naming import USER_FILE, ModelName, Price, model_facts, model_table, resolve_model
+    from .naming import ModelName, Price, model_facts, model_table, resolve_model, user_models
     from .pacing import Pace, PacedProvider, likely_tokens
     from .prices import cost_usd, parse_price, price_of
     from .retrying import RetryingProvider, RetryPolicy
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROVIDERS",
-    "USER_FILE",
     "Access",
     "BatchClient",
     "BatchLimits",
@@ -79,6 +78,7 @@ __all__ = [
     "readiness",
     "resolve_model",
     "use_addresses",
+    "user_models",
 ]
 
 lazily(__name__)

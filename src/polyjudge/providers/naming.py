@@ -10,8 +10,10 @@ from pathlib import Path
 
 from polyjudge.errors import DataError, UnknownNameError
 from polyjudge.files import from_json
+from polyjudge.folder_trust import private_path
 
-USER_FILE = Path(".polyjudge/models.toml")
+USER_FILE = "models.toml"
+"""The file in the private folder that holds a user's own models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,18 @@ def model_facts(name: ModelName) -> ModelFacts:
     return next((facts for facts in known if fnmatchcase(str(name), facts.fits)), ModelFacts())
 
 
+def user_models() -> Path:
+    """Return where a user's own models are described."""
+    return private_path(USER_FILE)
+
+
 def model_table() -> ModelTable:
     """Return the shipped table with the user's own laid over it."""
     shipped = _read((files("polyjudge.providers") / "models.toml").read_text(encoding="utf-8"), "models.toml")
-    if not USER_FILE.is_file():
+    path = user_models()
+    if not path.is_file():
         return shipped
-    own = _read(USER_FILE.read_text(encoding="utf-8"), str(USER_FILE))
+    own = _read(path.read_text(encoding="utf-8"), str(path))
     return ModelTable(
         {**shipped.aliases, **own.aliases}, {**shipped.defaults, **own.defaults}, (*own.models, *shipped.models)
     )

@@ -3,16 +3,16 @@
 import json
 from contextlib import suppress
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files import write_atomically
+from polyjudge.folder_trust import private_path
 from polyjudge.records import Reply
 
 from .naming import ModelName, Price, model_facts
 
-_MEMORY = Path(".polyjudge/prices.json")
+_MEMORY = "prices.json"
 _FREE = Price(0.0, 0.0)
 _FREE_PROVIDERS = {"local", "scripted"}
 _VENDORS = {"claude": "anthropic", "codex": "openai", "gemini": "google", "llm": "openai"}
@@ -36,15 +36,15 @@ def _looked_up(name: ModelName) -> Price | None:
     remembered = _remembered(edition)
     if str(name) not in remembered:
         remembered[str(name)] = _from_genai_prices(name)
-        with suppress(DataError), write_atomically(_MEMORY) as file:  # only a help; it may be lost
-            json.dump({"edition": edition, "prices": remembered}, file)
+        with suppress(DataError), write_atomically(private_path(_MEMORY)) as file:  # it may be lost
+            json.dump({"schemaVersion": 1, "edition": edition, "prices": remembered}, file)
     found = remembered[str(name)]
     return None if found is None else Price(*found)
 
 
 def _remembered(edition: str) -> dict[str, list[float] | None]:
     try:
-        data: Any = json.loads(_MEMORY.read_text(encoding="utf-8"))
+        data: Any = json.loads(private_path(_MEMORY).read_text(encoding="utf-8"))
         return dict(data["prices"]) if data["edition"] == edition else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

@@ -37,6 +37,8 @@ class ShardJob:
     timeout_s: float | None = None
     folder: Path
     """Where the command was given; relative paths are meant from there."""
+    trusts_folder: bool = False
+    """The command used the private folder there; a worker has no record of its own of that."""
     needs_folder: bool = False
     """There is something in that folder that the judge needs."""
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -29,6 +29,7 @@ from polyjudge.files import (
     shard_digest,
     write_parquet_rows,
 )
+from polyjudge.folder_trust import TRUST_VARIABLE
 from polyjudge.judges import close_judge
 from polyjudge.providers import Access, Meter, use_addresses
 from polyjudge.records import Failure, Item, Outcome
@@ -67,6 +68,8 @@ def _settle_in(order: ShardOrder) -> None:
             raise ConfigError(f"{host} has no folder {str(folder)!r}: all workers must see it, on shared storage")
     if job.folder.is_dir():
         os.chdir(job.folder)
+    if job.trusts_folder:
+        os.environ[TRUST_VARIABLE] = str(job.folder)
 
 
 def _trouble(error: PolyjudgeError, order: ShardOrder) -> Trouble:

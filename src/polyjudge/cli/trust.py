@@ -1,0 +1,58 @@
+"""`polyjudge trust`: say which folders' settings and private state may be used."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from polyjudge.errors import ConfigError
+from polyjudge.folder_trust import (
+    PRIVATE_FOLDER,
+    PROJECT_FILE,
+    TRUST_VARIABLE,
+    is_current,
+    revoke,
+    trust,
+    trusted_paths,
+)
+from polyjudge.text import harmless
+
+from .tables import print_table
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = (
+        f"{PROJECT_FILE} may run commands, name addresses and write outside its folder only after this, and again only "
+        f"after this when its content changes. {PRIVATE_FOLDER} is used only if polyjudge created it there, or after "
+        f"this. In CI, set {TRUST_VARIABLE} to the folder instead."
+    )
+    add = parser.add_argument
+    add("folder", type=Path, nargs="?", default=Path(), metavar="DIR", help="default: the working folder")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--list", action="store_true", help="show what is trusted")
+    action.add_argument("--revoke", action="store_true", help="trust the folder no longer")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Trust a folder, stop trusting it, or list what is trusted."""
+    if options.list:
+        return _list()
+    if not options.folder.is_dir() and not options.revoke:
+        raise ConfigError(f"{str(options.folder)!r} is not a folder.")
+    paths = revoke(options.folder) if options.revoke else trust(options.folder)
+    if not paths and not options.revoke:
+        raise ConfigError(f"{str(options.folder)!r} has neither {PROJECT_FILE} nor {PRIVATE_FOLDER}.")
+    if not paths:
+        print("Nothing was trusted there.")
+    for path in paths:
+        print(f"{'No longer trusted' if options.revoke else 'Trusted'}: {harmless(str(path))}")
+    return 0
+
+
+def _list() -> int:
+    rows = [[harmless(each.path), "yes" if is_current(each) else "no: changed or gone"] for each in trusted_paths()]
+    if rows:
+        print_table(["Path", "Still as trusted"], rows)
+    else:
+        print("Nothing is trusted.", file=sys.stderr)
+    return 0
