@@ -1,44 +1,14 @@
-"""Keys from `.env`, models of one's own, and the list of providers."""
+"""Models of one's own, and the list of providers."""
 
 import json
-import os
 
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.cli.settings import load_environment
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import make_folder
 from polyjudge.providers import ModelName, Price, model_facts, price_of, resolve_model
 from polyjudge.providers.failing import error_for_status
-
-
-def test_variables_are_taken_from_the_file_unless_the_environment_has_them(in_folder, monkeypatch):
-    monkeypatch.setenv("PJ_TAKEN", "real")
-    for name in ("PJ_PLAIN", "PJ_QUOTED", "PJ_EXPORTED", "PJ_EMPTY", "PJ_HASH"):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    lines = [
-        "# a comment", "", "PJ_TAKEN=file", "PJ_PLAIN = plain value  # remark", "PJ_QUOTED='a # b'",
-        'export PJ_EXPORTED="x=y"', "PJ_EMPTY=", "PJ_HASH=a#b",
-    ]  # fmt: skip
-    (in_folder / ".env").write_text("\n".join(lines), encoding="utf-8")
-
-    load_environment()
-
-    names = ("PJ_TAKEN", "PJ_PLAIN", "PJ_QUOTED", "PJ_EXPORTED", "PJ_EMPTY", "PJ_HASH")
-    assert [os.environ[name] for name in names] == ["real", "plain value", "a # b", "x=y", "", "a#b"]
-    for name in names:
-        monkeypatch.delenv(name)
-
-
-def test_a_bad_line_is_named_but_not_shown(in_folder):
-    (in_folder / ".env").write_text("GOOD=1\nsk-secret without a name\n", encoding="utf-8")
-
-    with pytest.raises(DataError, match=r"\.env:2: is not NAME=VALUE") as caught:
-        load_environment()
-
-    assert "sk-secret" not in str(caught.value)
 
 
 def test_a_models_file_of_ones_own_goes_before_ours(in_folder):

@@ -12,7 +12,7 @@ from polyjudge.files import BatchJob, BatchJournal
 from polyjudge.providers import BatchClient, ModelName, open_batch_client, origin_of
 from polyjudge.text import harmless, one_line
 
-from .settings import load_environment
+from .environment import load_environment
 from .tables import print_table
 
 

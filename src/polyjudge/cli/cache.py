@@ -15,7 +15,7 @@ from polyjudge.files import write_atomically
 from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.text import harmless
 
-from .settings import load_environment
+from .environment import load_environment
 from .tables import print_table
 
 _CACHE_FILE = "cache.sqlite"

@@ -41,10 +41,10 @@ from .calibrating import (
     questions,
     refuse_many_calls,
 )
+from .environment import load_environment
 from .identities import identity_of_models
 from .options import add_judging_options, at_least, judge_names, refuse_overwriting
 from .output import write_pieces
-from .settings import load_environment
 
 _REPEATS = 3
 

@@ -21,8 +21,8 @@ from polyjudge.providers import (
 from polyjudge.records import Request
 from polyjudge.text import one_line
 
+from .environment import load_environment
 from .options import add_timing_options
-from .settings import load_environment
 from .stopping import Ended, until_stopped
 from .tables import print_table
 

@@ -19,8 +19,8 @@ from polyjudge.rubrics import load_rubric, passes
 from polyjudge.suites import Finding, answer_of, audit, open_judge, score_items
 from polyjudge.text import one_line
 
+from .environment import load_environment
 from .options import add_judging_options, judge_names, open_access, open_cache
-from .settings import load_environment
 from .stopping import until_stopped
 from .summaries import print_estimate
 

@@ -18,12 +18,12 @@ from polyjudge.text import harmless
 
 from .asking import ask_all, forget_if_unasked
 from .batching import Questions, add_batch_option, in_batches, refuse_batch, wait_for_batches
+from .environment import load_environment
 from .options import Several, add_judging_options, open_access, open_cache
 from .progress import ProgressShow
 from .ray_options import add_engine_options
 from .score_job import ScoreJob, explain_end, finish, read_job, trust_of
 from .score_rows import Rows, open_rows
-from .settings import load_environment
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate
 

@@ -1,8 +1,6 @@
-"""Settings from `polyjudge.toml`, and keys from `.env`; the command line and the real environment win."""
+"""Settings from `polyjudge.toml`; the command line takes precedence."""
 
 import argparse
-import os
-import re
 import tomllib
 import warnings
 from collections.abc import Collection
@@ -12,28 +10,8 @@ from typing import Any, cast
 from polyjudge.errors import DataError
 
 PROJECT_FILE = Path("polyjudge.toml")
-ENVIRONMENT_FILE = Path(".env")
 _OPTIONS_TOO = {"batch", "cache"}
 """Commands whose names other commands have as options; at the top level, what is no table is meant for those."""
-_ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
-_QUOTED = re.compile(r"""(["'])(.*)\1\s*(?:#.*)?""", re.DOTALL)
-
-
-def load_environment() -> None:
-    """Take variables from the working folder's `.env` that the environment does not hold."""
-    if not ENVIRONMENT_FILE.is_file():
-        return
-    try:
-        lines = ENVIRONMENT_FILE.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise DataError("is not UTF-8 text", path=ENVIRONMENT_FILE) from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        match = _ASSIGNMENT.fullmatch(line)
-        if match is None or "\0" in line:
-            raise DataError("is not NAME=VALUE", path=ENVIRONMENT_FILE, line=number)  # never the line: it may be a key
-        os.environ.setdefault(match[1], _unquoted(match[2]))
 
 
 def apply_project_file(
@@ -156,8 +134,3 @@ def _converted(action: argparse.Action, key: str, value: object) -> Any:
     if action.choices is not None and read not in action.choices:
         raise DataError(f"{key}: {read!r} is none of {', '.join(map(str, action.choices))}", path=PROJECT_FILE)
     return read
-
-
-def _unquoted(value: str) -> str:
-    match = _QUOTED.fullmatch(value)
-    return match[2] if match else re.split(r"\s+#", value, maxsplit=1)[0]

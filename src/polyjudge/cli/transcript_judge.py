@@ -21,6 +21,7 @@ from polyjudge.statistics import exact_agreement, mean_difference
 from polyjudge.suites import Rendering, render_transcript
 from polyjudge.text import harmless, one_line
 
+from .environment import load_environment
 from .options import (
     add_cache_options,
     add_call_options,
@@ -32,7 +33,6 @@ from .options import (
 )
 from .output import reader_may_leave
 from .progress import ProgressShow
-from .settings import load_environment
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line, too_many_unjudged
 from .tables import print_table

@@ -32,9 +32,9 @@ from polyjudge.suites import (
 )
 from polyjudge.text import one_line
 
+from .environment import load_environment
 from .options import add_cache_options, add_call_options, open_access, open_cache
 from .progress import ProgressShow
-from .settings import load_environment
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line
 from .translation_check import check_results_name

@@ -31,11 +31,11 @@ from polyjudge.suites import Drift, Task, judge_each, kept_result, language_scor
 from polyjudge.text import harmless, one_line
 
 from .batching import add_batch_option, in_batches, refuse_batch, wait_for_batches
+from .environment import load_environment
 from .items_trust import ItemsTrust
 from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
 from .output import reader_may_leave
 from .progress import ProgressShow
-from .settings import load_environment
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line, too_many_unjudged
 from .tables import print_table

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from polyjudge.engine import Stop, run_sync
 from polyjudge.files import only_run_in
 
+from .environment import load_environment
 from .options import add_timing_options, share
-from .settings import load_environment
 from .stopping import until_stopped
 from .vocabulary_generating import Plan, answer, plan_generation, print_answered, unanswered
 from .vocabulary_job import (

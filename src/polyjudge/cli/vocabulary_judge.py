@@ -16,8 +16,8 @@ from polyjudge.records import Judgement
 from polyjudge.suites import wording_of
 from polyjudge.text import harmless
 
+from .environment import load_environment
 from .options import open_access, open_cache
-from .settings import load_environment
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line
 from .vocabulary_job import Choice, Job, add_suite_options, job_of, open_suite, recorded_job

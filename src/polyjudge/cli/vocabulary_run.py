@@ -10,7 +10,7 @@ from polyjudge.files import only_run_in
 from polyjudge.records import Judgement
 from polyjudge.suites import wording_of
 
-from .settings import load_environment
+from .environment import load_environment
 from .stopping import Ended, until_stopped
 from .vocabulary_generating import Plan, answer, plan_generation, print_answered, unanswered
 from .vocabulary_job import (

@@ -6,7 +6,7 @@ from polyjudge.lazy import lazily
 
 if TYPE_CHECKING:
     from .access import Access
-    from .addresses import address_of, chosen_addresses, is_remote, origin_of, use_addresses
+    from .addresses import address_of, address_variables, chosen_addresses, is_remote, origin_of, use_addresses
     from .base import Provider, close_provider
     from .batch_clients import BatchClient, BatchLimits, BatchStatus
     from .batch_patience import BatchPatience
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ProviderEntry,
         Readiness,
         check_workspace,
+        key_variables,
         need_batches,
         open_batch_client,
         open_provider,
@@ -58,11 +59,13 @@ __all__ = [
     "ScriptedProvider",
     "Spent",
     "address_of",
+    "address_variables",
     "check_workspace",
     "chosen_addresses",
     "close_provider",
     "cost_usd",
     "is_remote",
+    "key_variables",
     "likely_tokens",
     "local_models",
     "model_facts",

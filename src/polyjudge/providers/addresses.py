@@ -48,17 +48,22 @@ def is_remote(provider: str) -> bool:
     return provider in _ADDRESSES
 
 
+def address_variables() -> dict[str, tuple[str, ...]]:
+    """Return the providers that each variable names the address of."""
+    named: dict[str, tuple[str, ...]] = {}
+    for provider, (variables, _) in _ADDRESSES.items():
+        for variable in variables:
+            named[variable] = (*named.get(variable, ()), provider)
+    return named
+
+
 def chosen_addresses() -> dict[str, str]:
     """Return the variables that name other addresses than the usual ones, for another process to use the same."""
-    return {name: os.environ[name] for name in _variables() if os.environ.get(name)}
+    return {name: os.environ[name] for name in address_variables() if os.environ.get(name)}
 
 
 def use_addresses(chosen: Mapping[str, str]) -> None:
     """Reach all providers where another process does."""
-    for name in _variables():
+    for name in address_variables():
         os.environ.pop(name, None)
     os.environ.update(chosen)
-
-
-def _variables() -> set[str]:
-    return {name for names, _ in _ADDRESSES.values() for name in names}

@@ -24,12 +24,13 @@ class ProviderEntry:
     """Module in this folder, and what in it opens the provider for a model."""
     answers: str
     keys: tuple[str, ...] = ()
-    """Environment variables; one of them must hold a key."""
+    """Environment variables that may hold a key."""
     package: str = ""
     extra: str = ""
     """The extra that installs the package."""
     batches: str = ""
     """Module in this folder, and what in it opens the provider's batches for a model; none where it has none."""
+    needs_key: bool = True
     is_agent: bool = False
     """An agent's CLI; what else is to be known of it stands in its file under `agents`."""
 
@@ -64,7 +65,12 @@ PROVIDERS = {
         "openai",
         batches="openai_batches:open_openai_batches",
     ),
-    "local": ProviderEntry("local_chat:LocalChatProvider", "any OpenAI-compatible server: Ollama, vLLM, llama.cpp"),
+    "local": ProviderEntry(
+        "local_chat:LocalChatProvider",
+        "any OpenAI-compatible server: Ollama, vLLM, llama.cpp",
+        ("LOCAL_OPENAI_API_KEY",),
+        needs_key=False,
+    ),
     "scripted": ProviderEntry("scripted:ScriptedProvider.from_recording", "a recording: scripted/FILE.jsonl"),
 }
 
@@ -158,11 +164,17 @@ def _agent_readiness(name: str, default_model: str) -> Readiness:
     return Readiness(name, agent.answers, default_model, tuple(missing))
 
 
+def key_variables(provider: str) -> tuple[str, ...]:
+    """Return the environment variables that may hold a provider's key."""
+    entry = PROVIDERS[provider]
+    return load_agent(provider).keys if entry.is_agent else entry.keys
+
+
 def _missing(entry: ProviderEntry) -> list[str]:
     missing: list[str] = []
     if entry.package and not _is_installed(entry.package):
         missing.append(f"pip install 'polyjudge[{entry.extra}]'")
-    if entry.keys and not any(os.environ.get(key) for key in entry.keys):
+    if entry.keys and entry.needs_key and not any(os.environ.get(key) for key in entry.keys):
         missing.append(f"export {entry.keys[0]}=...")
     return missing
 
