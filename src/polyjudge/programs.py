@@ -25,6 +25,18 @@ _LONGEST_FILE = 50_000_000
 _POLL_S = 0.005
 _MARK = "POLYJUDGE_CALL"
 _ROUNDS = 20
+SAFE_GIT = {
+    # A repository's own configuration names programs that git runs, even for `git ls-files`; a clone brings its own.
+    "GIT_CONFIG_COUNT": "3",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": os.devnull,
+    "GIT_CONFIG_KEY_2": "safe.bareRepository",
+    "GIT_CONFIG_VALUE_2": "explicit",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""The environment of a program that may call git in a folder that is not ours."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from polyjudge.engine import Stop, in_order, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files import Transcript, readable_json
 from polyjudge.judges import ReviewJudge, close_judge, review_prompt
-from polyjudge.providers import Access, ModelName, check_workspace
+from polyjudge.providers import NOT_IN_WORKSPACE, Access, ModelName, check_workspace
 from polyjudge.records import Failure, JudgeResult, Outcome
 from polyjudge.reports import BLOCK_FORMATS, Block, Heading, Lines, Table
 from polyjudge.statistics import exact_agreement, mean_difference
@@ -274,8 +274,8 @@ def _text(path: Path) -> str:
 def _digest(folder: Path) -> str:
     """Return what changes when any file of a folder does, so that the question is another then."""
     digest = hashlib.sha256()
-    private = {".env", ".polyjudge", "eval-reviews"}  # no part of the copy either
-    for path in sorted(each for each in folder.rglob("*") if each.is_file() and not private & set(each.parts)):
+    left_out = NOT_IN_WORKSPACE
+    for path in sorted(each for each in folder.rglob("*") if each.is_file() and not left_out & set(each.parts)):
         digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode(errors="surrogateescape"))
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]

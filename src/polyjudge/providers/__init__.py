@@ -7,6 +7,7 @@ from polyjudge.lazy import lazily
 if TYPE_CHECKING:
     from .access import Access
     from .addresses import address_of, address_variables, chosen_addresses, is_remote, origin_of, use_addresses
+    from .agent_cli import NOT_IN_WORKSPACE
     from .base import Provider, close_provider
     from .batch_clients import BatchClient, BatchLimits, BatchStatus
     from .batch_patience import BatchPatience
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "NOT_IN_WORKSPACE",
     "PROVIDERS",
     "Access",
     "BatchClient",

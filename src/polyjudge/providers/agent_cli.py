@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polyjudge.errors import ConfigError, PolyjudgeError, RefusedError, TransientError
-from polyjudge.programs import run_process
+from polyjudge.programs import SAFE_GIT, run_process
 from polyjudge.records import Reply, Request
 
 from .addresses import origin_of
@@ -34,8 +34,8 @@ _NOT_TAKEN = ("max_tokens", "schema", "temperature")
 _VERSION_TIMEOUT_S = 60.0
 _SAID = 600
 _SHORTEST_SECRET = 8
-_PRIVATE_NAMES = {".env", ".polyjudge", "eval-reviews"}
-"""What a workspace may hold and a judge must not see: keys, and earlier verdicts."""
+NOT_IN_WORKSPACE = {".env", ".git", ".polyjudge", "eval-reviews"}
+"""What a workspace may hold and a judge must not see: keys, earlier verdicts, and what git would run."""
 Result = TypeVar("Result")
 
 
@@ -135,6 +135,7 @@ class AgentProvider:
             _place(home, name).write_text(_filled(text, places, in_quotes=True), encoding="utf-8")
         environment = {name: os.environ[name] for name in _PASSED if os.environ.get(name)}
         environment |= {"HOME": str(home), "TMPDIR": str(folder / "tmp")}
+        environment |= {**SAFE_GIT, "GIT_CEILING_DIRECTORIES": str(folder)}
         environment |= {name: _filled(text, places) for name, text in agent.environment.items()}
         if agent.base_url_variable and os.environ.get(agent.base_url_variable):
             environment[agent.base_url_variable] = self.origin.base_url
@@ -184,7 +185,7 @@ def _copy_workspace(workspace: Path, work: Path) -> None:
 
     def left_out(folder: str, names: list[str]) -> list[str]:
         paths = {name: Path(folder, name) for name in names}
-        return [name for name, path in paths.items() if name in _PRIVATE_NAMES or _leads_out(path, root)]
+        return [name for name, path in paths.items() if name in NOT_IN_WORKSPACE or _leads_out(path, root)]
 
     try:
         shutil.copytree(workspace, work, symlinks=True, ignore=left_out)
