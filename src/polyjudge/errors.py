@@ -6,6 +6,7 @@
     │   ├── MissingKeyError       names the variable to set                  soft skip: exit 0, 3 with --require-judge
     │   └── MissingExtraError     names the extra to install
     ├── DataError                 a file cannot be used: path and line       exit 2
+    │   ├── ForeignFileError      a file that polyjudge did not write would be replaced
     │   └── CacheError            the cache cannot be opened or written
     ├── ProviderError             a call failed                              the item is unjudged
     │   ├── TransientError        timeout, 5xx, lost connection; may carry retry_after_s
@@ -77,6 +78,10 @@ class DataError(PolyjudgeError):
         super().__init__(place + message)
         self.path = path
         self.line = line
+
+
+class ForeignFileError(DataError):
+    """A file would be replaced that polyjudge did not write."""
 
 
 class CacheError(DataError):

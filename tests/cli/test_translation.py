@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
+from polyjudge.folder_trust import trust
 from polyjudge.languages import language_table
 
 IDS = re.compile(r"^## Candidate ([0-9a-f]{8})$", re.MULTILINE)
@@ -556,6 +557,8 @@ def test_the_project_file_can_name_the_translator_and_the_output(in_folder, caps
         f'[translation.generate]\ncommand = "{sys.executable} -c pass"\noutput = "o.json"\nlanguages = "th"\n',
         encoding="utf-8",
     )
+    assert main(["translation", "generate"]) == 2
+    trust(in_folder)
 
     assert main(["translation", "generate"]) == 0
     assert Path("o.json").exists()
@@ -799,9 +802,11 @@ def test_check_fills_in_what_is_missing_and_corrects_only_when_asked(correct, in
 def test_check_can_write_over_its_own_input(in_folder, capsys):
     write([language("th"), language("ru")])
 
+    assert check("--output", "results.json") == 2
+    assert "was not written by polyjudge" in capsys.readouterr().err
+    assert check("--output", "results.json", "--force") == 0
     assert check("--output", "results.json") == 0
-    assert check("--output", "results.json") == 0
-    written = json.loads(Path("results.json").read_text(encoding="utf-8"))
+    written = json.loads(Path("results.json").read_text(encoding="utf-8"))["results"]
     assert [each["prompts"][0]["scriptValidationPassed"] for each in written] == [True, True]
 
 

@@ -13,6 +13,7 @@ from polyjudge import JudgeCache, JudgeResult, Reply
 from polyjudge.cache import PostgresCache, export_entries, import_entries, prune, statistics_of, verify
 from polyjudge.cli import main
 from polyjudge.errors import CacheError, DataError
+from polyjudge.folder_trust import trust
 
 GONE = "postgresql://me:geheim@127.0.0.1:1/polls"
 
@@ -249,6 +250,7 @@ def test_the_project_file_may_name_the_cache_and_nothing_shows_its_password(scor
     command = ["score", "items.jsonl", "--rubric", "general", "--judge", "local/m"]
     for line in (f'cache = "{GONE}"', f'cache = [["{GONE}"]]', f'cache = ["{GONE}", "{GONE}"]', f'cache = "{GONE}'):
         settings.write_text(f"{line}\n", encoding="utf-8")
+        trust(in_folder)
         assert main(command) == 2
         assert "geheim" not in capsys.readouterr().err
     settings.write_text(f'cache = "{GONE}"\n', encoding="utf-8")

@@ -7,13 +7,13 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TextIO, cast
 
-from polyjudge.errors import PolyjudgeError
+from polyjudge.errors import ForeignFileError, PolyjudgeError
 
 from .output import silence_stdout
 
@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _run(given)
         sys.stdout.flush()
+    except ForeignFileError as error:
+        return _report(error, remedy=". Name another file, or replace this one with --force.")
     except PolyjudgeError as error:
         return _report(error)
     except KeyboardInterrupt:
@@ -114,10 +116,11 @@ def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
     parser = build_parser(command)
+    say_settings: Callable[[], None] = _say_nothing
     if command in COMMANDS:
         # A command may read its line in a way of its own.
         given = getattr(_module(command), "prepared", list[str])(given)
-        _apply_settings(subparser_of(parser, command), command, given)
+        say_settings = _apply_settings(subparser_of(parser, command), command, given)
     options = parser.parse_args(given)
     if options.version:
         print(f"polyjudge {import_module('polyjudge.version').__version__}")
@@ -125,29 +128,37 @@ def _run(given: list[str]) -> int:
     if not options.polyjudge_command:
         parser.print_help(sys.stderr)
         return 2
+    say_settings()
     return _module(options.polyjudge_command).run(options)
 
 
-def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> None:
+def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> Callable[[], None]:
+    """Apply the project file, and return what says which options came from it; help and trust do without it."""
+    if command == "trust" or "-h" in given or "--help" in given:
+        return _say_nothing
     settings = import_module("polyjudge.cli.settings")
     actions = actions_of(parser)
-    settings.refuse_unknown_tables(command, actions)
     action = next((word for word in given if word in actions), "")
-    if not actions:
-        settings.apply_project_file(parser, command, COMMANDS)
-    elif action:
-        settings.apply_project_file(actions[action], command, COMMANDS, action)
+    project = settings.ProjectFile(command, action)
+    project.refuse_unknown_tables(actions)
+    if action or not actions:
+        project.apply(actions[action] if action else parser, COMMANDS, given)
+    return project.say_what_was_applied
+
+
+def _say_nothing() -> None:
+    pass
 
 
 def _module(command: str) -> ModuleType:
     return import_module(f"polyjudge.cli.{command}")
 
 
-def _report(error: PolyjudgeError) -> int:
+def _report(error: PolyjudgeError, *, remedy: str = "") -> int:
     if os.environ.get("VERBOSE") == "1":
         traceback.print_exception(error)
     else:
-        print(f"polyjudge: {error}", file=sys.stderr)
+        print(f"polyjudge: {error}{remedy}", file=sys.stderr)
     return error.exit_code
 
 

@@ -1,52 +1,146 @@
-"""Settings from `polyjudge.toml`; the command line takes precedence."""
+"""Settings from `polyjudge.toml`; the command line takes precedence.
+
+The file may come with a stranger's folder. Until the user has trusted its content (`polyjudge trust`), its paths must
+stay inside the folder, and it may not set what runs a command, opens or names an address, or stands for the user's own
+judgement: see `_NEED_TRUST`.
+"""
 
 import argparse
-import tomllib
+import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from polyjudge.errors import DataError
+from polyjudge.files import read_toml
+from polyjudge.folder_trust import PROJECT_FILE, is_trusted_file
+from polyjudge.text import harmless
 
-PROJECT_FILE = Path("polyjudge.toml")
 _OPTIONS_TOO = {"batch", "cache"}
 """Commands whose names other commands have as options; at the top level, what is no table is meant for those."""
+_NEED_TRUST = {
+    "command": "runs a program",
+    "version_command": "runs a program",
+    "env": "gives a program variables of your environment",
+    "set": "sets a program's environment",
+    "engine": "chooses where the run takes place",
+    "workers": "chooses where the run takes place",
+    "cache": "chooses where replies are read from",
+    "local_cache": "chooses where replies are read from",
+    "card": "decides how far a judge is trusted",
+    "price": "decides what a cost limit allows",
+    "host": "opens a page to other machines",
+    "force": "replaces files",
+    "yes": "replaces files",
+    "update": "replaces files",
+}
+"""Options that an untrusted file may not set, and why."""
+_SECRET = {"cache", "set"}
+"""Options whose values are not shown: they may hold a password."""
+_PATH_WORDS = ("FILE", "DIR", "PATH")
 
 
-def apply_project_file(
-    parser: argparse.ArgumentParser, command: str, known_tables: Collection[str], action: str = ""
-) -> None:
-    """Make what `polyjudge.toml` says the parser's defaults: its top level, then its table of the command's name.
+class ProjectFile:
+    """What `polyjudge.toml` sets for one command."""
 
-    A command of several actions has a table for all of them, and within it one for each: `[translation.quick]`.
+    def __init__(self, command: str, action: str = "") -> None:
+        self._command = command
+        self._action = action
+        self._data = read_toml(PROJECT_FILE) if PROJECT_FILE.is_file() else {}
+        self._applied: dict[str, tuple[str, object]] = {}
 
-    What stands at the top level may be meant for another command, so there a name that this one does not know is only
-    warned about.
-    """
-    if not PROJECT_FILE.is_file():
-        return
-    data = _read_project_file()
-    options = _options(parser)
-    general = {
-        key: value
-        for key, value in data.items()
-        if not isinstance(value, dict) and (key not in known_tables or key in options)
-    }
-    shared, own = _of_action(_table(data, command), action)
-    for key, value in {**general, **shared, **own}.items():
-        name = key.replace("-", "_")
-        if name in options:
-            parser.set_defaults(**{options[name].dest: _setting(options[name], key, value)})
-            _need_no_more(parser, options[name])
-        elif key in own:
-            table = f"{command}.{action}" if action else command
-            raise DataError(f"[{table}] has an unknown key {key!r}", path=PROJECT_FILE)
-        elif "judge" in options:
-            warnings.warn(f"{PROJECT_FILE}: {key!r} is no option of {command} {action}".rstrip(), stacklevel=2)
+    def apply(self, parser: argparse.ArgumentParser, known_tables: Collection[str], given: Sequence[str]) -> None:
+        """Make what the file says the parser's defaults: its top level, then its table of the command's name.
+
+        A command of several actions has a table for all of them, and within it one for each: `[translation.quick]`.
+        What the top level sets may be meant for another command, so a name that this one does not know is only warned
+        about there. Options that are `given` on the command line are not looked at.
+        """
+        options = _options(parser)
+        general = {
+            key: value
+            for key, value in self._data.items()
+            if not isinstance(value, dict) and (key not in known_tables or key in options)
+        }
+        shared, own = _of_action(_table(self._data, self._command), self._action)
+        for key, value in {**general, **shared, **own}.items():
+            name = key.replace("-", "_")
+            if name in options:
+                self._set(parser, options[name], key, value, given)
+            elif key in own:
+                table = f"{self._command}.{self._action}" if self._action else self._command
+                raise DataError(f"[{table}] has an unknown key {key!r}", path=PROJECT_FILE)
+            elif "judge" in options:
+                told = f"{PROJECT_FILE}: {key!r} is no option of {self._command} {self._action}"
+                warnings.warn(told.rstrip(), stacklevel=2)
+
+    def say_what_was_applied(self) -> None:
+        """Say which options came from the file."""
+        if self._applied:
+            shown = [f"{key}={_shown(name, value)}" for name, (key, value) in self._applied.items()]
+            print(f"polyjudge: from {PROJECT_FILE}: {harmless(', '.join(shown))}", file=sys.stderr)
+
+    def refuse_unknown_tables(self, actions: Collection[str]) -> None:
+        """Refuse a table in a command's own that is none of its actions: `[translation.quik]`."""
+        own: object = self._data.get(self._command)
+        given = cast(dict[str, Any], own) if isinstance(own, dict) else {}
+        tables = [key for key, value in given.items() if isinstance(value, dict)]
+        unknown = [name for name in tables if actions and name not in actions]
+        if unknown:
+            told = f"[{self._command}.{unknown[0]}] is no action of {self._command}; there are {', '.join(actions)}"
+            raise DataError(told, path=PROJECT_FILE)
+
+    def _set(
+        self, parser: argparse.ArgumentParser, option: argparse.Action, key: str, value: object, given: Sequence[str]
+    ) -> None:
+        setting = _setting(option, key, value)
+        _need_no_more(parser, option)
+        if _is_given(option, given):
+            return
+        if not is_trusted_file(PROJECT_FILE):
+            _refuse_untrusted(option, key, setting)
+        parser.set_defaults(**{option.dest: setting})
+        self._applied[option.dest] = (key, value)
 
 
-def _table(data: dict[str, Any], command: str) -> dict[str, Any]:
+def _refuse_untrusted(option: argparse.Action, key: str, setting: object) -> None:
+    """Refuse what a file may set only when the user has trusted it."""
+    why = _NEED_TRUST.get(option.dest, "")
+    if option.dest == "cache" and setting == "none":
+        why = ""
+    here = Path.cwd().resolve()
+    paths = _paths_in(option, cast(list[object], setting if isinstance(setting, list) else [setting]))
+    outside = [path for path in paths if not path.resolve().is_relative_to(here)]
+    if not why and outside:
+        why = f"is {str(outside[0])!r}, a path outside the folder"
+    if why:
+        told = f"{key} {why}, so the file must be trusted first. Read it, then run: polyjudge trust"
+        raise DataError(told, path=PROJECT_FILE)
+
+
+def _paths_in(option: argparse.Action, values: Sequence[object]) -> list[Path]:
+    """Return the paths that values are or contain."""
+    if any(word in str(option.metavar) for word in _PATH_WORDS) or option.type is Path:
+        return [Path(str(value)) for value in values]
+    names = [name.strip() for value in values if isinstance(value, str) for name in value.split(",")]
+    # A recording: scripted/FILE.
+    return [Path(name.removeprefix("scripted/")) for name in names if name.startswith("scripted/")]
+
+
+def _is_given(option: argparse.Action, words: Sequence[str]) -> bool:
+    """Say whether an option is on the command line, also shortened as argparse allows."""
+    names = [word.partition("=")[0] for word in words if word.startswith("--")]
+    return any(own.startswith(name) for own in option.option_strings for name in names if len(name) > len("--"))
+
+
+def _shown(name: str, value: object) -> str:
+    if name in _SECRET:
+        return "•••"
+    return ",".join(map(str, cast(list[object], value))) if isinstance(value, list) else str(value)
+
+
+def _table(data: Mapping[str, Any], command: str) -> dict[str, Any]:
     """Return the table of a command."""
     own: object = data.get(command, {})
     if isinstance(own, dict):
@@ -73,26 +167,6 @@ def _need_no_more(parser: argparse.ArgumentParser, option: argparse.Action) -> N
     for group in parser._mutually_exclusive_groups:  # pyright: ignore[reportPrivateUsage]
         if option in group._group_actions:  # pyright: ignore[reportPrivateUsage]
             group.required = False
-
-
-def refuse_unknown_tables(command: str, actions: Collection[str]) -> None:
-    """Refuse a table in a command's own that is none of its actions: `[translation.quik]`."""
-    if not actions or not PROJECT_FILE.is_file():
-        return
-    given: object = _read_project_file().get(command, {})
-    own = cast(dict[str, Any], given) if isinstance(given, dict) else {}
-    tables = [key for key, value in own.items() if isinstance(value, dict)]
-    unknown = [name for name in tables if name not in actions]
-    if unknown:
-        told = f"[{command}.{unknown[0]}] is no action of {command}; there are {', '.join(actions)}"
-        raise DataError(told, path=PROJECT_FILE)
-
-
-def _read_project_file() -> dict[str, Any]:
-    try:
-        return tomllib.loads(PROJECT_FILE.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"is not TOML: {error}", path=PROJECT_FILE) from None
 
 
 def _of_action(table: dict[str, Any], action: str) -> tuple[dict[str, Any], dict[str, Any]]:

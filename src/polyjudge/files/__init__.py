@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from .judgement_rows import JudgementLog, read_judgements
     from .locking import only_run_in
     from .outcome_rows import item_row, outcome_row, read_outcome_row
+    from .ownership import (
+        XML_COMMENT,
+        generated_comment,
+        own_fields,
+        refuse_foreign,
+        written_by_polyjudge,
+    )
     from .parquet_rows import outcomes_in, write_parquet_rows
     from .parsing import parse_json
     from .ratings import Rating, RatingColumns, Ratings, read_ratings
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
     from .scratch_rows import ScratchRows
     from .shards import Shard, ShardedSurvey, shard_digest, survey_shards
     from .stored_outcomes import StoredOutcomes
+    from .toml_files import read_toml
     from .transcripts import Transcript
     from .translation_results import TranslationResults, language_row, read_language_row, write_translation_results
     from .translation_scores import TranslationScores, read_score_row, score_row, write_translation_scores
@@ -60,6 +68,7 @@ __all__ = [
     "DEFAULT_CONTEXT",
     "JUDGEMENTS_FILE",
     "SUMMARY_FILE",
+    "XML_COMMENT",
     "BatchJob",
     "BatchJournal",
     "FixtureFile",
@@ -96,6 +105,7 @@ __all__ = [
     "fingerprint",
     "from_json",
     "from_snake_json",
+    "generated_comment",
     "identity_of",
     "is_intact",
     "item_row",
@@ -106,6 +116,7 @@ __all__ = [
     "only_run_in",
     "outcome_row",
     "outcomes_in",
+    "own_fields",
     "parse_json",
     "read_card",
     "read_fixtures",
@@ -117,9 +128,11 @@ __all__ = [
     "read_outcome_row",
     "read_ratings",
     "read_score_row",
+    "read_toml",
     "read_vocabulary",
     "readable_json",
     "recorded_models",
+    "refuse_foreign",
     "remove_unbegun",
     "row_line",
     "rows_of",
@@ -139,6 +152,7 @@ __all__ = [
     "write_parquet_rows",
     "write_translation_results",
     "write_translation_scores",
+    "written_by_polyjudge",
 ]
 
 lazily(__name__)

@@ -1,7 +1,6 @@
 """Cases of a translator on disk: a TSV of five columns, or a folder for each case."""
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +8,8 @@ from typing import cast, get_args
 
 from polyjudge.errors import DataError
 from polyjudge.records import Fixture, Recorded, Suite
+
+from .toml_files import read_toml
 
 _COLUMNS = ("case_id", "source_lang", "target_lang", "input_text", "expected_output")
 _SUITE = re.compile(r"#\s*suite:\s*(\S+)\s*")
@@ -140,10 +141,7 @@ def _case(folder: Path) -> Fixture:
     if missing:
         raise DataError(f"has no {missing[0]}", path=folder)
     about = folder / "case.toml"
-    try:
-        data = tomllib.loads(_text(about))
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"is not TOML: {error}", path=about) from None
+    data = read_toml(about)
     wrong = [name for name in data if name not in ("case_id", "source_lang", "target_lang", "suite")]
     if wrong:
         raise DataError(f"has an unknown key {wrong[0]!r}", path=about)

@@ -1,15 +1,15 @@
 """What `opus` and `local/gemma3:12b` mean, and what is known of a model."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from polyjudge.errors import DataError, UnknownNameError
-from polyjudge.files import from_json
+from polyjudge.files import from_json, read_toml
 from polyjudge.folder_trust import private_path
 
 USER_FILE = "models.toml"
@@ -79,19 +79,24 @@ def user_models() -> Path:
 
 def model_table() -> ModelTable:
     """Return the shipped table with the user's own laid over it."""
-    shipped = _read((files("polyjudge.providers") / "models.toml").read_text(encoding="utf-8"), "models.toml")
+    shipped = _shipped_models()
     path = user_models()
     if not path.is_file():
         return shipped
-    own = _read(path.read_text(encoding="utf-8"), str(path))
+    own = _read(path, path)
     return ModelTable(
         {**shipped.aliases, **own.aliases}, {**shipped.defaults, **own.defaults}, (*own.models, *shipped.models)
     )
 
 
-@lru_cache(maxsize=8)
-def _read(text: str, path: str) -> ModelTable:
+@lru_cache(maxsize=1)
+def _shipped_models() -> ModelTable:
+    return _read(files("polyjudge.providers") / "models.toml", Path("models.toml"))
+
+
+def _read(source: Path | Traversable, path: Path) -> ModelTable:
+    data = read_toml(source, path=path)
     try:
-        return from_json(ModelTable, tomllib.loads(text), strict=True)
-    except (tomllib.TOMLDecodeError, DataError) as error:
+        return from_json(ModelTable, data, strict=True)
+    except DataError as error:
         raise DataError(str(error), path=path) from None

@@ -1,12 +1,11 @@
 """Find a rubric by its name, or read one from a file."""
 
-import tomllib
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
-from polyjudge.files import from_json
+from polyjudge.files import from_json, read_toml
 from polyjudge.records import Rubric
 
 from .checking import check_rubric
@@ -31,16 +30,10 @@ def load_rubric(name: str | Path) -> Rubric:
 
 
 def _read(source: Path | Traversable, path: Path) -> Rubric:
+    data = read_toml(source, path=path)
     try:
-        data = tomllib.loads(source.read_text(encoding="utf-8"))
         rubric = from_json(Rubric, data, strict=True)
         check_rubric(rubric)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    except UnicodeDecodeError:
-        raise DataError("is not UTF-8 text", path=path) from None
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"is not TOML: {error}", path=path) from None
     except (DataError, ConfigError) as error:
         raise DataError(f"is no rubric: {error}", path=path) from None
     return rubric

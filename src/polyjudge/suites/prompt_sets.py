@@ -1,13 +1,12 @@
 """Sets of prompts for translators: one TOML file each, shipped or the user's own."""
 
-import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from polyjudge.errors import DataError, UnknownNameError
-from polyjudge.files import from_json
+from polyjudge.files import from_json, read_toml
 
 DEFAULT_TEMPLATE = "Translate the following text into {language}. Reply with the translation only.\n\n{text}"
 
@@ -52,12 +51,9 @@ def load_prompt_set(name: str) -> PromptSet:
 
 
 def _read(source: Path | Traversable, path: Path) -> PromptSet:
+    data = read_toml(source, path=path)
     try:
-        given = from_json(PromptSet, tomllib.loads(source.read_text(encoding="utf-8")), strict=True)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"is not TOML: {error}", path=path) from None
+        given = from_json(PromptSet, data, strict=True)
     except DataError as error:
         raise DataError(f"is no set of prompts: {error}", path=path) from None
     if not given.prompts:

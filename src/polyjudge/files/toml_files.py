@@ -1,0 +1,39 @@
+"""Read TOML that may come from a stranger: within limits of size and depth, and with one kind of error."""
+
+import re
+import tomllib
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from polyjudge.errors import DataError
+
+_LARGEST_BYTES = 256 * 1024
+_DEEPEST = 32
+# The time that a dotted key takes grows with the square of its parts, so it is looked for before parsing. A sentence in
+# a string has no equals sign or bracket after its words, and never that many of them with nothing but dots between.
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DOTTED = rf"(?:{_PART}[ \t]*+\.[ \t]*+)"
+_DEEP_KEY = re.compile(rf"(?<![A-Za-z0-9_.-])(?:{_DOTTED}{{512}}|{_DOTTED}{{{_DEEPEST},}}+{_PART}[ \t]*+[=\]])")
+
+
+def read_toml(source: Path | Traversable, *, path: Path | None = None) -> dict[str, Any]:
+    """Return what a TOML file holds; `path` is its name in messages, where it differs."""
+    shown = path or Path(str(source))
+    try:
+        if isinstance(source, Path) and source.stat().st_size > _LARGEST_BYTES:
+            raise DataError(f"is larger than {_LARGEST_BYTES // 1024} KiB, too large for a TOML file", path=shown)
+        text = source.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError("is not UTF-8 text", path=shown) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=shown) from None
+    if match := _DEEP_KEY.search(text):
+        line = text.count("\n", 0, match.start()) + 1
+        raise DataError(f"a key has more than {_DEEPEST} parts", path=shown, line=line)
+    try:
+        return tomllib.loads(text.replace("\r\n", "\n"))
+    except RecursionError:
+        raise DataError("is nested too deeply", path=shown) from None
+    except ValueError as error:  # TOMLDecodeError, and numbers with thousands of digits
+        raise DataError(f"is not TOML: {error}", path=shown) from None
