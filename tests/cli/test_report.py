@@ -107,7 +107,7 @@ def test_a_file_gets_what_stdout_would(files, capsys, form):
 
     assert capsys.readouterr().out == ""
     without_time = [line for line in shown.splitlines() if "Generated" not in line and "timestamp" not in line]
-    written = Path("deep/folder/o").read_text(encoding="utf-8").splitlines()
+    written = Path("deep/folder/o").read_text(encoding="utf-8").rstrip().splitlines()
     assert [line for line in written if "Generated" not in line and "timestamp" not in line] == without_time
 
 

@@ -77,7 +77,7 @@ def open_scores(path, content):
     scores=st.lists(SCORES, max_size=3, unique_by=lambda each: (each.language_code or each.language_name).casefold())
 )
 def test_what_is_written_is_read_back_unchanged(path, scores):
-    write_translation_scores(path, scores)
+    write_translation_scores(path, scores, force=True)
     read = TranslationScores(path)
 
     assert read.problems == []

@@ -414,7 +414,7 @@ LANGUAGES = st.builds(
     about=st.dictionaries(TEXTS.filter(lambda name: name not in ("results", "languageResults")), JSON, max_size=3),
 )
 def test_what_is_written_is_read_back_unchanged(path, languages, about):
-    write_translation_results(path, about, languages)
+    write_translation_results(path, about, languages, force=True)
     results = TranslationResults(path)
 
     assert list(results) == languages
@@ -424,7 +424,7 @@ def test_what_is_written_is_read_back_unchanged(path, languages, about):
 @pytest.mark.parametrize("output", ["\ud83d", "a\udc00b", "नमस्ते \udfff", "\u202eabc\u202c", "\x9b31m", "\x1b[0m"])
 def test_halves_of_characters_and_signs_that_act_are_escaped_on_disk_and_come_back(path, output):
     language = LanguageResult(language_name="नमस्ते", prompts=(PromptResult(generated_output=output),))
-    write_translation_results(path, {}, [language])
+    write_translation_results(path, {}, [language], force=True)
 
     text = path.read_bytes().decode("utf-8")
     assert "नमस्ते" in text
@@ -440,7 +440,7 @@ def test_an_error_while_writing_leaves_the_old_file(path):
         raise DataError("no more")
 
     with pytest.raises(DataError, match="no more"):
-        write_translation_results(path, {}, failing())
+        write_translation_results(path, {}, failing(), force=True)
 
     assert json.loads(path.read_text(encoding="utf-8")) == FOUNDING
     assert [each.name for each in path.parent.iterdir()] == ["results.json"]

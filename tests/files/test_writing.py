@@ -11,7 +11,7 @@ from polyjudge.files import read_json_lines, write_atomically
 def test_the_new_content_takes_the_place_of_the_old(tmp_path, text):
     path = tmp_path / "deep" / "file.txt"
     for content in ("old", text):
-        with write_atomically(path) as file:
+        with write_atomically(path, force=True) as file:
             file.write(content)
 
     assert path.read_text(encoding="utf-8") == text
@@ -22,7 +22,7 @@ def test_an_error_in_the_middle_leaves_the_old_content(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("old", encoding="utf-8")
 
-    with pytest.raises(ZeroDivisionError), write_atomically(path) as file:
+    with pytest.raises(ZeroDivisionError), write_atomically(path, force=True) as file:
         file.write("half")
         raise ZeroDivisionError
 

@@ -16,6 +16,7 @@ from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.text import harmless
 
 from .environment import load_environment
+from .options import add_force_option
 from .tables import print_table
 
 _CACHE_FILE = "cache.sqlite"
@@ -72,7 +73,7 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         sys.stdout.writelines(rows)
     else:
-        with write_atomically(arguments.output) as file:
+        with write_atomically(arguments.output, force=arguments.force) as file:
             file.writelines(rows)
         print(f"written to {arguments.output}", file=sys.stderr)
     for problem in problems:
@@ -112,6 +113,7 @@ def _prune_options(parser: argparse.ArgumentParser) -> None:
 
 def _export_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="JSON Lines file; default: stdout")
+    add_force_option(parser.add_argument)
 
 
 def _import_options(parser: argparse.ArgumentParser) -> None:

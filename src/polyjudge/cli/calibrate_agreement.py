@@ -14,14 +14,14 @@ from polyjudge.calibration import (
 )
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files import RatingColumns, Ratings, read_ratings, readable_json, to_json
+from polyjudge.files import RatingColumns, Ratings, own_fields, read_ratings, readable_json, to_json
 from polyjudge.languages import language_table
 from polyjudge.records import Figure, JudgeIdentity
 from polyjudge.reports import BLOCK_FORMATS, agreement_blocks
 from polyjudge.text import harmless
 
 from .calibrating import add_to_card, check_card, counted
-from .options import Several, at_least, finite, refuse_overwriting
+from .options import Several, add_force_option, at_least, check_output, finite
 from .output import write_pieces
 
 MOST_PASS = 0.5 + 1e-9
@@ -59,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, metavar="N", help="of the draws; default: 0")
     add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own, where rows name it")
     add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add_force_option(add)
     add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="default: %(default)s")
 
 
@@ -74,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
     """Read both sides, match them, measure, and add to the judge's card."""
     if bool(options.labels) == bool(options.against):
         raise ConfigError("give --labels of people, or --against another judge")
-    refuse_overwriting(options.output, [*options.results, *options.labels, *options.against, options.card])
+    inputs = [*options.results, *options.labels, *options.against, options.card]
+    check_output(options.output, inputs, force=options.force)
     judged = read_side(options.results, options.score, options)
     others = read_side(options.labels or options.against, options.label if options.labels else options.score, options)
     if options.labels:
@@ -166,11 +168,12 @@ def _write(options: argparse.Namespace, matched: Matched, found: Found) -> None:
         pieces = shape(
             agreement_blocks(found, language_table(), people=bool(options.labels), alpha=matched.people_alpha)
         )
-    write_pieces(options.output, pieces)
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
 
 
 def _as_json(matched: Matched, found: Found) -> dict[str, object]:
     return {
+        **own_fields(),
         "items": len(matched.pairs),
         "unjudged": matched.unjudged,
         "notLabelled": matched.not_labelled,

@@ -21,7 +21,7 @@ from polyjudge.calibration import (
 )
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files import RatingColumns, read_ratings, readable_json, to_json
+from polyjudge.files import RatingColumns, own_fields, read_ratings, readable_json, to_json
 from polyjudge.judges import OfflineJudge, PairwiseJudge
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.providers import Access, ModelName
@@ -43,7 +43,7 @@ from .calibrating import (
 )
 from .environment import load_environment
 from .identities import identity_of_models
-from .options import add_judging_options, at_least, judge_names, refuse_overwriting
+from .options import add_judging_options, at_least, check_output, judge_names
 from .output import write_pieces
 
 _REPEATS = 3
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         OfflineJudge(rubric)  # refuses a rubric that it has no idea of
     judge, wanted = identity_of_models(judges, rubric), _probe_options(options)
     check_card(options, judge)
-    refuse_overwriting(options.answers, [options.scores, options.labels])
+    check_output(options.answers, [options.scores, options.labels], force=options.force)
     effects = _family(options, judge, rubric)
     compares, reorders = len(judges) == 1, len(rubric.criteria) > 1
     _tell_of_unmeasured(wanted, compares=compares, reorders=reorders)
@@ -182,7 +182,8 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
 
 def _show(options: argparse.Namespace, effects: Mapping[str, Effect]) -> None:
     if options.format == "json":
-        found = readable_json({name: to_json(effect) for name, effect in effects.items()}, indent=1)
-        write_pieces(options.output, [found + "\n"])
-        return
-    write_pieces(options.output, BLOCK_FORMATS[options.format](effect_blocks(effects)))
+        found = {**own_fields(), **{name: to_json(effect) for name, effect in effects.items()}}
+        pieces = iter([readable_json(found, indent=1) + "\n"])
+    else:
+        pieces = BLOCK_FORMATS[options.format](effect_blocks(effects))
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)

@@ -13,7 +13,7 @@ from polyjudge.reports import CARD_FORMATS, card_plots
 from polyjudge.rubrics import load_rubric
 
 from .identities import identity_of_models
-from .options import judge_names
+from .options import add_force_option, judge_names
 from .output import write_pieces
 from .tables import print_table
 
@@ -27,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--rubric", default="translation", metavar="FILE|NAME", help="by which rubric; default: %(default)s")
     add("--format", choices=list(CARD_FORMATS), default="text", help="default: %(default)s")
     add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add_force_option(add)
     add("--plots", type=Path, metavar="DIR", help="also draw the score against severity, an SVG file a kind")
 
 
@@ -36,10 +37,10 @@ def run(options: argparse.Namespace) -> int:
         return _list()
     card = _card(options)
     pieces = CARD_FORMATS[options.format](card, language_table())
-    write_pieces(options.output, pieces)
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     if options.plots is not None:
         for name, drawing in card_plots(card):
-            with write_atomically(options.plots / f"{safe_name(name)}.svg") as file:
+            with write_atomically(options.plots / f"{safe_name(name)}.svg", force=options.force) as file:
                 file.write(drawing)
     return 0
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from polyjudge.calibration import Correction, Matched, correct, correct_from_elsewhere, match
 from polyjudge.errors import ConfigError
-from polyjudge.files import Ratings, readable_json, to_json
+from polyjudge.files import Ratings, own_fields, readable_json, to_json
 from polyjudge.languages import language_table
 from polyjudge.reports import BLOCK_FORMATS, correction_blocks, elsewhere_blocks
 from polyjudge.reports.blocks import Block
 
 from .calibrate_agreement import add_rating_options, are_words, check_labels, pass_rule, read_side, tell_of
-from .options import Several, refuse_overwriting
+from .options import Several, add_force_option, check_output
 from .output import write_pieces
 
 
@@ -26,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--elsewhere", type=Path, action=Several, default=[], metavar="FILE", help=other)
     add_rating_options(add)
     add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add_force_option(add)
     add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="default: %(default)s")
 
 
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     """Read both sides, and estimate."""
     if not options.labels:
         raise ConfigError("give the --labels of some people, a few dozen of a random sample will do")
-    refuse_overwriting(options.output, [*options.results, *options.labels, *options.elsewhere])
+    check_output(options.output, [*options.results, *options.labels, *options.elsewhere], force=options.force)
     judged = read_side(options.results, options.score, options)
     labels = read_side(options.labels, options.label, options)
     check_labels(labels, options.labels)
@@ -90,7 +91,7 @@ def _as_json(found: Correction, what: str) -> dict[str, Any]:
 
 def _write(options: argparse.Namespace, told: dict[str, Any], blocks: list[Block]) -> None:
     if options.format == "json":
-        pieces = iter([readable_json(told, indent=1) + "\n"])
+        pieces = iter([readable_json({**own_fields(), **told}, indent=1) + "\n"])
     else:
         pieces = BLOCK_FORMATS[options.format](blocks)
-    write_pieces(options.output, pieces)
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)

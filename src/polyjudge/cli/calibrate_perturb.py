@@ -91,7 +91,8 @@ def run(options: argparse.Namespace) -> int:
     at, about = utc_now(), run_notes(measured, questioning.rows_file)
     place = add_to_card(options, judge, lambda card: with_measurement(card, measured, about), at=at)
     shown = with_measurement(begun(None, judge, at=at), measured, about)
-    write_pieces(options.output, CARD_FORMATS[options.format](shown, table))
+    pieces = CARD_FORMATS[options.format](shown, table)
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)
     return 0
 

@@ -32,7 +32,7 @@ from polyjudge.text import harmless, one_line
 
 from .asking import ask_all, forget_if_unasked
 from .batching import Questions, in_batches, refuse_batch, wait_for_batches
-from .options import Several, at_least, filters_of, open_access, open_cache, refuse_overwriting
+from .options import Several, add_force_option, at_least, check_output, filters_of, open_access, open_cache
 from .progress import ProgressShow
 from .score_rows import Rows, open_rows
 from .stopping import Ended, until_stopped
@@ -50,6 +50,7 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
     add("texts", type=Path, nargs="?", metavar="TEXTS", help=by_default)
     add("--column", default="", metavar="NAME", help="where the good text stands; default: candidate, else reference")
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="only rows with one of these values")
+    add_force_option(add)
     add("--texts-per-language", type=at_least(1), default=per_language, metavar="N", help="default: %(default)s")
     add("--seed", type=int, default=0, metavar="N", help="of what is drawn and how it is spoiled; default: 0")
 
@@ -57,9 +58,9 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
 def good_texts(options: argparse.Namespace) -> tuple[GoodText, ...]:
     """Return the texts that the options name; what of a file cannot be used is said on stderr."""
     filters = filters_of(options.filter)
-    refuse_overwriting(options.answers, [options.texts, options.output])
-    refuse_overwriting(options.output, [options.texts])
-    refuse_overwriting(options.card, [options.texts, options.answers, options.output])
+    check_output(options.answers, [options.texts, options.output], force=options.force)
+    check_output(options.output, [options.texts], force=options.force)
+    check_output(options.card, [options.texts, options.answers, options.output], force=options.force)
     if options.texts is None:
         other = [name for name in filters if name != "language"]
         if other:
@@ -203,7 +204,7 @@ class Questioning:
                 if cache is not None:
                     opened.callback(cache.close)
                 place = None if self.options.dry_run else self.rows_file
-                rows = opened.enter_context(open_rows(place, self.fingerprint))
+                rows = opened.enter_context(open_rows(place, self.fingerprint, force=self.options.force))
                 access = open_access(self.options, cache, rows.began)
                 access = opened.enter_context(in_batches(access, self.options, rows.began))
                 judge = open_answer(access)

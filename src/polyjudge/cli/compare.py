@@ -14,7 +14,7 @@ from polyjudge.reports.comparison_formats import COMPARISON_FORMATS, no_command,
 from polyjudge.reports.comparison_rules import DEFAULT_MAX_UNJUDGED, notes_on, rule, unlike
 from polyjudge.text import harmless, one_line
 
-from .options import Several, at_least, finite, refuse_overwriting, share
+from .options import Several, add_force_option, at_least, check_output, finite, share
 from .output import write_pieces
 
 _ALLOWED = {"judge": {"judge"}, "rubric": {"rubric"}, "both": {"judge", "rubric"}}
@@ -56,19 +56,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--permutations", type=at_least(100), default=10_000, metavar="N", help="draws for p; default: %(default)s")
     add("--seed", type=at_least(0), default=0, metavar="N", help="of the draws; default: 0")
     add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add_force_option(add)
     add("--format", choices=list(COMPARISON_FORMATS), default="text", help="default: %(default)s")
 
 
 def run(options: argparse.Namespace) -> int:
     """Read both runs, compare them, tell, and bless the second where that is asked for."""
-    refuse_overwriting(options.output, [options.a, options.b, options.bless])
-    refuse_overwriting(options.bless, [options.b])
+    check_output(options.output, [options.a, options.b, options.bless], force=options.force)
+    check_output(options.bless, [options.b], force=options.force)
     if options.bless is not None and options.bless.suffix.lower() != ".jsonl":
         raise ConfigError(f"--bless {str(options.bless)!r}: a baseline is a file of JSON Lines, such as baseline.jsonl")
     before, after = (_read(path, options) for path in (options.a, options.b))
     _refuse_unlike(before, after, options)
     if not before.is_baseline:
-        refuse_overwriting(options.bless, [options.a])
+        check_output(options.bless, [options.a], force=options.force)
     wanted = ComparisonOptions(
         alpha=options.alpha,
         pass_from=options.pass_from,
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     comparison = compare_runs(before, after, wanted, tuple(notes_on(before, after)))
     _warn_of_few_permutations(comparison)
     ruling = rule(comparison, options.fail_on, options.max_unjudged)
-    _bless(options.bless, after, ruling)
+    _bless(options.bless, after, ruling, force=options.force)
     _write(options, comparison, ruling)
     _tell(ruling)
     return ruling.exit_code
@@ -134,9 +135,9 @@ def _write(options: argparse.Namespace, comparison: Comparison, ruling: Ruling) 
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror}", path=summary) from None
     else:
-        write_pieces(options.output, pieces)
+        write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     if options.format == "github":
-        write_pieces(None, workflow_commands(ruling, table))
+        write_pieces(None, workflow_commands(ruling, table), format_name="", force=False)
 
 
 def _tell(ruling: Ruling) -> None:
@@ -153,13 +154,13 @@ def _tell(ruling: Ruling) -> None:
         print(f"polyjudge: and in {len(ruling.alarms) - _ALARMS_SHOWN} more", file=sys.stderr)
 
 
-def _bless(path: Path | None, run: ScoredRun, ruling: Ruling) -> None:
+def _bless(path: Path | None, run: ScoredRun, ruling: Ruling, *, force: bool) -> None:
     if path is None:
         return
     if ruling.exit_code:
         print(f"polyjudge: {path} is not written, because the comparison failed", file=sys.stderr)
         return
-    write_baseline(path, run)
+    write_baseline(path, run, force=force)
     print(f"polyjudge: baseline: {path}", file=sys.stderr)
 
 

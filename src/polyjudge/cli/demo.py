@@ -13,6 +13,7 @@ from polyjudge.engine import Stop, run_sync
 from polyjudge.files import (
     TranslationResults,
     TranslationScores,
+    own_fields,
     read_json_lines,
     update_card,
     write_translation_results,
@@ -28,6 +29,7 @@ from polyjudge.text import harmless
 
 from .calibrate_perturb import run_notes
 from .identities import identity_of_models
+from .options import add_force_option
 from .report import write_report
 
 _DATA = "demo_data"
@@ -49,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for files; default: %(default)s",
     )
+    add_force_option(parser.add_argument)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,18 +61,18 @@ def run(options: argparse.Namespace) -> int:
     page = report_file.with_suffix(".html")
     planted = _planted()
     languages = list(_languages(table, planted))
-    about = {"bindingUsed": "packaged sample", "model": "people and planted faults"}
-    write_translation_results(results, about, languages)
+    about = {**own_fields(), "bindingUsed": "packaged sample", "model": "people and planted faults"}
+    write_translation_results(results, about, languages, force=options.force)
     rubric = load_rubric("translation")
     judge = OfflineJudge(rubric, table=table)
-    write_translation_scores(scores, run_sync(_judge(judge, languages, table)))
+    write_translation_scores(scores, run_sync(_judge(judge, languages, table)), force=options.force)
     card_file = folder / "card.json"
     card = _calibrate(judge, quick_choice(languages, table)[0], card_file)
     judged = {"full": TranslationScores(scores)}
     trust = {"full": JudgeTrust(f"{card.judge.provider}/{card.judge.model}", card)}
     report = Report(TranslationResults(results), judged, table, timestamp=utc_now(), trust=trust)
-    write_report(report, "markdown", report_file)
-    write_report(report, "html", page)
+    write_report(report, "markdown", report_file, force=options.force)
+    write_report(report, "html", page, force=options.force)
     sys.stdout.writelines(plain_text(translation_scorecard(report)))
     _show_faults(languages, planted, table)
     print("No model was asked: whether a sentence is good, the checks cannot see, and they say so.")

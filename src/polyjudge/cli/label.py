@@ -17,7 +17,7 @@ from polyjudge.pages import HOST, SCALES, Labelling, LabelSite, Source, Task, re
 from polyjudge.text import harmless, one_line
 
 from .calibrating import counted
-from .options import at_least, refuse_overwriting
+from .options import at_least, check_output
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     """Draw the sample, and serve the page until it is enough."""
     refuse_other_hosts(options.host)
     labels = options.labels or options.results.with_name(f"{options.results.stem}-labels.jsonl")
-    refuse_overwriting(labels, [options.results, options.items, options.scores])
+    check_output(labels, [options.results, options.items, options.scores], force=True)  # a log refuses others itself
     table = language_table()
     source = Source(options.results, options.items, options.scores, table=table)
     sample = read_sample(source, options.sample, options.seed)

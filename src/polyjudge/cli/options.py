@@ -10,6 +10,7 @@ from typing import Any
 from polyjudge.cache import Cache, NoCacheYetError, OutOfReachError, homeward, is_url, shown
 from polyjudge.cache import open_cache as open_cache_at
 from polyjudge.errors import ConfigError, UnknownNameError
+from polyjudge.files import refuse_foreign
 from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.providers import PROVIDERS, Access, Caps, Estimate, Meter, ModelName, Price, parse_price, resolve_model
 
@@ -203,13 +204,19 @@ def finite(text: str) -> float:
     return number
 
 
-def refuse_overwriting(output: Path | None, inputs: Iterable[Path | None]) -> None:
-    """Refuse to write where the input stands: it would be lost."""
+def add_force_option(add: Callable[..., object]) -> None:
+    """Add the option of every command that writes files."""
+    add("--force", action="store_true", help="replace files that polyjudge did not write")
+
+
+def check_output(output: Path | None, inputs: Iterable[Path | None], *, force: bool) -> None:
+    """Refuse to write over the input, which would be lost, or over a file that polyjudge did not write."""
     if output is None:
         return
     for path in inputs:
         if path is not None and path.resolve() == output.resolve():
             raise ConfigError(f"{str(output)!r} is a file of the input; name another one")
+    refuse_foreign(output, force=force)
 
 
 def share(text: str) -> float:

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def write_pieces(path: Path | None, pieces: Iterable[str]) -> None:
-    """Write a report to a file, or to stdout where none is named."""
-    from polyjudge.files import write_atomically  # here, because this module is loaded by every command
+def write_pieces(path: Path | None, pieces: Iterable[str], *, format_name: str, force: bool) -> None:
+    """Write a report to a file, marked as polyjudge's, or to stdout where none is named."""
+    from polyjudge.files import generated_comment, write_atomically  # here: this module is loaded by every command
 
     if path is None:
         with reader_may_leave():
             sys.stdout.writelines(pieces)
         return
-    with write_atomically(path) as file:
+    with write_atomically(path, force=force) as file:
         file.writelines(pieces)
+        file.write(generated_comment(format_name))
 
 
 @contextmanager

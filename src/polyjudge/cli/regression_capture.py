@@ -12,7 +12,7 @@ from polyjudge.suites import TranslatorCommand, captured_text, recorded_now, run
 from polyjudge.text import harmless, one_line
 
 from .differences import print_difference
-from .options import at_least
+from .options import add_force_option, at_least, check_output
 from .stopping import Ended, until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, translator_version
 
@@ -22,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--inputs", type=Path, required=True, metavar="I", help="a TSV with case_id, source_lang, target_lang, text")
     add("--output", type=Path, required=True, metavar="F", help="the file with the expected outputs")
+    add_force_option(add)
     add("--update", action="store_true", help="show what would change in a file that is there, and ask")
     add("--yes", action="store_true", help="do not ask")
     add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help="default: processors")
@@ -35,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"--inputs {str(options.inputs)!r} must be a TSV")
     if options.output.exists() and not options.update and options.output.resolve() != options.inputs.resolve():
         raise ConfigError(f"{str(options.output)!r} is there already; --update shows what would change")
+    check_output(options.output, [], force=options.force or options.update)
     with open_translator(options) as command:
         recorded = recorded_now(command, translator_version(options, command))
         ended = run_sync(_translated(options, inputs, command))
@@ -65,7 +67,7 @@ def _write(options: argparse.Namespace, inputs: FixtureFile, results: list[CaseR
     text = captured_text(inputs, outputs, recorded)
     if options.update and options.output.exists() and not _is_agreed(options, outputs):
         return 1
-    with write_atomically(options.output) as file:
+    with write_atomically(options.output, force=options.force or options.update) as file:
         file.write(text)
     print(f"{len(results)} cases: {options.output}")
     return 0

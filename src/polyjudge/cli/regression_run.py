@@ -11,7 +11,7 @@ from typing import Any
 
 from polyjudge.engine import Stop, in_order, run_sync
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files import FixtureFile, read_fixtures, write_atomically
+from polyjudge.files import FixtureFile, own_fields, read_fixtures, write_atomically
 from polyjudge.records import CaseResult, Fixture
 from polyjudge.reports import BLOCK_FORMATS, junit_xml, regression_blocks
 from polyjudge.suites import (
@@ -26,7 +26,7 @@ from polyjudge.suites.regression import without_final_newline
 from polyjudge.text import harmless, one_line
 
 from .differences import print_difference
-from .options import at_least
+from .options import add_force_option, at_least, check_output
 from .output import reader_may_leave
 from .stopping import until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, say, translator_version
@@ -48,11 +48,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=["text", "json", "html"], default="text", help="default: %(default)s")
     add("--junit", type=Path, metavar="FILE", help="write JUnit XML too")
     add("--output", type=Path, metavar="FILE", help="write the results as JSON too")
+    add_force_option(add)
     add_translator_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the cases and say what became of them."""
+    for path in (options.output, options.junit):
+        check_output(path, [options.fixtures], force=options.force)
     file = read_fixtures(options.fixtures)
     fixtures = [each for each in file.fixtures if options.suite in ("all", each.suite)]
     if not fixtures:
@@ -140,7 +143,11 @@ def _finish(options: argparse.Namespace, results: Sequence[CaseResult]) -> None:
     by_suite: dict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
         by_suite[result.fixture.suite][result.status] += 1
-    rows = {"suites": {name: dict(counts) for name, counts in by_suite.items()}, "cases": list(map(_row, results))}
+    rows = {
+        **own_fields(),
+        "suites": {name: dict(counts) for name, counts in by_suite.items()},
+        "cases": list(map(_row, results)),
+    }
     if options.format == "json":
         print(json.dumps(rows, ensure_ascii=True, indent=1))
     elif options.format == "html":
@@ -148,10 +155,10 @@ def _finish(options: argparse.Namespace, results: Sequence[CaseResult]) -> None:
     else:
         _print_counts(by_suite, sum(bool(result.variants) for result in results))
     if options.junit is not None:
-        with write_atomically(options.junit) as file:
+        with write_atomically(options.junit, force=options.force) as file:
             file.write(junit_xml(results))
     if options.output is not None:
-        with write_atomically(options.output) as file:
+        with write_atomically(options.output, force=options.force) as file:
             json.dump(rows, file, ensure_ascii=True, indent=1)
     sys.stdout.flush()
 

@@ -11,7 +11,7 @@ from polyjudge.languages import language_table
 from polyjudge.reports import FORMATS, Report, identity_in, trust_in
 from polyjudge.text import one_line
 
-from .options import Several, refuse_overwriting
+from .options import Several, add_force_option, check_output
 from .output import write_pieces
 from .progress import CountShow
 
@@ -29,12 +29,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     gate = "exit 1 where no judge of a language is known to tell good from spoiled in it"
     add("--require-calibrated", action="store_true", help=gate)
     add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add_force_option(add)
     add("--format", choices=list(FORMATS), default="markdown", help="default: %(default)s")
 
 
 def run(options: argparse.Namespace) -> int:
     """Read the files, sum up, and write."""
-    refuse_overwriting(options.output, [options.results, options.quick_judge, options.full_judge, *options.card])
+    inputs = [options.results, options.quick_judge, options.full_judge, *options.card]
+    check_output(options.output, inputs, force=options.force)
     given = {"quick": options.quick_judge, "full": options.full_judge}
     scores = {name: TranslationScores(path) for name, path in given.items() if path is not None}
     for each in scores.values():
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             trust={name: trust_in(identity_in(each), options.card) for name, each in scores.items()},
             progress=lambda _: progress.advance(),
         )
-    write_report(report, options.format, options.output)
+    write_report(report, options.format, options.output, force=options.force)
     warn_of(report)
     return _gate(report) if options.require_calibrated else 0
 
@@ -65,9 +67,9 @@ def _gate(report: Report) -> int:
     return 1 if unknown or not report.judges else 0
 
 
-def write_report(report: Report, form: str, path: Path | None) -> None:
+def write_report(report: Report, form: str, path: Path | None, *, force: bool) -> None:
     """Write a report to a file, or to stdout where none is named."""
-    write_pieces(path, FORMATS[form](report))
+    write_pieces(path, FORMATS[form](report), format_name=form, force=force)
 
 
 def warn_of(report: Report) -> None:

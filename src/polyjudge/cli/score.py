@@ -19,7 +19,7 @@ from polyjudge.text import harmless
 from .asking import ask_all, forget_if_unasked
 from .batching import Questions, add_batch_option, in_batches, refuse_batch, wait_for_batches
 from .environment import load_environment
-from .options import Several, add_judging_options, open_access, open_cache
+from .options import Several, add_force_option, add_judging_options, open_access, open_cache
 from .progress import ProgressShow
 from .ray_options import add_engine_options
 from .score_job import ScoreJob, explain_end, finish, read_job, trust_of
@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("items", type=Path, metavar="ITEMS", help=told)
     add("--rubric", required=True, metavar="FILE|NAME", help=f"a TOML file, or {shipped}")
     add("--output", type=Path, metavar="FILE", help="results as JSON Lines; with ray a folder; default: stdout")
+    add_force_option(add)
     add("--format", choices=["text", "json"], default="text", help="of the summary; default: %(default)s")
     add("--context", metavar="COLUMN,…", help="columns that the judge sees; default: source, reference, context")
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
@@ -69,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
             cache = open_cache(options)
             if cache is not None:
                 opened.callback(cache.close)
-            rows = opened.enter_context(open_rows(None if options.dry_run else options.output, job.fingerprint))
+            output = None if options.dry_run else options.output
+            rows = opened.enter_context(open_rows(output, job.fingerprint, force=options.force))
             access = open_access(options, cache, rows.began)
             access = opened.enter_context(in_batches(access, options, rows.began))
             judge = open_judge(job.rubric, job.judges, access, repeats=options.repeats)

@@ -45,12 +45,12 @@ class Rows(Protocol):
 
 
 @contextmanager
-def open_rows(path: Path | None, fingerprint: str) -> Generator[Rows]:
+def open_rows(path: Path | None, fingerprint: str, *, force: bool) -> Generator[Rows]:
     """Open the results file of a run, or stdout where none is named."""
     if path is None:
         yield _Printed()
     else:
-        with ResultsFile(path, fingerprint) as file:
+        with ResultsFile(path, fingerprint, force=force) as file:
             yield _Filed(file)
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import ConfigError
-from polyjudge.files import TranslationResults, readable_json, to_json, write_translation_results
+from polyjudge.files import TranslationResults, own_fields, readable_json, to_json, write_translation_results
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.records import Language, LanguageResult, PromptResult, TextCheck
 from polyjudge.reports import VerdictMaker, is_enough
 from polyjudge.text import Agreement, agreement, harmless, one_line
 
+from .options import add_force_option, check_output
 from .progress import CountShow
 from .tables import print_table
 
@@ -26,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("results", type=Path, metavar="RESULTS", help="what a translator wrote: JSON, JSONL, CSV, TSV or Parquet")
     add("--output", type=Path, metavar="FILE", help="write the results with scriptValidationPassed and what was found")
+    add_force_option(add)
     add("--correct", action="store_true", help="with --output, put scriptValidationPassed right where it is there too")
     add("--format", choices=["text", "json"], default="text", help="default: %(default)s")
 
@@ -62,13 +64,14 @@ def run(options: argparse.Namespace) -> int:
     """Check every output, say what was found, and write the file anew if asked."""
     if options.output is not None:
         check_results_name(options.output)
+        check_output(options.output, [], force=options.force)
     elif options.correct:
         raise ConfigError("--correct needs an --output to write to")
     table, results, found = language_table(), TranslationResults(options.results), list[_Findings]()
     if options.output is not None:
-        results.about.update(_about(options.results))
+        results.about.update({**own_fields(), **_about(options.results)})
         languages = _checked(results, table, found, correct=options.correct)
-        write_translation_results(options.output, results.about, languages)
+        write_translation_results(options.output, results.about, languages, force=options.force)
     else:
         for _ in _checked(results, table, found, correct=False):
             pass

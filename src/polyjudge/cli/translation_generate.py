@@ -11,7 +11,7 @@ from typing import Any
 from polyjudge.clock import utc_now
 from polyjudge.engine import Stop, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, ProviderError
-from polyjudge.files import RowLog, fingerprint, read_json_lines, write_translation_results
+from polyjudge.files import RowLog, fingerprint, own_fields, read_json_lines, write_translation_results
 from polyjudge.languages import LanguageTable, language_table
 from polyjudge.programs import split_command
 from polyjudge.providers import Access, close_provider, resolve_model
@@ -33,7 +33,7 @@ from polyjudge.suites import (
 from polyjudge.text import one_line
 
 from .environment import load_environment
-from .options import add_cache_options, add_call_options, open_access, open_cache
+from .options import add_cache_options, add_call_options, add_force_option, check_output, open_access, open_cache
 from .progress import ProgressShow
 from .stopping import Ended, until_stopped
 from .summaries import print_estimate, spent_line
@@ -48,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     command = "a program that reads a text from stdin and writes its translation; {tag} and {language} are filled in"
     who.add_argument("--command", metavar="'PROGRAM ARGUMENT…'", help=command)
     add("--output", type=Path, required=True, metavar="FILE", help="the results, as JSON")
+    add_force_option(add)
     shipped = ", ".join(prompt_set_names())
     add("--prompts", default="travel", metavar="FILE|NAME", help=f"a TOML file, or {shipped}; default: %(default)s")
     add("--languages", default="all", metavar="TAG,…", help="default: all of the table")
@@ -107,6 +108,7 @@ def _check_options(options: argparse.Namespace) -> None:
     if options.dry_run and options.command:
         raise ConfigError("--dry-run counts what a model would be asked; a --command can only be run")
     check_results_name(options.output)
+    check_output(options.output, [], force=options.force)
 
 
 def _languages(given: str, table: LanguageTable) -> list[Language]:
@@ -200,12 +202,14 @@ def _finish(job: _Job, ended: Ended[None], rows: dict[str, dict[str, Any]], fail
         print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
         return code
     about = {
+        **own_fields(),
         "bindingUsed": options.command or "polyjudge",
         "deviceInfo": platform.platform(terse=True),
         "model": str(resolve_model(options.translator)) if options.translator else "",
         "generatedAt": utc_now(),
     }
-    write_translation_results(options.output, about, assembled(job.languages, job.prompts, rows, job.table))
+    languages = assembled(job.languages, job.prompts, rows, job.table)
+    write_translation_results(options.output, about, languages, force=options.force)
     for failure in failures[:5]:
         print(f"polyjudge: no translation of {one_line(failure, 400)}", file=sys.stderr)
     print(f"{len(rows)} of {total} translations in {len(job.languages)} languages: {options.output}")

@@ -33,7 +33,16 @@ from polyjudge.text import harmless, one_line
 from .batching import add_batch_option, in_batches, refuse_batch, wait_for_batches
 from .environment import load_environment
 from .items_trust import ItemsTrust
-from .options import Several, add_judging_options, filters_of, judge_names, open_access, open_cache
+from .options import (
+    Several,
+    add_force_option,
+    add_judging_options,
+    check_output,
+    filters_of,
+    judge_names,
+    open_access,
+    open_cache,
+)
 from .output import reader_may_leave
 from .progress import ProgressShow
 from .stopping import Ended, until_stopped
@@ -77,6 +86,7 @@ def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_jud
     add("results", type=Path, metavar="RESULTS", help="what a translator wrote: JSON, JSONL, CSV, TSV or Parquet")
     add("--output", type=Path, metavar="FILE", help=f"default: RESULTS with -{tier}-judge.json instead of its ending")
     add("--format", choices=["text", "json"], default="text", help="of the summary; default: %(default)s")
+    add_force_option(add)
     add("--samples", type=int, metavar="N", help="judge a seeded sample of N outputs of each language, not all")
     add("--seed", type=int, default=0, metavar="N", help="of all samples; default: %(default)s")
     add("--limit", type=int, metavar="N", help="only the first N languages")
@@ -97,6 +107,7 @@ def run_judging(
     load_environment()
     job = _job(options, tier, choose)
     refuse_batch(options, job.judges)
+    check_output(job.output, [options.results], force=options.force)
     if options.retry_failures and not job.output.is_file():
         raise ConfigError(f"--retry-failures needs the scores of an earlier run: {str(job.output)!r} is not there")
     if options.show_prompt is not None:
@@ -288,7 +299,7 @@ def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
         print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
         return code
     scores = _scores(job, outcomes, drift)
-    write_translation_scores(job.output, scores)
+    write_translation_scores(job.output, scores, force=job.options.force)
     trust = trust_in(identity_in(scores))
     maker = VerdictMaker(job.table, {job.tier: trust})
     verdicts = [

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files import WordRecords, read_models, recorded_models
+from polyjudge.files import SUMMARY_FILE, WordRecords, read_models, recorded_models
 from polyjudge.providers import local_models
 from polyjudge.records import Vocabulary, WordRecord
 from polyjudge.suites import WordTask, load_vocabulary, vocabulary_names, word_tasks
 from polyjudge.text import harmless, one_line
 
-from .options import Several, at_least, filters_of
+from .options import Several, add_force_option, at_least, check_output, filters_of
 
 _DEFAULT_SUITE = "suite"
 _COLUMNS = ("model", "word", "category", "prompt")
@@ -64,6 +64,7 @@ def add_output_option(parser: argparse.ArgumentParser) -> None:
     """Add the folder that all actions write to."""
     told = "folder for answers, judgements and summary; default: %(default)s"
     parser.add_argument("--output", type=Path, default=Path("output"), metavar="DIR", help=told)
+    add_force_option(parser.add_argument)
 
 
 def add_model_options(parser: argparse.ArgumentParser, *, concurrency: str) -> None:
@@ -141,7 +142,9 @@ def job_of(options: argparse.Namespace, choice: Choice, models: tuple[str, ...])
     """Return the job of asking these models about these words."""
     suite, wanted = choice.suite, _filtered(options, models) if models else ()
     # Which file is whose must not hang on what is asked today, so all words and models have a name.
-    records = WordRecords(options.output, models, [entry.word for entry in suite.words])
+    check_output(options.output / SUMMARY_FILE, [], force=options.force)
+    records = WordRecords(options.output, models, [entry.word for entry in suite.words], force=options.force)
+    records.refuse_foreign()
     every_task = word_tasks(suite, models)
     tasks = [
         task

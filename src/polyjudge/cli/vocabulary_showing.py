@@ -28,7 +28,7 @@ def show_summary(options: argparse.Namespace, judgements: Iterable[Judgement]) -
     report = VocabularyReport(judgements)
     summary = vocabulary_summary(report, generated_at=utc_second())
     path = options.output / SUMMARY_FILE
-    with write_atomically(path) as file:
+    with write_atomically(path, force=options.force) as file:
         file.write(readable_json(summary, indent=2) + "\n")
     with reader_may_leave():
         if options.format == "json":

@@ -58,7 +58,7 @@ def read_run(path: Path, *, measure: str = "", cluster: str = "") -> ScoredRun:
     return ScoredRun(path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped)
 
 
-def write_baseline(path: Path, run: ScoredRun) -> None:
+def write_baseline(path: Path, run: ScoredRun, *, force: bool = False) -> None:
     """Write what later runs are compared with: ids, languages and scores, sorted, no texts and no times."""
     judges = sorted(run.judges, key=lambda judge: tuple(to_json(judge).items()))
     header = {
@@ -68,7 +68,7 @@ def write_baseline(path: Path, run: ScoredRun) -> None:
         "measure": run.measure,
         "judges": [to_json(judge) for judge in judges],
     }
-    with write_atomically(path) as file:
+    with write_atomically(path, force=force) as file:
         file.write(row_line(header))
         for item in run.items:
             file.write(row_line({"id": item.id, "language": item.language, "score": item.score}))

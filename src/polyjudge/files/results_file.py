@@ -17,6 +17,7 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.records import Failure, Outcome
 
+from .ownership import refuse_foreign
 from .parsing import parse_json
 from .row_log import RowLog
 
@@ -26,7 +27,9 @@ _MOST_LINKS = 40
 class ResultsFile:
     """Rows of one run, each on disk before the next is written."""
 
-    def __init__(self, path: Path, fingerprint: str) -> None:
+    def __init__(self, path: Path, fingerprint: str, *, force: bool = False) -> None:
+        refuse_foreign(path, force=force)
+        self._force = force
         if (path.exists() and not path.is_file()) or _leads_to_a_device(path):
             raise DataError("is no ordinary file; name another one", path=path)
         path = path.resolve()  # what a link points to is written, and the link stays
@@ -68,6 +71,7 @@ class ResultsFile:
         """
         try:
             os.fsync(self._rows.descriptor)
+            refuse_foreign(self.path, force=self._force)
             self._ahead_path.unlink(missing_ok=True)
             self._beginning.unlink(missing_ok=True)
             self.partial.replace(self.path)
@@ -125,7 +129,9 @@ class ResultsFile:
         began = self._beginning.read_text(encoding="ascii", errors="replace") if self._beginning.exists() else ""
         if began or not self._rows.is_empty:
             return began
-        with self._beginning.open("w", encoding="ascii") as file:  # empty where a full disk or a kill came between
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        # Empty where a full disk or a kill came between.
+        with os.fdopen(os.open(self._beginning, flags, 0o666), "w", encoding="ascii") as file:
             file.write(utc_now())
             file.flush()
             os.fsync(file.fileno())

@@ -22,7 +22,7 @@ class RowLog:
         self.path = path
         try:
             make_folder(path.parent)
-            self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror}", path=path) from None
 

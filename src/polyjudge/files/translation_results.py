@@ -149,9 +149,11 @@ def read_language_row(row: Mapping[str, Any]) -> LanguageResult:
     return replace(language, prompts=tuple(from_open_json(PromptResult, each) for each in row["prompts"]))
 
 
-def write_translation_results(path: Path, about: Mapping[str, Any], languages: Iterable[LanguageResult]) -> None:
+def write_translation_results(
+    path: Path, about: Mapping[str, Any], languages: Iterable[LanguageResult], *, force: bool = False
+) -> None:
     """Write a results file, language by language: a list, or an object where there is something to say of the run."""
-    with write_atomically(path) as file:
+    with write_atomically(path, force=force) as file:
         head = "".join(f"{readable_json(name)}: {readable_json(value)},\n" for name, value in about.items())
         file.write(f'{{{head}"results": [\n' if about else "[\n")
         for number, language in enumerate(languages):

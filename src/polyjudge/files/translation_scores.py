@@ -22,9 +22,9 @@ _SCALE = (1.0, 5.0)
 Score = TypeVar("Score", LanguageScore, PromptScore)
 
 
-def write_translation_scores(path: Path, scores: Iterable[LanguageScore]) -> None:
+def write_translation_scores(path: Path, scores: Iterable[LanguageScore], *, force: bool = False) -> None:
     """Write scores, one row per language."""
-    with write_atomically(path) as file:
+    with write_atomically(path, force=force) as file:
         file.write("[\n")
         for number, score in enumerate(scores):
             file.write(",\n" if number else "")

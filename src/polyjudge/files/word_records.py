@@ -9,6 +9,7 @@ from polyjudge.errors import DataError
 from polyjudge.records import PromptName, WordRecord
 
 from .json_records import from_snake_json, to_snake_json
+from .ownership import refuse_foreign
 from .safe_names import safe_names
 from .writing import readable_json, write_atomically
 
@@ -22,8 +23,9 @@ _PROMPT_B = ".prompt_b"
 class WordRecords:
     """The records of some models and words under one folder."""
 
-    def __init__(self, folder: Path, models: Iterable[str], words: Iterable[str]) -> None:
+    def __init__(self, folder: Path, models: Iterable[str], words: Iterable[str], *, force: bool = False) -> None:
         self.folder = folder
+        self._force = force
         self.damaged: set[Path] = set()
         """Files that should be records and cannot be read."""
         self._models = safe_names(models, taken=_TAKEN)
@@ -45,6 +47,13 @@ class WordRecords:
             self.damaged.add(path)
         return record if record is not None and (record.model, record.word) == (model, word) else None
 
+    def refuse_foreign(self) -> None:
+        """Refuse a file in the place of a record that polyjudge did not write, before anything is asked."""
+        for model in self._models:
+            for word in self._words:
+                for prompt in ("a", "b"):
+                    refuse_foreign(self.path(model, word, prompt), force=self._force)
+
     def remove_leftovers(self) -> None:
         """Remove what runs that were killed left half written; no other may be at work in the folder."""
         for path in [*self.folder.glob(".*.part"), *self.folder.glob("*/.*.part")]:
@@ -52,7 +61,7 @@ class WordRecords:
 
     def write(self, record: WordRecord, prompt: PromptName) -> None:
         """Write a record, over the one that is there."""
-        with write_atomically(self.path(record.model, record.word, prompt)) as file:
+        with write_atomically(self.path(record.model, record.word, prompt), force=self._force) as file:
             file.write(readable_json(_row(record), indent=2) + "\n")
 
 

@@ -14,6 +14,8 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import make_folder
 
+from .ownership import refuse_foreign
+
 _ACTING = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -22,21 +24,26 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
 
 
 @contextmanager
-def write_atomically(path: Path) -> Generator[TextIO]:
-    """Give a text file to write to; it takes the place of `path` only when the block ends well."""
-    with standing_in_for(path) as part, part.open("x", encoding="utf-8", newline="\n") as file:
+def write_atomically(path: Path, *, force: bool = False) -> Generator[TextIO]:
+    """Give a text file to write to; it takes the place of `path` only when the block ends well.
+
+    A file that polyjudge did not write is replaced only with `force`.
+    """
+    with standing_in_for(path, force=force) as part, part.open("x", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 @contextmanager
-def standing_in_for(path: Path) -> Generator[Path]:
+def standing_in_for(path: Path, *, force: bool = False) -> Generator[Path]:
     """Give a path beside `path` to write to; what stands there takes its place only when the block ends well."""
+    refuse_foreign(path, force=force)
     path = path.resolve()  # what a link points to is written, and the link stays
     part = path.parent / f".{path.name[:48]}.{secrets.token_hex(8)}.part"
     try:
         make_folder(path.parent)
         yield part
         _settle(part)
+        refuse_foreign(path, force=force)
         part.replace(path)
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", path=path) from None

@@ -36,8 +36,8 @@ def _looked_up(name: ModelName) -> Price | None:
     remembered = _remembered(edition)
     if str(name) not in remembered:
         remembered[str(name)] = _from_genai_prices(name)
-        with suppress(DataError), write_atomically(private_path(_MEMORY)) as file:  # it may be lost
-            json.dump({"schemaVersion": 1, "edition": edition, "prices": remembered}, file)
+        with suppress(DataError), write_atomically(private_path(_MEMORY), force=True) as file:  # it may be lost
+            json.dump({"edition": edition, "prices": remembered}, file)
     found = remembered[str(name)]
     return None if found is None else Price(*found)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from xml.etree import ElementTree
 
-from polyjudge.files import readable_json, to_json
+from polyjudge.files import XML_COMMENT, readable_json, to_json
 from polyjudge.languages import LanguageTable
 from polyjudge.records.comparison import Comparison, Ruling
 
@@ -67,7 +67,7 @@ def comparison_junit(comparison: Comparison, ruling: Ruling, table: LanguageTabl
     for kind, tag in {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}.items():
         suite.set(kind, str(sum(1 for _ in suite.iter(tag))))
     ElementTree.indent(root)
-    yield f"<?xml version='1.0' encoding='UTF-8'?>\n{ElementTree.tostring(root, encoding='unicode')}\n"
+    yield f"<?xml version='1.0' encoding='UTF-8'?>\n{XML_COMMENT}\n{ElementTree.tostring(root, encoding='unicode')}\n"
 
 
 def workflow_commands(ruling: Ruling, table: LanguageTable) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from polyjudge.files import XML_COMMENT
 from polyjudge.records import CaseResult
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -26,7 +27,7 @@ def junit_xml(results: Sequence[CaseResult], *, name: str = "polyjudge regressio
         for result in chosen:
             _add_case(element, result)
     ElementTree.indent(root)
-    return f"<?xml version='1.0' encoding='UTF-8'?>\n{ElementTree.tostring(root, encoding='unicode')}\n"
+    return f"<?xml version='1.0' encoding='UTF-8'?>\n{XML_COMMENT}\n{ElementTree.tostring(root, encoding='unicode')}\n"
 
 
 def _add_case(suite: ElementTree.Element, result: CaseResult) -> None:

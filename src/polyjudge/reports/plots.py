@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
+from polyjudge.files import XML_COMMENT
 from polyjudge.records import MonotonicityResult, TrustCard
 from polyjudge.text import one_line
 
@@ -43,7 +44,7 @@ def severity_plot(result: MonotonicityResult) -> str:
         ),
         "</svg>",
     ]
-    return "\n".join(part for part in parts if part) + "\n"
+    return "\n".join([XML_COMMENT, *filter(None, parts)]) + "\n"
 
 
 def _axes() -> Iterator[str]:
