@@ -53,6 +53,7 @@ SECRETS = {
     "DATABASE_URL": "other-secret-3",
     "MISTRAL_API_KEY": "other-secret-4",
 }
+GIT = shutil.which("git")
 ALWAYS = {"PATH", "HOME", "TMPDIR", "POLYJUDGE_CALL", "GIT_CEILING_DIRECTORIES", *SAFE_GIT}
 MAY = {"LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"} | {
     name for lower in ("https_proxy", "http_proxy", "no_proxy") for name in (lower, lower.upper())
@@ -816,24 +817,25 @@ def test_what_is_no_agent_gets_no_workspace(programs, workspace, name):
         open_provider(ModelName(provider, model), workspace=workspace)
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.skipif(GIT is None, reason="git is not installed")
 @pytest.mark.parametrize("place", [".", "bare"])
 def test_git_in_a_hostile_workspace_runs_nothing(programs, workspace, tmp_path, place):
     """What a repository's own configuration names is not run when an agent calls git."""
     ran = tmp_path / "ran"
     hook = workspace / "hook.sh"
-    hook.write_text(f"#!/bin/sh\ntouch {ran}\n", encoding="utf-8")
+    hook.write_text(f"#!/bin/sh\n: > {ran}\n", encoding="utf-8")
     hook.chmod(0o755)
     bare = ["--bare"] if place == "bare" else []
-    subprocess.run(["git", "init", "-q", *bare, str(workspace / place)], check=True)
+    subprocess.run([GIT, "init", "-q", *bare, str(workspace / place)], check=True)
     repository = workspace / place if bare else workspace / ".git"
     worktree = f"\tworktree = {workspace}\n\tbare = false\n" if bare else ""
     with (repository / "config").open("a", encoding="utf-8") as config:
         config.write(f"[core]\n\tfsmonitor = {hook}\n\thooksPath = {workspace}\n{worktree}")
-    subprocess.run(["git", "-C", str(repository if bare else workspace), "status"], capture_output=True, check=False)
+    subprocess.run([GIT, "-C", str(repository if bare else workspace), "status"], capture_output=True, check=False)
     assert ran.exists(), "the trap does not work, so this test would show nothing"
     ran.unlink()
-    does = f"import subprocess; subprocess.run(['git', '-C', {place!r}, 'status']); subprocess.run(['git', 'ls-files'])"
+    does = f"import subprocess; git = {GIT!r}; "
+    does += f"subprocess.run([git, '-C', {place!r}, 'status']); subprocess.run([git, 'ls-files'])"
     programs.add("claude", {"out": claude(), "does": does})
 
     ask("claude", workspace=workspace)

@@ -55,7 +55,7 @@ def test_a_place_may_stand_more_than_once():
         (b'name = "x"\n[[prompts]]\nsource = "a"', "is no set of prompts"),
         (b'name = "x"\ntemplate = "translate"\n[[prompts]]\ntext = "a"', "the template has no {text}"),
         (b"name = ", "is not TOML"),
-        (b"\xff\xfe", "is not TOML"),
+        (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )
 def test_a_file_that_is_no_set_is_named_with_what_is_wrong(content, told, in_folder):

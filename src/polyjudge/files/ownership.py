@@ -38,7 +38,7 @@ def own_fields() -> dict[str, object]:
 def generated_comment(format_name: str) -> str:
     """Return the line that ends a report in a file, empty for formats that say it elsewhere."""
     comment = _COMMENTS.get(format_name)
-    return f"\n{comment}\n" if comment else ""
+    return f"{comment}\n" if comment else ""
 
 
 def written_by_polyjudge(path: Path) -> bool:
