@@ -1,5 +1,6 @@
 # Every target sets up what it needs in .venv, from a bare machine with Python 3.11+ and make.
-PYTHON ?= python3
+# PYTHON names an interpreter; without it, the first on the path that runs and is new enough is used.
+PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 UV := UV_PYTHON_DOWNLOADS=never $(BIN)/uv
@@ -43,7 +44,7 @@ test-real: $(VENV)/.real $(VENV)/.components  ## slow tests, and those that need
 check: $(VENV)/.dev  ## format, lint, types, layers
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
@@ -56,11 +57,19 @@ docs: $(VENV)/.dev  ## write docs/cli.md and the picture anew from what the comm
 
 constraints: $(VENV)/.uv  ## pin anew every version that the tests run with
 	$(UV) pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \
-		--all-extras --group dev --upgrade pyproject.toml --output-file constraints.txt
+		--fork-strategy fewest --all-extras --group dev --upgrade pyproject.toml --output-file constraints.txt
+
+# The environment is created anew if its Python no longer runs, or if PYTHON names another one.
+ifneq ($(wildcard $(VENV)/.uv),)
+STALE := $(shell { version() { "$$1" -c 'import sys; print(sys.version)'; }; has=$$(version $(BIN)/python) && \
+	{ [ -z "$(PYTHON)" ] || [ "$$has" = "$$(version "$$(sh .ci/find-python $(PYTHON))")" ]; }; } 2>/dev/null || echo --clear)
+endif
+ifneq ($(STALE),)
+.PHONY: $(VENV)/.uv
+endif
 
 $(VENV)/.uv:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "polyjudge needs Python 3.11 or later: make PYTHON=python3.12 …")'
-	$(PYTHON) -m venv $(VENV)
+	@python=$$(sh .ci/find-python $(PYTHON)) && set -x && "$$python" -m venv $(STALE) $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	@touch $@
 
@@ -96,4 +105,4 @@ $(VENV)/.components: $(VENV)/.uv Makefile
 	@touch $@
 
 clean:
-	rm -rf $(VENV) dist build .hypothesis .ruff_cache
+	rm -rf $(VENV) $(VENV)-* dist build .hypothesis .ruff_cache

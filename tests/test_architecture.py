@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -109,3 +110,10 @@ def test_the_pins_name_no_address():
 
     assert "://" not in pins
     assert all("==" in line for line in pins.splitlines())
+
+
+def test_the_pins_are_the_same_on_every_python():
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    names = Counter(pin.partition("==")[0] for pin in pins)
+
+    assert [name for name, count in names.items() if count > 1] == []
