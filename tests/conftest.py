@@ -1,6 +1,7 @@
 """A clean environment, no network but loopback, and texts in many scripts."""
 
 import os
+import signal
 import socket
 from pathlib import Path
 
@@ -35,6 +36,16 @@ TEXTS = {
     "ka": "სად არის უახლოესი სადგური?",
     "emoji": "👩🏽‍🚀🇲🇳 é̂",
 }
+
+
+def pytest_configure() -> None:
+    """Start programs with signals at their defaults, even if the tests run under nohup or in the background.
+
+    A program inherits that a signal is ignored, but not that it is handled: the tests themselves go on ignoring it.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture(params=sorted(TEXTS))

@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -160,9 +159,7 @@ def test_an_interrupt_is_told_and_exits_with_130(tmp_path):
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     command = [sys.executable, "-m", "polyjudge", "cache", "prune", "--model", "m", "--cache", str(path)]
-    # A test run in the background of a shell hands on that SIGINT is to be ignored.
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed)  # noqa: PLW1509 - no threads here
+    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while not _has_open(waiting.pid, path):
         time.sleep(0.01)
     time.sleep(0.2)

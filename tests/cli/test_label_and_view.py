@@ -25,8 +25,8 @@ def files(in_folder):
     return in_folder
 
 
-def started(*arguments):
-    command = [sys.executable, "-m", "polyjudge", *arguments]
+def started(*arguments, before=()):
+    command = [*before, sys.executable, "-m", "polyjudge", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")
     address = process.stdout.readline().strip()
     assert address.startswith("http://127.0.0.1:"), process.stderr.read()
@@ -78,6 +78,15 @@ def test_both_end_well_on_sigterm_and_a_translators_results_need_no_more(files):
     assert ended(labelling, signal.SIGTERM)[0] == 0
     assert ended(viewing, signal.SIGTERM)[0] == 0
     assert Path("deep/l.jsonl").is_file()
+
+
+def test_a_server_in_the_background_of_a_script_outlives_ctrl_c(files):
+    process, address = started("view", ".", before=["sh", "-c", 'trap "" INT; exec "$@"', "sh"])
+    process.send_signal(signal.SIGINT)
+    with urllib.request.urlopen(address) as response:
+        assert response.status == 200
+
+    assert ended(process, signal.SIGTERM)[0] == 0
 
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\nHost\r\n\r\n", b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/9\r\n\r\n"])

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from xml.dom import minidom
 
@@ -461,11 +460,9 @@ time.sleep(600)
 
 
 def start(*arguments, **options):
-    """Start the command as a person does; a test run in the background hands on that SIGINT is to be ignored."""
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     started = [sys.executable, "-m", "polyjudge", "regression", *arguments]
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **options}
-    return subprocess.Popen(started, preexec_fn=heed, **streams)  # noqa: PLW1509 - no threads in the child
+    return subprocess.Popen(started, **streams)
 
 
 def is_running(process):

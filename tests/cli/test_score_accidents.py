@@ -85,11 +85,15 @@ def test_results_among_the_items_are_refused(server, score, in_folder, capsys):
     assert server.asked == 0
 
 
-@pytest.mark.parametrize(("ignored", "code"), [(False, 130), (True, 0)])
-def test_a_lost_terminal_ends_a_run_in_order_unless_it_is_to_be_ignored(items, score, server, ignored, code):
+@pytest.mark.parametrize(
+    ("number", "ignored", "code"),
+    [(signal.SIGHUP, False, 130), (signal.SIGHUP, True, 0), (signal.SIGINT, True, 0)],
+    ids=["lost terminal", "nohup", "background of a script"],
+)
+def test_a_signal_ends_a_run_in_order_unless_it_is_to_be_ignored(items, score, server, number, ignored, code):
     items(60)
     server.faults.latency_s = 0.05
-    ignoring = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh"] if ignored else []
+    ignoring = ["sh", "-c", f'trap "" {number:d}; exec "$@"', "sh"] if ignored else []
     command = [sys.executable, "-m", "polyjudge", "score", "items.jsonl", "--rubric", "general", "--judge", "local/m"]
     with subprocess.Popen(
         [*ignoring, *command, "--output", "r.jsonl", "--concurrency", "4"],
@@ -98,7 +102,7 @@ def test_a_lost_terminal_ends_a_run_in_order_unless_it_is_to_be_ignored(items, s
     ) as run:
         while not server.asked:
             time.sleep(0.01)
-        run.send_signal(signal.SIGHUP)
+        run.send_signal(number)
         assert run.wait(60) == code
 
     assert score() == 0

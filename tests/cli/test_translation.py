@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -89,11 +88,9 @@ def scores(name="results-quick-judge.json"):
 
 
 def start(*arguments, **options):
-    """Start the command as a person does; a test run in the background hands on that SIGINT is to be ignored."""
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     command = [sys.executable, "-m", "polyjudge", "translation", *arguments]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, preexec_fn=heed, **quiet, **options)  # noqa: PLW1509 - no threads in the child
+    return subprocess.Popen(command, **quiet, **options)
 
 
 def wait_for(condition, process):

@@ -66,14 +66,15 @@ def application(site: Site) -> web.Application:
 
 
 async def serve(site: Site, port: int, announce: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM; `announce` is given the address once it answers."""
+    """Serve until Ctrl-C (unless SIGINT is ignored) or SIGTERM; `announce` is given the address once it answers."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     runner = web.AppRunner(application(site), access_log=None, logger=_log(), shutdown_timeout=_PATIENCE_S)
     await runner.setup()
     try:
         await web.TCPSite(runner, HOST, port).start()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a script
+                loop.add_signal_handler(number, stop.set)
         announce(site.address(runner.addresses[0][1]))
         await stop.wait()
     except (OSError, OverflowError) as error:
