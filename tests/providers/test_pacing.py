@@ -94,6 +94,7 @@ def test_cancelled_calls_give_their_places_back():
     assert len(asyncio.run(cancel_most())) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "size", "latency_s"), [(150.0, 30.0, 0.02), (40.0, 10.0, 0.1), (40.0, 5.0, 0.3), (600.0, 60.0, 0.05)]
 )
@@ -146,6 +147,7 @@ def test_a_stated_limit_spaces_the_calls(limit):
     assert begun[-1] - begun[0] >= 17 / 60 - 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.3, 0.6, 1.0])
 @pytest.mark.parametrize("storm_s", [1.0, 60.0])
 def test_a_storm_that_refuses_at_any_rate_is_forgotten_when_it_is_over(storm_s, share):

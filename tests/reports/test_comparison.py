@@ -181,6 +181,7 @@ def test_other_levels_need_other_numbers_of_items():
 # chance
 
 
+@pytest.mark.slow
 def test_two_runs_of_the_same_system_raise_a_false_alarm_in_at_most_one_of_twenty():
     alarms = [rule(compare_runs(*simulated(seed, 12), NO_INTERVALS), FailOn(), None).exit_code for seed in range(150)]
 
@@ -188,6 +189,7 @@ def test_two_runs_of_the_same_system_raise_a_false_alarm_in_at_most_one_of_twent
     assert sum(alarms) / len(alarms) <= 0.05
 
 
+@pytest.mark.slow
 def test_a_drop_in_three_languages_of_seventy_is_found_and_the_others_are_not():
     planted = {"l05", "l30", "l60"}
     found = [compare_runs(*simulated(seed, 120, worse=(5, 30, 60)), NO_INTERVALS) for seed in range(20)]

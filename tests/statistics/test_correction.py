@@ -167,6 +167,7 @@ def _groups(seed, labels=6, languages=12, unlabelled=0, spread=0.3):
     return samples, truths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 0.3, 0.8])
 def test_languages_with_few_labels_lean_on_the_others(spread):
     covered, widths, plain = [], [], []

@@ -205,6 +205,7 @@ def test_groups_drawn_whole_are_averaged_exactly():
     assert found["pairwise_accuracy"].low == pytest.approx(np.quantile(means[1:], 0.025))
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     hits = 0
     for seed in range(150):

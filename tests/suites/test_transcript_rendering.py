@@ -302,6 +302,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory are counted on Linux")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_session_of_50_megabytes_is_rendered_in_bounded_memory(path, way):

@@ -150,6 +150,7 @@ def test_hostile_text_is_checked_in_every_language(language, text):
     assert CHECKER.check(text, language, source=SOURCE).problems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", ["a", "word ", "Слово ", "我", "ก", "\u0301", "\ufffd", "a@", "9,", "\n", "{", "Paris Париж "]
 )
@@ -173,6 +174,7 @@ def sentences(count: int) -> list[Sentence]:
     return [(tag, language, text, source) for tag, language, text, source in found if language and text.strip()]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_file(), reason=f"POLYJUDGE_DATA is not set or holds no {NAME}")
 def test_news_of_ntrex_128_in_73_languages_meets_the_bars():
     measured = measure(sentences(40), TABLE)

@@ -141,6 +141,7 @@ def test_a_long_text_is_shown_from_where_it_differs():
     assert len(joined(found.expected)) == 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expected", "actual"),
     [
