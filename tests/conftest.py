@@ -1,9 +1,13 @@
 """A clean environment, no network but loopback, and texts in many scripts."""
 
+import fcntl
 import os
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -54,10 +58,14 @@ def text(request: pytest.FixtureRequest) -> str:
     return TEXTS[request.param]
 
 
+def _is_a_setting(name: str) -> bool:
+    return name.endswith(("_API_KEY", "_BASE_URL")) or name in ("VERBOSE", "JUDGE_MODEL", "POLYJUDGE_TEMPERATURE")
+
+
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
-        if name.endswith(("_API_KEY", "_BASE_URL")) or name in ("VERBOSE", "JUDGE_MODEL", "POLYJUDGE_TEMPERATURE"):
+        if _is_a_setting(name):
             monkeypatch.delenv(name)
 
 
@@ -86,6 +94,32 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+class Demo(NamedTuple):
+    """What `polyjudge demo` wrote in an empty folder, and what it printed. Do not write there."""
+
+    folder: Path
+    printed: str
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """Run `polyjudge demo` once for all tests, whichever process they run in."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder, printed = shared / "demo", shared / "demo.txt"
+    with (shared / "demo.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not printed.exists():
+            folder.mkdir()
+            environment = {name: value for name, value in os.environ.items() if not _is_a_setting(name)}
+            command = [sys.executable, "-m", "polyjudge", "demo"]
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stderr) == (0, "")
+            printed.write_text(done.stdout, encoding="utf-8")
+    return Demo(folder, printed.read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -53,17 +54,15 @@ def test_the_version_is_told(capsys):
     assert capsys.readouterr().out == f"polyjudge {__version__}\n"
 
 
-def test_the_demo_finds_every_planted_fault_and_accuses_no_clean_output(in_folder, capsys):
-    assert main(["demo"]) == 0
-
-    shown = capsys.readouterr().out
+def test_the_demo_finds_every_planted_fault_and_accuses_no_clean_output(demo):
+    shown = demo.printed
     found, planted, accused, clean = map(
         int, re.search(r"faults found: (\d+) of (\d+)\. Clean outputs accused: (\d+) of (\d+)\.", shown).groups()
     )
     assert (found, accused) == (planted, 0)
     assert planted > 30
     assert clean > 200
-    folder = in_folder / "polyjudge-demo"
+    folder = demo.folder / "polyjudge-demo"
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))["results"]
     scores = json.loads((folder / "results-full-judge.json").read_text(encoding="utf-8"))
     assert len(results) == len(scores) >= 70
@@ -79,11 +78,12 @@ def test_the_demo_plants_a_fault_of_every_kind():
     assert planted == set(get_args(ProblemKind))
 
 
-def test_the_demo_can_be_run_again_and_says_the_same(in_folder):
-    first, second = run("demo", cwd=in_folder), run("demo", cwd=in_folder)
+def test_the_demo_can_be_run_again_and_says_the_same(demo, in_folder):
+    shutil.copytree(demo.folder, in_folder, dirs_exist_ok=True)
+    again = run("demo", cwd=in_folder)
 
-    assert (first.returncode, first.stderr) == (0, "")
-    assert first.stdout == second.stdout
+    assert (again.returncode, again.stderr) == (0, "")
+    assert again.stdout == demo.printed
 
 
 def test_a_folder_that_cannot_be_written_is_one_message(tmp_path):

@@ -3,39 +3,32 @@
 import json
 
 import jsonschema
-import pytest
 import referencing
 
 from polyjudge.cli import main
 from polyjudge.files import schema, schema_names
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    results = str(folder / "polyjudge-demo" / "results.json")
-    main(["demo", "--output", str(folder / "polyjudge-demo")])
-    main(["report", "--results", results, "--format", "json", "--output", str(folder / "report.json")])
-    main(["translation", "check", results, "--output", str(folder / "checked.json")])
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("file", "name"),
-    [
-        ("polyjudge-demo/results.json", "translation-results"),
-        ("checked.json", "translation-results"),
-        ("polyjudge-demo/results-full-judge.json", "translation-scores"),
-        ("report.json", "translation-report"),
-        ("polyjudge-demo/card.json", "trust-card"),
-    ],
-)
-def test_what_is_written_fits_its_schema(demo, file, name):
+def test_what_is_written_fits_its_schema(demo, tmp_path):
+    folder = demo.folder / "polyjudge-demo"
+    report, checked = tmp_path / "report.json", tmp_path / "checked.json"
+    results = str(folder / "results.json")
+    main(["report", "--results", results, "--format", "json", "--output", str(report)])
+    main(["translation", "check", results, "--output", str(checked)])
     resources = [(f"{each}.schema.json", referencing.Resource.from_contents(schema(each))) for each in schema_names()]
-    validator = jsonschema.Draft202012Validator(schema(name), registry=referencing.Registry().with_resources(resources))
+    registry = referencing.Registry().with_resources(resources)
 
-    written = json.loads((demo / file).read_text(encoding="utf-8"))
+    for file, name in (
+        (folder / "results.json", "translation-results"),
+        (checked, "translation-results"),
+        (folder / "results-full-judge.json", "translation-scores"),
+        (report, "translation-report"),
+        (folder / "card.json", "trust-card"),
+    ):
+        validator = jsonschema.Draft202012Validator(schema(name), registry=registry)
+        written = json.loads(file.read_text(encoding="utf-8"))
 
-    assert list(validator.iter_errors(written)) == []
-    if name != "trust-card":  # which is made in one language of each script
-        assert len(written if isinstance(written, list) else written.get("results") or written["verdicts"]) == 73
+        assert list(validator.iter_errors(written)) == [], file.name
+        if name != "trust-card":  # which is made in one language of each script
+            rows = written if isinstance(written, list) else written.get("results") or written["verdicts"]
+            assert len(rows) == 73, file.name
