@@ -8,6 +8,7 @@ from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
+from tests.folding import for_each
 
 import polyjudge
 
@@ -34,7 +35,7 @@ FOUNDING = {"RubricJudge", "BinaryJudge", "JudgeResult", "Failure", "RubricCrite
 }
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+@for_each("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_module_is_small_says_what_it_is_for_and_has_small_functions(path):
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
@@ -46,7 +47,7 @@ def test_a_module_is_small_says_what_it_is_for_and_has_small_functions(path):
             assert (node.end_lineno or 0) - node.lineno < 40, node.name
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+@for_each("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_module_is_a_drawer_for_this_and_that(path):
     assert path.stem not in {"utils", "util", "common", "helpers", "misc"}
     assert len(path.relative_to(SOURCE).parts) <= 2

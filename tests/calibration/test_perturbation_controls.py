@@ -3,10 +3,10 @@
 import re
 import unicodedata
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.calibration.test_perturbations import TAGS, case
+from tests.folding import for_each
 
 from polyjudge.calibration.perturbations import CONTROL_TYPES, apply_perturbation, severity_ladder
 
@@ -17,7 +17,7 @@ def folded(text: str) -> str:
     return re.sub(r"\s+", " ", unicodedata.normalize("NFC", text).translate(_QUOTES)).strip()
 
 
-@pytest.mark.parametrize("tag", TAGS)
+@for_each("tag", TAGS)
 def test_a_control_leaves_the_folded_text_as_it_was(tag):
     for place in range(4):
         text, surroundings = case(tag, place)

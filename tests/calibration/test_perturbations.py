@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.calibration.test_distance import textbook
+from tests.folding import for_each
 
 from polyjudge.calibration.distance import distance
 from polyjudge.calibration.perturbations import (
@@ -81,7 +82,7 @@ def test_the_distance_never_falls_by_the_textbook_either(kind):
         assert far == sorted(far), (kind, tag)
 
 
-@pytest.mark.parametrize("tag", TAGS)
+@for_each("tag", TAGS)
 def test_what_needs_nothing_but_words_applies_in_every_language(tag):
     for place in range(3):
         text, surroundings = case(tag, place)
@@ -90,7 +91,7 @@ def test_what_needs_nothing_but_words_applies_in_every_language(tag):
                 assert apply_perturbation(text, kind, 0.05, 3, surroundings) != text, kind
 
 
-@pytest.mark.parametrize("tag", TAGS)
+@for_each("tag", TAGS)
 def test_no_cluster_is_torn_when_words_move(tag):
     for place in range(2):
         text, surroundings = case(tag, place)
@@ -100,7 +101,7 @@ def test_no_cluster_is_torn_when_words_move(tag):
                 assert set(graphemes(version)) <= signs, kind
 
 
-@pytest.mark.parametrize("tag", TAGS)
+@for_each("tag", TAGS)
 def test_no_space_is_left_over_where_words_were_dropped(tag):
     text, surroundings = case(tag, 0)
     assert "  " not in text
@@ -162,8 +163,8 @@ def test_the_bytes_do_not_depend_on_how_python_hashes():
         assert done.stdout.split() == list(GOLDEN.values())
 
 
-@pytest.mark.parametrize("kind", EVERY)
-@pytest.mark.parametrize("tag", ["en", "ar", "zh-Hans", "hi", "th"])
+@for_each("kind", EVERY)
+@for_each("tag", ["en", "ar", "zh-Hans", "hi", "th"])
 def test_placeholders_addresses_and_markup_stay_whole(kind, tag):
     text, surroundings = case(tag, 3)
     if kind in ("echo_source", "wrong_language", "other_text", "untranslated_span"):
@@ -226,8 +227,8 @@ def test_any_text_at_all_keeps_the_promises(kind, text, other, seed):
     assert (far[1] > 0) == (far[-1] > 0)
 
 
-@pytest.mark.parametrize("kind", EVERY)
-@pytest.mark.parametrize("text", ["", " ", "\n", "\u0301\u0301", "👩🏽‍🚀", "\ud800", "a", "..."])
+@for_each("kind", EVERY)
+@for_each("text", ["", " ", "\n", "\u0301\u0301", "👩🏽‍🚀", "\ud800", "a", "..."])
 def test_texts_of_next_to_nothing_are_taken(kind, text):
     assert severity_ladder(text, kind, [0], 0, Surroundings("en", "x", "y", ("z",))) == [text]
     apply_perturbation(text, kind, 1, 0, Surroundings("en", "x", "y", ("z",)))
@@ -244,7 +245,7 @@ def test_a_huge_text_is_taken(kind):
         assert isinstance(high, str)
 
 
-@pytest.mark.parametrize("tag", [each.tag for each in language_table()])
+@for_each("tag", [each.tag for each in language_table()])
 def test_every_language_has_neighbours_that_can_be_told_apart(tag):
     language, found = language_table().find(tag), neighbours_of(tag)
 

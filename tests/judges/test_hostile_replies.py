@@ -3,14 +3,14 @@
 import tomllib
 from pathlib import Path
 
-import pytest
+from tests.folding import for_each
 
 from polyjudge import Failure, JudgeResult, RubricCriterion, RubricJudge, ScriptedProvider
 
 REPLIES = tomllib.loads((Path(__file__).parent / "hostile_replies.toml").read_text(encoding="utf-8"))["reply"]
 
 
-@pytest.mark.parametrize("case", REPLIES, ids=lambda case: case["name"])
+@for_each("case", REPLIES, ids=lambda case: case["name"])
 def test_a_reply_means_one_score_or_none(case):
     judge = RubricJudge(
         [RubricCriterion("accuracy", "Is it right?")], provider=ScriptedProvider(lambda _: case["text"])

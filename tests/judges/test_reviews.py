@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.folding import for_each
 
 from polyjudge import Failure, JudgeResult, ScriptedProvider, UnreadableReplyError
 from polyjudge.judges import ReviewJudge
@@ -32,7 +33,7 @@ def lines(agent, system, verdict=None):
     return written + ([] if verdict is None else [f"VERDICT: {verdict}"])
 
 
-@pytest.mark.parametrize("case", REVIEWS, ids=lambda case: case["name"])
+@for_each("case", REVIEWS, ids=lambda case: case["name"])
 def test_a_review_means_two_scores_and_a_verdict_or_nothing(case):
     if "verdict" not in case:
         with pytest.raises(UnreadableReplyError) as caught:
@@ -50,7 +51,7 @@ def test_the_corpus_is_large_and_its_names_are_different():
     assert sum("verdict" not in case for case in REVIEWS) >= 30
 
 
-@pytest.mark.parametrize("case", REVIEWS, ids=lambda case: case["name"])
+@for_each("case", REVIEWS, ids=lambda case: case["name"])
 def test_the_judge_keeps_the_whole_review_whatever_it_comes_to(case):
     judge = ReviewJudge("scripted", ScriptedProvider(lambda _: case["text"]))
 

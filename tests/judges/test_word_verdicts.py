@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.folding import for_each
 
 from polyjudge.errors import UnknownNameError
 from polyjudge.judges import load_wording, read_word_verdict, wording_languages
@@ -64,7 +65,7 @@ def plain(text):
     return bare.casefold()
 
 
-@pytest.mark.parametrize("case", REPLIES, ids=lambda case: case["name"])
+@for_each("case", REPLIES, ids=lambda case: case["name"])
 def test_a_reply_means_one_verdict_or_none(case):
     reading = read_word_verdict(case["text"], load_wording(case["language"]))
 

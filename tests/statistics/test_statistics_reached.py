@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.folding import for_each
 
 from polyjudge.statistics import reached_at_best, reached_by
 
@@ -63,7 +64,7 @@ def test_the_borders_are_exact(values, expected):
     assert reached_by(values) == expected
 
 
-@pytest.mark.parametrize("count", range(1, 400))
+@for_each("count", range(1, 400))
 def test_four_fifths_are_counted_in_whole_numbers(count):
     enough = next(part for part in range(count + 1) if 5 * part >= 4 * count)
 

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from tests.folding import for_each
 
 from polyjudge.engine import Stop
 from polyjudge.errors import CapReachedError
@@ -74,9 +75,9 @@ def run(model, given, stop=None, concurrency=4, **options):
     return outcomes, drift
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 16, 17, 40, 73])
-@pytest.mark.parametrize("size", [1, 2, 5, 8, 10])
-@pytest.mark.parametrize("prompts", [1, 3])
+@for_each("count", [1, 2, 7, 8, 9, 16, 17, 40, 73])
+@for_each("size", [1, 2, 5, 8, 10])
+@for_each("prompts", [1, 3])
 def test_batches_hold_every_task_once_no_language_twice_and_are_of_even_size(count, size, prompts):
     given = tasks(count, prompts)
 

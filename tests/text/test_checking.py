@@ -10,6 +10,7 @@ import pytest
 from benchmarks.checks import NAME, Sentence, measure
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.folding import for_each
 
 from polyjudge.languages import language_table
 from polyjudge.records import TextCheck
@@ -98,9 +99,7 @@ def test_the_source_left_as_it_is_fails_in_every_language(tag):
     assert check(tag, SOURCE).fails
 
 
-@pytest.mark.parametrize(
-    ("wanted", "given"), [(a, b) for a in CLEAN for b in CLEAN if a != b and {a, b} != {"yue", "zh-Hant"}]
-)
+@for_each(("wanted", "given"), [(a, b) for a in CLEAN for b in CLEAN if a != b and {a, b} != {"yue", "zh-Hant"}])
 def test_no_text_passes_for_another_language(wanted, given):
     result = check(wanted, CLEAN[given])
 
@@ -142,10 +141,8 @@ def test_any_text_in_any_language_is_checked_and_every_place_is_inside_it(text, 
         assert problem.severity in ("fail", "warn")
 
 
-@pytest.mark.parametrize("language", list(TABLE), ids=lambda language: language.tag)
-@pytest.mark.parametrize(
-    "text", ["\u0301" * 50, "\ud800\udfff", "a\x00b" * 9, "\u202eabc\u2066", "\u200d", "ﷺ" * 30, "🏳️‍🌈" * 9]
-)
+@for_each("language", TABLE, ids=lambda language: language.tag)
+@for_each("text", ["\u0301" * 50, "\ud800\udfff", "a\x00b" * 9, "\u202eabc\u2066", "\u200d", "ﷺ" * 30, "🏳️‍🌈" * 9])
 def test_hostile_text_is_checked_in_every_language(language, text):
     assert CHECKER.check(text, language, source=SOURCE).problems
 
