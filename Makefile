@@ -30,20 +30,36 @@ FAKETIME := faketime
 # The real translator of tests/real, from Debian's packages.
 APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
 
-.PHONY: demo test explore test-real check bench constraints docs clean
+# What a second Python runs: the public API, the judges, the readers and writers, the cache, the command line.
+SMOKE := tests/test_lazy.py tests/test_programs.py tests/cache tests/engine tests/files tests/judges tests/reports tests/rubrics \
+	tests/cli/test_cli.py tests/cli/test_score.py
+
+.PHONY: demo test explore test-real test-smoke smoke check bench constraints docs clean
 
 demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
 	@$(BIN)/polyjudge demo
 
 test: check  ## all but what is slow or needs an outside component
-	$(BIN)/python -m pytest --ignore=tests/real -m "not slow" --numprocesses 3
+	$(BIN)/python -m pytest --ignore=tests/real -m "not slow" --numprocesses 3 --dist worksteal
 
 explore: $(VENV)/.dev  ## every property on cases it has not been tried on; run it now and then, and keep what it finds as an example
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest --ignore=tests/real -m hypothesis --numprocesses 3
 
 test-real: $(VENV)/.real $(VENV)/.components  ## slow tests, and those that need a real component: they skip, with the reason, where it is missing
-	$(BIN)/python -m pytest --ignore=tests/real -m slow --numprocesses 2
-	$(BIN)/python -m pytest tests/real
+	$(BIN)/python -m pytest --ignore=tests/real -m slow --numprocesses 3 --dist worksteal
+	$(BIN)/python -m pytest tests/real --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+test-smoke: $(VENV)/.dev  ## the demo and the core tests on a second Python, where there is one
+	@minor='import sys; print("%d.%d" % sys.version_info[:2])'; first=$$($(BIN)/python -c "$$minor"); \
+	if second=$$(sh .ci/find-python --not "$$first"); then \
+		$(MAKE) --no-print-directory PYTHON="$$second" VENV="$(VENV)-$$($$second -c "$$minor")" smoke; \
+	else \
+		echo "test-smoke skipped: no Python 3.11 or later was found besides $$first"; \
+	fi
+
+smoke: $(VENV)/.dev
+	$(BIN)/polyjudge demo --output $(VENV)/demo >/dev/null
+	$(BIN)/python -m pytest $(SMOKE) -m "not slow" --numprocesses 3 --dist worksteal
 
 check: $(VENV)/.dev  ## format, lint, types, layers
 	$(BIN)/ruff format --check --quiet .
