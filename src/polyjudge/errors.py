@@ -7,6 +7,7 @@
     │   └── MissingExtraError     names the extra to install
     ├── DataError                 a file cannot be used: path and line       exit 2
     │   ├── ForeignFileError      a file that polyjudge did not write would be replaced
+    │   ├── DuplicateKeyError     an object has a key twice, a table a column
     │   └── CacheError            the cache cannot be opened or written
     ├── ProviderError             a call failed                              the item is unjudged
     │   ├── TransientError        timeout, 5xx, lost connection; may carry retry_after_s
@@ -82,6 +83,10 @@ class DataError(PolyjudgeError):
 
 class ForeignFileError(DataError):
     """A file would be replaced that polyjudge did not write."""
+
+
+class DuplicateKeyError(DataError):
+    """An object of a JSON file has the same key twice, or a table the same column: it is not clear which one counts."""
 
 
 class CacheError(DataError):

@@ -581,6 +581,10 @@ def test_bad_rows_are_named_and_skipped_and_the_rest_is_used(score, in_folder, c
         ("", "holds no item to judge"),
         ("\n\n", "holds no item to judge"),
         ("not json\n", "holds no item to judge: items.jsonl:1: is not JSON"),
+        (
+            '{"id": "a", "candidate": "x"}\n{"id": "b", "id": "c", "candidate": "x"}\n',
+            "items.jsonl:2: duplicate key 'id'",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_message(score, server, in_folder, content, complaint, capsys):
@@ -590,6 +594,23 @@ def test_a_file_that_cannot_be_used_is_one_message(score, server, in_folder, con
     told = capsys.readouterr().err
     assert complaint in told
     assert server.asked == 0
+
+
+def test_a_table_with_two_columns_of_one_name_is_refused(score, server, in_folder, capsys):
+    Path("items.csv").write_text("id,candidate,id\na,x,b\n", encoding="utf-8")
+
+    assert score("items.csv") == 2
+    assert "items.csv:1: duplicate column 'id'; remove or rename one of the two" in capsys.readouterr().err
+    assert server.asked == 0
+
+
+def test_an_id_that_is_a_huge_number_is_kept_as_it_is_written(score, server, in_folder, capsys):
+    Path("items.jsonl").write_text(
+        '{"id": 1e400, "candidate": "x"}\n{"id": 2e400, "candidate": "y"}\n', encoding="utf-8"
+    )
+
+    assert score("items.jsonl", "--output", "r.jsonl") == 0
+    assert [item_id for item_id, _ in outcomes("r.jsonl")] == ["1e400", "2e400"]
 
 
 def test_rows_go_to_stdout_and_everything_else_to_stderr(items, score, capsys):

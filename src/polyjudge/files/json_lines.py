@@ -7,7 +7,7 @@ from typing import Any, cast
 from polyjudge.errors import DataError
 
 from .byte_lines import lines_from
-from .parsing import parse_json
+from .parsing import parse_row
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -19,7 +19,10 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def each_json_line(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Yield line number and object for every line that is not blank, or what is wrong with the line."""
+    """Yield line number and object for every line that is not blank, or what is wrong with the line.
+
+    An object with the same key twice is an error even so: nothing in it says which value was meant.
+    """
     for number, row, _ in json_lines_from(path):
         yield number, row
 
@@ -29,14 +32,14 @@ def json_lines_from(path: Path, line: int = 0, offset: int = 0) -> Iterator[tupl
     try:
         for number, (text, end) in enumerate(lines_from(path, offset), start=line + 1):
             if text.strip():
-                yield number, _object(text.rstrip("\r\n")), end
+                yield number, _object(text.rstrip("\r\n"), path, number), end
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 
 
-def _object(line: str) -> dict[str, Any] | str:
+def _object(text: str, path: Path, number: int) -> dict[str, Any] | str:
     try:
-        value = parse_json(line)
+        value = parse_row(text, path, number)
     except RecursionError:
         return "is nested too deeply"
     except ValueError as error:

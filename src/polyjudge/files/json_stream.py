@@ -8,6 +8,8 @@ from typing import Any, cast
 
 from polyjudge.errors import DataError
 
+from .parsing import RepeatedKeyError, duplicate_key, find_repeated_key, without_repeats
+
 _CHUNK = 1 << 16
 _SPACE = " \t\r\n"
 _DEEPEST = 100
@@ -24,7 +26,7 @@ class JsonStream:
         self.rest: dict[str, Any] = {}
         self._path = path
         self._names = names
-        self._decoder = json.JSONDecoder()
+        self._decoder = json.JSONDecoder(object_pairs_hook=without_repeats)
         self._buffer, self._place, self._line, self._ended = "", 0, 1, False
 
     def __iter__(self) -> Iterator[tuple[int, object]]:
@@ -34,6 +36,9 @@ class JsonStream:
                 yield from self._top()
         except UnicodeDecodeError:
             raise _not_utf8(self._path) from None
+        except RepeatedKeyError:  # in the value at the present place
+            key, at = find_repeated_key(self._buffer, self._place)
+            raise duplicate_key(key, self._path, self._line + self._buffer.count("\n", self._place, at)) from None
         except RecursionError:
             raise self._wrong("is nested too deeply") from None
         except OSError as error:
@@ -53,11 +58,15 @@ class JsonStream:
             raise self._wrong("something stands after the end")
 
     def _members(self) -> Iterator[tuple[int, object]]:
+        keys: set[str] = set()
         goes_on = self._begins("{", "}")
         while goes_on:
             if self._peek() != '"':
                 raise self._wrong("is not JSON: a name in quotes expected")
             key = self._value()
+            if key in keys:
+                raise duplicate_key(key, self._path, self._line)
+            keys.add(key)
             self._take(":")
             if key in self._names and self._peek() == "[":
                 yield from self._elements()

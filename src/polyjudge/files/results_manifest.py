@@ -1,6 +1,5 @@
 """What a folder of results holds: its parts, what each was made of, and whether all are there."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import file_digest
@@ -10,6 +9,7 @@ from typing import Any, Literal, cast
 from polyjudge.errors import DataError
 
 from .json_records import from_json, to_json
+from .parsing import parse_data
 from .writing import readable_json, write_atomically
 
 MANIFEST_FILE = "manifest.json"
@@ -87,7 +87,7 @@ def read_manifest(folder: Path) -> ResultsManifest | None:
     if not path.is_file():
         return None
     try:
-        found: object = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_data(path.read_text(encoding="utf-8"), path)
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"cannot be read: {error}", path=path) from None
     if not isinstance(found, dict) or cast(dict[str, Any], found).get("kind") != _KIND:

@@ -1,12 +1,13 @@
 """Rows of one file: JSON Lines, CSV, TSV or Parquet, from its beginning or from a place in it that was noted."""
 
 import csv
+import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, DuplicateKeyError
 from polyjudge.extras import require
 
 from .byte_lines import lines_from
@@ -52,7 +53,8 @@ def _separated(delimiter: str) -> Callable[[Path, Mark], MarkedRows]:
         csv.field_size_limit(min(_LONGEST_FIELD, sys.maxsize))
         header = _Lines(path, 0)
         columns = _records(header, delimiter, path, START)
-        names = next(columns, (0, list[str](), 0))[1]
+        line, names, _ = next(columns, (0, list[str](), 0))
+        _refuse_repeated_columns(names, path, line)
         # The header's own reader goes on where nothing was skipped.
         rows = columns if start == START else _records(_Lines(path, start.offset), delimiter, path, start)
         for line, fields, end in rows:
@@ -61,6 +63,16 @@ def _separated(delimiter: str) -> Callable[[Path, Mark], MarkedRows]:
                 yield line, dict(zip(names, fields, strict=True)) if fits else _SPILLED, end
 
     return read
+
+
+def _refuse_repeated_columns(names: Iterable[str], path: Path, line: int = 0) -> None:
+    """Raise where two columns have one name; columns without a name are never read, so there may be several."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DuplicateKeyError(f"duplicate column {name!r}; remove or rename one of the two", path=path, line=line)
+        if name:
+            seen.add(name)
 
 
 _SPILLED = "has not as many fields as the header"
@@ -94,6 +106,7 @@ def _parquet(path: Path, start: Mark) -> MarkedRows:
     arrow: Any = require("pyarrow", feature="reading Parquet", extra="parquet")
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            _refuse_repeated_fields(file.schema_arrow, path)
             decoded = row_decoder(path, file.schema_arrow.metadata)
             groups, skipped = _groups_behind(file.metadata, start.line)
             number = skipped
@@ -102,9 +115,24 @@ def _parquet(path: Path, start: Mark) -> MarkedRows:
                 number += len(batch) - len(wanted)
                 for row in wanted.to_pylist():
                     number += 1
-                    yield number, decoded(row), 0
+                    yield number, _without_nan_id(decoded(row)), 0
     except (arrow.ArrowException, ValueError, OverflowError) as error:
         raise DataError(f"is no Parquet file that can be read: {error}", path=path) from None
+
+
+def _refuse_repeated_fields(fields: Any, path: Path) -> None:
+    """Raise where two columns have one name, or two fields of a struct."""
+    named = list(fields)
+    _refuse_repeated_columns([field.name for field in named], path)
+    for field in named:
+        if field.type.num_fields:
+            _refuse_repeated_fields([field.type.field(place) for place in range(field.type.num_fields)], path)
+
+
+def _without_nan_id(row: Row) -> Row:
+    """Return a row whose id, where it is not a number, is missing: this is how a column of numbers says so."""
+    own_id = row.get("id")
+    return {**row, "id": None} if type(own_id) is float and math.isnan(own_id) else row
 
 
 def _groups_behind(metadata: Any, rows: int) -> tuple[list[int], int]:

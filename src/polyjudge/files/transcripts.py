@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, DuplicateKeyError
 from polyjudge.records import TranscriptEvent
 
 from .json_stream import JsonStream
+from .parsing import parse_data
 from .transcript_events import DIALECTS, Dialect
 
 Rows = Callable[[], Iterator[tuple[int, object]]]
@@ -20,6 +21,7 @@ _PROBLEMS_KEPT = 20
 _LONGEST_PROBLEM = 300
 _LONGEST_PIECE = 1 << 20
 _LIST_NAMES = ("messages", "input", "items", "events", "output", "choices")
+_MARK_OF_UTF8 = b"\xef\xbb\xbf"
 _WHOLE = re.compile(rf'\s*(?:\[|\{{\s*"(?:{"|".join(_LIST_NAMES)})"\s*:\s*\[)')
 """How a file begins that is one JSON value, so that it need not be read to know it."""
 
@@ -73,6 +75,8 @@ class Transcript:
         """Yield the rows; where the rest of the file cannot be read, what came before it is good."""
         try:
             yield from self._rows()
+        except DuplicateKeyError:
+            raise
         except DataError as error:
             self._skip(error.line, str(error))
 
@@ -108,14 +112,14 @@ def _json_lines(path: Path) -> Iterator[tuple[int, object]]:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield number, _json_value(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+                    yield number, _json_value(line.removeprefix(_MARK_OF_UTF8) if number == 1 else line, path, number)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 
 
-def _json_value(line: bytes) -> object:
+def _json_value(line: bytes, path: Path, number: int) -> object:
     try:
-        value: object = json.loads(line.decode())
+        value = parse_data(line.decode(), path, number)
     except UnicodeDecodeError:
         return "is not UTF-8 text"
     except RecursionError:

@@ -1,11 +1,9 @@
 """Trust cards on disk: one JSON file a judge, changed by one process at a time."""
 
 import fcntl
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +12,7 @@ from polyjudge.folder_trust import make_folder, private_path
 from polyjudge.records import JudgeIdentity, Provenance, TrustCard
 
 from .json_records import from_json, to_json
+from .parsing import parse_data
 from .safe_names import safe_name
 from .writing import readable_json, write_atomically
 
@@ -44,7 +43,7 @@ def card_path(judge: JudgeIdentity, folder: Path | None = None) -> Path:
 def read_card(path: Path) -> TrustCard:
     """Read a card."""
     try:
-        found: object = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number, parse_float=_finite)
+        found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
         row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
         if row.pop("schemaVersion", None) != SCHEMA_VERSION:
             raise DataError(f"is no trust card of version {SCHEMA_VERSION}", path=path)
@@ -57,15 +56,6 @@ def read_card(path: Path) -> TrustCard:
         raise DataError(f"is no trust card: {error}", path=path) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not JSON: {str(error)[:_LONGEST_REASON]}", path=path) from None
-
-
-def _finite(word: str) -> float:
-    number = float(word)
-    return number if isfinite(number) else _no_number(word)
-
-
-def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number")
 
 
 def card_row(card: TrustCard) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Read a suite of words: `vocabulary_short.json`, `prompts.json` and, where there is one, `models_list.txt`."""
 
-import json
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -10,6 +9,7 @@ from polyjudge.errors import DataError
 from polyjudge.records import PromptName, Vocabulary, VocabularyWord
 
 from .json_records import from_json
+from .parsing import parse_data
 
 WORDS_FILE = "vocabulary_short.json"
 PROMPTS_FILE = "prompts.json"
@@ -116,7 +116,7 @@ def _text(texts: Mapping[str, Any], key: str, path: Path, default: str = "") -> 
 def _json(folder: Path | Traversable, file: str, name: str) -> object:
     path = _place(name, file)
     try:
-        return json.loads(_read(folder / file, path))
+        return parse_data(_read(folder / file, path), path)
     except RecursionError:
         raise DataError("is nested too deeply", path=path) from None
     except ValueError as error:

@@ -1,6 +1,5 @@
 """What models answered about words: one file for each model, word and prompt, and whole at any moment."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
@@ -10,6 +9,7 @@ from polyjudge.records import PromptName, WordRecord
 
 from .json_records import from_snake_json, to_snake_json
 from .ownership import refuse_foreign
+from .parsing import parse_data
 from .safe_names import safe_names
 from .writing import readable_json, write_atomically
 
@@ -83,7 +83,7 @@ def _row(record: WordRecord) -> dict[str, Any]:
 
 def _read(path: Path) -> WordRecord | None:
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+        data: Any = parse_data(path.read_text(encoding="utf-8-sig"), path)
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(data, dict):
