@@ -16,6 +16,7 @@
     │   └── NotRecordedError      a recording or replay holds no answer      never retried
     ├── StoppedError              no call can work, so the run stops         exit 3
     │   ├── UnusableError         the key is rejected, the model unknown
+    │   ├── EmptyBatchesError     calls about several items brought no usable row
     │   └── CapReachedError       as many calls, tokens or dollars as allowed
     └── UnreadableReplyError      an answer without a verdict; keeps the text
 
@@ -154,6 +155,10 @@ class StoppedError(PolyjudgeError):
 
 class UnusableError(StoppedError):
     """The provider rejects the key, does not know the model, or has no credit left."""
+
+
+class EmptyBatchesError(StoppedError):
+    """Calls about several items at once brought no usable row, so that every item would be asked about alone."""
 
 
 class CapReachedError(StoppedError):

@@ -631,6 +631,79 @@ def test_a_reply_that_is_amiss_costs_only_the_rows_that_are(local, capsys):
     assert local.asked == 1 + len(alone)
 
 
+def unknown_ids(prompt):
+    ids = IDS.findall(prompt)
+    return json.dumps({"rows": [{"id": f"item {place}", **row()} for place, _ in enumerate(ids)]} if ids else row())
+
+
+def calls_of_a_dry_run(capsys):
+    capsys.readouterr()
+    assert translation("full", "results.json", "--dry-run", "--format", "json") == 0
+    return json.loads(capsys.readouterr().out)["calls"]
+
+
+def test_a_judge_that_cannot_keep_to_the_ids_stops_the_run_before_each_output_is_asked_alone(local, capsys):
+    local.verdict = unknown_ids
+    write([language(tag, prompts=25) for tag in ALL])
+    planned = calls_of_a_dry_run(capsys)
+
+    assert translation("full", "results.json", "--concurrency", "1") == 3
+
+    told = capsys.readouterr().err
+    assert "m gave 2 unusable replies about several items" in told
+    assert "Use another judge, or ask about each output alone with --batch-size 1." in told
+    assert "give --allow-single" in told
+    assert local.asked <= planned
+    assert not Path("results-full-judge.json").exists()
+    asked = local.asked
+    assert translation("full", "results.json", "--concurrency", "1") == 3
+    assert local.asked == asked  # what was paid is kept
+
+
+@pytest.mark.parametrize("by_file", [False, True], ids=["option", "polyjudge.toml"])
+def test_a_run_goes_on_with_single_calls_where_that_is_allowed_and_says_nothing_of_drift(local, capsys, by_file):
+    local.verdict = unknown_ids
+    write([language(tag, prompts=3) for tag in ALL])
+    if by_file:
+        Path("polyjudge.toml").write_text("[translation.full]\nallow-single = true\n", encoding="utf-8")
+
+    assert translation("full", "results.json", *([] if by_file else ["--allow-single"])) == 0
+
+    shown = capsys.readouterr().out
+    assert (
+        "batches: drift not measured: no row came from a batch of several languages; 3 batches had no usable row"
+        in shown
+    )
+    assert "move scores" not in shown
+    rows = scores("results-full-judge.json")
+    assert all(each["judged"] == 3 for each in rows.values())
+    assert rows["th"]["batching"]["rowsFromBatches"] == 0
+    assert "meanDistance" not in rows["th"]["batching"]
+
+
+def test_a_single_batch_without_a_usable_row_is_asked_alone_and_not_called_a_batch(local, capsys):
+    local.verdict = unknown_ids
+    write([language(tag) for tag in ALL])
+
+    assert translation("full", "results.json") == 0
+
+    assert "drift not measured: no row came from a batch of several languages" in capsys.readouterr().out
+
+
+def test_batches_that_always_move_the_scores_are_said_to_be_given_up(local, capsys):
+    def verdict(prompt):
+        ids = IDS.findall(prompt)
+        return json.dumps({"rows": [{"id": item_id, **row(1)} for item_id in ids]} if ids else row())
+
+    local.verdict = verdict
+    write([language(tag) for tag in ALL])
+
+    assert translation("full", "results.json") == 0
+
+    told = "none: each output was judged alone, because languages in one call moved scores"
+    assert f"{told}: 8 by 3.00, 4 by 3.00, 2 by 3.00" in capsys.readouterr().out
+
+
 # What was paid for
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from polyjudge.errors import RefusedError, TransientError
+from polyjudge.errors import EmptyBatchesError, RefusedError, TransientError
 from polyjudge.judges import BatchItem, BatchJudge, with_question
 from polyjudge.providers import ScriptedProvider
 from polyjudge.records import Failure, JudgeResult, Reply
@@ -138,6 +138,37 @@ def test_rows_are_found_in_whatever_they_are_wrapped(wrap):
 
     assert grammar(scripted.judge(ITEMS)) == [3, 4, 5]
     assert len(scripted.prompts) == 1
+
+
+@pytest.mark.parametrize("wrap", [lambda rows: f"[{rows}]", lambda rows: f'{{"rows": [{rows}]}}'])
+def test_a_row_with_a_key_twice_is_asked_for_alone(wrap):
+    def twice(ids):
+        good = [json.dumps(each) for each in by_place(ids)]
+        return wrap(", ".join([good[0].replace('"grammar": 3', '"grammar": 1, "grammar": 5'), *good[1:]]))
+
+    assert grammar(Scripted(twice).judge(ITEMS))[0] == 2
+
+
+def test_after_two_calls_without_a_usable_row_the_judge_stops_unless_single_calls_are_allowed():
+    def judged(**options):
+        scripted = Scripted(lambda ids: [row("beef") for _ in ids])
+        judge = BatchJudge(RUBRIC, "m", provider=ScriptedProvider(scripted.answer), **options)
+
+        async def thrice():
+            return [await judge.outcomes(items) for items in (ITEMS, ITEMS[:2], ITEMS[1:])]
+
+        return asyncio.run(thrice())
+
+    with pytest.raises(EmptyBatchesError, match="2 unusable replies"):
+        judged()
+    assert [grammar(outcomes) for outcomes in judged(allow_single=True)] == [[2] * 3, [2] * 2, [2] * 2]
+
+
+def test_each_outcome_says_whether_it_came_from_the_batch():
+    judge = BatchJudge(RUBRIC, "m", provider=ScriptedProvider(Scripted(lambda ids: by_place(ids)[1:]).answer))
+
+    assert [row.from_batch for row in asyncio.run(judge.rows(ITEMS))] == [False, True, True]
+    assert [row.from_batch for row in asyncio.run(judge.rows(ITEMS[:1]))] == [False]
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,23 @@ def test_scores_from_batches_are_those_of_single_calls_at_half_the_price(server,
     assert halved == pytest.approx(cost / 2)
 
 
+def unknown_ids(prompt):
+    """Answer about other ids than were asked for."""
+    reply = json.loads(fair(prompt))
+    return json.dumps({"rows": [{**row, "id": "another"} for row in reply["rows"]]} if "rows" in reply else reply)
+
+
+def test_batches_without_a_usable_row_are_not_followed_by_one_of_single_calls(server, capsys):
+    server.single.verdict = unknown_ids
+
+    assert main(command("full", "batched", "--batch", "--batch-size", "2")) == 3
+
+    assert "give --allow-single" in capsys.readouterr().err
+    assert server.submits == 1
+    assert main(command("full", "batched", "--batch", "--batch-size", "2", "--allow-single")) == 0
+    assert "no row came from a batch of several languages" in capsys.readouterr().out
+
+
 def test_a_run_killed_while_it_waits_goes_on_waiting(server):
     kill_while_waiting(server, command("quick", "batched", "--batch"))
 

@@ -8,7 +8,7 @@ import pytest
 from tests.folding import for_each
 
 from polyjudge.engine import Stop
-from polyjudge.errors import CapReachedError
+from polyjudge.errors import CapReachedError, EmptyBatchesError
 from polyjudge.judges import BatchJudge, OfflineJudge
 from polyjudge.languages import language_table
 from polyjudge.providers import ScriptedProvider
@@ -59,11 +59,11 @@ class Model:
         return json.dumps({"rows": [{"id": item_id, **self._batched(len(ids))} for item_id in ids]})
 
 
-def run(model, given, stop=None, concurrency=4, **options):
+def run(model, given, stop=None, concurrency=4, allow_single=False, **options):
     told = []
 
     async def judged():
-        judge = BatchJudge(RUBRIC, "m", provider=ScriptedProvider(model.answer))
+        judge = BatchJudge(RUBRIC, "m", provider=ScriptedProvider(model.answer), allow_single=allow_single)
         batches = BatchOptions(**options)
         whole = BatchRun(
             judge, batches, concurrency=concurrency, stop=stop or Stop(), done=lambda task, _: told.append(task)
@@ -121,7 +121,8 @@ def test_batches_that_move_nothing_are_left_as_they_are():
     assert {outcome.score for outcome in outcomes.values()} == {4}
     assert model.sizes == [8] * 5
     assert model.singles == 2
-    assert drift.as_row() == {"batchSize": 8, "compared": 2, "meanDistance": 0, "flipped": 0, "tolerance": 0.5}
+    measured = {"compared": 2, "meanDistance": 0, "flipped": 0, "tolerance": 0.5}
+    assert drift.as_row() == {"batchSize": 8, "rowsFromBatches": 38, "emptyBatches": 0, **measured}
 
 
 def test_batches_that_move_the_scores_are_halved_until_they_do_not():
@@ -162,7 +163,8 @@ def test_verdicts_that_turn_halve_the_batches_even_where_the_scores_agree():
     _, drift = run(Model(lambda _: verdict(4, right=False)), tasks(40))
 
     assert [each["meanDistance"] for each in drift.tried] == [0, 0, 0]
-    assert (drift.batch_size, drift.flipped, drift.compared) == (1, 0, 2)
+    assert (drift.batch_size, drift.flipped, drift.compared) == (1, 0, 0)  # in the end no row came from a batch
+    assert (drift.rows_from_batches, drift.mean_distance) == (0, None)
 
 
 def test_one_verdict_that_turns_is_counted_and_may_be_chance():
@@ -180,7 +182,7 @@ def test_what_was_judged_alone_counts_for_itself():
     assert drift.compared == 2
 
 
-@pytest.mark.parametrize(("count", "share", "controls"), [(40, 0.05, 2), (40, 0.5, 20), (5, 0.05, 1), (1, 0.05, 1)])
+@pytest.mark.parametrize(("count", "share", "controls"), [(40, 0.05, 2), (40, 0.5, 20), (5, 0.05, 1), (2, 0.05, 1)])
 @pytest.mark.parametrize("none", [0.0, None])
 def test_a_share_of_the_rows_is_judged_alone_as_well_and_at_least_one(count, share, controls, none):
     model = Model(lambda _: verdict(4))
@@ -242,10 +244,49 @@ def test_rows_that_came_back_amiss_are_failures_only_if_they_fail_alone_too():
 
     model = Model(lambda _: {"reason": "no scores"}, alone=alone)
 
-    outcomes, _ = run(model, tasks(16))
+    outcomes, drift = run(model, tasks(16), allow_single=True)
 
     assert [task.id for task, outcome in outcomes.items() if isinstance(outcome, Failure)] == ["en:0"]
     assert len(outcomes) == 16
+    assert (drift.empty_batches, drift.rows_from_batches) == (2, 0)
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_after_two_batches_without_a_usable_row_the_run_stops(concurrency):
+    stop, model = Stop(), Model(lambda _: {"id": "another"})
+
+    outcomes, _ = run(model, tasks(73), stop=stop, concurrency=concurrency)
+
+    assert isinstance(stop.error, EmptyBatchesError)
+    assert 2 <= len(model.sizes) <= 1 + concurrency
+    assert model.singles <= 4 + 8  # the controls, and the rows of the first batch
+    assert len(outcomes) < 73
+
+
+def test_one_batch_without_a_usable_row_is_asked_alone_and_the_run_goes_on():
+    empty = []
+
+    def batched(_):
+        empty.append(True)
+        return {"id": "another"} if len(empty) <= 8 else verdict(4)  # the eight rows of the first batch
+
+    outcomes, drift = run(Model(batched), tasks(40), concurrency=1)
+
+    assert len(outcomes) == 40
+    assert (drift.empty_batches, drift.batch_size) == (1, 8)
+    assert 30 <= drift.rows_from_batches <= 32  # the two that were judged alone first may be among the others
+
+
+def test_rows_that_were_asked_alone_say_nothing_about_the_drift():
+    """A batch that was never used would move the scores by nothing: its rows are the single ones."""
+    model = Model(lambda _: {"id": "another"})
+
+    outcomes, drift = run(model, tasks(40), allow_single=True)
+
+    assert len(outcomes) == 40
+    assert (drift.compared, drift.mean_distance, drift.rows_from_batches) == (0, None, 0)
+    assert "meanDistance" not in drift.as_row()
+    assert drift.empty_batches == 5
 
 
 def test_a_wish_to_stop_is_heeded_and_what_was_done_is_returned():

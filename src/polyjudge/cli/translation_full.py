@@ -23,6 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--control-share", type=float, default=0.05, metavar="SHARE", help=controls)
     tolerance = "points that batches may move scores on average before they are halved; default: %(default)s"
     add("--drift-tolerance", type=float, default=0.5, metavar="POINTS", help=tolerance)
+    single = "go on after two batches without a usable row, and ask alone for what batches do not answer"
+    add("--allow-single", action="store_true", help=single)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,8 +42,8 @@ async def _judge(job: Job, access: Access, stop: Stop, done: Callable[[Task, Out
     if not job.judges or job.options.batch_size == 1:
         return await judge_alone(job, access, stop, done)
     [name] = job.judges
-    judge = BatchJudge(load_rubric("translation"), name.model, provider=access.open(name))
-    options = job.options
+    options, provider = job.options, access.open(name)
+    judge = BatchJudge(load_rubric("translation"), name.model, provider=provider, allow_single=options.allow_single)
     batches = BatchOptions(options.batch_size, options.control_share, options.drift_tolerance, options.seed)
     try:
         run = BatchRun(judge, batches, concurrency=options.concurrency, stop=stop, done=done)

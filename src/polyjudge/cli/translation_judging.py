@@ -12,7 +12,7 @@ from typing import Any
 from polyjudge.cache import Cache
 from polyjudge.clock import utc_now
 from polyjudge.engine import Stop, run_sync
-from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError
 from polyjudge.files import (
     TranslationResults,
     TranslationScores,
@@ -296,7 +296,10 @@ def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
     outcomes, drift = ended.result
     if ended.early:
         code = ended.explain(f"{len(job.tasks) - len(outcomes)} of {len(job.tasks)} outputs were not reached")
-        print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
+        if isinstance(ended.stop.error, EmptyBatchesError):
+            print(f"polyjudge: {_AFTER_EMPTY_BATCHES}", file=sys.stderr)
+        else:
+            print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
         return code
     scores = _scores(job, outcomes, drift)
     write_translation_scores(job.output, scores, force=job.options.force)
@@ -316,6 +319,12 @@ def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
     if unjudged == len(outcomes) or unjudged > job.options.max_unjudged * len(outcomes):
         return too_many_unjudged(unjudged, len(outcomes))
     return 1 if any(verdict.status in ("FAIL", "CONFLICT", "UNRELIABLE") for verdict in verdicts) else 0
+
+
+_AFTER_EMPTY_BATCHES = (
+    "The replies are kept. Use another judge, or ask about each output alone with --batch-size 1. To keep the batches "
+    "and ask alone for what they do not answer, give --allow-single; this can take many times as many calls."
+)
 
 
 def _scores(job: Job, outcomes: Mapping[Task, Outcome], drift: Drift | None) -> list[LanguageScore]:
@@ -354,11 +363,18 @@ def _show(job: Job, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore]
 
 
 def _drift_line(drift: Drift) -> str:
+    empty = f"; {drift.empty_batches} batches had no usable row" if drift.empty_batches else ""
+    if drift.batch_size == 1 and drift.tried:
+        moved = ", ".join(f"{each['batchSize']} by {each['meanDistance']:.2f}" for each in drift.tried)
+        return f"none: each output was judged alone, because languages in one call moved scores: {moved}{empty}"
+    if not drift.rows_from_batches:
+        return f"drift not measured: no row came from a batch of several languages{empty}"
     if drift.mean_distance is None:
-        return f"{drift.batch_size} languages in a call; how that moves scores could not be measured"
+        told = "drift not measured: no row that was judged alone as well came from a batch"
+        return f"{drift.batch_size} languages in a call; {told}{empty}"
     halved = "".join(f", {each['batchSize']} moved them {each['meanDistance']:.2f}" for each in drift.tried)
     told = f"{drift.batch_size} languages in a call move scores by {drift.mean_distance:.2f} on average"
-    return f"{told} ({drift.compared} compared, {drift.flipped} flipped{halved})"
+    return f"{told} ({drift.compared} compared, {drift.flipped} flipped{halved}){empty}"
 
 
 def _points(score: LanguageScore) -> tuple[float | None, float | None, float | None]:

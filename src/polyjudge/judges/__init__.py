@@ -6,7 +6,7 @@ from polyjudge.lazy import lazily
 
 if TYPE_CHECKING:
     from .asides import split_reasoning
-    from .batch import BatchItem, BatchJudge, with_question
+    from .batch import BatchItem, BatchJudge, BatchRow, with_question
     from .binary import BinaryJudge
     from .choice import ChoiceJudge
     from .critique import Critique, parse_critique
@@ -27,6 +27,7 @@ __all__ = [
     "WORD_PLACES",
     "BatchItem",
     "BatchJudge",
+    "BatchRow",
     "BinaryJudge",
     "ChoiceJudge",
     "Critique",

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from polyjudge.engine import together
-from polyjudge.errors import UnreadableReplyError
+from polyjudge.errors import EmptyBatchesError, UnreadableReplyError
 from polyjudge.providers import Provider
 from polyjudge.records import Failure, JudgeResult, Outcome, Reply, Rubric
 from polyjudge.rubrics import PromptRenderer, answer_schema, fill_template, render_context, rubric_fingerprint
@@ -19,6 +19,9 @@ from .asking import Asker, Question, Reading
 from .reading import JudgeJson, read_judge_json
 from .rubric import RubricJudge
 from .verdicts import read_verdict
+
+_MOST_EMPTY = 2
+"""Calls without a usable row after which no further one is made, unless each item may be asked about alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +40,32 @@ class BatchItem:
         return sha256(json.dumps(parts).encode()).hexdigest()[:8]
 
 
+class BatchRow(NamedTuple):
+    """The outcome of one item, and whether it is a row of a call about several."""
+
+    outcome: Outcome
+    from_batch: bool
+
+
 class BatchJudge:
     """Asks about several candidates at once, and about those alone that came back amiss.
+
+    A model that cannot keep to the ids would be asked about every item alone, at many times the price. After two calls
+    without a usable row that is an `EmptyBatchesError`.
 
     Args:
         rubric: What to score.
         model: As for `RubricJudge`.
         provider: Who answers, instead of the provider that the model's name stands for.
+        allow_single: Ask alone for what batches do not answer, however many of them have no usable row.
     """
 
-    def __init__(self, rubric: Rubric, model: str, *, provider: Provider | None = None) -> None:
+    def __init__(
+        self, rubric: Rubric, model: str, *, provider: Provider | None = None, allow_single: bool = False
+    ) -> None:
+        self.empty_batches = 0
+        """Calls about several items that brought no usable row."""
+        self._allow_single = allow_single
         self.rubric = rubric
         self.model = model
         self._fingerprint = rubric_fingerprint(rubric)
@@ -57,12 +76,15 @@ class BatchJudge:
 
     async def outcomes(self, items: Sequence[BatchItem]) -> list[Outcome]:
         """Return one outcome for each item, in order; rows missing, doubled or unreadable are asked for alone."""
+        return [row.outcome for row in await self.rows(items)]
+
+    async def rows(self, items: Sequence[BatchItem]) -> list[BatchRow]:
+        """Return what `outcomes` does, with where each outcome comes from."""
         distinct = {item.id: item for item in items}
         if any(item != distinct[item.id] for item in items):  # chance, or texts made to have the same id
-            return await together(self.alone(item) for item in items)
+            return [BatchRow(each, from_batch=False) for each in await together(map(self.alone, items))]
         if len(distinct) == 1:
-            outcome = await self.alone(items[0])
-            return [outcome] * len(items)
+            return [BatchRow(await self.alone(items[0]), from_batch=False)] * len(items)
         question = Question(
             self.prompt(list(distinct.values())), _schema(self.rubric), self.rubric.name, self._fingerprint
         )
@@ -74,12 +96,22 @@ class BatchJudge:
 
         whole = await self._asker.outcome(question, read)
         if isinstance(whole, Failure) and whole.kind not in ("unreadable", "refused"):
-            return [whole] * len(items)
+            return [BatchRow(whole, from_batch=False)] * len(items)
+        if not found:
+            self._count_empty()
         amiss = [item for item_id, item in distinct.items() if item_id not in found]
         again = await together(self.alone(item) for item in amiss)
-        outcomes = {item_id: _stamped(result, whole) for item_id, result in found.items()}
-        outcomes |= {item.id: outcome for item, outcome in zip(amiss, again, strict=True)}
-        return [outcomes[item.id] for item in items]
+        rows = {item_id: BatchRow(_stamped(result, whole), from_batch=True) for item_id, result in found.items()}
+        rows |= {item.id: BatchRow(outcome, from_batch=False) for item, outcome in zip(amiss, again, strict=True)}
+        return [rows[item.id] for item in items]
+
+    def _count_empty(self) -> None:
+        self.empty_batches += 1
+        if self.empty_batches >= _MOST_EMPTY and not self._allow_single:
+            told = "none of their rows had a known id, once, with a verdict that can be read"
+            raise EmptyBatchesError(
+                f"{self.model} gave {self.empty_batches} unusable replies about several items: {told}"
+            )
 
     async def alone(self, item: BatchItem) -> Outcome:
         """Return the outcome of one item asked about by itself."""
@@ -137,7 +169,8 @@ def _find_rows(reply: Reply) -> JudgeJson:
     bare = reply.text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     if bare.startswith("[") and bare.endswith("]"):
         try:
-            return JudgeJson({"rows": json.loads(bare)}, "unwrapped")
+            rows = json.loads(bare, object_pairs_hook=_without_doubles, parse_constant=_no_constant)
+            return JudgeJson({"rows": rows}, "unwrapped")
         except (ValueError, RecursionError):
             pass
     is_cut = reply.finish == "length"
@@ -145,6 +178,16 @@ def _find_rows(reply: Reply) -> JudgeJson:
     if not isinstance(found.value["rows"], list):
         raise UnreadableReplyError("the rows are no list", text=reply.text)
     return found
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a row; where a key stands in it twice, an empty one, which is no verdict."""
+    value = dict(pairs)
+    return value if len(value) == len(pairs) else {}
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not a number")
 
 
 def _item_text(item: BatchItem) -> str:

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from polyjudge.engine import Stop, in_order
-from polyjudge.judges import BatchJudge, Judge
+from polyjudge.judges import BatchJudge, BatchRow, Judge
 from polyjudge.records import JudgeResult, Outcome
 from polyjudge.rubrics import scores_pass
 
@@ -19,6 +19,13 @@ from .translation_tasks import Task
 Done = Callable[[Task, Outcome], None]
 """Told of each outcome as it comes."""
 Outcomes = dict[Task, Outcome]
+_NAMES = {
+    "batch_size": "batchSize",
+    "rows_from_batches": "rowsFromBatches",
+    "empty_batches": "emptyBatches",
+    "mean_distance": "meanDistance",
+}
+"""Of what is measured, as a scores file has them."""
 _MOST_FLIPPED = 0.2
 """Share of rows that may pass one way and fail the other."""
 
@@ -65,6 +72,10 @@ class Drift:
 
     batch_size: int
     """Languages in a call, in the end."""
+    rows_from_batches: int = 0
+    """Rows that came from a call about several languages; the others were asked for alone."""
+    empty_batches: int = 0
+    """Calls about several languages that brought no usable row."""
     compared: int = 0
     """Rows judged both ways, at that size."""
     mean_distance: float | None = None
@@ -84,8 +95,7 @@ class Drift:
 
     def as_row(self) -> dict[str, Any]:
         """Return it as it stands in a scores file."""
-        names = {"batch_size": "batchSize", "mean_distance": "meanDistance"}
-        return {names.get(name, name): value for name, value in asdict(self).items() if value not in (None, [])}
+        return {_NAMES.get(name, name): value for name, value in asdict(self).items() if value not in (None, [])}
 
 
 class BatchRun:
@@ -108,23 +118,27 @@ class BatchRun:
         singles = {task: outcome async for task, outcome in self._alone(controls)}
         languages = len({id(task.language) for task in tasks})  # more than there are cannot stand in a call
         drift = Drift(min(self._options.size, languages), tolerance=self._options.tolerance)
-        outcomes: Outcomes = {}
+        rows: dict[Task, BatchRow] = {}
         while not self._stop.requested:
             batches = [batch for batch in batches_of(tasks, drift.batch_size) if controls & set(batch)]
-            outcomes = {task: outcome async for task, outcome in self._batched(batches)}
-            _compare(drift, singles, outcomes)
+            rows = {task: row async for task, row in self._batched(batches)}
+            _compare(drift, singles, {task: row.outcome for task, row in rows.items() if row.from_batch})
             if drift.batch_size == 1 or not drift.is_too_far:
                 break
             drift.tried.append({"batchSize": drift.batch_size, "meanDistance": drift.mean_distance})
             drift.batch_size //= 2
-        outcomes |= {task: single for task, single in singles.items() if isinstance(single, JudgeResult)}
+        judged_alone = {task: single for task, single in singles.items() if isinstance(single, JudgeResult)}
+        outcomes: Outcomes = {task: row.outcome for task, row in rows.items()} | judged_alone
         for task, outcome in outcomes.items():
             self._done(task, outcome)
+        drift.rows_from_batches = sum(row.from_batch for task, row in rows.items() if task not in judged_alone)
         rest = [batch for batch in batches_of(tasks, drift.batch_size) if not controls & set(batch)]
         async with aclosing(self._batched(rest)) as judged:
-            async for task, outcome in judged:
-                outcomes[task] = outcome
-                self._done(task, outcome)
+            async for task, row in judged:
+                outcomes[task] = row.outcome
+                drift.rows_from_batches += row.from_batch
+                self._done(task, row.outcome)
+        drift.empty_batches = self._judge.empty_batches
         return outcomes, drift
 
     def _controls(self, tasks: Sequence[Task]) -> set[Task]:
@@ -138,10 +152,10 @@ class BatchRun:
         ordered = sorted(tasks, key=lambda task: task.id)
         return in_order(one, ordered, concurrency=self._concurrency, stop=self._stop)
 
-    async def _batched(self, batches: Sequence[Sequence[Task]]) -> AsyncGenerator[tuple[Task, Outcome]]:
-        async def one(batch: Sequence[Task]) -> list[tuple[Task, Outcome]]:
-            outcomes = await self._judge.outcomes([task.batch_item() for task in batch])
-            return list(zip(batch, outcomes, strict=True))
+    async def _batched(self, batches: Sequence[Sequence[Task]]) -> AsyncGenerator[tuple[Task, BatchRow]]:
+        async def one(batch: Sequence[Task]) -> list[tuple[Task, BatchRow]]:
+            rows = await self._judge.rows([task.batch_item() for task in batch])
+            return list(zip(batch, rows, strict=True))
 
         async with aclosing(in_order(one, batches, concurrency=self._concurrency, stop=self._stop)) as judged:
             async for pairs in judged:
@@ -165,7 +179,7 @@ def batches_of(tasks: Sequence[Task], size: int) -> list[list[Task]]:
 
 
 def _compare(drift: Drift, singles: Outcomes, batched: Outcomes) -> None:
-    """Measure how far the rows that were judged both ways lie apart."""
+    """Measure how far the rows that were judged both ways lie apart; `batched` are those that came from batches."""
     distances: list[float] = []
     drift.compared = drift.flipped = 0
     for task, single in singles.items():
