@@ -495,6 +495,16 @@ def test_ctrl_c_is_130_and_leaves_no_process_behind(mode, in_folder):
     assert not any(map(is_running, started))
 
 
+def test_a_deadline_that_leaves_nothing_undone_does_not_fail_the_run(in_folder, capsys):
+    slow = f"import time; time.sleep(1); {UPPER}"
+
+    assert run("--fixtures", cases(PASSING), "--deadline", "0.3", script=slow) == 0
+
+    shown = capsys.readouterr()
+    assert "Summary: 1 passed, 0 failed, 0 errors" in shown.out
+    assert "were not run" not in shown.err
+
+
 def test_a_deadline_ends_the_run_with_exit_code_three(in_folder, capsys):
     for mode in ([], ["--persistent"]):
         assert run("--fixtures", cases(PASSING), "--deadline", "0.3", *mode, script="import time; time.sleep(600)") == 3

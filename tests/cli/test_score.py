@@ -443,6 +443,33 @@ def test_a_deadline_ends_the_run_and_keeps_what_was_done(items, score, server, c
     assert sum(server.delivered.values()) <= 2000 + 8
 
 
+def test_a_deadline_that_leaves_nothing_undone_does_not_fail_the_run(items, score, server, capsys):
+    server.faults.latency_s = 1.0
+
+    assert score(items(2), "--output", "r.jsonl", "--deadline", "0.3") == 0
+
+    told = capsys.readouterr()
+    assert "2 of 2 judged" in told.out
+    assert "not reached" not in told.err
+    assert len(outcomes("r.jsonl")) == 2
+    assert not list(Path().glob("r.jsonl.*"))
+
+
+def test_ctrl_c_that_leaves_nothing_undone_does_not_fail_the_run(items, server, in_folder):
+    server.faults.latency_s = 1.5
+    environment = {**os.environ, "LOCAL_OPENAI_BASE_URL": f"{server.url}/v1"}
+    command = [sys.executable, "-m", "polyjudge", "score", str(items(2)), "--rubric", "general", "--judge", "local/m"]
+    process = subprocess.Popen([*command, "--output", "r.jsonl"], env=environment, stderr=subprocess.PIPE, text=True)
+    while server.asked < 2:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+
+    assert process.returncode == 0
+    assert "not reached" not in told
+    assert len(outcomes("r.jsonl")) == 2
+
+
 def test_a_missing_key_is_a_soft_skip_after_the_input_was_checked(items, score, capsys):
     path = items(3)
 

@@ -722,6 +722,17 @@ def test_the_same_command_again_asks_nothing(action, local, capsys):
     assert not list(Path().glob("*.begun"))
 
 
+@pytest.mark.parametrize("action", ["quick", "full"])
+def test_a_deadline_that_leaves_nothing_undone_does_not_fail_the_run(action, local, capsys):
+    write([language("th")])
+    local.faults.latency_s = 0.8
+
+    assert translation(action, "results.json", "--deadline", "0.3") == 0
+
+    assert "not reached" not in capsys.readouterr().err
+    assert scores(f"results-{action}-judge.json")["th"]["judged"] == 1
+
+
 @pytest.mark.parametrize("options", [[], ["--cache", "none"]], ids=["cache", "none"])
 @pytest.mark.parametrize("action", ["quick", "full"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])

@@ -603,3 +603,14 @@ def test_a_bar_that_is_missed_is_exit_1(local):
 
     assert run("--fail-under", "60") == 0
     assert vocabulary("summary", "--fail-under", "70") == 1
+
+
+def test_a_deadline_says_what_is_really_left(local, capsys):
+    write_suite({"ardilla": "Roedor."}, models=["m1"])
+    local.faults.latency_s = 0.8
+
+    assert run("--deadline", "0.3") == 3
+    assert "the deadline; none of the 1 answers was judged; the same command goes on" in capsys.readouterr().err
+    assert vocabulary("judge", "--judge", "local/judge", "--deadline", "0.3") == 0
+    assert "not judged" not in capsys.readouterr().err
+    assert summary()["models"]["m1"]["correct"] == 1

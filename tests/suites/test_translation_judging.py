@@ -314,6 +314,18 @@ def test_a_wish_to_stop_before_the_first_call_asks_nothing():
     assert (model.singles, model.sizes) == (0, [])
 
 
+def test_a_stop_between_two_sizes_leaves_no_row_that_was_moved_too_far():
+    stop = Stop()
+
+    def batched(_):
+        stop.request()
+        return verdict(1)
+
+    outcomes, _ = run(Model(batched), tasks(8), stop=stop)
+
+    assert [outcome.score for outcome in outcomes.values()] == [4]  # the one that was judged alone
+
+
 def test_a_cap_in_the_middle_of_halving_ends_the_run():
     stop = Stop()
 

@@ -38,14 +38,31 @@ async def ask_all(
     resume()
     found = found_before(rows, known or {})
     keep = rows.keep_ahead if options.cache == "none" and not options.dry_run else None
-    scored = score_items(answer, items, concurrency=options.concurrency, stop=stop, known=found, done=keep)
+    taken = _Counted(items)
+    scored = score_items(answer, taken, concurrency=options.concurrency, stop=stop, known=found, done=keep)
+    answered = 0
     async with aclosing(scored):  # where a row cannot be written, what is under way ends before its connections do
         async for item, outcome in scored:
+            answered += 1
             if not options.dry_run:
                 rows.write(item, outcome)
             yield item, outcome
-    if not stop.requested and not options.dry_run:
+    # After a stop all may be done as well: calls in flight are allowed to finish, and they may have been the last ones.
+    if answered == taken.count and next(items, None) is None and not options.dry_run:
         rows.finish()
+
+
+class _Counted:
+    """Items, and how many of them were taken."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self.count = 0
+        self._items = items
+
+    def __iter__(self) -> Iterator[Item]:
+        for item in self._items:
+            self.count += 1
+            yield item
 
 
 def forget_if_unasked(rows: Rows, access: Access) -> None:

@@ -246,8 +246,8 @@ class Questioning:
             return 0
         if self.judges:
             print(f"polyjudge: asked {spent_line(access.meter.spent)}", file=sys.stderr)
-        if ended.early:
-            code = ended.explain(f"{count - len(answers.outcomes)} of {count} questions were not reached")
+        if ended.cut_short(left := count - len(answers.outcomes)):
+            code = ended.explain(f"{left} of {count} questions were not reached")
             print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
             return code
         if len(answers.outcomes) == answers.unjudged or answers.unjudged > self.options.max_unjudged * count:

@@ -44,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
     checked: dict[str, tuple[bool, str]] = {}
     if options.check:
         ended = run_sync(_until_stopped(entries, options))
-        if ended.early:
-            return ended.explain("not all were asked")
+        if ended.cut_short(left := len(_asked(entries)) - len(ended.result)):
+            return ended.explain(f"{left} of {len(_asked(entries))} were not asked")
         checked = ended.result
     if options.format == "json":
         rows = [{**asdict(entry), "ready": not entry.missing, **_json(entry, checked)} for entry in entries]
@@ -87,7 +87,7 @@ async def _until_stopped(
 async def _checked(entries: Sequence[Readiness], timeout_s: float | None, stop: Stop) -> dict[str, tuple[bool, str]]:
     """Return of each provider that is ready whether it failed to answer, and what it said."""
     access = Access(timeout_s=timeout_s, retries=RetryPolicy(attempts=1, rate_limited_attempts=1))
-    asked = [entry.name for entry in entries if not entry.missing and entry.name != "scripted"]
+    asked = _asked(entries)
 
     async def one(name: str) -> tuple[str, tuple[bool, str]]:
         try:
@@ -96,6 +96,11 @@ async def _checked(entries: Sequence[Readiness], timeout_s: float | None, stop: 
             return name, (True, one_line(str(error), 200))
 
     return dict([each async for each in in_order(one, asked, concurrency=len(asked) or 1, stop=stop)])
+
+
+def _asked(entries: Sequence[Readiness]) -> list[str]:
+    """Return the providers that can be asked."""
+    return [entry.name for entry in entries if not entry.missing and entry.name != "scripted"]
 
 
 async def _answer(provider: str, access: Access) -> str:

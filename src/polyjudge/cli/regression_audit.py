@@ -85,7 +85,7 @@ async def _judged(
 ) -> tuple[list[Finding], int]:
     fixtures = {each.case_id: each for each in file.fixtures if each.suite == "translation"}
     findings: list[Finding] = []
-    unjudged = 0
+    unjudged = seen = 0
     items: list[Item] = []
     for each in fixtures.values():
         known = table.find(each.target_lang)
@@ -93,11 +93,12 @@ async def _judged(
         items.append(Item(each.case_id, each.expected_output, context, known.tag if known else each.target_lang))
 
     async def work(stop: Stop) -> None:
-        nonlocal unjudged
+        nonlocal unjudged, seen
         try:
             scored = score_items(answer_of(judge), items, concurrency=options.concurrency, stop=stop)
             async with aclosing(scored):
                 async for item, outcome in scored:
+                    seen += 1
                     if isinstance(outcome, Failure):
                         unjudged += 1
                     elif passes(load_rubric("translation"), outcome) is False:
@@ -108,8 +109,8 @@ async def _judged(
             await close_judge(judge)
 
     ended = await until_stopped(work, deadline_s=options.deadline)
-    if ended.early:
-        return findings, ended.explain("not all cases were judged")
+    if ended.cut_short(left := len(items) - seen):
+        return findings, ended.explain(f"{left} of {len(items)} cases were not judged")
     if unjudged and not options.dry_run:
         print(f"polyjudge: {unjudged} of {len(items)} cases could not be judged", file=sys.stderr)
     return findings, 3 if unjudged > options.max_unjudged * len(items) else 0

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     with open_translator(options) as command:
         recorded = recorded_now(command, translator_version(options, command))
         ended = run_sync(_translated(options, inputs, command))
-    if ended.early:
+    if ended.cut_short(len(inputs.fixtures) - len(ended.result)):
         return ended.explain("nothing was written")
     return _write(options, inputs, ended.result, recorded)
 

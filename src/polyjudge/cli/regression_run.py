@@ -103,8 +103,8 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
     ended = await until_stopped(work, deadline_s=options.deadline)
     with reader_may_leave():
         _finish(options, results)
-    if ended.early:
-        return ended.explain(f"{len(fixtures) - len(results)} of {len(fixtures)} cases were not run")
+    if ended.cut_short(left := len(fixtures) - len(results)):
+        return ended.explain(f"{left} of {len(fixtures)} cases were not run")
     statuses = Counter(result.status for result in results)
     return 3 if statuses["ERROR"] else 1 if statuses["FAIL"] or any(each.variants for each in results) else 0
 

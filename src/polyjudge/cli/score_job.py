@@ -108,7 +108,7 @@ def finish(job: ScoreJob, ended: Ended[Tally], spent: Spent) -> int:
     """Sum up, say what is wrong, and return the exit code."""
     summary = ended.result.summary(job.survey.count)
     print_summary(summary, spent, job.options, skipped=job.survey.skipped)
-    if ended.early:
+    if ended.cut_short(summary.not_reached):
         where = "are in shards that are not finished" if job.sharded else "were not reached"
         left = f"{summary.not_reached} of {summary.items} items {where}"
         return explain_end(ended, left, job.options.output)

@@ -26,8 +26,12 @@ class Ended(Generic[Result]):
 
     @property
     def early(self) -> bool:
-        """Not everything was done."""
+        """A stop was requested, by a signal, the deadline or a cap."""
         return self.interrupted or self.stop.error is not None
+
+    def cut_short(self, left: int) -> bool:
+        """Say whether a stop left some of the work undone; where calls in flight were the last ones, none is left."""
+        return self.early and left > 0
 
     def explain(self, left: str) -> int:
         """Say why a run ended early and what is left; return the exit code."""

@@ -191,8 +191,8 @@ def _finish(
     print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)
     for path in files.values():
         print(f"review:  {path.with_suffix('.md')}", file=sys.stderr)
-    if ended.early:
-        return ended.explain(f"{len(job.judges) - len(outcomes)} of {len(job.judges)} judges have not answered")
+    if ended.cut_short(left := len(job.judges) - len(outcomes)):
+        return ended.explain(f"{left} of {len(job.judges)} judges have not answered")
     failed = sum(isinstance(outcome, Failure) for outcome in outcomes.values())
     if failed == len(outcomes) or failed > options.max_unjudged * len(outcomes):
         return too_many_unjudged(failed, len(outcomes))

@@ -197,8 +197,8 @@ def _kept(job: _Job) -> dict[str, dict[str, Any]]:
 
 def _finish(job: _Job, ended: Ended[None], rows: dict[str, dict[str, Any]], failures: list[str], access: Access) -> int:
     options, total = job.options, len(job.languages) * len(job.prompts.prompts)
-    if ended.early:
-        code = ended.explain(f"{total - len(rows)} of {total} translations are missing")
+    if ended.cut_short(left := total - len(rows)):
+        code = ended.explain(f"{left} of {total} translations are missing")
         print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
         return code
     about = {

@@ -272,7 +272,7 @@ async def _run(job: Job, access: Access, judging: Judging) -> tuple[int, bool]:
     if access.estimate is not None and not ended.stop.requested:
         print_estimate(access.estimate, len(job.tasks), job.options.format)
         return 0, False
-    return _finish(job, ended, access), not ended.early
+    return _finish(job, ended, access), not ended.cut_short(len(job.tasks) - len(ended.result[0]))
 
 
 def _nobody(_: Task, __: Outcome) -> None:
@@ -294,8 +294,8 @@ def _known_results(job: Job) -> dict[Task, Outcome]:
 
 def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
     outcomes, drift = ended.result
-    if ended.early:
-        code = ended.explain(f"{len(job.tasks) - len(outcomes)} of {len(job.tasks)} outputs were not reached")
+    if ended.cut_short(left := len(job.tasks) - len(outcomes)):
+        code = ended.explain(f"{left} of {len(job.tasks)} outputs were not reached")
         if isinstance(ended.stop.error, EmptyBatchesError):
             print(f"polyjudge: {_AFTER_EMPTY_BATCHES}", file=sys.stderr)
         else:

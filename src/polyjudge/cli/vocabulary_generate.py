@@ -64,8 +64,8 @@ async def _generate(options: argparse.Namespace, plan: Plan) -> int:
 
     ended = await until_stopped(work, deadline_s=options.deadline)
     print_answered(job)
-    if ended.early:
-        return ended.explain(f"{unanswered(job)} of {len(job.tasks)} answers are missing; the same command goes on")
+    if ended.cut_short(left := unanswered(job)):
+        return ended.explain(f"{left} of {len(job.tasks)} answers are missing; the same command goes on")
     plan.finish()
     return _code(options, plan)
 

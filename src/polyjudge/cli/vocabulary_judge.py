@@ -100,18 +100,23 @@ def finish(
     more: Mapping[str, int] | None = None,
 ) -> int:
     """Sum up, say what is wrong, and return the exit code."""
-    questions = len(job.tasks) * len(judging.judges)
+    questions, left = len(job.tasks) * len(judging.judges), left_to_judge(job, judging, judgements)
     if judging.access.estimate is not None and not ended.stop.requested:
         form = "json" if options.format == "json" else "text"
         print_estimate(judging.access.estimate, questions, form, more)
         return 0
-    if ended.early:
-        code = ended.explain(f"{questions - len(judgements)} of {questions} answers were not judged")
+    if ended.cut_short(left):
+        code = ended.explain(f"{left} of {questions} answers were not judged")
         print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
         return code
     report = show_summary(options, judgements)
     print(f"asked:   {spent_line(judging.access.meter.spent)}", file=sys.stderr)
     return exit_code(options, report)
+
+
+def left_to_judge(job: Job, judging: Judging, judgements: Sequence[Judgement]) -> int:
+    """Count the questions of a run that have no judgement; `judgements` may hold those of the rest of the suite too."""
+    return max(0, len(job.tasks) * len(judging.judges) - len(judgements))
 
 
 def show_prompts(choice: Choice, wording: WordWording, options: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ from .vocabulary_job import (
     open_suite,
     temperature_of,
 )
-from .vocabulary_judge import finish, judge_then_close, open_judging, show_prompts, skip
+from .vocabulary_judge import finish, judge_then_close, left_to_judge, open_judging, show_prompts, skip
 from .vocabulary_judging import Judging, add_word_judging_options, word_judges
 from .vocabulary_showing import add_showing_options
 
@@ -75,7 +75,7 @@ async def _run(options: argparse.Namespace, choice: Choice, judging: Judging | N
     if judging is None or ended.result is None:
         return _unjudged(options, job, plan, ended)
     code = finish(options, job, judging, ended, ended.result, {"model_calls": len(plan.left)})
-    if not ended.early and not options.dry_run:
+    if not ended.cut_short(left_to_judge(job, judging, ended.result)) and not options.dry_run:
         plan.finish()
     return code
 
@@ -83,7 +83,9 @@ async def _run(options: argparse.Namespace, choice: Choice, judging: Judging | N
 def _unjudged(options: argparse.Namespace, job: Job, plan: Plan, ended: Ended[list[Judgement] | None]) -> int:
     """Say what there is without a judge: it could not be used, or the run ended before its turn."""
     if ended.early:
-        return ended.explain(f"{unanswered(job)} of {len(job.tasks)} answers are missing; the same command goes on")
+        left, total = unanswered(job), len(job.tasks)
+        told = f"{left} of {total} answers are missing" if left else f"none of the {total} answers was judged"
+        return ended.explain(f"{told}; the same command goes on")
     if not options.dry_run:
         print(f"answers: {options.output}; nothing is judged yet, the same command goes on from there", file=sys.stderr)
         return 3 if unanswered(job) > options.max_unjudged * len(job.tasks) else 0

@@ -127,6 +127,7 @@ class BatchRun:
                 break
             drift.tried.append({"batchSize": drift.batch_size, "meanDistance": drift.mean_distance})
             drift.batch_size //= 2
+            rows = {}  # a stop that comes now must not leave the rows that were moved
         judged_alone = {task: single for task, single in singles.items() if isinstance(single, JudgeResult)}
         outcomes: Outcomes = {task: row.outcome for task, row in rows.items()} | judged_alone
         for task, outcome in outcomes.items():
