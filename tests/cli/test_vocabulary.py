@@ -614,3 +614,44 @@ def test_a_deadline_says_what_is_really_left(local, capsys):
     assert vocabulary("judge", "--judge", "local/judge", "--deadline", "0.3") == 0
     assert "not judged" not in capsys.readouterr().err
     assert summary()["models"]["m1"]["correct"] == 1
+
+
+def test_answers_that_the_model_did_not_give_are_not_blamed_on_the_judge(local, capsys):
+    def speak(name, prompt):
+        if JUDGING in prompt:
+            return "correcto"
+        if name == "m2":
+            raise ConnectionError
+        return "una respuesta"
+
+    local.speak = speak
+
+    assert run("--max-unjudged", "0.1", "--judge", "local/judge,local/second") == 3
+
+    told = capsys.readouterr().err
+    assert "3 of 6 answers are missing because the model gave none (m2: 3); this is more than --max-unjudged" in told
+    assert "could not be judged by" not in told
+    assert told.count("answers are missing") == 1
+
+
+def test_answers_that_the_judge_left_undecided_are_blamed_on_the_judge(local, capsys):
+    local.speak = speaking(judge="quizás")
+
+    assert run() == 3
+
+    told = capsys.readouterr().err
+    assert "6 of 6 answers could not be judged by local/judge; this is more than --max-unjudged allows" in told
+    assert "missing" not in told
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"# none\n", None])
+def test_the_list_of_the_suite_is_not_read_where_another_is_given(local, capsys, content):
+    listed = Path("suite/models_list.txt")
+    listed.unlink() if content is None else listed.write_bytes(content)
+    Path("m.txt").write_text("m9\n", encoding="utf-8")
+
+    assert vocabulary("generate", "--models", "m.txt") == 0
+    assert vocabulary("judge", "--models", "m.txt", "--judge", "local/judge") == 0
+    assert vocabulary("summary") == 0
+    assert run("--models", "m.txt") == 0
+    assert list(summary()["models"]) == ["m9"]

@@ -98,7 +98,7 @@ def open_suite(options: argparse.Namespace) -> Choice:
         name = _DEFAULT_SUITE if Path(_DEFAULT_SUITE).is_dir() else "spanish"
         if name != _DEFAULT_SUITE:
             print("polyjudge: there is no folder 'suite' here; the shipped suite 'spanish' is used", file=sys.stderr)
-    suite, filters = load_vocabulary(name), _filters(options)
+    suite, filters = load_vocabulary(name, with_models=options.models is None), _filters(options)
     words = [
         entry.word
         for entry in suite.words

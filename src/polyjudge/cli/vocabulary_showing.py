@@ -54,17 +54,33 @@ def _print_blocks(report: VocabularyReport) -> None:
 
 def exit_code(options: argparse.Namespace, report: VocabularyReport) -> int:
     """Return what the figures come to: 3 where too much could not be judged, 1 where a model missed its bar."""
-    code = 0
+    messages: list[str] = []
     for judge in report.judges:
         figures = report.all_figures(judge)
         total, judged = sum(each.total for each in figures), sum(each.judged for each in figures)
         if not judged or total - judged > options.max_unjudged * total:
-            told = (
-                f"{total - judged} of {total} answers could not be judged by {judge}, more than --max-unjudged allows"
-            )
-            print(f"polyjudge: {told}", file=sys.stderr)
-            code = 3
-    return code or (0 if options.fail_under is None else _held_against(report, options.fail_under))
+            messages.append(_without_verdict(report, judge))
+    for message in dict.fromkeys(messages):  # answers that are missing are missing for every judge
+        print(f"polyjudge: {message}", file=sys.stderr)
+    if messages:
+        return 3
+    return 0 if options.fail_under is None else _held_against(report, options.fail_under)
+
+
+def _without_verdict(report: VocabularyReport, judge: str) -> str:
+    """Say how many answers have no verdict, and who failed: the models that were to answer, or the judge."""
+    figures = report.all_figures(judge)
+    total = sum(each.total for each in figures)
+    failed = {
+        model: sum(report.figures(judge, model, prompt).generation_errors for prompt in report.prompts)
+        for model in report.models
+    }
+    missing = sum(failed.values())
+    by_judge = sum(each.undetermined + each.judging_errors for each in figures)
+    named = ", ".join(f"{one_line(model, 100)}: {count}" for model, count in failed.items() if count)
+    parts = [f"{missing} of {total} answers are missing because the model gave none ({named})"] if missing else []
+    parts += [f"{by_judge} of {total} answers could not be judged by {one_line(judge, 100)}"] if by_judge else []
+    return f"{'; '.join(parts)}; this is more than --max-unjudged allows"
 
 
 def _held_against(report: VocabularyReport, bar: float) -> int:

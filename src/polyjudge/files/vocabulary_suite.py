@@ -19,8 +19,11 @@ _JUDGE_PROMPTS = ("judge_prompt_a", "judge_prompt_b")
 _VERDICTS = ("correct", "incorrect")
 
 
-def read_vocabulary(folder: Path | Traversable, name: str) -> Vocabulary:
-    """Read a folder; a file that is missing or malformed is an error that names the place."""
+def read_vocabulary(folder: Path | Traversable, name: str, *, with_models: bool = True) -> Vocabulary:
+    """Read a folder; a file that is missing or malformed is an error that names the place.
+
+    Without `with_models` the suite's own list of models is not read, because the caller has another one.
+    """
     words = _words(_json(folder, WORDS_FILE, name), _place(name, WORDS_FILE))
     given = _json(folder, PROMPTS_FILE, name)
     path = _place(name, PROMPTS_FILE)
@@ -34,7 +37,7 @@ def read_vocabulary(folder: Path | Traversable, name: str) -> Vocabulary:
         prompts=_prompts(texts, path),
         language=_text(texts, "language", path, "es"),
         judge_wording=_judge_wording(texts, path),
-        models=read_models(models, _place(name, MODELS_FILE)) if models.is_file() else None,
+        models=read_models(models, _place(name, MODELS_FILE)) if with_models and models.is_file() else None,
     )
 
 

@@ -20,13 +20,13 @@ def vocabulary_names() -> list[str]:
     return sorted(entry.name for entry in (files("polyjudge.suites") / _FOLDER).iterdir())
 
 
-def load_vocabulary(name: str) -> Vocabulary:
+def load_vocabulary(name: str, *, with_models: bool = True) -> Vocabulary:
     """Return a suite from a folder, or a shipped one by its name; a folder goes first."""
     folder = Path(name)
     if folder.is_dir():
-        return read_vocabulary(folder, name)
+        return read_vocabulary(folder, name, with_models=with_models)
     if name in vocabulary_names():
-        return read_vocabulary(files("polyjudge.suites") / _FOLDER / name, name)
+        return read_vocabulary(files("polyjudge.suites") / _FOLDER / name, name, with_models=with_models)
     raise UnknownNameError("folder or shipped suite of words", name, vocabulary_names())
 
 
