@@ -392,6 +392,23 @@ def test_no_key_appears_anywhere(items, server, in_folder):
             assert SECRET.encode() not in file.read_bytes(), file
 
 
+def test_no_fragment_of_a_key_that_a_server_quotes_appears_anywhere(
+    items, score, server, in_folder, monkeypatch, capsys
+):
+    monkeypatch.setenv("LOCAL_OPENAI_API_KEY", SECRET)
+
+    async def trouble(request, body, model):
+        return 400, f"bad key {SECRET[:9]}...{SECRET[-4:]}"
+
+    server._trouble = trouble
+    assert score(items(3), "--output", "r.jsonl") == 3
+    told = capsys.readouterr()
+    for text in (told.out, told.err, Path("r.jsonl").read_text(encoding="utf-8")):
+        assert SECRET[:9] not in text
+        assert SECRET[-4:] not in text
+    assert "bad key •••" in Path("r.jsonl").read_text(encoding="utf-8")
+
+
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(items, server, in_folder):
     server.faults.latency_s = 0.05
     environment = {**os.environ, "LOCAL_OPENAI_BASE_URL": f"{server.url}/v1"}

@@ -738,6 +738,19 @@ def test_the_key_stands_in_no_file_and_no_message_also_when_a_program_says_it(pr
     assert "•••" in captured.out
 
 
+def test_no_fragment_of_the_key_that_a_program_quotes_is_shown_or_kept(programs, capsys):
+    programs.add("codex", {"out": codex_failed(f"Incorrect API key provided: {KEY[:10]}****{KEY[-4:]}"), "code": 1})
+    programs.add("claude", {"out": "", "err": f"bad key {KEY[:10]}", "code": 1})
+    programs.add("gemini", {"out": "", "err": f"bad key {KEY[-9:]}", "code": 1})
+
+    judge(THREE)
+    captured = capsys.readouterr()
+
+    for fragment in (KEY[:10], KEY[-9:], f"****{KEY[-4:]}"):
+        assert fragment not in captured.out + captured.err
+        assert fragment not in everything_written()
+
+
 def test_acting_characters_of_a_program_reach_no_terminal(programs, capsys):
     programs.add("codex", {"out": codex_failed("\x1b]0;title\x07\u202egnp.exe"), "code": 1})
     programs.add("gemini", {"out": gemini(f"\x1b[2J\u202e{REVIEW}").replace("gemini-2.5-pro", "\\u001b[31m\\u202em")})

@@ -20,6 +20,7 @@ from .agent_dialects import DIALECTS, Output
 from .agent_files import AgentCli, credential_of, key_of, load_agent, need_access, program_of
 from .naming import ModelName
 from .per_loop import PerLoop
+from .redacting import REDACTED, without_keys
 from .stopwatch import Stopwatch
 
 DEFAULT_TIMEOUT_S = 300.0
@@ -34,6 +35,7 @@ _NOT_TAKEN = ("max_tokens", "schema", "temperature")
 _VERSION_TIMEOUT_S = 60.0
 _SAID = 600
 _SHORTEST_SECRET = 8
+_SHORTEST_RANDOM = 20
 NOT_IN_WORKSPACE = {".env", ".git", ".polyjudge", "eval-reviews"}
 """What a workspace may hold and a judge must not see: keys, earlier verdicts, and what git would run."""
 Result = TypeVar("Result")
@@ -93,7 +95,8 @@ class AgentProvider:
         try:
             answer = DIALECTS[agent.dialect].read(Output(out, said.strip()[-_SAID:], ended.code), self._name)
         except PolyjudgeError as error:
-            error.args = (self._without_secrets(str(error)), *error.args[1:])
+            told = without_keys(self._without_secrets(str(error)), filter(_is_random, self._secrets))
+            error.args = (told, *error.args[1:])
             raise
         reply = Reply(
             text=self._without_secrets(answer.text),
@@ -163,7 +166,7 @@ class AgentProvider:
     def _without_secrets(self, text: str) -> str:
         """Return what a CLI says, less the key or the tokens of a login: it may say them in an error."""
         for secret in self._secrets:
-            text = text.replace(secret, "•••")
+            text = text.replace(secret, REDACTED)
         return text
 
 
@@ -207,6 +210,11 @@ def _secrets(agent: AgentCli) -> list[str]:
     if credential is not None:
         found += re.findall(r"[\w./+=-]{12,}", credential.read_text(encoding="utf-8", errors="replace"))
     return [secret for secret in found if len(secret) >= _SHORTEST_SECRET]
+
+
+def _is_random(secret: str) -> bool:
+    """Say whether fragments of a secret are no words; a login's file holds names of fields and addresses as well."""
+    return len(secret) >= _SHORTEST_RANDOM and any(sign.isdigit() for sign in secret) and "/" not in secret
 
 
 async def _whole(work: Coroutine[Any, Any, Result]) -> Result:

@@ -20,6 +20,7 @@ from polyjudge.text import one_line
 from .addresses import origin_of
 from .http_client import NotReachedError
 from .naming import ModelName, model_facts
+from .redacting import without_keys
 
 ODD_REPLY = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What taking apart an answer raises when it is none."""
@@ -30,10 +31,10 @@ _LONGEST_MESSAGE = 300
 
 
 def error_for_status(
-    status: int, message: str, name: ModelName, *, headers: Mapping[str, str] | None = None, secret: str = ""
+    status: int, message: str, name: ModelName, *, headers: Mapping[str, str] | None = None
 ) -> PolyjudgeError:
-    """Return the error that an HTTP status stands for; the message is kept short and free of the key."""
-    told = one_line(message.replace(secret, "•••") if secret else message, _LONGEST_MESSAGE)
+    """Return the error that an HTTP status stands for; the message is kept short and free of keys."""
+    told = shown(message)
     text = f"{name.provider} answered {status}: {told}"
     if status in (401, 403):
         return UnusableError(f"{text}. Check the key that is set for {name.provider}.")
@@ -49,6 +50,11 @@ def error_for_status(
     return RefusedError(text)
 
 
+def shown(text: str) -> str:
+    """Return what a server or a library says as an error message may hold it: short, and free of keys."""
+    return one_line(without_keys(text), _LONGEST_MESSAGE)
+
+
 def unknown_model_hint(name: ModelName) -> str:
     """Return what to do about a model that the provider does not know."""
     facts = model_facts(name)
@@ -62,7 +68,7 @@ def unknown_model_hint(name: ModelName) -> str:
 
 def error_for_reply(error: BaseException, name: ModelName) -> ProviderError:
     """Return the error for an answer that cannot be taken apart, or a question that cannot be put."""
-    told = one_line(str(error), _LONGEST_MESSAGE)
+    told = shown(str(error))
     message = f"{name.provider} answered with something else than an answer: {type(error).__name__}: {told}"
     return ProviderError(message) if isinstance(error, UnicodeEncodeError) else OddAnswerError(message)
 
@@ -70,7 +76,7 @@ def error_for_reply(error: BaseException, name: ModelName) -> ProviderError:
 def error_for_transport(error: BaseException, name: ModelName) -> TransientError:
     """Return the error for a call that brought no answer at all: refused, dropped, timed out."""
     what = "took too long" if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__ else "broke off"
-    told = one_line(str(error), _LONGEST_MESSAGE)
+    told = shown(str(error))
     message = f"the call to {name.provider} {what}: {type(error).__name__}{f': {told}' if told else ''}"
     never_sent = "Connector" in type(error).__name__ or isinstance(error, ConnectionRefusedError | NotReachedError)
     return TransientError(message, may_be_charged=not never_sent, unreachable=never_sent)

@@ -15,7 +15,7 @@ from polyjudge.records import Finish, Reply, Request
 from .adapting import is_same_but_prompt, sent_parameters
 from .addresses import origin_of
 from .base import Provider
-from .failing import error_for_status, error_for_transport
+from .failing import error_for_status, error_for_transport, shown
 from .keys import key_for
 from .naming import ModelName
 from .sdk_calls import Sdk, SdkProvider
@@ -60,7 +60,7 @@ def google_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
         await sessions.pop(client).close()
 
     def mapped(error: Any) -> PolyjudgeError:
-        return _error(error, name, key) if isinstance(error, errors.APIError) else error_for_transport(error, name)
+        return _error(error, name) if isinstance(error, errors.APIError) else error_for_transport(error, name)
 
     return Sdk(
         open=open_client,
@@ -82,11 +82,11 @@ def google_module(part: str = "") -> Any:
     return require(f"google.genai.{part}".rstrip("."), feature="the provider 'google'", extra="google")
 
 
-def _error(error: Any, name: ModelName, key: str) -> PolyjudgeError:
+def _error(error: Any, name: ModelName) -> PolyjudgeError:
     headers = getattr(error.response, "headers", None)
     message = f"{error.status}: {error.message}"
     rejected = "API_KEY_INVALID" in str(error.details) or "API key not valid" in message
-    return error_for_status(401 if rejected else error.code, message, name, headers=headers, secret=key)
+    return error_for_status(401 if rejected else error.code, message, name, headers=headers)
 
 
 class _Calls:
@@ -119,7 +119,7 @@ def content_reply(response: Mapping[str, Any], request: Request) -> Reply:
     """Return the reply that a response is to a request."""
     if not response.get("candidates"):
         feedback: Mapping[str, Any] = response.get("promptFeedback") or {}
-        raise RefusedError(f"google gave no answer: {feedback.get('blockReason') or 'no candidates'}")
+        raise RefusedError(f"google gave no answer: {shown(str(feedback.get('blockReason') or 'no candidates'))}")
     candidate: Mapping[str, Any] = response["candidates"][0]
     content: Mapping[str, Any] = candidate.get("content") or {}
     parts: Sequence[Mapping[str, Any]] = content.get("parts") or []

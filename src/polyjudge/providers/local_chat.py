@@ -10,16 +10,16 @@ from urllib.parse import urljoin
 from polyjudge.errors import OddAnswerError, PolyjudgeError, UnusableError
 from polyjudge.files import parse_json
 from polyjudge.records import Finish, Reply, Request
-from polyjudge.text import one_line
 
 from .adapting import ParameterFilter, is_same_but_prompt, sent_parameters
 from .addresses import origin_of
-from .failing import error_for_status, error_for_transport
+from .failing import error_for_status, error_for_transport, shown
 from .http_client import HttpClient
 from .http_reading import HttpResponse
 from .keys import checked_key
 from .naming import ModelName, model_facts
 from .per_loop import PerLoop
+from .redacting import REDACTED, without_keys
 from .stopwatch import Stopwatch
 
 NO_KEY = "none"
@@ -58,10 +58,10 @@ class LocalChatProvider:
         except OSError as error:
             raise error_for_transport(error, self._name) from None
         if response.status != 200:
-            raise error_in(response, self._name, "/chat/completions", self._key)
+            raise error_in(response, self._name, "/chat/completions")
         text = response.body.decode("utf-8-sig", errors="replace")
         if len(self._key) >= _SHORTEST_SECRET:
-            text = text.replace(self._key, "•••")  # a careless server says it back
+            text = text.replace(self._key, REDACTED)  # a careless server says it back
         return watch.stamped(read_completion(text, request))
 
     def _open(self) -> HttpClient:
@@ -69,16 +69,15 @@ class LocalChatProvider:
         return HttpClient(self.origin.base_url, headers, timeout_s=self._timeout_s)
 
 
-def error_in(response: HttpResponse, name: ModelName, path: str, key: str) -> PolyjudgeError:
+def error_in(response: HttpResponse, name: ModelName, path: str) -> PolyjudgeError:
     """Return the error that a local server's answer to what was sent to a path stands for."""
     moved, base_url = response.headers.get("location", ""), origin_of("local").base_url
     if moved and 300 <= response.status < 400:
-        address = one_line(urljoin(f"{base_url}{path}", moved).removesuffix(path), 200)
+        address = shown(urljoin(f"{base_url}{path}", moved).removesuffix(path))
         asked = f"{base_url} answered {response.status}"
         return UnusableError(f"{asked}: it is at {address} now. Set LOCAL_OPENAI_BASE_URL to that address.")
-    secret = "" if key == NO_KEY else key
     text = response.body.decode("utf-8-sig", errors="replace")
-    return error_for_status(response.status, text, name, headers=response.headers, secret=secret)
+    return error_for_status(response.status, text, name, headers=response.headers)
 
 
 class _Bodies:
@@ -129,7 +128,8 @@ def read_completion(text: str, request: Request) -> Reply:
             output_tokens=_count(usage.get("completion_tokens")),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        raise OddAnswerError(f"local answered 200 with something that is no chat completion: {text[:200]!r}") from None
+        told = repr(without_keys(text)[:200])
+        raise OddAnswerError(f"local answered 200 with something that is no chat completion: {told}") from None
     return reply
 
 

@@ -6,9 +6,9 @@ import os
 from typing import Any, cast
 
 from polyjudge.errors import UnusableError
-from polyjudge.text import one_line
 
 from .addresses import origin_of
+from .failing import shown
 from .http_client import HttpClient
 from .http_reading import HttpResponse
 from .keys import checked_key
@@ -38,7 +38,7 @@ async def local_models(*, timeout_s: float = 120.0) -> list[str]:
                 return _listed(response, key)
             await asyncio.sleep(_PATIENCE_S)
     except OSError as error:
-        why = one_line(str(error) or "it took too long", 200)
+        why = shown(str(error) or "it took too long")
         raise UnusableError(f"no server of local models answers at {address} ({why}). {_HOW_TO_START}") from None
     finally:
         await client.aclose()
@@ -47,8 +47,8 @@ async def local_models(*, timeout_s: float = 120.0) -> list[str]:
 def _listed(response: HttpResponse, key: str) -> list[str]:
     """Return the models in an answer; raise where it says that nothing else will be answered either."""
     if response.status == 200:
-        return _names(response.body.decode("utf-8-sig", errors="replace"))
-    error = error_in(response, ModelName("local", ""), "/models", key)
+        return [name for name in _names(response.body.decode("utf-8-sig", errors="replace")) if name != key]
+    error = error_in(response, ModelName("local", ""), "/models")
     if response.status != 404 and isinstance(error, UnusableError):
         raise error
     return []

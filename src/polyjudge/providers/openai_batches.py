@@ -6,7 +6,6 @@ from typing import Any
 
 from polyjudge.errors import PolyjudgeError, ProviderError, TransientError
 from polyjudge.records import BatchForm, BatchState, ItemFailure, Reply, Request
-from polyjudge.text import one_line
 
 from .batch_clients import (
     BatchClient,
@@ -22,7 +21,7 @@ from .batch_clients import (
     request_like,
     unknown_batch,
 )
-from .failing import ODD_REPLY, error_for_reply, error_for_status
+from .failing import ODD_REPLY, error_for_reply, error_for_status, shown
 from .naming import ModelName
 from .openai_responses import openai_sdk, response_arguments, response_reply
 from .sdk_calls import Call, SdkCalls
@@ -138,7 +137,7 @@ class OpenAIBatches:
         errors: list[Any] = (batch.errors.data if batch.errors else None) or []
         told = "; ".join(f"{each.code}: {each.message}" for each in errors[:3]) or "no reason given"
         if "limit" in told:
-            text = f"openai took back batch {batch.id}: {one_line(told, 300)}"
+            text = f"openai took back batch {batch.id}: {shown(told)}"
             return failure_for(TransientError(text))
         status = 404 if any(each.code == "model_not_found" for each in errors) else 400
         return failure_for(error_for_status(status, f"batch {batch.id} failed: {told}", self._name))

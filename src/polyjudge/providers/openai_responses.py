@@ -9,6 +9,7 @@ from polyjudge.records import Finish, Reply, Request
 
 from .adapting import sent_parameters
 from .base import Provider
+from .failing import shown
 from .keys import key_for
 from .naming import ModelName
 from .sdk_calls import RawAsk, Sdk, SdkProvider, generated_sdk
@@ -50,7 +51,7 @@ def response_reply(response: Mapping[str, Any], request: Request) -> Reply:
     """Return the reply that a response is to a request."""
     if response["status"] == "failed":
         error: Mapping[str, Any] = response.get("error") or {}
-        raise ProviderError(f"openai could not answer: {error.get('message') or 'no reason given'}")
+        raise ProviderError(f"openai could not answer: {shown(str(error.get('message') or 'no reason given'))}")
     usage: Mapping[str, Any] = response.get("usage") or {}
     parts = [part for item in response["output"] if item["type"] == "message" for part in item["content"]]
     return Reply(

@@ -126,7 +126,7 @@ def generated_sdk(name: ModelName, module: Any, key: str, *, timeout_s: float) -
         if isinstance(error, module.APIConnectionError):
             return error_for_transport(error, name)
         told, headers = str(error.body or error), error.response.headers
-        return error_for_status(error.status_code, told, name, headers=headers, secret=key)
+        return error_for_status(error.status_code, told, name, headers=headers)
 
     return Sdk(
         open=open_client,
