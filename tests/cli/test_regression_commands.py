@@ -495,6 +495,38 @@ def test_ctrl_c_is_130_and_leaves_no_process_behind(mode, in_folder):
     assert not any(map(is_running, started))
 
 
+LITERAL = "import sys; sys.stdout.write(repr(sys.stdin.buffer.read()))"
+
+
+@pytest.mark.parametrize("text", ["hello", "  spaced  ", "¿qué?"])
+def test_a_program_is_given_the_text_of_a_table_and_no_line_break(text, in_folder, capsys):
+    assert run("--fixtures", cases(("one", text, repr(text.encode()))), script=LITERAL) == 0
+
+
+@pytest.mark.parametrize("text", ["one line", "one line\n", "two\nlines", "two\nlines\n", "blank lines\n\n", "dos\r\n"])
+def test_a_program_is_given_the_text_of_a_folder_byte_by_byte(text, in_folder, capsys):
+    Path("case").mkdir()
+    Path("case/input.txt").write_bytes(text.encode())
+    Path("case/expected.txt").write_text(repr(text.encode()), encoding="utf-8")
+    Path("case/case.toml").write_text('source_lang = "en"\ntarget_lang = "es"\n', encoding="utf-8")
+
+    assert run("--fixtures", "case", script=LITERAL) == 0
+
+
+def test_a_capture_is_given_the_text_alone_too(in_folder, capsys):
+    Path("inputs.tsv").write_text("one\ten\tes\thello\n", encoding="utf-8")
+
+    assert regression("capture", "--inputs", "inputs.tsv", "--output", "translation.tsv", script=LITERAL) == 0
+
+    assert "b'hello'" in Path("translation.tsv").read_text(encoding="utf-8")
+
+
+def test_a_program_that_is_kept_open_is_given_lines(in_folder, capsys):
+    script = "import sys\nfor line in sys.stdin:\n    print(repr(line), flush=True)\n"
+
+    assert run("--fixtures", cases(("one", "hello", repr("hello\n"))), "--persistent", script=script) == 0
+
+
 def test_a_deadline_that_leaves_nothing_undone_does_not_fail_the_run(in_folder, capsys):
     slow = f"import time; time.sleep(1); {UPPER}"
 

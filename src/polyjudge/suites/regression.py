@@ -9,7 +9,7 @@ from typing import Literal
 
 from polyjudge.engine import Stop, in_order
 from polyjudge.errors import ConfigError, ProviderError
-from polyjudge.programs import filled_command, run_program, split_command, with_final_newline
+from polyjudge.programs import filled_command, run_program, split_command
 from polyjudge.records import CaseResult, Fixture
 
 Match = Literal["exact", "trim", "normalized"]
@@ -37,8 +37,7 @@ class TranslatorCommand:
     async def translate(self, fixture: Fixture) -> tuple[str, int]:
         """Return the output for a case, and how long it took."""
         command = self.for_pair(fixture.source_lang, fixture.target_lang)
-        given = with_final_newline(fixture.input_text)
-        output = await run_program(command, given, timeout_s=self.timeout_s, environment=self.environment)
+        output = await run_program(command, fixture.input_text, timeout_s=self.timeout_s, environment=self.environment)
         if output.bad_byte is not None:
             raise ProviderError(f"the output is not UTF-8 text, from byte {output.bad_byte} on")
         return checked_output(output.text, fixture), output.duration_ms
