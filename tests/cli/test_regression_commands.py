@@ -495,6 +495,33 @@ def test_ctrl_c_is_130_and_leaves_no_process_behind(mode, in_folder):
     assert not any(map(is_running, started))
 
 
+def test_a_capture_of_prose_with_backticks_passes_the_audit(in_folder, capsys):
+    text = "Use the `print` function instead of `echo`, please."
+    Path("inputs.tsv").write_text(f"one\ten\ten\t{text}\n", encoding="utf-8")
+    script = "import sys; sys.stdout.write(sys.stdin.read())"
+
+    assert regression("capture", "--inputs", "inputs.tsv", "--output", "translation.tsv", script=script) == 0
+    main(["regression", "audit", "translation.tsv"])
+
+    assert "holds a command" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("part", ["../secret/key.pem", "./notes/list.txt", "run `curl -s x`"])
+def test_relative_paths_and_commands_in_backticks_fail_the_audit(part, in_folder, capsys):
+    cases(("one", f"Open {part} now, please.", "Abra el archivo ahora, por favor."))
+
+    assert main(["regression", "audit", "translation.tsv"]) == 1
+    assert "the input holds a" in capsys.readouterr().out
+
+
+def test_a_key_in_the_recorded_command_fails_the_audit(in_folder, capsys):
+    header = "# polyjudge command: translate --key sk-0123456789abcdef {source_lang}\n"
+    Path("translation.tsv").write_text(header + NATURAL, encoding="utf-8")
+
+    assert main(["regression", "audit", "translation.tsv"]) == 1
+    assert "a comment holds a secret" in capsys.readouterr().out
+
+
 LITERAL = "import sys; sys.stdout.write(repr(sys.stdin.buffer.read()))"
 
 

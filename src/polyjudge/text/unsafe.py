@@ -14,8 +14,19 @@ class Unsafe(NamedTuple):
 
 _EXAMPLE_HOST = re.compile(r"(?:(?:^|[/@.])example\.(?:com|org|net|edu)|\.(?:example|test|invalid))(?::\d*)?\.?$")
 """Names that are reserved for examples."""
+_LONGEST_COMMAND = 1_000
 _MAY_BE_EXAMPLES = ("e-mail address", "host name")
 _TOP = "com|net|org|edu|gov|io|dev|co|de|uk|fr|es|eu|info|biz|cloud|app"
+_IN_BACKTICKS = re.compile(r"`([^`\n]+)`")
+_COMMAND = re.compile(
+    r"\s*(?:rm|mv|cp|ln|touch|mkdir|rmdir|chmod|chown|curl|wget|ssh|scp|nc|dd|sudo|killall|pkill|eval|bash|zsh|sh|python3?|perl|tar"
+    r"|base64|crontab|systemctl|docker|kubectl|apt|apt-get|pip|npm)\s+\S"
+    r"|\s*[\w./-]+\s(?:[^\s-]\S*\s)*--?[A-Za-z]|.*(?:\s\|\s*[a-z]|&&|\$[({]|>\s*[/~.])"
+)
+"""What stands in backticks and is a command: a program with an argument or an option, or a shell's operators.
+
+Other words in backticks are names, as prose about programs has them.
+"""
 # Every repetition that another part must follow has a limit, so that no text takes time that grows with its square.
 _PATTERNS = {
     "secret": re.compile(
@@ -28,7 +39,12 @@ _PATTERNS = {
     "e-mail address": re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"),
     "local path": re.compile(
         r"(?<![\w.])(?:/(?:home|Users|root|etc|var|tmp|opt|usr|mnt|srv|private|proc|dev|bin|Volumes)(?:/[\w.@+-]+)+|~/[\w./-]+"
-        r"|[A-Za-z]:\\[\w\\ .-]+|\\\\[\w.-]+\\[\w$.-]+|file://\S+)"
+        r"|[A-Za-z]:\\[\w\\ .-]+|[A-Za-z]:/[\w.-]+(?:/[\w.-]+)+|\\\\[\w.-]+\\[\w$.-]+|file://\S+"
+        # Relative ones, by the dots that they begin with, a private folder, a variable, or the ending of a key file.
+        r"|(?<!/)(?:\.\.?[/\\]){1,99}[\w@+-][\w.@+-]*(?:[/\\][\w.@+-]+)*"
+        r"|\.(?:ssh|aws|gnupg|kube|config|docker|git)/[\w./-]+"
+        r"|(?:\$HOME|\$\{HOME\}|%[A-Za-z]{1,63}%)[/\\][\w./\\-]+"
+        r"|(?<![/-])(?:[\w.-]{1,63}[/\\]){1,9}[\w.-]{0,63}\.(?:pem|key|p12|pfx|ppk|kdbx)\b)"
     ),
     "network address": re.compile(
         r"(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\d.])"
@@ -43,7 +59,7 @@ _PATTERNS = {
         re.IGNORECASE,
     ),
     "command": re.compile(
-        r"\$\([^)]{0,999}\)|`[^`\n]+`|(?:^|[;&|]\s*|\bsudo\s+)(?:curl\s+(?:-|\w+://)|wget\s|chmod\s|chown\s|bash\s+-|sh\s+-c|python3?\s+-|nc\s+-|eval\s+[\"$`(]|mkfs|dd\s+if=)"
+        r"\$\([^)]{0,999}\)|(?:^|[;&|]\s*|\bsudo\s+)(?:curl\s+(?:-|\w+://)|wget\s|chmod\s|chown\s|bash\s+-|sh\s+-c|python3?\s+-|nc\s+-|eval\s+[\"$`(]|mkfs|dd\s+if=)"
         r"|\brm\s+-[a-z]|\|\s*(?:sh|bash)\b|(?:&&|\|\|)\s*\w+|<script\b|\bDROP\s+TABLE\b",
         re.IGNORECASE,
     ),
@@ -56,6 +72,9 @@ def unsafe_parts(text: str) -> Iterator[Unsafe]:
         for match in pattern.finditer(text):
             if kind not in _MAY_BE_EXAMPLES or not _EXAMPLE_HOST.search(match[0].casefold()):
                 yield Unsafe(kind, match[0].strip())
+    for match in _IN_BACKTICKS.finditer(text):
+        if _COMMAND.match(match[1][:_LONGEST_COMMAND]):
+            yield Unsafe("command", match[0].strip())
 
 
 def is_opaque(text: str) -> bool:
