@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from tests.folding import for_each
 
 from polyjudge import Failure, JudgeResult, ScriptedProvider, UnreadableReplyError
-from polyjudge.judges import ReviewJudge
+from polyjudge.judges import ReviewJudge, review_prompt
 from polyjudge.judges.reviews import due_verdict, read_review
 
-REVIEWS = tomllib.loads((Path(__file__).parent / "reviews.toml").read_text(encoding="utf-8"))["review"]
+HERE = Path(__file__).parent
+REVIEWS = tomllib.loads((HERE / "reviews.toml").read_text(encoding="utf-8"))["review"]
+HOSTILE = tomllib.loads((HERE / "hostile_reviews.toml").read_text(encoding="utf-8"))["review"]
 VERDICTS = ("PASS", "FAIL_AGENT", "FAIL_SYSTEM", "FAIL_BOTH")
 SCORES = st.integers(0, 100)
-# Prose that names no label: what a model writes around the lines must not matter.
-PROSE = st.text(max_size=200).filter(
+# Prose that names no label and no number: what a model writes around the lines must not matter.
+PROSE = st.text(st.characters(exclude_categories=["Cs", "Nd", "No"]), max_size=200).filter(
     lambda text: not any(word in text.lower() for word in ("score", "verdict", "<", "[think", "◁"))
 )
 FRAMES = ("{}", "**{}**", "- {}", "> {}", "### {}", "`{}`", "| {} |", "- [x] {}", "🤖 {}", "  {}  ", "1. {}")
@@ -43,6 +45,21 @@ def test_a_review_means_two_scores_and_a_verdict_or_nothing(case):
 
     meant = (case["agent"], case["system"], case["verdict"])
     assert of(read_review(case["text"])) == (*meant, case.get("derived", False), case.get("contradictory", False))
+
+
+@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case["name"])
+def test_what_a_review_quotes_supposes_or_takes_back_is_not_its_verdict(case):
+    judge = ReviewJudge("scripted", ScriptedProvider(lambda _: case["text"]))
+
+    outcome = asyncio.run(judge.outcome(review_prompt(case.get("session", "nothing happened"))))
+
+    if "verdict" in case:
+        assert isinstance(outcome, JudgeResult), outcome
+        found = (outcome.subscores["agent"], outcome.subscores["system"], outcome.verdict)
+        assert found == (case["agent"], case["system"], case["verdict"])
+    else:
+        assert isinstance(outcome, Failure), outcome
+        assert (outcome.kind, outcome.raw) == ("unreadable", case["text"])
 
 
 def test_the_corpus_is_large_and_its_names_are_different():
@@ -188,6 +205,9 @@ def test_a_review_cut_off_before_the_second_score_is_none(cut):
         "AGENT_SCORE" + " " * 50_000 + "x",
         "_" * 50_000 + "AGENT_SCORE",
         "VERDICT: PASS" + "|" * 50_000 + "x FAIL",
+        "AGENT_SCORE: 1/100\n" * 20_000,
+        "> AGENT_SCORE: 1/100\n\nword\n" * 20_000,
+        "AGENT_SCORE: 1/100\nword\n```\n" * 20_000,
     ],
     ids=lambda flood: flood[:24].replace("\n", " "),
 )

@@ -27,8 +27,9 @@ class ReviewJudge:
         self._fingerprint = fingerprint([_asked(instruction)], 16)
 
     async def outcome(self, prompt: str) -> Outcome:
-        """Return what the review comes to, or a failure with its reason; the whole review is in `raw`."""
-        return await self._asker.outcome(Question(prompt, None, "review", self._fingerprint), _read)
+        """Return the result of the review, or a failure with its reason; the whole review is in `raw`."""
+        question = Question(prompt, None, "review", self._fingerprint)
+        return await self._asker.outcome(question, lambda reply: _read(reply, prompt))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
@@ -56,10 +57,10 @@ def _asked(instruction: str | None) -> str:
     return asked if "AGENT_SCORE" in asked else f"{asked}\n\n{_CLOSING}"
 
 
-def _read(reply: Reply) -> Reading:
+def _read(reply: Reply, prompt: str) -> Reading:
     if reply.finish == "length":
         raise UnreadableReplyError("the review stops before its end", text=reply.text)
-    review = read_review(reply.text)
+    review = read_review(reply.text, prompt)
     return {
         "score": min(review.agent_score, review.system_score),
         "reason": "",

@@ -1,60 +1,103 @@
-"""Read the end of a review: two scores and a verdict, whatever the Markdown around them."""
+"""Read the end of a review: two scores and a verdict, and never those that the review only quotes."""
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
 
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.records import Review, ReviewVerdict
-from polyjudge.text import fold_digits
 
 from .asides import without_asides
+from .review_lines import LABEL, ReviewLines, Statement, review_lines
+from .review_values import SCORE, VERDICT, find_score, find_verdict, is_on_another_scale
 
 PASSING = 75.0
 _LABELS = {"agent": "AGENT_SCORE", "system": "SYSTEM_SCORE"}
-_LABEL = re.compile(
-    r"(?<!\w)(?:(agent|system)[ _-]?score|(verdict))(?!\w)(?:\s*\([^()|]{0,80}(?:\|[^()]{0,80})?\))?", re.IGNORECASE
+_NEXT_TURN = re.compile(
+    r"<\|?(?:im_end|im_start|eot_id|start_header_id|endoftext|end_of_turn|start_of_turn)\|?>|\[INST\]"
+    r"|^[ \t]*(?:human|user|assistant)[ \t]*:",
+    re.IGNORECASE | re.MULTILINE,
 )
-_SIGN = re.compile(r"\s*[\"']?\s*(?::|=>|=|->|→|⇒|➜|\||[-–—](?=\s))?\s*[\"'(\[]?\s*")
-_SCORE = re.compile(r"(-?\d+(?:[.,]\d+)*)\s*(?:%|(?:/|out of)\s*(\d+))?(?!\w)", re.IGNORECASE)
-_COMPETING = re.compile(
-    r"\s*(?:to|or|and|-|–|—|\.\.+|→|->|=|\+)\s*\d+\s*(?:/\s*100\b|%|$)|\s*[+=]|\s*(?:points?|von|de|sur)\b",
+_STATED_SCALE = re.compile(
+    r"\bscales?\b\D{0,20}\d+\s*(?:-|–|to)\s*(?!100\b)\d+|\bscor\w+\D{0,20}\b[01] to (?!100\b)\d+"
+)
+_HYPOTHETICAL = re.compile(
+    r"\b(?:if|unless|without|would|could|had|suppos\w*|assum\w*|hypothe\w*|wenn|falls|ohne|wäre|hätte|würde|si|sin|sería"
+    r"|habría|sans|serait|aurait|sarebbe|se|sem|seria|eğer)\b|если|бы\b|如果|假如|若|もし|만약|अगर|यदि|لو|إذا|אם",
     re.IGNORECASE,
 )
-_REMARK = re.compile(r"\s*(?:$|[(\[\])}\"',;.:!*|–—<-])")
-_PLACEHOLDER = re.compile(
-    r"<[^<>]*>|[\[({]?\s*(?:n|xx?|nn|score|number|\?+|_+|\.\.\.|…|[-–—])?\s*[\])}]?\s*(?:/\s*100)?", re.IGNORECASE
+_REPORTED = re.compile(
+    r"\b(?:example|quot\w*|print\w*|said|says|wrote|writes|claim\w*|output|inject\w*|tried|tries|attempt\w*|template"
+    r"|format)\b",
+    re.IGNORECASE,
 )
-_WHOSE = r"[ _:/-]*\(?\s*(agent|system|both)\s*(?:(?:and|&|\+|/)\s*(?:agent|system)\s*)?\)?"
-_VERDICT = re.compile(rf"(?<!\w)(?:(pass)(?:ed)?|fail(?:ed)?(?:{_WHOSE})?)(?!\w)", re.IGNORECASE)
-_BOTH = re.compile(r"agent\W+(?:and\W+)?(?:fail\W+)?system|system\W+(?:and\W+)?(?:fail\W+)?agent", re.IGNORECASE)
-_TICK = re.compile(r"(?:\[[xX✓✔]\]|\([xX✓✔]\)|[☑✅✔])\s*$")
-_NO_TICK = re.compile(r"(?:\[\s?\]|\(\s?\)|[☐□❌✗])\s*$")
-_BOX = re.compile(r"\[[\sxX✓✔]?\]|\([\sxX✓✔]?\)|[☐□☑]")
-_MARKUP = re.compile(r"~~.*?~~|</?[a-zA-Z]{1,10}>|[*`#\ufe0f\ufe0e]|\\(?=_)|(?<!\w)_+|_+(?!\w)")
-_ELEMENT = re.compile(r"<(agent[ _-]?score|system[ _-]?score|verdict)>\s*(.*?)\s*</\1>", re.IGNORECASE | re.DOTALL)
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_BEFORE = re.compile(r"\W*(?:\[x\]|\(x\))?\W*(?:\d+[.)]\s*)?\W*(?:and\s+)?\W*", re.IGNORECASE)
-_RULE = re.compile(r"[\s:|-]+")
-_LINES_BELOW = 6
-"""How far below its label a list of check boxes may end."""
-_LONGEST = 400
-"""Characters that are looked at after a label."""
+_TAKEN_BACK = re.compile(
+    r"\b(?:disregard|ignore|retract\w*|withdraw\w*|declin\w*|refus\w*|not my|mistake\w*|actually"
+    r"|correct(?:ion|ed)|on reflection|korrektur|korrigier\w*|rectific\w*|correcci\w*|corrijo|correzione"
+    r"|correção|düzeltme)\b"
+    r"|更正|订正|訂正|修正|정정|исправл|सुधार|تصحيح|תיקון",
+    re.IGNORECASE,
+)
+_GIVEN_NUMBER = re.compile(
+    r"(?:(?<!\d)[:：=]|[\u3040-\u9fff\uac00-\ud7af])\s*(\d+(?:[.,]\d+)?)|(?<![\w.,])(\d+(?:[.,]\d+)?)\s*/\s*100\b"
+)
+_IN_QUOTES = re.compile(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」')
+_GIVEN_VERDICT = re.compile(r"(?<!\w)(?:PASS|FAIL(?:_(?:AGENT|SYSTEM|BOTH))?)(?!\w)")
+_SMALL = 10
 
 
-def read_review(text: str) -> Review:
+class _Block(NamedTuple):
+    """Statements without words between them, each label once."""
+
+    statements: tuple[Statement, ...]
+
+    @property
+    def is_quoted(self) -> bool:
+        return all(each.quoted for each in self.statements)
+
+    @property
+    def is_whole(self) -> bool:
+        return _LABELS.keys() <= self.values.keys()
+
+    @property
+    def values(self) -> dict[str, object]:
+        return {each.name: _meaning(each) for each in self.statements}
+
+    def differs_from(self, others: Mapping[str, object]) -> bool:
+        return any(name in others and others[name] != value for name, value in self.values.items())
+
+
+def read_review(text: str, prompt: str = "") -> Review:
     """Return the scores and the verdict that a review ends with; the last of each counts.
 
-    Without a verdict it follows from the scores. Without both scores there is no review, and that is an error.
+    Closing lines that are quoted count only where the review has no others, they end it, and `prompt`, with the session
+    in it, does not hold them. Without a verdict it follows from the scores. Without both scores there is no review,
+    and that is an error, as is a review that leaves open which of two closings is meant.
     """
-    found = dict(_found(without_asides(text)))
-    agent, system = (_score(found.get(name), label, text) for name, label in _LABELS.items())
-    due, given = due_verdict(agent, system), _verdict(found["verdict"]) if "verdict" in found else None
+    try:
+        found = _closing(_own_turn(without_asides(text)), _squashed(prompt))
+        agent, system = (_score(found.get(name), label) for name, label in _LABELS.items())
+        given = find_verdict(found["verdict"].written) if "verdict" in found else None
+        return _review(agent, system, given, _are_bare(found))
+    except ValueError as error:
+        raise UnreadableReplyError(str(error), text=text) from None
+
+
+def due_verdict(agent_score: float, system_score: float) -> ReviewVerdict:
+    """Return what two scores come to."""
+    if agent_score >= PASSING:
+        return "PASS" if system_score >= PASSING else "FAIL_SYSTEM"
+    return "FAIL_AGENT" if system_score >= PASSING else "FAIL_BOTH"
+
+
+def _review(agent: float, system: float, given: str | None, are_bare: bool) -> Review:
+    due = due_verdict(agent, system)
     if given in ("FAIL", "") and due == "PASS":
         told = "says FAIL, but not whose," if given else "gives a verdict that is none of the four,"
-        raise UnreadableReplyError(f"the review {told} and both scores pass", text=text)
+        raise ValueError(f"the review {told} and both scores pass")
+    if given == "PASS" and are_bare and max(agent, system) <= _SMALL:
+        raise ValueError(f"the review passes with {agent:g} and {system:g}, which are not out of 100")
     verdict = cast(ReviewVerdict | None, None if given in ("FAIL", "") else given)
     return Review(
         agent_score=agent,
@@ -65,147 +108,152 @@ def read_review(text: str) -> Review:
     )
 
 
-def due_verdict(agent_score: float, system_score: float) -> ReviewVerdict:
-    """Return what two scores come to."""
-    if agent_score >= PASSING:
-        return "PASS" if system_score >= PASSING else "FAIL_SYSTEM"
-    return "FAIL_AGENT" if system_score >= PASSING else "FAIL_BOTH"
+def _own_turn(text: str) -> str:
+    """Return the first turn that holds closing lines: a model that runs on writes the next turns by itself."""
+    turns = _NEXT_TURN.split(text)
+    return next((turn for turn in turns if LABEL.search(turn)), text) if len(turns) > 1 else text
 
 
-def _score(written: str | None, label: str, text: str) -> float:
-    if written is None:
-        raise UnreadableReplyError(f"the review gives no {label}", text=text)
-    match = _one_score(written)
-    if match is None:
-        shown = written.strip(" :|")[:40]
-        raise UnreadableReplyError(f"{label} is {shown!r}, which is no score out of 100", text=text)
-    score = float(match[1].replace(",", "."))
-    if not 0 <= score <= 100:
-        raise UnreadableReplyError(f"{label} is {score:g}, which is off the scale", text=text)
-    return score
-
-
-def _one_score(written: str) -> re.Match[str] | None:
-    """Return the one score that is written; none where numbers compete, or it is out of something else."""
-    cells = [cell for cell in written.split("|") if _SCORE.search(cell)]
-    marked = [cell for cell in cells if re.search(r"/\s*100\b", cell)]
-    if len(cells) > 1 and len(marked) != 1:
-        return None
-    cell = (marked or cells or [written])[0]
-    match = _SCORE.match(cell, _SIGN.match(cell).end())  # type: ignore[union-attr] - it matches nothing, too
-    if match is None or match[2] not in (None, "100") or not re.fullmatch(r"-?\d+(?:[.,]\d{1,2})?", match[1]):
-        return None
-    is_bare = match[2] is None and "%" not in match[0]
-    if _COMPETING.match(cell, match.end()) or (is_bare and not _REMARK.match(cell, match.end())):
-        return None
-    is_share = is_bare and re.match(r"-?[01][.,]\d", match[1])  # 0.85 may be of 1
-    return None if is_share or re.search(r"out of (?!100)|/\s*10\b", cell[match.end() :]) else match
-
-
-def _verdict(written: str) -> str:
-    """Return the verdict that is written: a plain FAIL where it does not say whose, nothing for other words."""
-    matches = list(_VERDICT.finditer(written))
-    ticked = [match for match in matches if _is_ticked(written, match)]
-    named = {_named(match) for match in ticked or matches}
-    if named == {"FAIL_AGENT", "FAIL_SYSTEM"} or (named <= {"FAIL_AGENT", "FAIL_SYSTEM"} and _BOTH.search(written)):
-        return "FAIL_BOTH"
-    if not matches or (len(matches) > 1 and not ticked and not _has_remark(written, matches[0])):
-        return ""
-    chosen = (ticked or matches)[0]
-    if ticked:
-        return _named(chosen) if len(named) == 1 else ""
-    is_crossed_out = chosen[1] and re.match(r"\W*❌", written[chosen.end() :])
-    return _named(chosen) if _has_remark(written, chosen) and not is_crossed_out else ""
-
-
-def _is_ticked(written: str, match: re.Match[str]) -> bool:
-    before = written[max(0, match.start() - 12) : match.start()]
-    return bool(_TICK.search(before) or re.match(r"\s*[✅☑✔]", written[match.end() : match.end() + 4])) and not (
-        _NO_TICK.search(before)
-    )
-
-
-def _has_remark(written: str, match: re.Match[str]) -> bool:
-    """Say whether nothing, or only a remark, follows a verdict, and only signs stand before it: PASS if … is none."""
-    is_first = not re.search(r"\w", _BOX.sub("", written[: match.start()]))
-    return is_first and re.match(r"\s*(?:$|[(\[\])}\"'.,;:!*|–—✅✔☑❌<-])", written[match.end() :]) is not None
-
-
-def _named(match: re.Match[str]) -> str:
-    if match[1]:
-        return "PASS"
-    return f"FAIL_{match[2].upper()}" if match[2] else "FAIL"
-
-
-def _found(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each label that is filled in, with what is written to it: beside it, or below it in a table or a list."""
-    plain = _ELEMENT.sub(r"\n\1: \2\n", _BREAK.sub("\n", unicodedata.normalize("NFKC", text)))
-    lines = [fold_digits(_MARKUP.sub("", line)) for line in plain.splitlines()]
-    for number, line in enumerate(lines):
-        labels = _labels(line)
-        if not labels:
-            continue
-        ends = [label.start() for label in labels[1:]] + [len(line)]
-        beside = [(_name(label), line[label.end() : end][:_LONGEST]) for label, end in zip(labels, ends, strict=True)]
-        filled = [(name, written) for name, written in beside if _is_filled_in(name, written)]
-        below = [] if filled else lines[number + 1 : number + 1 + _LINES_BELOW]
-        if len(labels) > 1 and below:
-            filled = _in_columns(line, below)
-        elif below and not re.search(r"\w", beside[0][1]):
-            filled = _below(beside[0][0], below)
-        yield from filled
-
-
-def _labels(line: str) -> list[re.Match[str]]:
-    """Return the labels that begin a line or a cell, or follow another's value; others are only spoken of."""
-    found: list[re.Match[str]] = []
-    for label in _LABEL.finditer(line):
-        start = max(line.rfind("|", 0, label.start()) + 1, found[-1].end() if found else 0)
-        before = line[start : label.start()]
-        follows = (
-            bool(found) and (_SCORE.search(before) or _VERDICT.search(before)) and not re.search(r"[<>≤≥]", before)
-        )
-        if _BEFORE.fullmatch(before) or (follows and re.search(r"[,;/·&]\W*$|\band\W*$", before)):
-            found.append(label)
+def _closing(text: str, session: str) -> dict[str, Statement]:
+    """Return the statements that count, by their names."""
+    review = review_lines(text)
+    blocks = list(_blocks(review))
+    own = [block for block in blocks if not block.is_quoted]
+    found = _last_own(review, own, session) if own else _only_quoted(review, blocks, session)
+    if own:
+        last = own[-1].statements[-1].end
+        _refuse_other_quotes(blocks, found, last, session)
+        said = [line for line in review.words(last + 1).splitlines() if _squashed(line) not in session]
+        _refuse_taken_back(said, _meanings(found))
+    if _STATED_SCALE.search(text) and _are_bare(found):
+        raise ValueError("the review states a scale that does not end at 100")
     return found
 
 
-def _in_columns(header: str, below: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what stands under the labels of a table's header, where the table has one row of values."""
-    rows = [line for line in below if line.count("|") >= header.count("|") and not _RULE.fullmatch(line)]
-    if len(rows) != 1:
-        return []
-    cells = zip(header.split("|"), rows[0].split("|"), strict=False)
-    named = [(_name(label), f": {value}") for title, value in cells if (label := _LABEL.search(title))]
-    return [(name, value) for name, value in named if _is_filled_in(name, value)]
+def _blocks(review: ReviewLines) -> Iterator[_Block]:
+    """Yield the statements in blocks: words between two end a block, and so does a label that comes again."""
+    block: list[Statement] = []
+    for each in review.statements:
+        repeats = any(each.name == other.name for other in block)
+        if block and (repeats or review.words(block[-1].end + 1, each.line)):
+            yield _Block(tuple(block))
+            block = []
+        block.append(each)
+    if block:
+        yield _Block(tuple(block))
 
 
-def _below(name: str, lines: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what the line under a heading says, where it is a value and no sentence, or a list of check boxes."""
-    said = [line for line in lines if re.search(r"\w", line)]
-    if not said or _LABEL.search(said[0]):
-        return []
-    listed = [line for line in said if _BOX.search(line) or re.search(r"[✅❌☑✔]", line)]
-    written = " ; ".join(listed) if name == "verdict" and listed else said[0]
-    is_value = bool(_verdict(written)) if name == "verdict" else re.match(r"\W*\d+\s*/\s*100\b", written)
-    return [(name, written[:_LONGEST])] if is_value else []
+def _last_own(review: ReviewLines, own: Sequence[_Block], session: str) -> dict[str, Statement]:
+    """Return the last statement of each name; where two differ, the last must be meant as the review's own."""
+    found: dict[str, Statement] = {}
+    for before, block in zip((None, *own), own, strict=False):
+        if before is not None and block.differs_from(_meanings(found)):
+            between = review.words(before.statements[-1].end + 1, block.statements[0].line)
+            is_part = not between and not (before.is_whole and block.is_whole)
+            is_beside = before.statements[-1].line == block.statements[0].line
+            if (
+                is_part
+                or is_beside
+                or _HYPOTHETICAL.search(between)
+                or _REPORTED.search(between)
+                or _occurs(block, session)
+            ):
+                raise ValueError("the review closes twice, and differently")
+        found.update({each.name: each for each in block.statements})
+    words_after = review.words(own[-1].statements[-1].end + 1)
+    before = review.lines[: own[-1].statements[0].line]
+    is_announced = next((line for line in reversed(before) if line.strip()), "").rstrip().endswith((":", "："))
+    if (words_after or is_announced) and _occurs(own[-1], session) and len(own[-1].statements) > 1:
+        raise ValueError("the review closes with lines of the session, and does not say that they are its own")
+    return found
 
 
-def _is_filled_in(name: str, written: str) -> bool:
-    """Say whether something is written to a label, and not only the label spoken of, or the form quoted."""
-    sign = _SIGN.match(written)
-    rest = written[sign.end() :].strip(" |\"'") if sign else ""
-    if not rest or _PLACEHOLDER.fullmatch(rest) or re.match(r"<[^<>]*>", rest):
-        return False
-    has_sign = bool(sign) and bool(re.search(r"[:=|→>–—-]", sign[0]))
-    if name != "verdict":
-        return has_sign or _SCORE.match(rest) is not None
-    matches = list(_VERDICT.finditer(rest))
-    gaps = [rest[one.end() : other.start()] for one, other in pairwise(matches)]
-    joined = [re.fullmatch(r"\W*(?:(?:or|oder|o|ou)\W*)?", gap, re.IGNORECASE) for gap in gaps]
-    is_form = bool(gaps) and all(joined) and not any(_is_ticked(rest, match) for match in matches)
-    return has_sign and not is_form
+def _only_quoted(review: ReviewLines, blocks: Sequence[_Block], session: str) -> dict[str, Statement]:
+    """Return statements that are all quoted: they must be the same, end the review, and not come from the session."""
+    found: dict[str, Statement] = {}
+    for block in blocks:
+        if block.differs_from(_meanings(found)):
+            raise ValueError("the review quotes two different closings, and has none of its own")
+        found.update({each.name: each for each in block.statements})
+    if not blocks:
+        return found
+    first, last = blocks[-1].statements[0].line, blocks[-1].statements[-1].end
+    if review.words(last + 1) or (_occurs(blocks[-1], session) and review.words(0, first)):
+        raise ValueError("the review quotes closing lines, and has none of its own")
+    return found
 
 
-def _name(label: re.Match[str]) -> str:
-    return (label[1] or label[2]).lower()
+def _refuse_other_quotes(blocks: Sequence[_Block], found: Mapping[str, Statement], last: int, session: str) -> None:
+    """Refuse a review that goes on to quote another closing, unless the session holds what it quotes."""
+    values = _meanings(found)
+    for block in blocks:
+        if block.statements[0].line > last and block.differs_from(values) and not _occurs(block, session):
+            raise ValueError("the review ends with closing lines that it quotes, and its own are different")
+
+
+def _refuse_taken_back(lines: Sequence[str], values: Mapping[str, object]) -> None:
+    """Refuse a review that says something else of its scores or its verdict after the closing lines."""
+    agent, system = values.get("agent"), values.get("system")
+    due = due_verdict(agent, system) if isinstance(agent, float) and isinstance(system, float) else None
+    for line in (_IN_QUOTES.sub("", each) for each in lines):
+        numbers = {_number(match[1] or match[2]) for match in _GIVEN_NUMBER.finditer(line)}
+        verdicts = set(_GIVEN_VERDICT.findall(line))
+        others = verdicts - {values.get("verdict", due)} or numbers - {agent, system, PASSING}
+        repeats = bool(verdicts or numbers) and not others
+        speaks_of_it = LABEL.search(line) and re.search(r"\w", LABEL.sub("", line)) and not repeats
+        is_aside = "<" in line or "|" in line or len(verdicts) > 2 or _HYPOTHETICAL.search(line)
+        if (not is_aside and (others or speaks_of_it)) or _TAKEN_BACK.search(line):
+            raise ValueError("the review goes on after its closing lines, and says something else there")
+
+
+def _occurs(block: _Block, session: str) -> bool:
+    """Say whether the session, squashed, holds every statement of a block."""
+    labels = {"agent": "agentscore", "system": "systemscore", "verdict": "verdict"}
+    return bool(session) and all(
+        f"{labels[each.name]}{_squashed(_value(each))}" in session for each in block.statements
+    )
+
+
+def _value(statement: Statement) -> str:
+    pattern = VERDICT if statement.name == "verdict" else SCORE
+    match = pattern.search(statement.written)
+    return match[0] if match else statement.written
+
+
+def _squashed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _meanings(found: Mapping[str, Statement]) -> dict[str, object]:
+    return {name: _meaning(each) for name, each in found.items()}
+
+
+def _meaning(statement: Statement) -> object:
+    """Return what a statement says, for comparing: a number or a verdict, or its text where it is neither."""
+    if statement.name == "verdict":
+        return find_verdict(statement.written) or statement.written
+    match = find_score(statement.written)
+    return statement.written if match is None else _number(match[1])
+
+
+def _number(written: str) -> float:
+    return float(written.replace(",", "."))
+
+
+def _score(statement: Statement | None, label: str) -> float:
+    if statement is None:
+        raise ValueError(f"the review gives no {label}")
+    match = None if is_on_another_scale(statement.label) else find_score(statement.written)
+    if match is None or LABEL.search(statement.written):
+        shown = re.sub(r"^[^(]*", "", statement.label) + statement.written
+        raise ValueError(f"{label} is {shown.strip(' :|')[:40]!r}, which is no score out of 100")
+    score = _number(match[1])
+    if not 0 <= score <= 100:
+        raise ValueError(f"{label} is {score:g}, which is off the scale")
+    return score
+
+
+def _are_bare(found: Mapping[str, Statement]) -> bool:
+    """Say whether no score says what it is out of."""
+    scores = [each.written for name, each in found.items() if name != "verdict"]
+    return not any(re.search(r"/\s*100\b|%|out of 100", written) for written in scores)
