@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.folding import for_each
 
 from polyjudge.errors import UnknownNameError
-from polyjudge.judges import load_wording, read_word_verdict, wording_languages
+from polyjudge.judges import load_wording, read_word_verdict, word_prompt, wording_languages
 
 REPLIES = tomllib.loads((Path(__file__).parent / "word_replies.toml").read_text(encoding="utf-8"))["reply"]
 WORDS = {
@@ -72,6 +72,23 @@ def test_a_reply_means_one_verdict_or_none(case):
     assert reading == (case["verdict"], case.get("contradictory", False))
     assert bool(reading.problem) == (reading.verdict == "undetermined")
     assert ("contradicts" in reading.problem) == reading.contradictory
+
+
+@pytest.mark.parametrize(
+    ("language", "answer"),
+    [
+        ("en", "Correct. A tree is a tall plant."),
+        ("es", "Correcto: el árbol es una planta"),
+        ("hi", "सही। पेड़ एक पौधा है"),
+        ("en", "Incorrect spelling aside, a tree."),
+    ],
+)
+def test_a_first_line_repeated_from_the_judged_answer_is_no_verdict(language, answer):
+    wording = load_wording(language)
+    prompt = word_prompt(wording, "a", word="x", reference="y", response=answer, task="define x")
+
+    assert read_word_verdict(f"{answer}\n\nIt says little.", wording, prompt).verdict == "undetermined"
+    assert read_word_verdict("correct", wording, prompt).verdict == "correct"
 
 
 def test_the_table_is_large_and_its_names_are_different():

@@ -27,14 +27,15 @@ class WordJudge:
 
     async def outcome(self, prompt: str) -> Outcome:
         """Return the verdict on what `word_prompt` has put together, or a failure with its reason."""
-        return await self._asker.outcome(Question(prompt, None, "vocabulary", self._fingerprint), self._read)
+        question = Question(prompt, None, "vocabulary", self._fingerprint)
+        return await self._asker.outcome(question, lambda reply: self._read(reply, prompt))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
         await self._asker.aclose()
 
-    def _read(self, reply: Reply) -> Reading:
-        reading = read_word_verdict(reply.text, self._wording)
+    def _read(self, reply: Reply, prompt: str) -> Reading:
+        reading = read_word_verdict(reply.text, self._wording, prompt)
         if reading.verdict == "undetermined":
             raise UnreadableReplyError(reading.problem, text=reply.text)
         score = float(reading.verdict == "correct")

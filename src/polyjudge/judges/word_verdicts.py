@@ -32,6 +32,26 @@ _LONGEST = 20_000
 """Characters that are looked at: a verdict is the first word, and what takes it back is not far."""
 _REACH = 4
 """How many words before a verdict a word may stand that denies it."""
+_CORRECTIONS = (
+    "更正",
+    "订正",
+    "訂正",
+    "修正",
+    "정정",
+    "исправление",
+    "korrektur",
+    "correction",
+    "correccion",
+    "correcao",
+    "correzione",
+)
+"""Words that announce a correction, in whatever language the judge was asked."""
+_QUOTED = re.compile(r"[\s*_#]*[\"'“„«‘‚「]\s*[^\W\d_]+\s*[\"'”“»’」][ \t]+([^\W\d_]+)")
+"""A quotation of one word that a sentence goes on from."""
+_ECHO = re.compile(r"\W*<text-[0-9a-f]{32}>")
+_FENCE_LINE = re.compile(r"\s*(?:`{3,}|~{3,})\w*\s*")
+_ECHOED_WORDS = 3
+"""A first line of so many words that the question holds is repeated from there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +82,14 @@ class WordWording:
     """Of these, those after which comes what the clause before is about: correct *that* …"""
     denies_after: bool = False
     """A word that denies may follow the verdict in its clause."""
+    opposites: tuple[str, ...] = ()
+    """How words or phrases begin that say "incorrect" in other words."""
+    doubts: tuple[str, ...] = ()
+    """Words or phrases that make the verdict beside them a condition, a part, or a supposition."""
+    retractions: tuple[str, ...] = ()
+    """Words or phrases that announce another verdict, or none."""
+    affirmations: tuple[str, ...] = ()
+    """Words that answer a verdict put as a question."""
 
 
 class WordReading(NamedTuple):
@@ -102,9 +130,13 @@ def load_wording(language: str) -> WordWording:
         raise DataError(str(error), path=f"{language}.toml") from None
 
 
-def read_word_verdict(text: str, wording: WordWording) -> WordReading:
-    """Return the verdict that the first word of a reply gives, unless the rest takes it back."""
-    plain = _plain(without_asides(text)[:_LONGEST])
+def read_word_verdict(text: str, wording: WordWording, prompt: str = "") -> WordReading:
+    """Return the verdict that the first word of a reply gives, unless the rest takes it back.
+
+    A first word that the reply quotes, or that stands in a line repeated from `prompt`, is no verdict.
+    """
+    answer = without_asides(text)[:_LONGEST]
+    plain = _plain(answer)
     bare = _BARE.search(plain) if sum(map(str.isalpha, plain)) == 1 else None
     if bare and bare[0] in (wording.correct_letter, wording.incorrect_letter):
         return WordReading("correct" if bare[0] == wording.correct_letter else "incorrect")
@@ -115,7 +147,55 @@ def read_word_verdict(text: str, wording: WordWording) -> WordReading:
         return WordReading("undetermined")
     if _Rest(first, clauses, wording).takes_back():
         return WordReading("undetermined", contradictory=True)
+    if _is_quoted(answer, wording) or _is_echo(answer, prompt) or _is_unclear(clauses, first, wording):
+        return WordReading("undetermined")
     return WordReading("correct" if first else "incorrect")
+
+
+def _is_quoted(answer: str, wording: WordWording) -> bool:
+    """Say whether a reply begins with a quotation and goes on: a quoted verdict alone is the judge's own."""
+    quoted = _QUOTED.match(answer)
+    if quoted and _plain(quoted[1]) not in _plain_all(wording.joints):
+        return True
+    lines = answer.strip().splitlines()
+    if lines and _FENCE_LINE.fullmatch(lines[0]):
+        said = next((number for number, line in enumerate(lines) if line and not _FENCE_LINE.fullmatch(line)), 0)
+        end = next((number for number in range(said, len(lines)) if _FENCE_LINE.fullmatch(lines[number])), len(lines))
+        rest = [line for line in lines[end:] if not _FENCE_LINE.fullmatch(line)]
+    elif lines and lines[0].lstrip().startswith(">"):
+        rest = [line for line in lines if not line.lstrip().startswith(">")]
+    else:
+        return bool(_ECHO.match(answer))
+    return any(map(str.isalpha, "".join(rest)))
+
+
+def _is_echo(answer: str, prompt: str) -> bool:
+    """Say whether the first line of a reply is repeated from the question."""
+    line = answer.strip().partition("\n")[0]
+    words = re.findall(r"\w+", line.casefold())
+    return len(words) >= _ECHOED_WORDS and " ".join(words) in " ".join(re.findall(r"\w+", prompt.casefold()))
+
+
+def _is_unclear(clauses: list[_Clause], first: bool, wording: WordWording) -> bool:
+    """Say whether a verdict is asked, supposed, only in part, spoken of, or the name of a value."""
+    start = next(place for place, clause in enumerate(clauses) if clause.words != [_NUMBER])
+    clause, after = clauses[start], (clauses[start + 1 : start + 2] or [_Clause([], "")])[0]
+    words, next_word = clause.words, (after.words or [""])[0]
+    is_affirmed = next_word in _plain_all(wording.affirmations) or _side(next_word, wording) is first
+    if "?" in clause.ended_by and not is_affirmed:
+        return True
+    is_named = any(sign in clause.ended_by for sign in ":=")
+    if _NUMBER in words[1:2] or (is_named and after.words == [_NUMBER]) or (is_named and first and len(words) > 1):
+        return True
+    asserting = _plain_all(wording.leads) | _plain_all(wording.copulas) | _plain_all(wording.negations)
+    if set(words[1:2]) & _plain_all(wording.copulas):
+        return bool(set(words[1:]) - asserting) or clause.ended_by in _plain_all(wording.thats)
+    return _has_phrase(words, wording.doubts) or (len(after.words) == 1 and _has_phrase(after.words, wording.doubts))
+
+
+def _has_phrase(words: list[str], phrases: tuple[str, ...]) -> bool:
+    said = f" {' '.join(words)} "
+    return any(f" {phrase} " in said for phrase in _plain_all(phrases))
 
 
 class _Rest:
@@ -143,17 +223,28 @@ class _Rest:
         clause = self._clauses[place]
         if not is_first and self._is_plain_no(place):
             return True
+        words = clause.words[1:] if is_first else clause.words
+        if _has_phrase(words, self._wording.retractions) or (not is_first and _has_phrase(words, _CORRECTIONS)):
+            return True
         for number, word in enumerate(clause.words):
-            side = _side(word, self._wording)
+            side = False if self._is_opposite(clause.words, number) else _side(word, self._wording)
             if side is None or (is_first and number == 0):
                 continue
             if (side != self._denied(clause.words, number, side)) != self._first and self._counts(place, number):
                 return True
         return False
 
+    def _is_opposite(self, words: list[str], place: int) -> bool:
+        """Say whether other words for "incorrect" begin here; they count only against a "correct"."""
+        said = " ".join(words[place:])
+        return self._first and said.startswith(tuple(_plain_all(self._wording.opposites)))
+
     def _is_plain_no(self, place: int) -> bool:
         """Say whether a clause is a mere "no" to a "correct", or to a verdict that was put as a question."""
-        clause = self._clauses[place]
+        clause, wording = self._clauses[place], self._wording
+        asserting = _plain_all(wording.leads) | _plain_all(wording.copulas)
+        if self._first and set(clause.words) & self._negations and set(clause.words) & _plain_all(wording.copulas):
+            return set(clause.words) <= asserting | self._negations  # it is not, no lo es
         is_no = bool(clause.words) and clause.words[0] in self._negations and "?" not in clause.ended_by
         asked = place > 0 and any(sign in _ASKING for sign in self._clauses[place - 1].ended_by)
         is_after_verdict = place > 0 and _side(self._clauses[place - 1].words[0], self._wording) is not None

@@ -87,7 +87,7 @@ def _judgement(question: WordQuestion, outcome: Outcome, wording: WordWording) -
 
 
 def _read(question: WordQuestion, raw: str, wording: WordWording) -> Judgement:
-    reading = read_word_verdict(raw, wording)
+    reading = read_word_verdict(raw, wording, question.prompt(wording))
     return replace(
         _bare(question, reading.verdict, reason=reading.problem), contradictory=reading.contradictory, raw=raw
     )
