@@ -78,7 +78,7 @@ def test_all_batches_are_listed_with_what_was_last_known(jobs, capsys):
     taken.ended("expired", ItemFailure(kind="transient", reason="expired"), 1)
     taken.failed({f"{1:064x}": ItemFailure(kind="refused", reason="no")})
     taken.taken("cache.sqlite")
-    jobs("pj2").submitted("batch_\x1b[31mb")
+    jobs("pj2").submitted("batch_b")
     jobs("pj3")
 
     assert main(["batch", "list"]) == 0

@@ -98,6 +98,20 @@ def test_a_record_that_was_torn_off_is_named_and_counts_as_not_written(journal):
         (lambda data: data + b'{"event": "item"}\n', "pj1.jsonl:3: "),
         (lambda data: data + b"[]\n", "pj1.jsonl:3: "),
         (lambda data: data + b"\n", "pj1.jsonl:3: "),
+        (lambda data: data.replace(KEYS[1].encode(), b"-" + KEYS[1].encode()), "pj1.jsonl:1: "),
+        (lambda data: data.replace(b"2026-11-15T10:00:00.000Z", b"yesterday"), "pj1.jsonl:1: "),
+        (lambda data: data.replace(b"2026-11-15T10:00:00.000Z", b"2026-11-15T10:00:00"), "pj1.jsonl:1: "),
+        (
+            lambda data: data.replace(b'"mostCostUsd": 0.0', b'"mostCostUsd": NaN'),
+            "pj1.jsonl:1: ",
+        ),
+        (lambda data: data.replace(b'"mostTokens": 0', b'"mostTokens": -1'), "pj1.jsonl:1: "),
+        (lambda data: data.replace(b'"batch_1"', b'"../../v1/files"'), "pj1.jsonl:2: "),
+        (lambda data: data.replace(b'"batch_1"', b'"https://elsewhere/x"'), "pj1.jsonl:2: "),
+        (lambda data: data.replace(b'"batch_1"', b'"\\u001b[31m"'), "pj1.jsonl:2: "),
+        (lambda data: data.replace(b'"batch_1"', b'"' + b"x" * 1000 + b'"'), "pj1.jsonl:2: "),
+        (lambda data: data + b'{"event": "ended", "state": "well", "unanswered": 1, "rest": {}}\n', "pj1.jsonl:3: "),
+        (lambda data: data + b'{"event": "ended", "state": "ended", "unanswered": 1e999}\n', "pj1.jsonl:3: "),
     ],
 )
 def test_a_damaged_file_is_one_message_with_its_place(journal, damage, place):

@@ -5,18 +5,20 @@ is told to the journal is on disk before the call returns. It holds no prompts a
 """
 
 import json
+import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import private_path
-from polyjudge.records import BatchIntent, BatchState, ItemFailure
+from polyjudge.records import BatchIntent, BatchState, ItemFailure, is_batch_id
 
 from .json_records import from_json, to_json
 from .key_set import KeySet
@@ -100,14 +102,14 @@ class BatchJob:
         """Take in a record; one that is none of ours raises a `ValueError`."""
         match record["event"]:
             case "submitted":
-                self.id, self.was_found = str(record["id"]), bool(record["found"])
+                self.id, self.was_found = _batch_id(record["id"]), bool(record["found"])
             case "disowned":
                 self.disowned.add(self.id)
                 self.id, self.state = "", "running"
             case "given up":
                 self.is_given_up = True
             case "ended":
-                self.state, self.unanswered = record["state"], int(record["unanswered"])
+                self.state, self.unanswered = _state(record["state"]), int(record["unanswered"])
                 self.rest = from_json(ItemFailure, record["rest"])
             case "item":
                 self.failures[record["key"]] = from_json(ItemFailure, record)
@@ -175,7 +177,7 @@ def _read(path: Path, *, mend: bool) -> BatchJob:
     for number, line in enumerate(lines[1:], start=2):
         try:
             job.apply(json.loads(line))
-        except (ValueError, KeyError, TypeError, RecursionError, DataError) as error:
+        except (ArithmeticError, ValueError, KeyError, TypeError, RecursionError, DataError) as error:
             told = f"is no record of a batch ({type(error).__name__}: {str(error)[:200]}); {_REMEDY}"
             raise DataError(told, path=path, line=number) from None
     if torn and mend:
@@ -189,12 +191,28 @@ def _intent(line: bytes, path: Path) -> BatchIntent:
         record = cast(object, json.loads(line))
         intent = from_json(BatchIntent, record)
         KeySet(intent.keys)
+        if datetime.fromisoformat(intent.created_at).tzinfo is None:
+            raise ValueError("createdAt names no time zone")
+        if not (intent.most_tokens >= 0 and 0 <= intent.most_cost_usd < math.inf):
+            raise ValueError("what it can take at most is no number from 0 on")
         if cast(dict[str, Any], record).get("schemaVersion") != SCHEMA_VERSION:
             raise DataError(f"schemaVersion is not {SCHEMA_VERSION}")
-    except (ValueError, RecursionError, DataError) as error:
+    except (ArithmeticError, ValueError, RecursionError, DataError) as error:
         told = f"is no record of a batch ({str(error)[:200]}); {_REMEDY}"
         raise DataError(told, path=path, line=1) from None
     return intent
+
+
+def _batch_id(value: object) -> str:
+    if not isinstance(value, str) or not is_batch_id(value):
+        raise ValueError(f"{str(value)[:100]!r} is no id of a batch")
+    return value
+
+
+def _state(value: object) -> BatchState:
+    if value not in get_args(BatchState):
+        raise ValueError(f"{str(value)[:100]!r} is no state of a batch")
+    return cast(BatchState, value)
 
 
 def _append(path: Path, data: bytes) -> None:

@@ -6,7 +6,7 @@ from polyjudge.lazy import lazily
 
 if TYPE_CHECKING:
     from .answers import Finish, Origin, Reply, Request
-    from .batches import BatchForm, BatchIntent, BatchState, ItemFailure, ItemTrouble
+    from .batches import BatchForm, BatchIntent, BatchState, ItemFailure, ItemTrouble, is_batch_id
     from .calibration import (
         ControlResult,
         CurvePoint,
@@ -101,6 +101,7 @@ __all__ = [
     "VocabularyWord",
     "WordRecord",
     "WordState",
+    "is_batch_id",
 ]
 
 lazily(__name__)

@@ -1,9 +1,12 @@
 """A batch at a provider: what was put into it, and what became of its items."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from .answers import Reply
+
+_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}(?:/[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199})?")
 
 BatchState = Literal["running", "ended", "failed", "canceled", "expired"]
 """What the provider says of a batch; all but the first are final."""
@@ -14,6 +17,11 @@ ItemTrouble = Literal["refused", "transient", "provider_error", "unusable", "aga
 The first three are kinds of failures. `unusable`: no item can work, because of the key or the model. `again`: it must
 be asked anew without a parameter. `unkept`: there is a reply, but it was cut off or declined.
 """
+
+
+def is_batch_id(text: str) -> bool:
+    """Say whether a provider's id of a batch can be part of an address: it leads nowhere else, and is short."""
+    return _ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
