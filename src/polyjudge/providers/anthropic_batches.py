@@ -123,7 +123,7 @@ class AnthropicBatches:
         async for batch in client.messages.batches.list(limit=_PAGE):
             if batch.created_at < sought.created_at - _CLOCKS_APART:
                 break
-            if batch.id not in sought.known and _total(batch.request_counts) == sought.count:
+            if named(batch.id) not in sought.known and _total(batch.request_counts) == sought.count:
                 candidates.append(batch)
         return candidates
 
@@ -165,7 +165,8 @@ class AnthropicBatches:
 
     def _error(self, error: Mapping[str, Any]) -> PolyjudgeError:
         kind = error["type"]
-        return error_for_status(_STATUSES.get(kind, _SERVER_ERROR), f"{kind}: {error['message']}", self._name)
+        status, told = _STATUSES.get(kind, _SERVER_ERROR), f"{kind}: {error['message']}"
+        return error_for_status(status, told, self._name)
 
 
 def _total(counts: Any) -> int:

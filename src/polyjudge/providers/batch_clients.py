@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Any, Protocol, cast
 
 from polyjudge.errors import PolyjudgeError, RefusedError, TransientError, UnusableError
-from polyjudge.records import BatchForm, BatchState, ItemFailure, ItemTrouble, Reply, Request
+from polyjudge.records import BatchForm, BatchState, ItemFailure, ItemTrouble, Reply, Request, is_batch_id
+
+from .redacting import without_keys
 
 _KEY_DIGITS = 32
 _SINGLY = "ask again singly: --retry-failures"
@@ -103,8 +105,8 @@ def request_like(form: BatchForm, model: str) -> Request:
 
 
 def failure_for(error: PolyjudgeError) -> ItemFailure:
-    """Return an error as what an item of a batch comes back as."""
-    return ItemFailure(kind=_kind(error), reason=str(error))
+    """Return an error as what an item of a batch comes back as, free of the key."""
+    return ItemFailure(kind=_kind(error), reason=without_keys(str(error)))
 
 
 def _kind(error: PolyjudgeError) -> ItemTrouble:
@@ -140,14 +142,19 @@ def unknown_batch(provider: str, batch_id: str) -> str:
 
 
 def named(value: object) -> str:
-    """Return an id that a provider gave; what is none raises a `ValueError`."""
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{value!r} is no id")
+    """Return an id that a provider gave; one that cannot be part of an address raises a `ValueError`."""
+    if not isinstance(value, str) or not is_batch_id(value):
+        raise ValueError(f"{str(value)[:100]!r} is no id")
     return value
 
 
+class BrokenRowsError(TransientError):
+    """Some lines of the results cannot be read; all others were yielded before this is raised."""
+
+
 def json_rows(content: bytes, provider: str) -> Iterator[dict[str, Any]]:
-    """Read results in JSON Lines, each with its name; half a file is an error that may pass."""
+    """Read results in JSON Lines, each with its name; lines that cannot be read are an error at the end."""
+    broken: list[int] = []
     for number, line in enumerate(content.split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -155,6 +162,9 @@ def json_rows(content: bytes, provider: str) -> Iterator[dict[str, Any]]:
             row: object = json.loads(line)
         except (ValueError, RecursionError):
             row = None
-        if not isinstance(row, dict) or not cast(dict[str, Any], row).get("custom_id"):
-            raise TransientError(f"{provider} sent results whose line {number} cannot be read")
-        yield cast(dict[str, Any], row)
+        if isinstance(row, dict) and cast(dict[str, Any], row).get("custom_id"):
+            yield cast(dict[str, Any], row)
+        else:
+            broken.append(number)
+    if broken:
+        raise BrokenRowsError(f"{provider} sent results whose line {broken[0]} cannot be read")

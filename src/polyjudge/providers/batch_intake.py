@@ -1,6 +1,7 @@
 """Take in the results of a batch: into the cache as ordinary replies, into the journal what is none."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -10,12 +11,14 @@ from polyjudge.files import BatchJob
 from polyjudge.records import ItemFailure, Reply
 
 from .adapting import complaint_in
-from .batch_clients import BatchStatus, canceled, expired, item_name, request_like
+from .batch_clients import BatchStatus, BrokenRowsError, canceled, expired, item_name, request_like
 from .batch_means import BatchMeans
 from .retrying import persist
 
 _AT_ONCE = 200
 """Replies that are written together, and share a wait for the disk."""
+_MOST_FETCHES = 3
+"""Results with lines that cannot be read are fetched so often; then the others count, and these are missing."""
 
 
 async def take_in(job: BatchJob, status: BatchStatus, means: BatchMeans) -> bool:
@@ -40,7 +43,8 @@ class _Intake:
     def __init__(self, job: BatchJob, means: BatchMeans, *, is_whole: bool) -> None:
         self._job = job
         self._means = means
-        self._fetches_left = 2 if is_whole else 1
+        self._is_whole = is_whole
+        self._fetches = 0
         self.left = {item_name(job.intent.tag, key): key for key in job.read_keys()}
         """Keys of items without a result, by their names."""
         self._never_made = [told(means.name.provider, job.id) for told in (expired, canceled)]
@@ -55,20 +59,40 @@ class _Intake:
 
     async def results(self) -> None:
         """Fetch the results and keep them."""
-        for name, answer in await self._means.client.results(self._job.id, self._job.intent.form):
+        self._fetches += 1
+        answers, broken = self._read(await self._means.client.results(self._job.id, self._job.intent.form))
+        for name, answer in answers.items():
             key = self.left.pop(name, None)
             if key is not None:
                 self._ours += 1
                 self._settle(key, answer)
-            else:  # another's, or one that was told twice
+            else:  # another's, or one that came with an earlier fetch
                 self._others += not name.startswith(self._job.intent.tag)
             if len(self._waiting) >= _AT_ONCE:
                 await self._keep()
         await self._keep()
-        self._fetches_left -= 1
-        if self.left and self._ours and self._fetches_left:
+        if self.left and broken is not None and self._fetches < _MOST_FETCHES:
+            raise broken
+        if self.left and self._ours and self._is_whole and self._fetches == 1:
             # A batch that ran to its end has them all; perhaps not all came through.
             raise TransientError(f"{len(self.left)} results of batch {self._job.id} are missing")
+
+    def _read(
+        self, answers: Iterable[tuple[str, Reply | ItemFailure]]
+    ) -> tuple[dict[str, Reply | ItemFailure], BrokenRowsError | None]:
+        """Return the results by their names; two different ones of a name are a failure, as nobody knows which counts.
+
+        With them comes the error where some could not be read.
+        """
+        found: dict[str, Reply | ItemFailure] = {}
+        try:
+            for name, answer in answers:
+                if found.setdefault(name, answer) != answer:
+                    told = f"{self._means.name.provider} gave two different results for this in batch {self._job.id}"
+                    found[name] = ItemFailure(kind="provider_error", reason=told)
+        except BrokenRowsError as error:
+            return found, error
+        return found, None
 
     def _settle(self, key: str, answer: Reply | ItemFailure) -> None:
         meter = self._means.meter

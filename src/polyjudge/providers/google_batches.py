@@ -39,6 +39,8 @@ _STATUSES = {
     11: 400, 12: 501, 13: 500, 14: 503, 15: 500, 16: 401,
 }  # fmt: skip
 _NAME_FIELD = "key"
+_UNREAD = (AttributeError, TypeError, ValueError)
+"""What the SDK raises over an answer with an odd item, or we do."""
 _PAGE = 100
 
 
@@ -82,8 +84,8 @@ class GoogleBatches:
             try:
                 async for batch in await client.aio.batches.list(config={"page_size": _PAGE}):
                     if batch.display_name == sought.tag and batch.name not in sought.known:
-                        return str(batch.name)
-            except ValueError:
+                        return named(batch.name)
+            except _UNREAD:
                 return await _search_unread(client, sought)
             return None
 
@@ -116,7 +118,7 @@ class GoogleBatches:
     async def _batch(self, client: Any, batch_id: str) -> Any:
         try:
             return await client.aio.batches.get(name=batch_id)
-        except ValueError:
+        except _UNREAD:
             return self._item_by_item(await _unread(client, batch_id))
 
     def _read_status(self, batch: Any, batch_id: str) -> BatchStatus:
@@ -138,15 +140,15 @@ class GoogleBatches:
             dest=self._types.BatchJobDestination(inlined_responses=[self._item(row) for row in rows]),
         )
 
-    def _item(self, row: dict[str, Any]) -> Any:
-        error = row.get("error")
-        if error is not None:
-            row = {**row, "error": {"code": error.get("code"), "message": str(error.get("message"))}}
+    def _item(self, row: Any) -> Any:
         try:
+            error = row.get("error")
+            if error is not None:
+                row = {**row, "error": {"code": error.get("code"), "message": str(error.get("message"))}}
             return self._types.InlinedResponse.model_validate(row)
-        except ValueError as odd:
+        except _UNREAD as odd:
             told = f"something that is no answer: {str(odd)[:100]}"
-            return self._types.InlinedResponse(metadata=row.get("metadata"), error={"code": 2, "message": told})
+            return self._types.InlinedResponse(metadata=_metadata(row), error={"code": 2, "message": told})
 
     async def _about(self, batch_id: str, call: Call) -> Any:
         return await self._calls.make(call, not_found=unknown_batch(self._name.provider, batch_id))
@@ -169,12 +171,22 @@ class GoogleBatches:
 
     def _error(self, error: Any) -> PolyjudgeError:
         code = error.code or 0
-        return error_for_status(_STATUSES.get(code, code if code >= 400 else 500), str(error.message), self._name)
+        status = _STATUSES.get(code, code if code >= 400 else 500)
+        return error_for_status(status, str(error.message), self._name)
 
     def _failed(self, batch: Any) -> PolyjudgeError:
         if batch.error is not None:
             return self._error(batch.error)
         return ProviderError(f"google says that batch {batch.name} failed, and not why")
+
+
+def _metadata(row: Any) -> dict[str, str] | None:
+    """Return by which name a row goes, where that can be told."""
+    try:
+        name = row["metadata"][_NAME_FIELD]
+    except (LookupError, TypeError):
+        return None
+    return {_NAME_FIELD: name} if isinstance(name, str) else None
 
 
 async def _unread(client: Any, path: str) -> dict[str, Any]:
@@ -189,7 +201,7 @@ async def _search_unread(client: Any, sought: Sought) -> str | None:
         page = await _unread(client, f"batches?{urlencode(query)}")
         for batch in page.get("operations", []):
             if batch["metadata"].get("displayName") == sought.tag and batch["name"] not in sought.known:
-                return str(batch["name"])
+                return named(batch["name"])
         if not page.get("nextPageToken"):
             return None
         query["pageToken"] = page["nextPageToken"]

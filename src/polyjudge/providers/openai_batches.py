@@ -79,7 +79,7 @@ class OpenAIBatches:
         async def search(client: Any) -> str | None:
             async for batch in client.batches.list(limit=_PAGE):
                 if (batch.metadata or dict[str, str]()).get(_TAG_FIELD) == sought.tag and batch.id not in sought.known:
-                    return str(batch.id)
+                    return named(batch.id)
             return None
 
         return await self._calls.make(search)
@@ -140,7 +140,7 @@ class OpenAIBatches:
             text = f"openai took back batch {batch.id}: {shown(told)}"
             return failure_for(TransientError(text))
         status = 404 if any(each.code == "model_not_found" for each in errors) else 400
-        return failure_for(error_for_status(status, f"batch {batch.id} failed: {told}", self._name))
+        return failure_for(self._error(status, f"batch {batch.id} failed: {told}"))
 
     def _read(self, batch_id: str, content: bytes, request: Request) -> Iterator[tuple[str, Reply | ItemFailure]]:
         """Read results one by one; one that cannot be read is a failure of its own."""

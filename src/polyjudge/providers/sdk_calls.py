@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from polyjudge.errors import PolyjudgeError, UnusableError
+from polyjudge.errors import PolyjudgeError, ProviderError, UnusableError
 from polyjudge.files import parse_json
 from polyjudge.records import Reply, Request
 
@@ -14,6 +14,7 @@ from .addresses import origin_of
 from .failing import ODD_REPLY, error_for_reply, error_for_status, error_for_transport
 from .naming import ModelName, model_facts
 from .per_loop import PerLoop
+from .redacting import without_keys
 from .stopwatch import Stopwatch
 
 Result = TypeVar("Result")
@@ -81,6 +82,9 @@ class SdkCalls:
             if not_found and self._sdk.status(error) == 404:
                 raise UnusableError(not_found) from None
             raise self._sdk.mapped(error) from None
+        except ProviderError as error:  # what an answer says of itself may repeat the key
+            error.args = (without_keys(str(error)), *error.args[1:])
+            raise
         except OSError as error:  # a timeout is one too
             raise error_for_transport(error, self.name) from None
         except ODD_REPLY as error:  # an SDK does not check what it is told, and fails in its own ways
