@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import closing
 
 from polyjudge import JudgeCache, Reply
 
@@ -11,7 +12,7 @@ async def answer():
 
 
 def kept_in(path):
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         return connection.execute("SELECT count(*) FROM entries").fetchone()[0]
 
 

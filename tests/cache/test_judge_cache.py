@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -153,7 +154,7 @@ def test_what_another_keeps_between_two_looks_is_found(tmp_path):
         found = await cache.once("second", never)
         await cache.once("first", never)
         await asyncio.sleep(0)
-        with sqlite3.connect(cache.path, timeout=0) as third:  # nobody holds on to the file as it was
+        with closing(sqlite3.connect(cache.path, timeout=0)) as third:  # nobody holds on to the file as it was
             return found, third.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
     path = tmp_path / "cache.sqlite"

@@ -30,7 +30,7 @@ class ScoredItems:
     """Items with their scores; iterating gives them by language and id."""
 
     def __init__(self, items: Iterable[ScoredItem] = ()) -> None:
-        self._scratch = open_scratch(_SCHEMA)
+        self._scratch = open_scratch(self, _SCHEMA)
         self.names_languages = False
         self.has_clusters = False
         self._is_indexed = False
@@ -73,7 +73,7 @@ class Names:
     """Distinct names, each with a number as they come."""
 
     def __init__(self) -> None:
-        self._scratch = open_scratch("CREATE TABLE names (name BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID")
+        self._scratch = open_scratch(self, "CREATE TABLE names (name BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID")
         self._count = 0
 
     def number(self, name: str) -> int:

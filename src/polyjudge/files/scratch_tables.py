@@ -1,14 +1,16 @@
 """Tables that are too large for memory, in a database without a name."""
 
 import sqlite3
+import weakref
 
 
-def open_scratch(schema: str) -> sqlite3.Connection:
-    """Open a database that is gone when nobody holds it, and goes to disk only when it grows large."""
+def open_scratch(owner: object, schema: str) -> sqlite3.Connection:
+    """Open a database that is closed, and gone, with its owner, and goes to disk only when it grows large."""
     scratch = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     for statement in ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA cache_size = -16000", schema):
         scratch.execute(statement)
     scratch.execute("BEGIN")
+    weakref.finalize(owner, scratch.close)
     return scratch
 
 

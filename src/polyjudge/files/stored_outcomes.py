@@ -17,7 +17,7 @@ class StoredOutcomes(Mapping[str, Outcome]):
     """What was found out about some items; of an id that comes twice the last counts."""
 
     def __init__(self) -> None:
-        self._scratch = open_scratch(_SCHEMA)
+        self._scratch = open_scratch(self, _SCHEMA)
 
     def add(self, item_id: str, outcome: Outcome) -> None:
         """Take in an outcome."""
