@@ -43,6 +43,15 @@ _EPILOG = (
 )
 
 
+_WITHOUT_PROGRESS = {
+    "compare",
+    "calibrate agreement",
+    "calibrate correct",
+    *(f"cache {action}" for action in ("stats", "prune", "export", "import", "verify")),
+}
+"""Work that reads and computes, and may take long, without a count to show."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -129,7 +138,11 @@ def _run(given: list[str]) -> int:
         parser.print_help(sys.stderr)
         return 2
     say_settings()
-    return _module(options.polyjudge_command).run(options)
+    work = f"{options.polyjudge_command} {getattr(options, 'action', '')}".strip()
+    if work not in _WITHOUT_PROGRESS:
+        return _module(options.polyjudge_command).run(options)
+    with import_module("polyjudge.cli.heartbeat").Heartbeat(lambda: f"{work} is still working"):
+        return _module(options.polyjudge_command).run(options)
 
 
 def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> Callable[[], None]:

@@ -8,6 +8,8 @@ from typing import Any, Self
 from polyjudge.providers import Spent
 from polyjudge.text import one_line
 
+from .heartbeat import QUIET_S, Heartbeat
+
 _LONGEST_CURRENT = 40
 _PLAIN_EVERY_S = 10.0
 
@@ -16,7 +18,14 @@ class ProgressShow:
     """Shows done and total, rate, time left, what went wrong and what was spent."""
 
     def __init__(
-        self, total: int, spent: Spent, *, shown: bool = True, doing: str = "judging", wrong: str = "unjudged"
+        self,
+        total: int,
+        spent: Spent,
+        *,
+        shown: bool = True,
+        doing: str = "judging",
+        wrong: str = "unjudged",
+        quiet_s: float = QUIET_S,
     ) -> None:
         self._is_shown = shown
         self._doing = doing
@@ -29,8 +38,10 @@ class ProgressShow:
         """Items that were done before, and say nothing about the rate."""
         self._begun = self._shown = time.monotonic()
         self._bar: Any = None
+        self._heartbeat = Heartbeat(self._line, quiet_s=quiet_s, shown=shown)
 
     def __enter__(self) -> Self:
+        self._heartbeat.__enter__()
         if self._is_shown and sys.stderr.isatty():
             self._bar, self._task = _open_bar(self._total, self._doing)
         return self
@@ -38,6 +49,7 @@ class ProgressShow:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._heartbeat.__exit__(kind, error, trace)
         if self._bar is not None:
             self._show(time.monotonic())
             self._bar.stop()
@@ -68,34 +80,51 @@ class ProgressShow:
             print(text, file=sys.stderr)
 
     def _show(self, now: float) -> None:
-        spent = f"${self._spent.cost_usd:.4f}" if self._spent.cost_usd else f"{self._spent.calls} calls"
-        rate = (self._done - self.already) / max(now - self._begun, 1e-9)
         if self._bar is not None:
-            told = f"{rate:.1f}/s, {self._unjudged} {self._wrong}, {spent} {self._current}".rstrip()
+            told = f"{self._rate(now):.1f}/s, {self._unjudged} {self._wrong}, {self._money} {self._current}".rstrip()
             self._bar.update(self._task, completed=self._done, told=told)
         elif self._is_shown and now - self._begun >= _PLAIN_EVERY_S:
-            left = f", {(self._total - self._done) / rate:.0f} s left" if rate > 0 else ""
-            told = f"{self._done}/{self._total} done, {rate:.1f}/s{left}, {self._unjudged} {self._wrong}, {spent}"
-            print(f"polyjudge: {told}", file=sys.stderr)
+            self._heartbeat.note()
+            print(f"polyjudge: {self._line()}", file=sys.stderr)
+
+    def _line(self) -> str:
+        rate = self._rate(time.monotonic())
+        left = f", {(self._total - self._done) / rate:.0f} s left" if rate > 0 else ""
+        flying = f", {self._spent.in_flight} in flight" if self._spent.in_flight else ""
+        told = f"{self._done}/{self._total} done, {rate:.1f}/s{left}{flying}, {self._unjudged} {self._wrong}"
+        return f"{told}, {self._money}, {self._heartbeat.elapsed} elapsed"
+
+    def _rate(self, now: float) -> float:
+        return (self._done - self.already) / max(now - self._begun, 1e-9)
+
+    @property
+    def _money(self) -> str:
+        return f"${self._spent.cost_usd:.4f}" if self._spent.cost_usd else f"{self._spent.calls} calls"
 
 
 class CountShow:
     """Shows how far a reading has come whose end is not known."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, quiet_s: float = QUIET_S) -> None:
         self._what = what
+        self._heartbeat = Heartbeat(self._line, quiet_s=quiet_s)
         self._count = 0
         self._shown = time.monotonic()
         self._on_terminal = sys.stderr.isatty()
 
     def __enter__(self) -> Self:
+        self._heartbeat.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._heartbeat.__exit__(kind, error, trace)
         if self._on_terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def _line(self) -> str:
+        return f"{self._count} {self._what}, {self._heartbeat.elapsed} elapsed"
 
     def advance(self) -> None:
         """Take note of one more."""
@@ -103,18 +132,27 @@ class CountShow:
         now = time.monotonic()
         if now - self._shown >= (0.1 if self._on_terminal else _PLAIN_EVERY_S):
             self._shown = now
+            self._heartbeat.note()
             start, end = ("\r", "") if self._on_terminal else ("", "\n")
             print(f"{start}polyjudge: {self._count} {self._what}", end=end, file=sys.stderr, flush=True)
 
 
 def _open_bar(total: int, doing: str) -> tuple[Any, Any]:
     from rich.console import Console  # here, because rich takes longer to load than most commands to run
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     bar = Progress(
         TextColumn(doing),
         BarColumn(),
         MofNCompleteColumn(),
+        TimeElapsedColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[told]}", markup=False),
         console=Console(stderr=True),

@@ -22,10 +22,13 @@ from polyjudge.records import Request
 from polyjudge.text import one_line
 
 from .environment import load_environment
+from .heartbeat import Heartbeat
 from .options import add_timing_options
 from .stopping import Ended, until_stopped
 from .tables import print_table
 
+_MOST_TOKENS = 2048
+"""Of the answer: a model may think before its one word."""
 _QUESTION = "Reply with the single word: ready"
 
 
@@ -81,7 +84,8 @@ async def _until_stopped(
     async def work(stop: Stop) -> dict[str, tuple[bool, str]]:
         return await _checked(entries, options.timeout, stop)
 
-    return await until_stopped(work, deadline_s=options.deadline)
+    with Heartbeat(lambda: "waiting for answers"):
+        return await until_stopped(work, deadline_s=options.deadline)
 
 
 async def _checked(entries: Sequence[Readiness], timeout_s: float | None, stop: Stop) -> dict[str, tuple[bool, str]]:
@@ -116,7 +120,7 @@ async def _answer(provider: str, access: Access) -> str:
         name = resolve_model(provider)
     opened = access.open(name)
     try:
-        reply = await opened.complete(Request(prompt=_QUESTION, model=name.model))
+        reply = await opened.complete(Request(prompt=_QUESTION, model=name.model, max_tokens=_MOST_TOKENS))
     finally:
         await close_provider(opened)
     told = f"{one_line(reply.text, 40)!r} from {one_line(reply.model, 60)} after {reply.duration_ms / 1000:.1f} s"

@@ -20,6 +20,7 @@ from polyjudge.suites import Finding, answer_of, audit, open_judge, score_items
 from polyjudge.text import one_line
 
 from .environment import load_environment
+from .heartbeat import Heartbeat
 from .options import add_judging_options, judge_names, open_access, open_cache
 from .stopping import until_stopped
 from .summaries import print_estimate
@@ -108,7 +109,8 @@ async def _judged(
         finally:
             await close_judge(judge)
 
-    ended = await until_stopped(work, deadline_s=options.deadline)
+    with Heartbeat(lambda: f"{seen}/{len(items)} cases judged"):
+        ended = await until_stopped(work, deadline_s=options.deadline)
     if ended.cut_short(left := len(items) - seen):
         return findings, ended.explain(f"{left} of {len(items)} cases were not judged")
     if unjudged and not options.dry_run:

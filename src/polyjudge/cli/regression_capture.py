@@ -12,6 +12,7 @@ from polyjudge.suites import TranslatorCommand, captured_text, recorded_now, run
 from polyjudge.text import harmless, one_line
 
 from .differences import print_difference
+from .heartbeat import Heartbeat
 from .options import add_force_option, at_least, check_output
 from .stopping import Ended, until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, translator_version
@@ -50,9 +51,13 @@ async def _translated(
 ) -> Ended[list[CaseResult]]:
     async def work(stop: Stop) -> list[CaseResult]:
         cases = run_cases(command.translate, inputs.fixtures, match="exact", concurrency=options.concurrency, stop=stop)
-        return [result async for result in cases]
+        async for result in cases:
+            results.append(result)  # noqa: PERF401 - they are counted meanwhile
+        return results
 
-    return await until_stopped(work, deadline_s=None)
+    results: list[CaseResult] = []
+    with Heartbeat(lambda: f"{len(results)}/{len(inputs.fixtures)} texts translated"):
+        return await until_stopped(work, deadline_s=None)
 
 
 def _write(options: argparse.Namespace, inputs: FixtureFile, results: list[CaseResult], recorded: Recorded) -> int:

@@ -26,6 +26,7 @@ from polyjudge.suites.regression import without_final_newline
 from polyjudge.text import harmless, one_line
 
 from .differences import print_difference
+from .heartbeat import Heartbeat
 from .options import add_force_option, at_least, check_output
 from .output import reader_may_leave
 from .stopping import until_stopped
@@ -100,7 +101,8 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
                     with reader_may_leave():
                         show_result(result)
 
-    ended = await until_stopped(work, deadline_s=options.deadline)
+    with Heartbeat(lambda: f"{len(results)}/{len(fixtures)} cases done"):
+        ended = await until_stopped(work, deadline_s=options.deadline)
     with reader_may_leave():
         _finish(options, results)
     if ended.cut_short(left := len(fixtures) - len(results)):

@@ -17,6 +17,7 @@ from polyjudge.records import WordRecord
 from polyjudge.suites import Generation, WordTask, generate_answers
 from polyjudge.text import one_line
 
+from .heartbeat import Heartbeat
 from .progress import ProgressShow
 from .vocabulary_job import Job, temperature_of
 
@@ -70,8 +71,9 @@ async def answer(plan: Plan, options: argparse.Namespace, stop: Stop) -> None:
     _renew_references(job)
     if not left:
         return
-    if await unless_stopped(local_models(timeout_s=options.timeout), stop) is None:
-        return
+    with Heartbeat(lambda: "waiting for the local server"):
+        if await unless_stopped(local_models(timeout_s=options.timeout), stop) is None:
+            return
     access = _access(options)
     is_verbose = os.environ.get("VERBOSE") == "1"
 

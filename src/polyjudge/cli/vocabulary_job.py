@@ -14,6 +14,7 @@ from polyjudge.records import Vocabulary, WordRecord
 from polyjudge.suites import WordTask, load_vocabulary, vocabulary_names, word_tasks
 from polyjudge.text import harmless, one_line
 
+from .heartbeat import Heartbeat
 from .options import Several, add_force_option, at_least, check_output, filters_of
 
 _DEFAULT_SUITE = "suite"
@@ -121,7 +122,8 @@ async def models_to_ask(options: argparse.Namespace, choice: Choice) -> tuple[st
     """Return the models that are asked; for a shipped suite without a list, those that the server has."""
     models = _listed_models(options, choice)
     if models is None:
-        models = tuple(dict.fromkeys(await local_models(timeout_s=options.timeout)))
+        with Heartbeat(lambda: "waiting for the local server"):
+            models = tuple(dict.fromkeys(await local_models(timeout_s=options.timeout)))
         if not models:
             raise ConfigError("the local server lists no models; name them in a file and give it as --models")
         print(f"polyjudge: models of the local server: {_listed(models)}", file=sys.stderr)

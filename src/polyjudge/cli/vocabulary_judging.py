@@ -29,7 +29,8 @@ def add_word_judging_options(parser: argparse.ArgumentParser, *, timeout_s: floa
     told = f"the first judge's verdicts count, others show whether it can be believed; default: openai/{_USUAL_JUDGE}"
     add = parser.add_argument_group("judge").add_argument
     add_judge_options(add, default="", told=f"{told}, or JUDGE_MODEL")
-    add("--max-judge-tokens", type=at_least(1), metavar="N", help="most tokens of a judge's reply; default: its own")
+    most = "most tokens of a judge's reply; default: 512 for a local model, 4096 for others, more where it thinks first"
+    add("--max-judge-tokens", type=at_least(1), metavar="N", help=most)
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
     parser.add_argument("--show-prompt", metavar="WORD", help="print what is asked about a word and stop")

@@ -5,41 +5,52 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from .heartbeat import QUIET_S, Heartbeat
+
 if TYPE_CHECKING:  # most runs need none of it
     from polyjudge.providers import BatchProgress
 
-_FIRST_S, _LONGEST_S = 10.0, 600.0
-"""Between two plain lines, growing: it may be a day."""
+_PLAIN_EVERY_S = 10.0
+"""Between two plain lines, while the batches are asked about."""
 
 
 class WaitShow:
     """Shows how far the batches have come."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet_s: float = QUIET_S) -> None:
         self._begun = time.monotonic()
         self._next = 0.0
-        self._every_s = _FIRST_S
         self._on_terminal = sys.stderr.isatty()
+        self._told = "waiting for batches"
+        self._heartbeat = Heartbeat(self._line, quiet_s=quiet_s)
 
     def __enter__(self) -> Self:
+        self._heartbeat.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._heartbeat.__exit__(kind, error, trace)
         if self._on_terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def tell(self, progress: "BatchProgress") -> None:
         """Take note of how far the batches have come."""
         now = time.monotonic()
-        if not progress.jobs or (not self._on_terminal and now < self._next):
+        if not progress.jobs:
             return
         waited = f"waiting for {counted(progress.jobs, 'batch', 'batches')}"
-        told = f"{waited}: {progress.done}/{counted(progress.requests, 'request', 'requests')} done"
+        self._told = f"{waited}: {progress.done}/{counted(progress.requests, 'request', 'requests')} done"
+        if not self._on_terminal and now < self._next:
+            return
         start, end = ("\r\x1b[K", "") if self._on_terminal else ("", "\n")
-        print(f"{start}polyjudge: {told} after {_duration(now - self._begun)}", end=end, file=sys.stderr, flush=True)
-        self._next, self._every_s = now + self._every_s, min(2 * self._every_s, _LONGEST_S)
+        print(f"{start}polyjudge: {self._line()}", end=end, file=sys.stderr, flush=True)
+        self._heartbeat.note()
+        self._next = now + _PLAIN_EVERY_S
+
+    def _line(self) -> str:
+        return f"{self._told} after {_duration(time.monotonic() - self._begun)}"
 
 
 def counted(number: int, one: str, many: str) -> str:

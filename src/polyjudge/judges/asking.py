@@ -1,13 +1,15 @@
 """Put one question to a provider, read the reply, and keep where it came from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 from polyjudge.cache import open_cache
-from polyjudge.errors import ProviderError, UnreadableReplyError
+from polyjudge.errors import NotRecordedError, ProviderError, UnreadableReplyError
 from polyjudge.providers import (
+    PROVIDERS,
     CachedProvider,
     Provider,
     RetryingProvider,
@@ -20,6 +22,10 @@ from polyjudge.providers import (
 from polyjudge.records import Failure, FailureKind, JudgeResult, Origin, Outcome, Provenance, Reply, Request
 from polyjudge.version import __version__
 
+from .asides import without_asides
+
+_THINKING_TOKENS = 8192
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -31,6 +37,24 @@ class Question:
     rubric: str
     fingerprint: str
     repeat: int = 0
+
+
+class ReplyLimit(NamedTuple):
+    """The most tokens of a reply whose form is short, so that a model that does not stop is cut off.
+
+    A judge that is cut off before its answer begins, because it thinks first, is asked again with more room.
+    """
+
+    local: int
+    """For a local server: such a model may be slow, and its server sets no limit of its own."""
+    remote: int | None
+    """For a vendor, whose models may think before they answer; None leaves it to the vendor."""
+
+
+WORD_LIMIT = ReplyLimit(local=512, remote=4096)
+"""Of a reply of one word."""
+LABEL_LIMIT = ReplyLimit(local=2048, remote=None)
+"""Of a reply of one label with a brief reason."""
 
 
 class Reading(TypedDict):
@@ -47,7 +71,10 @@ class Reading(TypedDict):
 
 
 class Asker:
-    """Asks one model, through the provider given or the one that its name stands for."""
+    """Asks one model, through the provider given or the one that its name stands for.
+
+    `max_tokens` is the most tokens of a reply; without it, `limit` decides by the provider.
+    """
 
     def __init__(
         self,
@@ -57,9 +84,12 @@ class Asker:
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
         max_tokens: int | None = None,
+        limit: ReplyLimit | None = None,
     ) -> None:
         self._name = model
         self._max_tokens = max_tokens
+        self._limit = limit if max_tokens is None else None
+        self._thinks = False
         self._system = system
         self._cache_db = cache_db
         self._given = provider
@@ -74,15 +104,40 @@ class Asker:
             system=self._system,
             schema=question.schema,
             temperature=0.0,
-            max_tokens=self._max_tokens,
+            max_tokens=self._most_tokens(provider),
             repeat=question.repeat,
         )
         try:
-            reply = await provider.complete(request)
+            request, reply = await self._complete(provider, request)
         except ProviderError as error:
             asked = _provenance(provider.origin, request, question, Reply(text="", model="", attempts=error.attempts))
             return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, asked)
         return _read(reply, read, _provenance(provider.origin, request, question, reply))
+
+    def _most_tokens(self, provider: Provider) -> int | None:
+        name = provider.origin.provider
+        if self._limit is None or not is_remote(name) or PROVIDERS[name].is_agent:
+            return self._max_tokens  # programs and recordings take no limit
+        if self._thinks:
+            return _THINKING_TOKENS
+        return self._limit.local if name == "local" else self._limit.remote
+
+    async def _complete(self, provider: Provider, request: Request) -> tuple[Request, Reply]:
+        """Return the reply, and the request that it answers: one with more room where the judge thinks first."""
+        may_change = self._limit is not None and request.max_tokens not in (None, _THINKING_TOKENS)
+        longer = replace(request, max_tokens=_THINKING_TOKENS)
+        try:
+            reply = await provider.complete(request)
+        except NotRecordedError:
+            # A replay: the reply may be kept with more room, or from before there was a limit.
+            for other in (longer, replace(request, max_tokens=None)) if may_change else ():
+                with suppress(NotRecordedError):
+                    return other, await provider.complete(other)
+            raise
+        if not may_change or reply.finish != "length" or without_asides(reply.text).strip():
+            return request, reply
+        self._thinks = True
+        return longer, await provider.complete(longer)
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""

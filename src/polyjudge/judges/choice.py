@@ -15,7 +15,7 @@ from polyjudge.text import FENCE_NOTE, fence
 
 from . import scoring
 from .asides import without_asides
-from .asking import Asker, Question, Reading
+from .asking import LABEL_LIMIT, Asker, Question, Reading
 from .reading import JudgeJson, read_reply
 
 _AROUND_LABEL = " \t\r\n*_`#>\"'“”‘’«».。।!:"
@@ -45,7 +45,7 @@ class ChoiceJudge:
         self.model = model
         self._template = read_prompt("choice")
         self._fingerprint = fingerprint([self._template, self.labels.scores], 16)
-        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider)
+        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""

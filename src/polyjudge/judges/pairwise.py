@@ -12,7 +12,7 @@ from polyjudge.records import Failure, JudgeResult, Outcome, PairwiseResult, Pre
 from polyjudge.rubrics import fill_template, render_context
 from polyjudge.text import FENCE_NOTE, fence
 
-from .asking import Asker, Question
+from .asking import LABEL_LIMIT, Asker, Question
 from .choice import Labels, read_prompt
 from .scoring import Context, raise_failure, then_close
 
@@ -40,7 +40,7 @@ class PairwiseJudge:
         self._template = read_prompt("pairwise")
         self._labels = Labels({"A": 1.0, "B": 0.0, "tie": 0.5}, called="answer")
         self._fingerprint = fingerprint([self._template, self.criteria], 16)
-        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider)
+        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
 
     async def outcome(self, first: str, second: str, context: Context | None = None) -> PairwiseOutcome:
         """Return the preference, or the failure of whichever order could not be judged."""

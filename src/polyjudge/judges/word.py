@@ -8,7 +8,7 @@ from polyjudge.providers import Provider
 from polyjudge.records import Outcome, PromptName, Reply
 from polyjudge.text import fence
 
-from .asking import Asker, Question, Reading
+from .asking import WORD_LIMIT, Asker, Question, Reading
 from .word_verdicts import WordWording, read_word_verdict
 
 WORD_PLACES = ("word", "reference_definition", "model_response", "prompt")
@@ -16,13 +16,16 @@ _PLACE = re.compile(rf"\{{({'|'.join(WORD_PLACES)})\}}")
 
 
 class WordJudge:
-    """Asks in the words of a language whether an answer shows that a model knows a word."""
+    """Asks in the words of a language whether an answer shows that a model knows a word.
+
+    The reply is one word. `max_tokens` bounds it; without it, a local model may write 512 tokens and a vendor's 4,096.
+    """
 
     def __init__(
         self, wording: WordWording, model: str, provider: Provider | None = None, *, max_tokens: int | None = None
     ) -> None:
         self._wording = wording
-        self._asker = Asker(model, provider=provider, max_tokens=max_tokens)
+        self._asker = Asker(model, provider=provider, max_tokens=max_tokens, limit=WORD_LIMIT)
         self._fingerprint = fingerprint([wording], 16)
 
     async def outcome(self, prompt: str) -> Outcome:

@@ -39,6 +39,8 @@ class Spent:
     """Calls that broke off without an answer; they may have been charged, and the caps count them as if."""
     lost_tokens: int = 0
     lost_cost_usd: float = 0.0
+    in_flight: int = 0
+    """Calls that are being made now."""
 
     @property
     def tokens(self) -> int:
@@ -148,6 +150,7 @@ class MeteredProvider:
         await self._meter.reserve(tokens, cost)
         spent = self._meter.spent
         spent.calls += 1
+        spent.in_flight += 1
         try:
             reply = await self._provider.complete(request)
         except TransientError as error:
@@ -162,6 +165,7 @@ class MeteredProvider:
         else:
             return self._meter.book(reply, self._price, most=(tokens, cost))
         finally:
+            spent.in_flight -= 1
             self._meter.settle(tokens, cost)
 
     async def aclose(self) -> None:

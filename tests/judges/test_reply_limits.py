@@ -1,0 +1,126 @@
+"""A judge that answers with one word is not waited for without end, and one that thinks first has room for it."""
+
+import asyncio
+
+import pytest
+
+from polyjudge import BinaryJudge, ChoiceJudge, PairwiseJudge, RubricJudge
+from polyjudge.errors import NotRecordedError
+from polyjudge.judges import WordJudge, load_wording
+from polyjudge.records import Failure, JudgeResult, Origin, Reply
+from polyjudge.rubrics import load_rubric
+
+WORDING = load_wording("es")
+
+
+class Model:
+    """A provider of some name that keeps what it is asked, and answers by a function of the limit."""
+
+    def __init__(self, provider, answer=lambda _: Reply(text="correcto", model="m")):
+        self.origin = Origin(provider)
+        self.asked = []
+        self._answer = answer
+
+    async def complete(self, request):
+        self.asked.append(request.max_tokens)
+        return self._answer(request.max_tokens)
+
+
+def judged(provider, times=1, **options):
+    judge = WordJudge(WORDING, "m", provider, **options)
+
+    async def ask():
+        return [await judge.outcome(f"prompt {number}") for number in range(times)]
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("provider", "limit"),
+    [("local", 512), ("openai", 4096), ("anthropic", 4096), ("google", 4096), ("claude", None), ("scripted", None)],
+)
+def test_a_reply_of_one_word_is_limited_by_who_gives_it(provider, limit):
+    model = Model(provider)
+
+    [outcome] = judged(model)
+
+    assert outcome.verdict == "correct"
+    assert model.asked == [limit]
+
+
+def test_a_limit_that_is_given_counts():
+    model = Model("local", lambda _: Reply(text="", model="m", finish="length"))
+
+    [outcome] = judged(model, max_tokens=7)
+
+    assert isinstance(outcome, Failure)
+    assert model.asked == [7]
+
+
+def test_a_verdict_before_a_ramble_that_was_cut_off_is_read():
+    ramble = "correcto. La definición dice lo mismo con otras palabras, " * 50
+    model = Model("local", lambda _: Reply(text=ramble, model="m", finish="length"))
+
+    [outcome] = judged(model)
+
+    assert (outcome.verdict, model.asked) == ("correct", [512])
+
+
+def test_a_ramble_without_a_verdict_is_not_asked_for_again():
+    model = Model("local", lambda _: Reply(text="La palabra es bonita " * 50, model="m", finish="length"))
+
+    [outcome] = judged(model)
+
+    assert isinstance(outcome, Failure)
+    assert "cut off" in outcome.reason
+    assert model.asked == [512]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        Reply(text="", model="m", reasoning="Hmm, so the word", finish="length"),
+        Reply(text="<think>\nHmm, so the word", model="m", finish="length"),
+        Reply(text="", model="m", finish="length"),
+    ],
+)
+def test_a_judge_that_is_cut_off_while_it_thinks_is_given_more_room_from_then_on(cut):
+    model = Model("local", lambda most: cut if most < 8192 else Reply(text="incorrecto", model="m"))
+
+    outcomes = judged(model, times=3)
+
+    assert [outcome.verdict for outcome in outcomes] == ["incorrect"] * 3
+    assert model.asked == [512, 8192, 8192, 8192]
+
+
+def test_a_replay_finds_replies_that_were_kept_with_more_room_or_without_a_limit():
+    for kept in (8192, None):
+
+        def answer(most, kept=kept):
+            if most != kept:
+                raise NotRecordedError("not here")
+            return Reply(text="correcto", model="m", cached=True)
+
+        [outcome] = judged(Model("local", answer))
+        assert isinstance(outcome, JudgeResult)
+    [outcome] = judged(Model("local", lambda _: answer(1)))
+    assert outcome.kind == "not_recorded"
+
+
+@pytest.mark.parametrize(("provider", "limit"), [("local", 2048), ("openai", None)])
+def test_a_label_with_its_reason_has_more_room(provider, limit):
+    model = Model(provider, lambda _: Reply(text='{"verdict": "A", "reason": ""}', model="m"))
+
+    assert ChoiceJudge(["A", "B"], "m", provider=model).score_sync("x").verdict == "A"
+    assert BinaryJudge(["A", "B"], "m", provider=model).score_sync("x").verdict == "A"
+    PairwiseJudge(model="m", provider=model).compare_sync("x", "y")
+
+    assert model.asked == [limit] * 4
+
+
+def test_other_judges_have_no_limit_of_their_own():
+    model = Model("local", lambda _: Reply(text='{"score": 5, "reason": "", "subscores": {}}', model="m"))
+
+    RubricJudge(load_rubric("general"), "m", provider=model).score_batch_sync(["x"])
+
+    assert model.asked == [None]
