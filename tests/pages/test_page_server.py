@@ -398,7 +398,7 @@ def test_the_runs_of_a_folder_are_listed_and_summed_up(folder):
     assert "notes.json" not in page
     assert "link.jsonl" not in page
     assert (translation["languages"], translation["items"]) == (1, 2)
-    assert scores == {"languages": 1, "items": 8, "judged": 8, "unjudged": 0}
+    assert scores == {"languages": 1, "items": 8, "judged": 8, "unjudged": 0, "unreadable": 0}
 
 
 def test_a_summary_is_made_anew_when_the_file_changes(folder):

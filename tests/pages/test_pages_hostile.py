@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import threading
@@ -172,6 +173,76 @@ def test_the_estimate_of_all_items_is_not_that_of_the_small_languages(tmp_path):
 # the runs of a folder
 
 
+def labels_file(folder, *labels, **more):
+    """A log of labels on items 0, 1, …, by one person."""
+    row = {"schemaVersion": 1, "language": "fr", "annotator": "A", "labelledAt": "2026-11-16T10:00:00.000Z", **more}
+    write(folder / "labels.jsonl", [{**row, "id": str(place), "label": label} for place, label in enumerate(labels)])
+    return folder / "labels.jsonl"
+
+
+def labelled(folder, path, count=5):
+    write(
+        folder / "r.jsonl",
+        [
+            {
+                "schemaVersion": 1,
+                "id": str(place),
+                "outcome": "result",
+                "score": 4.0,
+                "language": "fr",
+                "candidate": "x",
+            }
+            for place in range(count)
+        ],
+    )
+    table = language_table()
+    return Labelling(
+        Task(read_sample(Source(folder / "r.jsonl", table=table), count, 0), "1-5", 0, table), LabelLog(path)
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        (float("nan"), r"labels\.jsonl:2: is no label: nan"),
+        (float("inf"), r"labels\.jsonl:2: is no label: inf"),
+        (10**400, r"labels\.jsonl:2: is no label: 1000"),
+        (True, r"labels\.jsonl:2: is no label"),
+        (99, "the label 99 of item '1' is not on the scale 1-5"),
+        (-5, "the label -5 of item '1' is not on the scale 1-5"),
+        (2.5, "the label 2.5 of item '1' is not on the scale 1-5"),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_a_label_that_is_not_on_the_scale_is_named_and_the_file_let_go(tmp_path, label, words):
+    path = labels_file(tmp_path, 3, label)
+    for _ in range(2):  # the second time, nobody holds the file
+        with pytest.raises(DataError, match=words):
+            labelled(tmp_path, path)
+
+
+def test_a_labels_file_that_is_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "labels.jsonl")
+
+    with pytest.raises(DataError, match="is no regular file"):
+        LabelLog(tmp_path / "labels.jsonl")
+
+
+def test_of_very_many_labels_the_figures_are_made_now_and_then_and_every_label_is_kept(tmp_path):
+    labelling = labelled(tmp_path, labels_file(tmp_path, *[1 + place % 5 for place in range(1_000)]), count=1_010)
+    before = labelling.figures()["points"]
+
+    given = [{"id": str(place), "label": 5, "annotator": "A"} for place in range(1_000, 1_010)]
+    seen = [labelling.take(label)["points"][-1][0] for label in given]
+
+    assert before[-1][0] == 1_000
+    assert seen == [1_000] * 5 + [1_006] * 5  # 6 of 1,006 labels are the first that are one in 200
+    labelling.take({"id": "0", "label": None, "reason": "undone", "annotator": "A"})
+    assert labelling.overview("A")["points"][-1][0] == 1_009
+    labelling.log.close()
+    assert len(read_labels(tmp_path / "labels.jsonl")) == 1_009
+
+
 def a_run(folder, name="s.jsonl", score=4.0):
     write(folder / name, [{"schemaVersion": 1, "id": "0", "outcome": "result", "score": score, "language": "fr"}])
 
@@ -180,23 +251,56 @@ def test_a_link_to_itself_does_not_hide_the_other_runs(tmp_path):
     a_run(tmp_path)
     (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
 
-    assert [run.name for run in find_runs(tmp_path)] == ["s.jsonl"]
+    assert [run.name for run in find_runs(tmp_path).runs] == ["s.jsonl"]
 
 
 def test_of_very_many_runs_the_newest_are_listed(tmp_path):
     for place in range(1_001):
         a_run(tmp_path, f"{place:04}.jsonl")
         os.utime(tmp_path / f"{place:04}.jsonl", (place, place))
-    names = [run.name for run in find_runs(tmp_path)]
+    names = [run.name for run in find_runs(tmp_path).runs]
 
     assert (names[0], names[-1], len(names)) == ("1000.jsonl", "0001.jsonl", 1_000)
+    _, page = get(ViewSite(tmp_path, language_table()).site(), "")[0]
+    assert "Only the newest 1,000 runs are shown." in page
+
+
+def test_a_list_that_does_not_look_at_all_files_says_so(tmp_path):
+    for name in ("a", "b", "c"):
+        a_run(tmp_path, f"{name}.jsonl")
+
+    found = find_runs(tmp_path, most_files=2)
+    assert sorted(run.name for run in found.runs) == ["a.jsonl", "b.jsonl"]
+    assert found.notes == ("The folder has more than 2 files; runs among the others are not shown.",)
+    assert find_runs(tmp_path, most_files=3).notes == ()
+
+
+def test_a_file_of_gigabytes_without_a_line_break_is_refused(tmp_path):
+    a_run(tmp_path)
+    with (tmp_path / "s.jsonl").open("r+b") as file:
+        file.truncate(4 << 30)  # sparse: it takes no room on the disk
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    found = get(ViewSite(tmp_path, language_table()).site(), "summary?name=s.jsonl", "run?name=s.jsonl")
+    assert [(status, "a line of more than 128 MB" in told) for status, told in found] == [(400, True)] * 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # in kB
+
+
+def test_lines_that_cannot_be_read_are_counted_except_a_torn_last_one(tmp_path):
+    a_run(tmp_path)
+    whole = (tmp_path / "s.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "s.jsonl").write_text(f"{whole}no JSON\n[]\n{whole}{whole[:20]}", encoding="utf-8")
+
+    (_, told), (_, page) = get(ViewSite(tmp_path, language_table()).site(), "summary?name=s.jsonl", "run?name=s.jsonl")
+    assert json.loads(told) == {"languages": 1, "items": 2, "judged": 2, "unjudged": 0, "unreadable": 2}
+    assert "Lines that cannot be read and are not counted: 2." in page
 
 
 def test_a_pipe_does_not_stop_the_list(tmp_path):
     a_run(tmp_path)
     os.mkfifo(tmp_path / "pipe.jsonl")
     found = []
-    looking = threading.Thread(target=lambda: found.extend(find_runs(tmp_path)), daemon=True)
+    looking = threading.Thread(target=lambda: found.extend(find_runs(tmp_path).runs), daemon=True)
     looking.start()
     looking.join(1)
     in_time = [run.name for run in found]

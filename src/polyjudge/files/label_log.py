@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ Where = TypeVar("Where")
 SCHEMA_VERSION = 1
 Reason = Literal["", "cannot read this language", "skipped", "undone"]
 """Why there is no label; what is undone is as if it had never been labelled."""
+_MOST_POINTS = 1e6
 _MARK = "labelledAt"
 """By this field a row of ours is known among rows of any kind."""
 _BEGINNING = b'{"schemaVersion": 1, "id": "'
@@ -73,7 +75,11 @@ class LabelLog:
         except DataError:
             told = "is being written by another polyjudge; end that one, or name another file with --labels"
             raise DataError(told, path=path) from None
-        self._file = _identity(os.fstat(self._rows.descriptor))
+        state = os.fstat(self._rows.descriptor)
+        self._file = _identity(state)
+        if not stat.S_ISREG(state.st_mode):
+            self._rows.close()
+            raise DataError("is no regular file; name another one with --labels", path=path)
         self._refuse_others()
         self._end_last_row()
         _settle(path.parent)
@@ -183,7 +189,10 @@ def _labels(path: Path) -> Iterator[Label]:
             raise DataError("is no row of a labels file; name another one with --labels", path=path, line=number)
         try:
             said = {name: value for name, value in row.items() if value is not None}
-            yield from_json(Label, {"label": None, **said})
+            label = from_json(Label, {"label": None, **said})
+            if isinstance(label.label, float | int) and not abs(label.label) < _MOST_POINTS:
+                raise DataError(f"{str(label.label)[:40]} is no number of points")
+            yield label
         except DataError as error:
             raise DataError(f"is no label: {error}", path=path, line=number) from None
 

@@ -2,17 +2,18 @@
 
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from polyjudge.clock import utc_now
-from polyjudge.errors import ConfigError, DataError
+from polyjudge.errors import ConfigError, DataError, PolyjudgeError
 from polyjudge.files.label_log import Label, LabelLog, Reason, newest_labels
 from polyjudge.languages import LanguageTable
 
 from .asked import Asked, Sample
-from .estimating import Narrowing, agreement_of, values_of
+from .estimating import Agreement, Narrowing, agreement_of, values_of
 from .sampling import order_for
 from .showing import text_part
 
@@ -21,6 +22,8 @@ SCALES: tuple[Scale, ...] = ("1-5", "pass-fail")
 _BOUNDS = {"1-5": (1.0, 5.0), "pass-fail": (0.0, 1.0)}
 _VALUES: Mapping[Scale, tuple[float | str, ...]] = {"1-5": (1, 2, 3, 4, 5), "pass-fail": ("pass", "fail")}
 _REASONS: tuple[Reason, ...] = ("", "cannot read this language", "skipped", "undone")
+_LABELS_PER_CHANGE = 200
+"""With more labels than this the figures are made anew only when one in so many has changed, not after each."""
 _LONGEST_NAME = 60
 _JOINERS: Mapping[int, None] = {0x200C: None, 0x200D: None}
 """Not to be seen, and yet Persian, Sinhala and other names are written with them."""
@@ -44,14 +47,19 @@ class Labelling:
     def __init__(self, task: Task, log: LabelLog) -> None:
         self.task = task
         self.log = log
-        earlier = log.labels()
-        self._labels = newest_labels(earlier)
-        _refuse_other_scale(self._labels.values(), task.scale, log)
+        try:
+            self._labels = newest_labels(log.labels())
+            _refuse_other_scale(self._labels.values(), task.scale, log.path)
+        except PolyjudgeError:
+            log.close()
+            raise
         asked = {item.id: (item.language, item.score) for item in task.sample.items.values()}
         self._narrowing = Narrowing(task.sample.scores, asked, _BOUNDS[task.scale])
         counted = [label for label in self._labels.values() if label.id in asked]
         self._narrowing.replay(counted)
-        self._narrowing.add(values_of(counted))
+        self._changes = 0
+        self._agreement = Agreement(0, ())
+        self._estimate()
 
     @property
     def count(self) -> int:
@@ -62,6 +70,8 @@ class Labelling:
         """Return a person's items in their order, with what the person said of them, and the figures."""
         name = annotator_name(annotator)
         items = self.task.sample.items
+        if self._changes:
+            self._estimate()
         order = order_for(name, list(items), self.task.seed)
         return {
             "annotator": name,
@@ -94,14 +104,20 @@ class Labelling:
         if label.reason != "undone":
             self._labels[key] = label
         if label.value is not None or (before is not None and before.value is not None):
-            inside = [each for each in self._labels.values() if each.id in self.task.sample.items]
-            self._narrowing.add(values_of(inside))
+            self._changes += 1
+            if self._changes * _LABELS_PER_CHANGE >= len(self._labels):
+                self._estimate()
         return {"id": label.id, **self._said(label.annotator, label.id), **self.figures()}
 
-    def figures(self) -> dict[str, Any]:
-        """Return the estimate after each label, and how far people agree."""
+    def _estimate(self) -> None:
+        """Make the figures from all labels, which takes the longer the more there are."""
         inside = [each for each in self._labels.values() if each.id in self.task.sample.items]
-        found = agreement_of(inside)
+        self._narrowing.add(values_of(inside))
+        self._agreement, self._changes = agreement_of(inside), 0
+
+    def figures(self) -> dict[str, Any]:
+        """Return the estimate after each label, and how far people agree; the last of many labels may be missing."""
+        found = self._agreement
         low, high = _BOUNDS[self.task.scale]
         return {
             "bounds": [low, high],
@@ -191,9 +207,12 @@ def _seconds(given: object) -> float | None:
     return round(min(seconds, _LONGEST_LOOK_S), 1) if math.isfinite(seconds) and seconds >= 0 else None
 
 
-def _refuse_other_scale(labels: Any, scale: Scale, log: LabelLog) -> None:
-    for label in cast(Sequence[Label], labels):
-        if label.label is not None and isinstance(label.label, str) is (scale == "1-5"):
-            log.close()
+def _refuse_other_scale(labels: Iterable[Label], scale: Scale, path: Path) -> None:
+    for label in labels:
+        if label.label is None or label.label in _VALUES[scale]:
+            continue
+        if isinstance(label.label, str) is (scale == "1-5"):
             other = "pass-fail" if scale == "1-5" else "1-5"
-            raise ConfigError(f"{log.path} holds labels of another scale: give --scale {other}, or another --labels")
+            raise ConfigError(f"{path} holds labels of another scale: give --scale {other}, or another --labels")
+        told = f"the label {label.label!r} of item {label.id!r} is not on the scale {scale}"
+        raise DataError(f"{told}; correct the row, or name another file with --labels", path=path)

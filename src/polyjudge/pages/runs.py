@@ -51,11 +51,28 @@ class Run:
         return tuple((str(path), state.st_mtime_ns, state.st_size) for path, state in found)
 
 
-def find_runs(folder: Path) -> list[Run]:
+@dataclass(frozen=True, slots=True)
+class RunList:
+    """The runs under a folder, the newest first."""
+
+    runs: list[Run]
+    notes: tuple[str, ...] = ()
+    """What was left out."""
+
+
+def find_runs(folder: Path, *, most_files: int = _MOST_FILES) -> RunList:
     """Return the runs under a folder, the newest first; links that lead out of it are not followed."""
     root = folder.resolve()
-    found = (_run(root, path) for path in sorted(_files(root), key=lambda path: (-_changed(path), path)))
-    return list(itertools.islice((run for run in found if run is not None), _MOST_RUNS))
+    files = list(itertools.islice(_files(root), most_files + 1))
+    notes: list[str] = []
+    if len(files) > most_files:
+        notes.append(f"The folder has more than {most_files:,} files; runs among the others are not shown.")
+    newest = sorted(files[:most_files], key=lambda path: (-_changed(path), path))
+    found = (run for path in newest if (run := _may_be_run(root, path)) is not None)
+    runs = list(itertools.islice(found, _MOST_RUNS + 1))
+    if len(runs) > _MOST_RUNS:
+        notes.append(f"Only the newest {_MOST_RUNS:,} runs are shown.")
+    return RunList(runs[:_MOST_RUNS], tuple(notes))
 
 
 def find_run(folder: Path, name: str) -> Run:
@@ -81,9 +98,10 @@ def report_of(run: Run, table: LanguageTable) -> Report:
 def summary_of(run: Run, table: LanguageTable) -> dict[str, Any]:
     """Return what a run comes to, in a few numbers."""
     if run.kind == "score":
-        rows = _by_language(run)
+        rows, unread = _by_language(run)
         judged, items = sum(row.mean.count for row in rows.values()), sum(row.items for row in rows.values())
-        return {"languages": len(rows.keys() - {""}), "items": items, "judged": judged, "unjudged": items - judged}
+        counts = {"items": items, "judged": judged, "unjudged": items - judged, "unreadable": unread}
+        return {"languages": len(rows.keys() - {""}), **counts}
     report = report_of(run, table)
     counts = {status.lower(): report.count(status) for status in STATUSES}
     return {"languages": report.total, "items": sum(each.prompts for each in report.verdicts), **counts}
@@ -91,10 +109,12 @@ def summary_of(run: Run, table: LanguageTable) -> dict[str, Any]:
 
 def score_blocks(run: Run, table: LanguageTable) -> Iterator[Block]:
     """Yield what the rows of `score` come to, by language."""
-    rows = _by_language(run)
+    rows, unread = _by_language(run)
     yield Heading(1, f"Scores in {run.name}")
     items, judged = sum(row.items for row in rows.values()), sum(row.mean.count for row in rows.values())
     yield Lines((f"{items:,} items, {judged:,} judged, {items - judged:,} without a verdict.",))
+    if unread:
+        yield Lines((f"Lines that cannot be read and are not counted: {unread:,}.",))
     header = ("Language", "Items", "Judged", "Unjudged", "Mean score", "95% interval")
     yield Table(header, tuple(_score_row(tag, row, table) for tag, row in sorted(rows.items())), (1, 2, 3, 4, 5))
     yield Lines(("Means of one language are not to be held against those of another: judges are stricter in some.",))
@@ -117,16 +137,20 @@ class _Scored:
     items: int = 0
 
 
-def _by_language(run: Run) -> dict[str, _Scored]:
+def _by_language(run: Run) -> tuple[dict[str, _Scored], int]:
+    """Return the scores by language, and how many lines cannot be read; a run under way may have half a row last."""
     rows: defaultdict[str, _Scored] = defaultdict(_Scored)
+    unread, is_last_unread = 0, False
     for _, given in each_json_line(run.path):
+        is_last_unread = isinstance(given, str)
         if isinstance(given, str):
-            continue  # a run under way may have written half a row
+            unread += 1
+            continue
         row, score = rows[str(given.get("language") or "")], given.get("score")
         row.items += 1
         if given.get("outcome") == "result" and isinstance(score, int | float) and _is_finite(score):
             row.mean.add(score)
-    return dict(rows)
+    return dict(rows), unread - is_last_unread
 
 
 def _is_finite(score: float) -> bool:
@@ -151,18 +175,16 @@ def _score_row(tag: str, row: _Scored, table: LanguageTable) -> tuple[str, ...]:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Yield the files under a folder that may hold a run."""
-    seen = 0
+    """Yield the files under a folder."""
     for here, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in _NOT_LOOKED_INTO)
-        for name in sorted(names):
-            seen += 1
-            if seen > _MOST_FILES:
-                return
-            path = Path(here) / name
-            may_be = path.suffix.lower() in (".json", ".jsonl") and name[0] != "." and _can_be_asked_for(path, root)
-            if may_be and _is_inside(path, root):
-                yield path
+        yield from (Path(here) / name for name in sorted(names))
+
+
+def _may_be_run(root: Path, path: Path) -> Run | None:
+    """Return the run that a file of any kind holds, if it is one that the page can name and open."""
+    may_be = path.suffix.lower() in (".json", ".jsonl") and path.name[0] != "." and _can_be_asked_for(path, root)
+    return _run(root, path) if may_be and _is_inside(path, root) else None
 
 
 def _can_be_asked_for(path: Path, root: Path) -> bool:

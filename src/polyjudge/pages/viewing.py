@@ -44,10 +44,10 @@ class ViewSite:
     async def first_page(self, request: web.Request) -> web.Response:
         """Return the list of runs; what each comes to is asked for by the page, one after the other."""
         del request
-        runs = await asyncio.to_thread(find_runs, self.folder)
-        rows = [{"name": run.name, "shown": one_line(run.name, 300), "what": _what(run)} for run in runs]
+        found = await asyncio.to_thread(find_runs, self.folder)
+        rows = [{"name": run.name, "shown": one_line(run.name, 300), "what": _what(run)} for run in found.runs]
         folder = os.fsencode(self.folder).decode(errors="replace")
-        return page("view.html", {"folder": one_line(folder, 200), "runs": rows})
+        return page("view.html", {"folder": one_line(folder, 200), "runs": rows, "notes": found.notes})
 
     async def summary(self, request: web.Request) -> web.Response:
         """Return what a run comes to; made once as long as its files stay the same."""

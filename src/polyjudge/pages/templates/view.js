@@ -22,7 +22,10 @@ function shares(counts) {
 }
 
 function card(found) {
-  if (found.judged !== undefined) return [document.createTextNode(`${found.judged} judged, ${found.unjudged} unjudged`)];
+  if (found.judged !== undefined) {
+    const unreadable = found.unreadable ? `, ${found.unreadable} lines unreadable` : "";
+    return [document.createTextNode(`${found.judged} judged, ${found.unjudged} unjudged${unreadable}`)];
+  }
   const words = ORDER.filter((name) => found[name]).map((name) => `${found[name]} ${WORDS[name] || name}`);
   const line = document.createElement("div");
   line.textContent = words.join(", ");
