@@ -320,6 +320,14 @@ def test_all_models_of_an_address_share_its_concurrency(items, score, server, ca
     assert server.most_in_flight <= 3
 
 
+@pytest.mark.parametrize("judge", ["local/a,local/a", "opus,local/a,anthropic/claude-opus-4-6"])
+def test_a_jury_of_one_model_that_agrees_with_itself_is_refused(items, score, server, judge, capsys):
+    assert score(items(2), "--output", "r.jsonl", judge=judge) == 2
+    assert "twice" in capsys.readouterr().err
+    assert server.asked == 0
+    assert not Path("r.jsonl").exists()
+
+
 def test_a_dry_run_knows_what_a_refresh_would_ask(items, score, server, capsys):
     path = items(5)
     score(path, "--output", "r.jsonl")

@@ -379,11 +379,13 @@ def test_a_failure_among_judges_that_find_fault_wins(programs):
 
 
 def test_two_models_of_one_agent_are_two_judges(programs, capsys):
-    assert judge("--judge=gemini/a,gemini/b,gemini/a") == 0
+    assert judge("--judge=gemini/a,gemini/b") == 0
 
     assert len(programs.calls("gemini")) == 2
     assert len(names()) == 4
     assert "gemini/a" in capsys.readouterr().out
+    assert judge("--judge=gemini/a,gemini/b,gemini/a") == 2
+    assert "names gemini/a twice" in capsys.readouterr().err
 
 
 # --- what is missing ---------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from polyjudge import (
     load_rubric,
 )
 from polyjudge.errors import ConfigError, ProviderError
+from polyjudge.judges import RepeatedJudge
 
 
 def scorer(*scores):
@@ -129,3 +130,35 @@ def test_agreement_of_nothing_is_none():
     agreement = jury_agreement([Failure("x"), JudgeResult(1.0, "")])
 
     assert (agreement.items, agreement.exact, agreement.alpha_nominal) == (0, None, None)
+
+
+class Fixed:
+    """A judge of somebody else that always gives the same score."""
+
+    def __init__(self, score):
+        self.score = score
+
+    async def outcome(self, candidate, context=None, *, repeat=0):
+        return JudgeResult(self.score, "said so", model=f"fixed {self.score}")
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), float("-inf")])
+def test_a_member_whose_score_is_no_number_counts_as_failed(odd):
+    [outcome] = Jury([Fixed(10.0), Fixed(odd), Fixed(30.0)]).score_batch_sync(["0"])
+
+    assert (outcome.score, [type(member).__name__ for member in outcome.members]) == (
+        20.0,
+        ["JudgeResult", "Failure", "JudgeResult"],
+    )
+    [alone] = Jury([Fixed(odd)]).score_batch_sync(["0"])
+    assert isinstance(alone, Failure)
+    assert jury_agreement([outcome]).mean_difference == 20.0
+
+
+@pytest.mark.parametrize("wrap", [lambda judge: judge, lambda judge: RepeatedJudge(judge, 3)])
+def test_members_on_different_scales_are_refused(wrap):
+    by_five = RubricJudge(load_rubric("translation"), model="m", provider=ScriptedProvider(lambda _: "{}"))
+
+    with pytest.raises(ConfigError, match="different scales: 0 to 100 and 1 to 5"):
+        Jury([scorer(50), wrap(by_five)])
+    assert len(Jury([wrap(by_five), by_five]).judges) == 2

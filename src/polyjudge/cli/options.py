@@ -78,7 +78,11 @@ def judge_names(options: argparse.Namespace) -> list[ModelName]:
             raise ConfigError("the judge 'offline' stands alone and has no model")
         return []
     if options.judge_model is None:
-        return [_named(name) for name in given]
+        names = [_named(name) for name in given]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"--judge names {twice} twice; a judge that agrees with itself says nothing")
+        return names
     if len(given) > 1:
         raise ConfigError("--judge-model goes with one judge; write NAME/MODEL for each of several")
     provider = given[0] if given[0] in PROVIDERS else resolve_model(given[0]).provider

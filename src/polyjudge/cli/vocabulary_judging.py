@@ -48,9 +48,6 @@ def word_judges(options: argparse.Namespace) -> list[ModelName]:
     names = judge_names(options)
     if not names:
         raise ConfigError("the judge 'offline' cannot tell whether a definition is right; name a model with --judge")
-    twice = [str(name) for name in names if names.count(name) > 1]
-    if twice:
-        raise ConfigError(f"--judge names {twice[0]} twice")
     return names
 
 

@@ -1,5 +1,6 @@
 """Several judges on one candidate: what they say together, and how far they agree."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from typing import Any, Literal
 
 from polyjudge.engine import together
 from polyjudge.errors import ConfigError
-from polyjudge.records import Failure, JudgeResult, Outcome, Provenance
+from polyjudge.records import Failure, JudgeResult, Outcome, Provenance, Rubric, Scale
 from polyjudge.statistics import exact_agreement, krippendorff_alpha, mean_difference
 
 from . import scoring
@@ -40,6 +41,10 @@ class Jury:
             raise ConfigError(f"a jury's scores are put together by mean or median, not {aggregate!r}")
         if not 1 <= self.quorum <= len(self.judges):
             raise ConfigError(f"a quorum of {self.quorum} does not fit a jury of {len(self.judges)}")
+        scales = {(scale.lowest, scale.highest) for scale in map(scale_of, self.judges) if scale is not None}
+        if len(scales) > 1:
+            told = " and ".join(f"{low:g} to {high:g}" for low, high in sorted(scales))
+            raise ConfigError(f"the judges of a jury score on different scales: {told}")
         self._aggregate = _AGGREGATES[aggregate]
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
@@ -57,6 +62,7 @@ def combined(
     members: tuple[Outcome, ...], quorum: int, aggregate: Callable[[Sequence[float]], float] = fmean
 ) -> Outcome:
     """Return what several outcomes of one candidate come to, or a failure when too few hold a verdict."""
+    members = tuple(map(_checked, members))
     results = [member for member in members if isinstance(member, JudgeResult)]
     if len(results) < quorum:
         reasons = "; ".join(member.reason for member in members if isinstance(member, Failure))
@@ -77,6 +83,20 @@ def combined(
         provenance=_joint_provenance(members),
         members=members,
     )
+
+
+def scale_of(judge: Judge) -> Scale | None:
+    """Return the scale of a judge by a rubric; None where it has none, or is not known."""
+    rubric: object = getattr(judge, "rubric", None)
+    return rubric.scale if isinstance(rubric, Rubric) else None
+
+
+def _checked(member: Outcome) -> Outcome:
+    """Return an outcome as it is, or a failure where its score is no number, which would make all of them none."""
+    if isinstance(member, Failure) or all(map(math.isfinite, (member.score, *member.subscores.values()))):
+        return member
+    told = f"{member.model} gave {member.score}, which is no score"
+    return Failure(told, "unreadable", model=member.model, raw=member.raw, provenance=member.provenance)
 
 
 def _joint_provenance(members: Sequence[Outcome]) -> Provenance | None:

@@ -24,6 +24,7 @@ class RepeatedJudge:
         if times < 1:
             raise ConfigError(f"a question is asked at least once, not {times} times")
         self._judge = judge
+        self.rubric: object = getattr(judge, "rubric", None)
         self._times = times
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
