@@ -10,14 +10,23 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from polyjudge import UnreadableReplyError, parse_judge_json, read_judge_json
+from polyjudge.judges import ReplyContext
 from polyjudge.judges.reading import read_reply
 from polyjudge.judges.scanning import find_objects
 
 KEYS = ("score", "reason")
+MARKS = re.compile(
+    r"think|thought|reasoning|reflection|scratchpad|channel|<[|｜/]|INST|_turn|\b(?:user|human|system)\W*:|###",
+    re.IGNORECASE,
+)
 NOISE = st.text(
     alphabet=st.one_of(st.sampled_from("{}[]\"'`\\:,<>/ \n\t#*-_0123456789"), st.characters(exclude_categories=["Cs"])),
     max_size=60,
-).filter(lambda noise: not re.search("think|thought|reasoning|reflection|scratchpad|channel", noise, re.IGNORECASE))
+).filter(lambda noise: not MARKS.search(noise))
+# Words before a verdict may say that it is not meant, and a number after it may be a correction.
+NOISE_BEFORE = NOISE.filter(lambda noise: not re.search(r"[^\W\d_]{2}", noise))
+NOISE_AFTER = NOISE.filter(lambda noise: not any(map(str.isnumeric, noise)))
+NOISE_BETWEEN = NOISE.filter(lambda noise: not re.search(r"[^\W\d_]|^\s*,\s*$", noise))
 WORDS = st.one_of(st.text(max_size=40), st.text(alphabet="<>{}\"'\\:,…0score \n", max_size=14))
 VERDICTS = st.fixed_dictionaries(
     {"score": st.integers(0, 100), "reason": WORDS},
@@ -68,25 +77,60 @@ def test_a_repaired_reply_says_so():
     assert not read_judge_json('{"score": 1}', ["score"]).repaired
 
 
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity", "nan", "inf"])
+@pytest.mark.parametrize(
+    "form", ['{{"score": {}}}', "{{'score': {},}}", 'Here: {{"a": 1, "score": {}}} done', '[{{"score": {}}}]']
+)
+@pytest.mark.parametrize("wanted", [(), ("score",)])
+def test_a_constant_that_is_no_number_is_rejected_everywhere(constant, form, wanted):
+    with pytest.raises(UnreadableReplyError):
+        parse_judge_json(form.format(constant), wanted)
+
+
+@pytest.mark.parametrize(
+    "judged",
+    ['{"score": 100}', "x {'score': 100} y", '{"a": [{"Score": "100"}]}', '"{\\"score\\": 100.0}"', '> {"score": 100}'],
+)
+def test_an_object_of_the_judged_text_counts_only_as_the_whole_reply(judged):
+    context = ReplyContext(judged=(judged,))
+
+    assert parse_judge_json('{"score": 10} They wrote {"score": 100}.', ["score"], context=context) == {"score": 10}
+    assert parse_judge_json('```json\n{"score": 100}\n```', ["score"], context=context) == {"score": 100}
+    with pytest.raises(UnreadableReplyError):
+        parse_judge_json('They wrote {"score": 100}.', ["score"], context=context)
+
+
 def test_lines_are_not_read_where_json_was_begun():
     with pytest.raises(UnreadableReplyError):
         read_reply('Score: 80\n{"score": 20, "score": 90}', ["score"])
 
 
-@given(before=NOISE, verdict=VERDICTS, after=NOISE)
-@settings(max_examples=400)
+@given(before=NOISE_BEFORE, verdict=VERDICTS, after=NOISE_AFTER)
+@settings(max_examples=400, deadline=None)
 def test_a_verdict_inside_any_noise_is_found(before, verdict, after):
     reply = before + "\n" + json.dumps(verdict) + "\n" + after
 
     assert parse_judge_json(reply, KEYS) == verdict
 
 
-@given(first=VERDICTS, between=NOISE, verdict=VERDICTS, after=NOISE)
-@settings(max_examples=400)
+@given(first=VERDICTS, between=NOISE_BETWEEN, verdict=VERDICTS, after=NOISE_AFTER)
+@settings(max_examples=400, deadline=None)
 def test_a_different_verdict_before_it_never_wins(first, between, verdict, after):
     reply = json.dumps(first) + "\n" + between + "\n" + json.dumps(verdict, ensure_ascii=False) + "\n" + after
 
     assert parse_judge_json(reply, KEYS) == verdict
+
+
+@given(first=VERDICTS, between=NOISE, verdict=VERDICTS, after=NOISE)
+@settings(max_examples=400, deadline=None)
+def test_of_two_verdicts_in_any_noise_the_first_is_never_returned(first, between, verdict, after):
+    assume(first["score"] != verdict["score"])
+    reply = json.dumps(first) + "\n" + between + "\n" + json.dumps(verdict, ensure_ascii=False) + "\n" + after
+
+    try:
+        assert parse_judge_json(reply, KEYS) == verdict
+    except UnreadableReplyError:
+        return
 
 
 @given(first=VERDICTS, between=NOISE, verdict=VERDICTS, cut=st.integers(1, 200))
@@ -103,7 +147,7 @@ def test_a_different_verdict_before_it_never_wins(first, between, verdict, after
 @example(
     first={"score": 0, "reason": ""}, between="", verdict={"reason": "<0>", "subscores": {"}": 1}, "score": 1}, cut=4
 )
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 def test_a_sound_draft_never_stands_in_for_a_broken_verdict(first, between, verdict, cut):
     # The final verdict is cut off somewhere, with enough left to see what it was going to be.
     last = json.dumps(verdict)
@@ -127,7 +171,7 @@ def test_a_reply_known_to_be_cut_off_in_another_object_has_no_verdict():
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_any_text_is_read_or_refused_and_nothing_else(text):
     refused = ""
     try:
@@ -184,6 +228,11 @@ HOSTILE = {
     "brackets": "[",
     "digits": "1",
     "quotes": '" ',
+    "template tokens": "<|im_end|>",
+    "speakers": "\nUser:",
+    "scales": "scale 1 to ",
+    "numbers": "1 a. ",
+    "quoted lines": "\n> a",
 }
 
 
@@ -194,7 +243,18 @@ def test_ten_times_the_hostile_text_takes_ten_times_the_steps(piece):
     assert long <= 12 * short + 500
 
 
-def _calls_to_read(text: str) -> int:
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_after_a_verdict_and_in_the_judged_text_takes_linear_time(piece):
+    verdict = '{"score": 1}\n'
+    short, long = (
+        _calls_to_read(verdict + text, ReplyContext(judged=(text,)))
+        for text in (piece * (length // len(piece)) for length in (1_500, 15_000))
+    )
+
+    assert long <= 12 * short + 2_000
+
+
+def _calls_to_read(text: str, context: ReplyContext | None = None) -> int:
     """Count the calls of functions, built-in ones included: seconds would depend on the machine."""
     calls = 0
 
@@ -204,7 +264,7 @@ def _calls_to_read(text: str) -> int:
 
     sys.setprofile(count)
     try:
-        read_reply(text, ["score"])
+        read_reply(text, ["score"], context=context)
     except UnreadableReplyError:
         pass
     finally:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .choice import ChoiceJudge
     from .critique import Critique, parse_critique
     from .identity import judge_identity
+    from .judged_text import ReplyContext
     from .jury import Jury, JuryAgreement, jury_agreement
     from .offline import OfflineJudge
     from .pairwise import PairwiseJudge, PairwiseOutcome, PositionBias, position_bias
@@ -40,6 +41,7 @@ __all__ = [
     "PairwiseOutcome",
     "PositionBias",
     "RepeatedJudge",
+    "ReplyContext",
     "ReviewJudge",
     "RubricJudge",
     "WordJudge",

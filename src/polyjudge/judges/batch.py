@@ -15,9 +15,14 @@ from polyjudge.records import Failure, JudgeResult, Outcome, Reply, Rubric
 from polyjudge.rubrics import PromptRenderer, answer_schema, fill_template, render_context, rubric_fingerprint
 from polyjudge.text import FENCE_NOTE, fence
 
+from . import strict_json
+from .asides import without_asides
 from .asking import Asker, Question, Reading
+from .choosing import Query, checked
+from .judged_text import ReplyContext, judged_texts
 from .reading import JudgeJson, read_judge_json
 from .rubric import RubricJudge
+from .turns import first_turn
 from .verdicts import read_verdict
 
 _MOST_EMPTY = 2
@@ -91,7 +96,8 @@ class BatchJudge:
         found: dict[str, JudgeResult] = {}
 
         def read(reply: Reply) -> Reading:
-            found.update(read_rows(self.rubric, reply, set(distinct)))
+            judged = tuple(text for item in distinct.values() for text in judged_texts(item.candidate, item.context))
+            found.update(read_rows(self.rubric, reply, set(distinct), judged))
             return {"score": 0.0, "reason": "", "rung": ""}
 
         whole = await self._asker.outcome(question, read)
@@ -148,46 +154,39 @@ def with_question(rubric: Rubric, question: str) -> Rubric:
     return replace(rubric, instruction=f"{before}{escaped}\n\n{mark}{after}" if mark else f"{after}\n\n{escaped}")
 
 
-def read_rows(rubric: Rubric, reply: Reply, wanted: set[str]) -> dict[str, JudgeResult]:
-    """Return the rows of a reply that have one of the ids, once, and can be read."""
-    found = _find_rows(reply)
+def read_rows(rubric: Rubric, reply: Reply, wanted: set[str], judged: tuple[str, ...] = ()) -> dict[str, JudgeResult]:
+    """Return the rows of a reply that have one of the ids, once, and can be read; rows of a judged text are no rows."""
+    context = ReplyContext(judged, rubric.scale)
+    found = _find_rows(reply, context)
     objects = [cast(dict[str, Any], row) for row in found.value["rows"] if isinstance(row, dict)]
     times = Counter(str(row.get("id")) for row in objects)
+    keys = tuple(key for key in answer_schema(rubric)["properties"] if key != "reason")
     results: dict[str, JudgeResult] = {}
     for row in objects:
         item_id = str(row.get("id"))
-        if item_id in wanted and times[item_id] == 1:
+        if item_id in wanted and times[item_id] == 1 and not context.has_object(row):
             try:
-                results[item_id] = JudgeResult(**read_verdict(rubric, JudgeJson(row, found.rung, found.repaired)))
+                row_found = JudgeJson(checked(row, Query(keys, context)), found.rung, found.repaired)
+                results[item_id] = JudgeResult(**read_verdict(rubric, row_found))
             except (ValueError, KeyError):  # no verdict in this row: it is asked for again, like a missing one
                 continue
     return results
 
 
-def _find_rows(reply: Reply) -> JudgeJson:
+def _find_rows(reply: Reply, context: ReplyContext) -> JudgeJson:
     """Return the object with the rows; a bare list of them, in a fence perhaps, is taken as well."""
-    bare = reply.text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    bare = strict_json.unfenced(without_asides(first_turn(reply.text)).strip())
     if bare.startswith("[") and bare.endswith("]"):
         try:
-            rows = json.loads(bare, object_pairs_hook=_without_doubles, parse_constant=_no_constant)
-            return JudgeJson({"rows": rows}, "unwrapped")
+            return JudgeJson({"rows": strict_json.decode(bare)}, "unwrapped")
         except (ValueError, RecursionError):
             pass
     is_cut = reply.finish == "length"
-    found = read_judge_json(reply.text, ["rows"], schema_enforced=reply.schema_enforced, cut_off=is_cut)
+    enforced = reply.schema_enforced
+    found = read_judge_json(reply.text, ["rows"], schema_enforced=enforced, cut_off=is_cut, context=context)
     if not isinstance(found.value["rows"], list):
         raise UnreadableReplyError("the rows are no list", text=reply.text)
     return found
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a row; where a key stands in it twice, an empty one, which is no verdict."""
-    value = dict(pairs)
-    return value if len(value) == len(pairs) else {}
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is not a number")
 
 
 def _item_text(item: BatchItem) -> str:

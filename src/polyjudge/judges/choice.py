@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from polyjudge.text import FENCE_NOTE, fence
 from . import scoring
 from .asides import without_asides
 from .asking import LABEL_LIMIT, Asker, Question, Reading
+from .judged_text import ReplyContext, judged_texts
 from .reading import JudgeJson, read_reply
+from .turns import first_turn
 
 _AROUND_LABEL = " \t\r\n*_`#>\"'“”‘’«».。।!:"
 
@@ -51,7 +54,7 @@ class ChoiceJudge:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
         question = Question(prompt, self.labels.schema(), "choice", self._fingerprint, repeat)
-        return await self._asker.outcome(question, self.labels.read)
+        return await self._asker.outcome(question, partial(self.labels.read, judged=judged_texts(candidate, context)))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
@@ -96,9 +99,14 @@ class Labels:
         properties = {"verdict": {"type": "string", "enum": list(self.scores)}, "reason": {"type": "string"}}
         return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
-    def read(self, reply: Reply) -> Reading:
-        """Return the label that a reply chooses; anything but one of the labels is unreadable."""
-        found = self._find(reply)
+    def read(self, reply: Reply, judged: tuple[str, ...] = ()) -> Reading:
+        """Return the label that a reply chooses; anything but one of the labels is unreadable.
+
+        Args:
+            reply: What the judge said.
+            judged: The texts that it was shown.
+        """
+        found = self._find(reply, ReplyContext(judged, labels=tuple(self.scores)))
         label = self._by_form.get(_form(str(found.value["verdict"])))
         if label is None:
             message = f"the verdict {found.value['verdict']!r} is none of {self.listed()}"
@@ -112,8 +120,8 @@ class Labels:
             "repaired": found.repaired,
         }
 
-    def _find(self, reply: Reply) -> JudgeJson:
-        bare = _form(without_asides(reply.text))
+    def _find(self, reply: Reply, context: ReplyContext) -> JudgeJson:
+        bare = _form(without_asides(first_turn(reply.text)))
         if bare in self._by_form and reply.finish != "length":
             return JudgeJson({"verdict": bare}, "label")
         return read_reply(
@@ -122,6 +130,7 @@ class Labels:
             also=["reason"],
             schema_enforced=reply.schema_enforced,
             cut_off=reply.finish == "length",
+            context=context,
         )
 
 

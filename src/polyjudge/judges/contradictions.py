@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from polyjudge.text import fold_digits, plain_number
 
+from .judged_text import ReplyContext
 from .labelled_lines import labelled_values
 
 _MOST_KEYS = 64
@@ -15,18 +16,18 @@ _YES_NO = {"true": True, "yes": True, "false": False, "no": False}
 _LONGEST_LABEL = 40
 
 
-def contradicting_line(value: Mapping[str, Any], keys: tuple[str, ...], text: str) -> str | None:
-    """Return the labelled line in `text` that gives a key of the verdict another value, if there is one."""
+def contradicting_line(
+    value: Mapping[str, Any], keys: tuple[str, ...], text: str, context: ReplyContext | None = None
+) -> str | None:
+    """Return the labelled line in `text` that gives a key of the verdict another value, if there is one.
+
+    Lines that are also in the judged text are quotations.
+    """
     for key, own in _values(value, keys):
         for written in labelled_values(text, key):
-            if _differs(own, written):
+            if _differs(own, written) and not (context and context.has_line(key, written)):
                 return f"{key}: {written}"
     return None
-
-
-def contradicting_object(value: Mapping[str, Any], other: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    """Return the key for which another object has another value, if there is one."""
-    return next((key for key in keys if key in other and other[key] != value.get(key)), None)
 
 
 def _values(value: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[tuple[str, object]]:

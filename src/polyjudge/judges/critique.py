@@ -8,14 +8,20 @@ from polyjudge.errors import UnreadableReplyError
 from polyjudge.text import fold_digits, plain_number
 
 from .asides import without_asides
-from .labelled_lines import labelled_values
+from .choosing import without_objects
+from .judged_text import ReplyContext
+from .labelled_lines import labelled_values, without_lines
 from .reading import parse_judge_json
+from .repairing import mentions
+from .statements import contradicting_statement, without_quoted_lines
+from .turns import first_turn
 
 _CRITIQUE = re.compile(
     r"^[*_`#\- \t]*(?:Critique|Reason)[*_` \t]*[:：](?P<text>.*?)(?=^[*_`#\- \t]*Score[*_` \t]*[:：=]|\Z)",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
-_NUMBER = re.compile(r"(?<![\w.,/])[+-]?\d+(?:\.\d+)?(?:[ ]?/[ ]?100)?(?![\w/]|[.,]\d)")
+_NUMBER = re.compile(r"(?<![\w.,/])(?<!\d[-–—])[+-]?\d+(?:\.\d+)?(?:[ ]?/[ ]?100)?(?![\w/%]|[-–—.,]\d)")
+_DASH_BEFORE_DIGIT = re.compile(r"(?<![\w\d])[–](?=\d)")
 _DEEPEST = 3
 """How deep numbers are clamped: the object, its subscores, and lists in them."""
 
@@ -40,46 +46,62 @@ class Critique(dict[str, Any]):
         return str(self.get("reason", ""))
 
 
-def parse_critique(text: str) -> Critique:
-    """Read JSON, else `Score: N` and `Critique: …` lines, else a lone number; numbers are clamped to 0–100."""
-    answer = fold_digits(without_asides(text))
-    lines = _labelled(answer)
+def parse_critique(text: str, *, judged: tuple[str, ...] = ()) -> Critique:
+    """Read JSON, else `Score: N` and `Critique: …` lines, else a lone number; numbers are clamped to 0–100.
+
+    Args:
+        text: The reply.
+        judged: The texts that the judge was shown; what it quotes from them is not its own score.
+    """
+    context = ReplyContext(judged)
+    answer = _DASH_BEFORE_DIGIT.sub("-", fold_digits(without_asides(first_turn(text))))
+    lines = _labelled(answer, context)
     # JSON with a score comes first; without one it comes after lines that have one.
     for wanted in (("score",), ()) if "score" not in lines else (("score",),):
         try:
-            return Critique(_read_fields(parse_judge_json(text, wanted)), "json")
+            return Critique(_read_fields(parse_judge_json(text, wanted, context=context)), "json")
         except UnreadableReplyError:
             continue
+    if mentions(answer, ("score",)):  # JSON that could not be read: what it says may differ from any line or number
+        lines.pop("score", None)
+        return Critique(lines, "lines" if lines else "nothing")
     if lines:
         return Critique(lines, "lines")
     numbers = _NUMBER.findall(answer)
-    if len(numbers) == 1:
+    if len(numbers) == 1 and not labelled_values(answer, "score"):
         return Critique({"score": _clamped(float(numbers[0].partition("/")[0]))}, "number")
     return Critique({}, "nothing")
 
 
-def _labelled(text: str) -> dict[str, Any]:
+def _labelled(text: str, context: ReplyContext) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    numbers = [number for value in labelled_values(text, "score") if (number := _score(value)) is not None]
-    if numbers:
-        fields["score"] = numbers[-1]
+    values = [value for value in labelled_values(text, "score") if not context.has_line("score", value)]
+    numbers = [number for value in values if (number := _number(value)) is not None]
     critiques = [match["text"] for match in _CRITIQUE.finditer(text)]
+    if len(set(numbers)) == 1 and not _is_contradicted(numbers[0], text, context):
+        fields["score"] = _clamped(numbers[0])
     if critiques:
         fields["reason"] = critiques[-1].strip(" \t\n*_`")
     return fields
 
 
-def _score(written: str) -> float | None:
-    """Return a score that stands alone, or out of 100; of another scale it means something else."""
+def _is_contradicted(score: float, text: str, context: ReplyContext) -> bool:
+    """Say whether the text beside the score and the critique states another score."""
+    prose = without_lines(without_quoted_lines(without_objects(text), context), ("score",))
+    return contradicting_statement({"score": score}, ("score",), _CRITIQUE.sub("", prose), context) is not None
+
+
+def _number(written: str) -> float | None:
+    """Return a score that is alone, or out of 100; of another scale it means something else."""
     parts = plain_number(written)
-    return None if parts is None or parts[1] not in (None, 100.0) else _clamped(parts[0])
+    return None if parts is None or parts[1] not in (None, 100.0) else parts[0]
 
 
 def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     read: dict[str, Any] = {key: _clamped_value(value) for key, value in fields.items()}
     if isinstance(read.get("score"), str):
-        number = _score(read["score"])
-        return read if number is None else {**read, "score": number}
+        number = _number(read["score"])
+        return read if number is None else {**read, "score": _clamped(number)}
     return read
 
 

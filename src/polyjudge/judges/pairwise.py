@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ from polyjudge.text import FENCE_NOTE, fence
 
 from .asking import LABEL_LIMIT, Asker, Question
 from .choice import Labels, read_prompt
+from .judged_text import judged_texts
 from .scoring import Context, raise_failure, then_close
 
 Pair = tuple[str, str] | tuple[str, str, Context]
@@ -94,7 +96,8 @@ class PairwiseJudge:
         """Ask in one order; the verdict is A for the one shown first, B for the other, or tie."""
         prompt = self.build_prompt(shown_first, shown_second, context)
         question = Question(prompt, self._labels.schema(), "pairwise", self._fingerprint)
-        return await self._asker.outcome(question, self._labels.read)
+        judged = (shown_first, *judged_texts(shown_second, context))
+        return await self._asker.outcome(question, partial(self._labels.read, judged=judged))
 
 
 def _combined(forward: JudgeResult, backward: JudgeResult) -> PairwiseResult:

@@ -8,12 +8,15 @@ values, and a number that the end of the text may have cut, is an error.
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from polyjudge.text import fold_digits, plain_number
 
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*[\s\S]*?\*/)*")
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.){0,1000}+"|(?P<comment>//[^\n]*|#[^\n]*|/\*(?:(?!\*/)[\s\S]){0,500}\*/)')
+_ENDS_WITH_KEY = re.compile(r'"[^"\n]*"[ \t]*:[ \t]*\Z')
 _CLOSING_QUOTES = {  # each opening mark and what may close it
     '"': '"',
     "'": "'",
@@ -32,6 +35,7 @@ _WORD = re.compile(r"[^\s,，}\]｝:：]+")
 _AFTER_STRING = re.compile(r"\s*(?:[,，:：}\]｝]|\Z|//|/\*|#|\n)")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None}
+_NO_NUMBERS = {"nan", "infinity", "inf"}
 _COMMAS, _COLONS, _OPEN, _CLOSE = ",，", ":：", "{｛", "}｝"
 _BRACES = re.compile("[{｛}｝]")
 _STRINGS_AND_BRACES = re.compile(r'"(?:[^"\\\n]|\\.){0,1000}+"|[{｛}｝]')
@@ -49,8 +53,17 @@ class BrokenJson(ValueError):  # noqa: N818 - an outcome of reading, turned into
     """The text cannot be read even leniently, or could mean several things."""
 
 
-def repair_object(text: str, wanted: tuple[str, ...]) -> tuple[dict[str, Any], int] | None:
-    """Return the one object with the wanted keys that a broken text can mean, and where it ends; or None."""
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """An object read from broken JSON, and its place in the text."""
+
+    value: dict[str, Any]
+    start: int
+    end: int
+
+
+def repair_object(text: str, wanted: tuple[str, ...]) -> Repaired | None:
+    """Return the one object with the wanted keys that a broken text can mean; or None."""
     if len(text) > _LONGEST:
         return None
     if not wanted:
@@ -64,26 +77,36 @@ def repair_object(text: str, wanted: tuple[str, ...]) -> tuple[dict[str, Any], i
         if start < 0:
             return None
         found = _read(text, start, wanted)
-        if found is not None and all(key in found[0] for key in wanted):
+        if found is not None and all(key in found.value for key in wanted):
             return found
     return None
 
 
-def _only_object(text: str) -> tuple[dict[str, Any], int] | None:
+def _only_object(text: str) -> Repaired | None:
     """Return the object of a text that can hold only one, where nobody said what its keys are."""
     start = min((place for brace in _OPEN if (place := text.find(brace)) >= 0), default=-1)
     found = _read(text, start) if start >= 0 else None
-    if found is None or not found[0] or any(brace in text[found[1] :] for brace in _OPEN):
+    if found is None or not found.value or any(brace in text[found.end :] for brace in _OPEN):
         return None
     return found
 
 
-def _read(text: str, start: int, exact_keys: tuple[str, ...] = ()) -> tuple[dict[str, Any], int] | None:
+def _read(text: str, start: int, exact_keys: tuple[str, ...] = ()) -> Repaired | None:
     reader = _Reader(text, start, exact_keys)
     try:
-        return reader.read_object(), reader.place
+        return Repaired(reader.read_object(), start, reader.place)
     except BrokenJson:
         return None
+
+
+def comments(text: str) -> str:
+    """Return what the comments of a broken object say, one per line."""
+    return "\n".join(match[0].strip("/*# \t") for match in _COMMENT.finditer(text) if match["comment"])
+
+
+def ends_with_key(text: str) -> bool:
+    """Say whether `text` ends in a key whose value would follow."""
+    return _ENDS_WITH_KEY.search(text) is not None
 
 
 def mentions(text: str, keys: Iterable[str]) -> bool:
@@ -228,6 +251,8 @@ class _Reader:
         word = fold_digits(match[0])
         if word.lower() in _LITERALS:
             return _LITERALS[word.lower()]
+        if word.lower().lstrip("+-") in _NO_NUMBERS:
+            raise BrokenJson(f"{word} is not a number")
         number = plain_number(word)
         if number is None and not _IDENTIFIER.fullmatch(word):
             raise BrokenJson(f"{word!r} is no value")

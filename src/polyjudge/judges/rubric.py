@@ -19,6 +19,7 @@ from polyjudge.rubrics import (
 
 from . import scoring
 from .asking import Asker, Question, Reading
+from .judged_text import ReplyContext, judged_texts
 from .reading import JudgeJson, read_reply
 from .verdicts import read_verdict
 
@@ -69,7 +70,7 @@ class RubricJudge:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
         question = Question(prompt, self._schema, self.rubric.name, self.fingerprint, repeat)
-        return await self._asker.outcome(question, self._read)
+        return await self._asker.outcome(question, partial(self._read, judged=judged_texts(candidate, context)))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
@@ -81,17 +82,23 @@ class RubricJudge:
 
     _build_prompt = build_prompt  # the founding document's name
 
-    def _read(self, reply: Reply) -> Reading:
+    def _read(self, reply: Reply, judged: tuple[str, ...]) -> Reading:
         try:
-            return read_verdict(self.rubric, self._find(reply))
+            return read_verdict(self.rubric, self._find(reply, ReplyContext(judged, self.rubric.scale)))
         except UnreadableReplyError:
             raise
         except ValueError as error:
             raise UnreadableReplyError(str(error), text=reply.text) from None
 
-    def _find(self, reply: Reply) -> JudgeJson:
+    def _find(self, reply: Reply, context: ReplyContext) -> JudgeJson:
         """Return what the reply says, with subscores in an object of their own or, if need be, beside the rest."""
-        read = partial(read_reply, reply.text, schema_enforced=reply.schema_enforced, cut_off=reply.finish == "length")
+        read = partial(
+            read_reply,
+            reply.text,
+            schema_enforced=reply.schema_enforced,
+            cut_off=reply.finish == "length",
+            context=context,
+        )
         try:
             return read(self._wanted, on_lines=self._on_lines, also=self._also)
         except UnreadableReplyError:

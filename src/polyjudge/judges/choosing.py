@@ -1,0 +1,278 @@
+"""Decide which object of a reply is the judge's verdict, or that none clearly is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NoReturn, cast
+
+from . import strict_json
+from .contradictions import contradicting_line
+from .fitting import fitting, is_answer_key, nested_answers, whole_object
+from .judged_text import ReplyContext, folded_key
+from .repairing import comments, ends_with_key, mentions, repair_object, unclosed_part
+from .rivals import contradicting_key, other_scale, rival_key
+from .scanning import Span, find_objects
+from .standing import is_marked, reason_to_doubt
+from .statements import contradicting_reason, contradicting_statement, earlier_statement
+
+_MOST_KEYS = 64
+"""Keys of a verdict that are looked for after it; a constant, so that time stays linear."""
+_MOST_RIVALS = 32
+"""Verdicts before the last one that are compared with it; likewise."""
+
+
+_MOST_ECHOES = 1_000
+"""Quotations of the judged text that are recognised; likewise."""
+
+
+class NoVerdictError(ValueError):
+    """Why a reply has no verdict; the caller adds the text of the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The keys that a verdict must have, and what is known about the question."""
+
+    wanted: tuple[str, ...]
+    context: ReplyContext
+    cut_off: bool = False
+
+    def keys(self, value: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the keys whose values make up a verdict."""
+        return self.wanted or tuple(value)
+
+    def answers(self, value: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the keys that hold an answer, as opposed to its explanation."""
+        return self.wanted or tuple(key for key in ("score", "verdict") if key in value)
+
+    def is_echo(self, value: Mapping[str, Any]) -> bool:
+        """Say whether an object is also in the judged text."""
+        return self.context.has_object(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A verdict and its place in the reply."""
+
+    value: dict[str, Any]
+    start: int
+    end: int
+
+
+def checked(value: dict[str, Any], query: Query) -> dict[str, Any]:
+    """Return a verdict that does not contradict itself: no second score, no other scale."""
+    keys = query.answers(value)
+    if (key := rival_key(value, keys, query.context)) is not None:
+        _refuse(f"{key!r} gives another answer than the wanted key")
+    inner = {key: each for key, each in value.items() if key not in keys and is_answer_key(key)}
+    if any(_differs(answer, value.get(key)) for key, answer in nested_answers(inner, keys)):
+        _refuse("an object inside the verdict gives another answer than the wanted key")
+    if (key := other_scale(value, keys, query.context)) is not None:
+        _refuse(f"{key!r} states another scale")
+    if (sentence := contradicting_reason(value, keys, query.context)) is not None:
+        _refuse(f"the verdict contradicts itself: {sentence[:80]!r}")
+    return value
+
+
+def refuse_if_list(text: str, query: Query) -> None:
+    """Refuse a reply that is a list of objects with different answers."""
+    try:
+        value = strict_json.decode(text)
+    except (ValueError, RecursionError):
+        return
+    objects = [cast(dict[str, object], each) for each in cast(list[object], value) if isinstance(each, dict)]
+    answers = [dict(nested_answers(each, query.wanted)) if query.wanted else each for each in objects]
+    answers = [each for each in answers if each]
+    if any(each != answers[0] for each in answers[1:]):
+        _refuse("the reply is a list of different verdicts")
+
+
+def embedded(answer: str, query: Query) -> tuple[dict[str, Any], str]:
+    """Return the verdict among other text, and whether it was `embedded` or `repaired`."""
+    spans = find_objects(answer)
+    last, rivals, echoes = _verdicts(answer, spans, query)
+    if last is None:
+        # Sound objects that name a wanted key have been looked at above, and hold no verdict.
+        settled = [span for span in spans if any(f'"{key}"' in answer[span[0] : span[1]] for key in query.wanted)]
+        return _mended(_without(settled, answer, 0), query), "repaired"
+    _refuse_if_inside(answer, [span for span in spans if span[0] < last.start], last, query)
+    later = [span for span in spans if span[0] >= last.end]
+    rest = _without(later, answer, last.end)
+    if query.cut_off and "{" in rest:
+        _refuse("the reply was cut off in another object after this verdict")
+    for start, end in later:
+        if (start, end) not in echoes:
+            _refuse_if_revised(answer[start:end], last.value, query)
+    if (broken := _later_verdict(last, rest, query)) is not None:
+        return broken, "repaired"
+    _refuse_if_doubtful(answer, last, rivals, query)
+    _refuse_if_contradicted(last.value, query, rest)
+    before = _without([span for span in spans if span[0] < last.start], answer[: last.start], 0)
+    _refuse_if_preceded(last.value, query, before)
+    return checked(last.value, query), "embedded"
+
+
+def without_echoes(answer: str, query: Query) -> str:
+    """Return a reply without the objects that are also in the judged text."""
+    if not query.context.judged:
+        return answer
+    spans = [span for span in find_objects(answer)[:_MOST_ECHOES] if _may_hold(answer, span, query.wanted)]
+    return _without([span for span in spans if query.is_echo(_decoded(answer, span, lenient=True))], answer, 0)
+
+
+def without_objects(text: str) -> str:
+    """Return a text without the JSON objects in it."""
+    return _without(find_objects(text), text, 0)
+
+
+def _verdicts(answer: str, spans: list[Span], query: Query) -> tuple[_Found | None, list[_Found], set[Span]]:
+    """Return the last verdict that is the judge's own, those before it that differ, and objects of the judged text."""
+    found: list[_Found] = []
+    echoes: set[Span] = set()
+    for span in reversed(spans):
+        if len(found) > _MOST_RIVALS or len(echoes) > _MOST_ECHOES:
+            break
+        if not _may_hold(answer, span, query.wanted):
+            continue
+        raw = _decoded(answer, span, lenient=bool(found))
+        if query.is_echo(raw):
+            echoes.add(span)
+        elif (value := fitting(raw, query.wanted)) is not None:
+            found.append(_Found(value, *span))
+    last = found[0] if found else None
+    keys = query.keys(last.value) if last else ()
+    rivals = [
+        each
+        for each in found[1:]
+        if last and any(key in each.value and _differs(each.value[key], last.value[key]) for key in keys)
+    ]
+    return last, rivals, echoes
+
+
+def _differs(value: object, other: object) -> bool:
+    if isinstance(value, str) and isinstance(other, str):
+        return folded_key(value) != folded_key(other)
+    return value != other
+
+
+def _refuse_if_doubtful(answer: str, last: _Found, rivals: list[_Found], query: Query) -> None:
+    """Refuse a verdict that is quoted, commented out, negated or hypothetical, or is one of a list."""
+    keys = [key for key in query.keys(last.value) if key != "reason"]
+    differing = [each for each in rivals if any(_differs(each.value.get(key), last.value[key]) for key in keys)]
+    start = max((each.end for each in differing), default=0)
+    before, after = answer[start : last.start], answer[last.end :]
+    if differing and before.strip() == ",":
+        _refuse("the reply is a list of different verdicts")
+    clear = differing and all(is_marked(answer[: each.start]) for each in differing)
+    reason = reason_to_doubt(before, after, has_rivals=bool(differing) and not clear)
+    if reason is not None:
+        _refuse(f"the last verdict is {reason}")
+
+
+def _later_verdict(last: _Found, rest: str, query: Query) -> dict[str, Any] | None:
+    """Return the broken verdict after a sound one, if there is one and it is not from the judged text."""
+    keys = query.keys(last.value)
+    if not mentions(rest, islice((*keys, *last.value), _MOST_KEYS)):
+        return None
+    found = repair_object(rest, keys)
+    if found is None:
+        _refuse("the last verdict is broken beyond repair")
+    if query.is_echo(found.value):
+        _refuse_if_contradicted(last.value, query, rest[: found.start] + rest[found.end :])
+        return None
+    differs = any(_differs(found.value[key], last.value.get(key)) for key in keys)
+    reason = reason_to_doubt(rest[: found.start], rest[found.end :], has_rivals=differs)
+    if reason is not None:
+        _refuse(f"the last verdict is {reason}")
+    _refuse_if_contradicted(found.value, query, rest[found.end :])
+    return checked(found.value, query)
+
+
+def _mended(answer: str, query: Query) -> dict[str, Any]:
+    """Return what a broken reply can only mean."""
+    found = repair_object(answer, query.wanted)
+    if found is not None and not (
+        query.is_echo(found.value) and answer.strip(" \t\r\n`") != answer[found.start : found.end]
+    ):
+        reason = reason_to_doubt(answer[: found.start], answer[found.end :], has_rivals=False)
+        if reason is not None:
+            _refuse(f"the only verdict is {reason}")
+        _refuse_if_contradicted(
+            found.value, query, f"{answer[found.end :]}\n{comments(answer[found.start : found.end])}"
+        )
+        _refuse_if_preceded(found.value, query, answer[: found.start])
+        return checked(found.value, query)
+    if (unescaped := whole_object(f'"{answer}"', query.wanted)) is not None:
+        return checked(unescaped, query)
+    keys = " and ".join(map(repr, query.wanted))
+    raise NoVerdictError(f"no JSON object with {keys}" if query.wanted else "no JSON object")
+
+
+def _may_hold(text: str, span: Span, wanted: tuple[str, ...]) -> bool:
+    """Say whether an object can have the wanted keys at all, before the trouble of parsing it."""
+    piece = text[span[0] : span[1]]
+    return not piece.isascii() or all(key.casefold() in piece.casefold() for key in wanted) or "\\u" in piece
+
+
+def _without(spans: list[Span], text: str, start: int) -> str:
+    """Return the text from `start` on, less the given spans."""
+    pieces: list[str] = []
+    for span_start, span_end in spans:
+        pieces.append(text[start:span_start])
+        start = span_end
+    return "".join([*pieces, text[start:]])
+
+
+def _refuse_if_inside(answer: str, spans: list[Span], found: _Found, query: Query) -> None:
+    """Refuse an object inside a larger broken one, or in the middle of a line after another verdict in words."""
+    before = _without(spans, answer[: found.start], 0)
+    around = unclosed_part(before)
+    keys = query.keys(found.value)
+    if mentions(around, keys) or ends_with_key(around):
+        _refuse("the verdict may be a quotation inside a broken one")
+    if answer[: found.start].rpartition("\n")[2].strip(" \t`"):
+        line = contradicting_line(found.value, keys, before)
+        if line is not None:
+            _refuse(f"the JSON and the line {line!r} differ")
+
+
+def _refuse_if_revised(text: str, value: dict[str, Any], query: Query) -> None:
+    """Refuse a verdict of which a later object changes a part."""
+    if not query.wanted or len(text) < 5:
+        return
+    later = _decoded(text, (0, len(text)))
+    for key, answer in nested_answers(later, query.wanted):
+        if _differs(answer, value.get(key)):
+            _refuse(f"{key!r} is changed by a later object")
+    if any(key in text.casefold() for key in ("/score", "/verdict")):  # a patch such as {"path": "/score", "value": 20}
+        _refuse("a later object changes the verdict")
+    if (key := contradicting_key(value, later, query.wanted, query.context)) is not None:
+        _refuse(f"{key!r} in a later object gives another answer")
+
+
+def _refuse_if_contradicted(value: dict[str, Any], query: Query, text: str) -> None:
+    keys = query.keys(value)
+    line = contradicting_line(value, keys, text, query.context)
+    if line is None and (query.wanted or {"score", "verdict"} & value.keys()):
+        line = contradicting_statement(value, keys, text, query.context)
+    if line is not None:
+        _refuse(f"the JSON and the text after it differ: {line[:80]!r}")
+
+
+def _refuse_if_preceded(value: dict[str, Any], query: Query, text: str) -> None:
+    sentence = earlier_statement(value, query.keys(value), text, query.context)
+    if sentence is not None:
+        _refuse(f"the JSON and the text before it differ: {sentence[:80]!r}")
+
+
+def _decoded(text: str, span: Span, *, lenient: bool = False) -> dict[str, Any]:
+    try:
+        return cast(dict[str, Any], strict_json.decode(text[span[0] : span[1]]))
+    except ValueError as error:
+        if lenient:
+            return {}
+        raise NoVerdictError(str(error)) from None
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise NoVerdictError(reason)

@@ -1,0 +1,84 @@
+"""Whether an object gives a second answer beside the wanted one, or uses another scale."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from polyjudge.text import plain_number
+
+from .judged_text import ReplyContext, folded_key
+from .statement_words import key_words, normalise, pattern, with_digits
+
+_WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+
+
+def rival_key(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
+    """Return a key that gives another answer than a wanted key does, such as "final_score" beside "score".
+
+    A subscore that is given again beside the subscores, with another value, is a rival too.
+    """
+    subscores = value.get("subscores")
+    if isinstance(subscores, Mapping):
+        parts = {folded_key(str(name)): part for name, part in cast(Mapping[object, object], subscores).items()}
+        for key, stated in value.items():
+            if key not in keys and folded_key(key) in parts and _differs(parts[folded_key(key)], stated, context):
+                return key
+    return contradicting_key(value, value, keys, context)
+
+
+def contradicting_key(
+    value: Mapping[str, Any], other: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext
+) -> str | None:
+    """Return a key of another object that means a wanted key, by whatever name, and differs from the verdict."""
+    for key, stated in other.items():
+        if isinstance(stated, dict | list) or stated is None or (key in keys and other is value):
+            continue
+        for wanted in keys:
+            if wanted in value and _may_mean(key, wanted) and _differs(value[wanted], stated, context):
+                return key
+    return None
+
+
+def other_scale(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
+    """Return a key that states another scale than the one in use, such as "out_of": 10 on a scale to 100."""
+    for key, stated in value.items():
+        if key in keys or _joined(key) not in key_words("scale_names") or isinstance(stated, bool):
+            continue
+        numbers = [float(each) for each in _DIGITS.findall(with_digits(normalise(str(stated))))]
+        if numbers and max(numbers) != context.scale.highest:
+            return key
+    return None
+
+
+def _may_mean(key: str, wanted: str) -> bool:
+    """Say whether a key is another name of a wanted one."""
+    if _joined(key) == _joined(wanted):
+        return True
+    words, own, renewing = _words(key), _words(wanted), key_words("renewing")
+    if words - renewing and words - renewing == own - renewing:
+        return True
+    others = key_words(f"{wanted}_names") if wanted in ("score", "verdict") else frozenset[str]()
+    if others and words and words <= renewing | others | own:
+        return True
+    return wanted == "score" and pattern("score").fullmatch(normalise(key)) is not None
+
+
+def _joined(key: str) -> str:
+    return re.sub(r"[\W_]", "", folded_key(key))
+
+
+def _words(key: str) -> set[str]:
+    return {folded_key(word) for word in _WORDS.findall(normalise(key))}
+
+
+def _differs(own: object, other: object, context: ReplyContext) -> bool:
+    if isinstance(own, bool) or isinstance(other, bool):
+        return isinstance(own, bool) and isinstance(other, bool) and own != other
+    number, rival = plain_number(str(own)), plain_number(str(other))
+    if number is not None:
+        return rival is not None and rival[0] != number[0]
+    if isinstance(own, str) and not context.labels:
+        return False
+    labels = {folded_key(label) for label in context.labels}
+    return folded_key(str(other)) in labels and folded_key(str(other)) != folded_key(str(own))

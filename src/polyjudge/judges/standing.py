@@ -1,0 +1,125 @@
+"""Whether an object in a reply is the judge's own last word, or is quoted, commented out, negated or hypothetical."""
+
+import re
+
+from .statement_words import has_word, normalise, pattern
+
+_SENTENCE = re.compile(r"[.!?。！？।؟۔](?=[\s\"'”»)]|\Z)|\n[ \t]*\n")
+_TRAILING = " \t\r\n`*_>[]|"
+_FENCE = re.compile(r"(?:```|~~~)[ \t]*\w*[ \t]*\n?\s*\Z")
+_LINE_COMMENT = re.compile(r"(?:^|[\n \t])//[^\n]*\Z|(?:^|\n)[ \t]*#[ \t]*\Z")
+_QUOTED_LINE = re.compile(r"(?:^|\n)[ \t]*[>＞][^\n]*\Z")
+_QUOTES = {'"': '"', "“": "”", "”": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "『": "』", "'": "'"}
+_WORD = re.compile(r"[^\W\d_]{2,}|(?=[^\W\d_])[\u0e00-\u0fff\u2e80-\u9fff\uac00-\ud7af]")
+_NEGATED = re.compile(r"\b(?:not|never|n't|instead of|rather than|ignore|ignoring)\b[^.,:;]{0,30}\Z", re.IGNORECASE)
+_SHORT = 12
+"""A sentence of fewer characters, which may be an abbreviation, is read with the one before it."""
+_FAR = 600
+"""Characters before and after an object that can introduce it or comment on it."""
+
+
+def reason_to_doubt(before: str, after: str, *, has_rivals: bool) -> str | None:
+    """Return why an object may not be the judge's verdict, or None.
+
+    Args:
+        before: The text before it, from the verdict before that one on.
+        after: The text after it.
+        has_rivals: Another verdict, which says something else, comes before it. Then it must be clear that this one
+            is meant; a verdict without rivals counts unless its own sentence says that it is not meant.
+    """
+    if _is_commented(before, after):
+        return "commented out"
+    if after.lstrip(" \t`\"'”»」").startswith(("?", "？", "؟")):
+        return "questioned"
+    intro = _introduction(before, whole_sentence=has_rivals)
+    remark = _remark(after)
+    is_final = has_word(intro, "final", "revision")
+    if not has_rivals:
+        is_negated = re.search(r"\b(?:not|never)\W*\Z", intro, re.IGNORECASE) is not None
+        return None if is_final and not is_negated else _marked(intro, remark)
+    if not is_final and _is_quoted(before, after):
+        return "quoted"
+    if re.search(r"\d[^\n]*\Z", before):
+        return "one of a list"
+    return _unclear(intro, remark, is_final=is_final)
+
+
+def is_marked(before: str) -> bool:
+    """Say whether what introduces an object makes it a draft, a quotation or an example."""
+    return has_word(_introduction(before, whole_sentence=True), "attribution", "negation", "hypothetical", "draft")
+
+
+def _unclear(intro: str, remark: str, *, is_final: bool) -> str | None:
+    """Return why the last of several verdicts may not be the final one."""
+    if has_word(remark, "draft"):
+        return "not clearly the last word"
+    for kind, name in (("attribution", "quoted"), ("negation", "negated"), ("hypothetical", "hypothetical")):
+        found = pattern(kind).search(intro)
+        if found and not (is_final and _comes_last(intro, found, kind)):
+            return name
+        if pattern(kind).search(remark):
+            return name
+    if has_word(remark, "retraction", "refusal"):
+        return "taken back"
+    if _WORD.search(intro) and not (is_final or has_word(intro, "correction")):
+        return "not clearly the last word"
+    return None
+
+
+def _comes_last(intro: str, found: re.Match[str], kind: str) -> bool:
+    """Say whether a word of finality comes after the last word that casts doubt."""
+    last = max((match.end() for match in pattern(kind).finditer(intro)), default=found.end())
+    return pattern("final").search(intro, last) is not None
+
+
+def _marked(intro: str, remark: str) -> str | None:
+    """Return why the only verdict of a reply may not be meant."""
+    near = intro[-80:]
+    if has_word(near, "attribution"):
+        return "quoted"
+    if _NEGATED.search(near) or has_word(near[-12:].split(" ")[-1], "negation"):
+        return "negated"
+    if pattern("hypothetical").match(intro.lstrip(" \t*_#(-")):
+        return "hypothetical"
+    opening = " ".join(remark.split()[:6])
+    if re.match(r"\W*(?:is|was|would|could|might)\b", opening) and has_word(opening, "attribution", "negation"):
+        return "negated"
+    return None
+
+
+def _introduction(before: str, *, whole_sentence: bool) -> str:
+    """Return the words that lead up to an object: its sentence, or the one before it if that is complete."""
+    tail = _FENCE.sub("", before[-_FAR:].rstrip(_TRAILING) if before else "").rstrip(_TRAILING + "\"'“„«「『(")
+    tail = tail[tail.rfind("}") + 1 :]  # what another object or a form says is no introduction
+    ends = [match.end() for match in _SENTENCE.finditer(tail)]
+    if ends and ends[-1] == len(tail) and not whole_sentence:
+        return ""
+    if ends and ends[-1] == len(tail):
+        ends.pop()
+    while ends and len(tail[ends[-1] :].strip()) < (_SHORT if whole_sentence else 1):
+        ends.pop()
+    return normalise(tail[ends[-1] if ends else 0 :]).strip()
+
+
+def _remark(after: str) -> str:
+    """Return the rest of the sentence that an object is in, or the one that follows."""
+    head = after[:_FAR].lstrip(_TRAILING + "\"'”»」』),.;")
+    end = _SENTENCE.search(head)
+    return normalise(head[: end.start()] if end else head)
+
+
+def _is_commented(before: str, after: str) -> bool:
+    for opening, closing in (("<!--", "-->"), ("/*", "*/")):
+        start = before.rfind(opening)
+        if start >= 0 and before.find(closing, start) < 0 and closing in after:
+            return True
+    return _LINE_COMMENT.search(before[-_FAR:]) is not None
+
+
+def _is_quoted(before: str, after: str) -> bool:
+    """Say whether an object is in quotation marks or on a line that begins as a quotation."""
+    near = before[-_FAR:]
+    if _QUOTED_LINE.search(near):
+        return True
+    mark, end = near.rstrip(" \t")[-1:], after.lstrip(" \t.")[:1]
+    return mark in _QUOTES and bool(mark) and end == _QUOTES[mark]

@@ -1,0 +1,232 @@
+"""Find numbers in a sentence that are given as a score, or that name a scale, and differ from the verdict's.
+
+A number after a label and a colon, out of the highest score, or at the end of a sentence is a statement in any
+language, unless it counts something, names a place, is taken off, or comes from the judged text.
+"""
+
+import re
+from dataclasses import dataclass
+
+from .judged_text import ReplyContext
+from .statement_words import has_word, pattern, with_digits
+
+_OUT_OF = (
+    r"/|(?:points?\s+|punti\s+)?(?:out\s+of|of|von|sur|de|su|di|из|з|z|van|av|ud\s+af|dari|daripada|trên|من|از|में\s+से"
+    r"|üzerinden)|分の|中"
+)
+_A = r"(?:an?\s+|one\s+)?"
+_NOT_IN_A_NAME = r"(?<![0-9a-zA-Z_./#§])(?<!\d,)"
+NUMBER = re.compile(
+    rf"{_NOT_IN_A_NAME}(?P<fraction>\d{{1,4}}(?:\.\d+)?)\s*/\s*(?P<whole>\d{{1,4}})(?![\d/]|\.\d)"
+    rf"|{_NOT_IN_A_NAME}(?<![0-9a-zA-Z][-:'])(?P<number>[+-]?\d{{1,9}}(?:[.,]\d+)?)(?![0-9]|[.,:/-]\d)(?:\s?%)?"
+    rf"(?:\s*(?:{_OUT_OF})\s*{_A}(?P<out_of>\d{{1,4}})(?!\d|\.\d))?(?!(?!pts?\b|p\b)[a-zA-Z_]|:\d)",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"(?<![0-9a-zA-Z])(\d+(?:\.\d+)?)\s?(?:-|–|—|~|to|bis|a|à|до)\s?(\d+(?:\.\d+)?)(?![0-9a-zA-Z])")
+_OUT_OF_ALONE = re.compile(r"(?:\(|^|:|\bare |\bis |\bscored |\bscale |\bpoints |分)\s*out of (\d+)", re.IGNORECASE)
+_POINTS_BEFORE = re.compile(r"(\d+)[- ](?:point|star|level|step|punkte|stufige|puntos|points)\w?[- ]\Z", re.IGNORECASE)
+_FULL_MARKS = {"满分", "滿分", "分制", "満点", "点中", "만점", "เต็ม", "thang"}
+_LABEL = re.compile(r"([^\W\d_][^\d:=→\n]{0,60}?)[\s*_`\"')\]|]*(?::|=|→|->|=>|\|)[\s*_`\"'(|]*\Z")
+_NEXT_WORDS = re.compile(
+    r"[ \t]+([^\W\d_][\w'’-]*(?:[ \t]+[^\W\d_][\w'’-]*){0,2})"
+    r"|(?=[\u0e00-\u0fff\u2e80-\u9fff\uac00-\ud7af])(\S{1,6})"
+)
+_OF_ALL = re.compile(
+    r"\A\s+(?:of|out of|von|de|sur|di|su|из|van|av)\s+(?:(?:the|its|los|las|les|den|der|i|gli|le)\s+)?\d+",
+    re.IGNORECASE,
+)
+_ONE_WORD = re.compile(r"\s+[^\W\d_]+\W*")
+_LAST_WORD = re.compile(r"([^\s\d]+)[ \t]*\Z")
+_MORE = re.compile(r"\b(?:another|more|further|additional|extra|should have)\b", re.IGNORECASE)
+_MARKUP = " \t*_#>-|•"
+_MOST_NUMBERS = 40
+"""Numbers of one sentence that are examined; a sentence with more of them explains nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a verdict says, in the form in which prose is compared with it."""
+
+    score: float | None
+    numbers: dict[str, float]
+    flags: dict[str, bool]
+    label: str
+    context: ReplyContext
+
+    def expected(self, sentence: str, *, is_final: bool) -> set[float]:
+        """Return the numbers that a sentence may state without contradicting the verdict."""
+        own: set[float] = set() if self.score is None else {self.score}
+        named = {number for name, number in self.numbers.items() if name.casefold() in sentence.casefold()}
+        if named or (own and is_final):
+            return own | named
+        return {*own, *self.numbers.values()}
+
+
+def states_other_number(said: str, verdict: Stated, *, is_attributed: bool) -> bool:
+    """Say whether a sentence after a verdict gives another number as the score."""
+    is_question = said.endswith("?") and pattern("question").match(said) is not None
+    if is_question or (verdict.score is None and not verdict.numbers):
+        return False
+    is_strong = has_word(said, "score", "correction")
+    decides = has_word(said, "final", "correction", "revision")
+    said = with_digits(said, least=0 if is_strong or decides else 10)
+    matches = [match for match in NUMBER.finditer(said) if not _is_place(said, match)]
+    if len(matches) > _MOST_NUMBERS:
+        return True
+    if _is_about_text(said, matches, verdict.context, is_attributed=is_attributed):
+        return False
+    if matches and _settles(said, matches[-1], verdict):
+        return False
+    opens = pattern("score").match(said.lstrip(_MARKUP)) is not None
+    expected = verdict.expected(said, is_final=opens or decides)
+    return any(_is_statement(said, match, verdict, expected, is_strong=is_strong) for match in matches)
+
+
+def states_final_number(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence gives another score as the final one, in the judge's own name."""
+    if verdict.score is None or has_word(said, "attribution", "draft", "hypothetical"):
+        return False
+    said = with_digits(said)
+    matches = list(NUMBER.finditer(said))[:_MOST_NUMBERS]
+    decides = has_word(said, "final", "revision", "correction")
+    opens = pattern("score").match(said.lstrip(_MARKUP)) is not None
+    has_score = has_word(said, "score") or any(_out_of(match) == verdict.context.scale.highest for match in matches)
+    if not (opens or decides) or not has_score:
+        return False
+    expected = verdict.expected(said, is_final=decides) | {verdict.context.scale.highest}
+    for match in matches:
+        near = said[max(0, match.start() - 30) : match.start()]
+        is_stated = _label(said, match) is not None or _out_of(match) is not None or has_word(near, "score")
+        is_stated = is_stated and not re.search(r"\b(?:by|um)\s\Z", near)
+        if _number(match) not in expected and is_stated and _ends(said, match) and not _is_deducted(said, match):
+            return True
+    return False
+
+
+def states_other_scale(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence names another scale, or gives the verdict's score as a part of another whole."""
+    highest = verdict.context.scale.highest
+    return names_other_scale(said, highest) or any(
+        _out_of(match) not in (None, highest) and _number(match) == verdict.score and not _is_count(said, match)
+        for match in NUMBER.finditer(said)
+    )
+
+
+def names_other_scale(said: str, highest: float) -> bool:
+    """Say whether a sentence names a scale with another end: "(out of 5)", "a scale of 1 to 10", "5分制"."""
+    alone = _OUT_OF_ALONE.search(said)
+    if alone and float(alone[1]) != highest:
+        return True
+    for match in pattern("scale").finditer(said):
+        before, after = said[max(0, match.start() - 20) : match.start()], said[match.end() : match.end() + 24]
+        span = _RANGE.search(before[-6:] + match[0] + after)
+        if span and float(span[2]) != highest and float(span[1]) <= 1:
+            return True
+        tops = [_POINTS_BEFORE.search(before)]
+        if match[0] in _FULL_MARKS:
+            tops += [re.match(r"\D{0,3}(\d+)", after), re.search(r"(\d+)\s?(?:点|점|分)?\s?\Z", before[-6:])]
+        if any(top and float(top[1]) != highest for top in tops):
+            return True
+    return False
+
+
+def _is_statement(said: str, match: re.Match[str], verdict: Stated, expected: set[float], *, is_strong: bool) -> bool:
+    """Say whether one number of a sentence is given as a score that the verdict does not give."""
+    number, out_of = _number(match), _out_of(match)
+    scale = verdict.context.scale
+    if number in expected or _is_count(said, match) or _is_deducted(said, match):
+        return False
+    if has_word(said, "deduction") and _MORE.search(said):
+        return True
+    if out_of is None and number == scale.highest and has_word(said, "scale"):
+        return False
+    if out_of is not None:
+        agrees = verdict.score is not None and number * scale.highest == verdict.score * out_of
+        is_alone = not re.search(r"[^\W\d_]", said.replace(match[0], ""))
+        return out_of == scale.highest or (not agrees and (is_strong or is_alone))
+    if is_strong:
+        return _ends(said, match) or _is_near_score(said, match)
+    return scale.lowest <= number <= scale.highest and _is_given(said, match, verdict)
+
+
+def _is_given(said: str, match: re.Match[str], verdict: Stated) -> bool:
+    """Say whether a number is stated without any word of scoring: after a label, or at the end of a sentence."""
+    label = _label(said, match)
+    if has_word(said, "measure") or (label and has_word(label, "count", "reference")):
+        return False
+    if label:
+        return _ends(said, match) or _ONE_WORD.fullmatch(said, match.end()) is not None
+    return _ends(said, match) and _number(match) not in verdict.context.numbers
+
+
+def _is_about_text(said: str, matches: list[re.Match[str]], context: ReplyContext, *, is_attributed: bool) -> bool:
+    """Say whether the numbers of a sentence are those of the judged text, or the one that it demands."""
+    numbers = {_number(match) for match in matches}
+    if numbers <= context.numbers and not has_word(said, "score", "final", "revision"):
+        return True
+    is_demanded = not context.judged or numbers <= context.numbers | {context.scale.highest}
+    return is_attributed and len(numbers) == 1 and is_demanded and not has_word(said, "correction", "revision")
+
+
+def _settles(said: str, last: re.Match[str], verdict: Stated) -> bool:
+    """Say whether a sentence with several numbers ends in the verdict's own: "first 70, but I settled on 85"."""
+    before = said[: last.start()].rstrip()
+    if _number(last) != verdict.score or has_word(before[-24:], "negation"):
+        return False
+    in_brackets = re.search(r"[(（]\W*\w*\W*\Z", before) is not None
+    return before.endswith("=") or (has_word(said, "draft", "final") and not in_brackets)
+
+
+def _number(match: re.Match[str]) -> float:
+    return float((match["number"] or match["fraction"]).replace(",", "."))
+
+
+def _out_of(match: re.Match[str]) -> float | None:
+    whole = match["out_of"] or match["whole"]
+    return float(whole) if whole else None
+
+
+def _label(said: str, match: re.Match[str]) -> str | None:
+    """Return the words before a colon, or another sign, that a number follows."""
+    found = _LABEL.search(said[max(0, match.start() - 120) : match.start()])
+    return found[1] if found else None
+
+
+def _is_place(said: str, match: re.Match[str]) -> bool:
+    """Say whether a number names a place, as in "line 14" or "第3段"."""
+    before = _LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
+    word = before[1].strip("([{\"'“‘*_") if before else ""
+    return word.endswith("第") or pattern("reference").fullmatch(word) is not None
+
+
+def _is_count(said: str, match: re.Match[str]) -> bool:
+    """Say whether a number counts something, as in "2 minor typos" or "3 of the 5 sentences"."""
+    after = _NEXT_WORDS.match(_OF_ALL.sub("", said[match.end() : match.end() + 80]))
+    if after is None or pattern("copula").match(after[1] or after[2]):
+        return False
+    if after[2]:
+        unit, counted = pattern("score").match(after[2]), pattern("count").match(after[2])
+        return counted is not None and (unit is None or counted.end() > unit.end())
+    first = after[1].split()[0]
+    return pattern("score").fullmatch(first) is None and has_word(after[1], "count")
+
+
+def _is_deducted(said: str, match: re.Match[str]) -> bool:
+    """Say whether points are taken off, as in "-5 for the typo", which explains the score."""
+    label = _label(said, match)
+    if _MORE.search(said) or has_word(said, "correction") or (label and has_word(label, "score")):
+        return False
+    return match[0].startswith("-") or has_word(said, "deduction")
+
+
+def _ends(said: str, match: re.Match[str]) -> bool:
+    """Say whether nothing that a number could count follows it."""
+    after = _NEXT_WORDS.match(said[match.end() : match.end() + 60])
+    return after is None or any(pattern(kind).match(after[1] or after[2]) for kind in ("score", "correction", "copula"))
+
+
+def _is_near_score(said: str, match: re.Match[str]) -> bool:
+    """Say whether a word of scoring or correcting comes close before or after a number."""
+    before, after = said[max(0, match.start() - 40) : match.start()], said[match.end() : match.end() + 16]
+    ends = [found.end() for kind in ("score", "correction") for found in pattern(kind).finditer(before)]
+    return (bool(ends) and len(before[max(ends) :].split()) <= 3) or has_word(after, "score", "correction")

@@ -1,0 +1,209 @@
+"""Find prose around a verdict that states something else: another number, another label, a retraction, a refusal."""
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, cast
+
+from polyjudge.text import plain_number
+
+from .judged_text import ReplyContext
+from .stated_numbers import Stated, names_other_scale, states_final_number, states_other_number, states_other_scale
+from .statement_words import has_word, normalise, pattern
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\s\"'”»)*_]+|[\n;。！？।؟۔]+")
+_LIST_MARK = re.compile(r"(?m)^[ \t>*-]*\d{1,2}[.)][ \t]+(?=\S)")
+_QUOTED = re.compile(r"[\"“”„«「『`]([^\"“”„«»「」『』`\n]{1,300})[\"“”»」』`]|(?<!\w)['‘]([^'‘’\n]{1,300})['’](?!\w)")
+_QUOTED_LINE = re.compile(r"(?m)^[ \t]*>")
+_COMPARISON = re.compile(
+    r"(?:\s+(?:it|this|that|them|the\s+\w+))?\s+(?:any\s+|much\s+)?(?:higher|lower|more|above|better|full)\b",
+    re.IGNORECASE,
+)
+_VERDICT = re.compile(r"\b(?:json|verdict|above|previous answer)\b", re.IGNORECASE)
+_REJECTED = re.compile(r"(?:not|than|instead of|over|nicht|no|pas|不是|而非|より)\s*\Z", re.IGNORECASE)
+_UNLIKE = {
+    True: re.compile(r"\b(?:false|no|not|incorrect|wrong)\b", re.IGNORECASE),
+    False: re.compile(r"\b(?:true|yes)\b", re.IGNORECASE),
+}
+_OPENING_MARKS = " \t*_#>([-–—"
+_LONGEST = 20_000
+"""Characters after a verdict that are examined; with more of them the verdict is not clear."""
+_MOST_KEYS = 64
+
+
+def contradicting_statement(
+    value: Mapping[str, Any], keys: tuple[str, ...], text: str, context: ReplyContext
+) -> str | None:
+    """Return the sentence after a verdict that says something else than the verdict, if there is one."""
+    prose = without_quoted_lines(normalise(text).strip(), context)
+    if len(prose) > _LONGEST:
+        return f"{len(prose)} characters after the verdict"
+    verdict = _stated(value, keys, context)
+    return next((each for each in _sentences(prose) if _contradicts(each, verdict)), None)
+
+
+def earlier_statement(value: Mapping[str, Any], keys: tuple[str, ...], text: str, context: ReplyContext) -> str | None:
+    """Return the sentence before a verdict that refuses one, or states another score that nothing after it revises."""
+    verdict = _stated(value, keys, context)
+    found = ""
+    for sentence in _sentences(normalise(text[-_LONGEST:])):
+        is_refusal = _refuses(sentence) and not has_word(sentence, "attribution")
+        if is_refusal or (verdict.score is not None and names_other_scale(sentence, context.scale.highest)):
+            return sentence
+        if found and has_word(sentence, "revision", "correction", "draft"):
+            found = ""
+        elif states_final_number(_without_quotations(sentence, context), verdict):
+            found = sentence
+    return found or None
+
+
+def contradicting_reason(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
+    """Return the sentence inside a verdict's own texts that gives another score or another scale, if there is one."""
+    verdict = _stated(value, keys, context)
+    for key, text in value.items():
+        if key in keys or not isinstance(text, str):
+            continue
+        is_revision = has_word(normalise(key), "revision", "correction")
+        for sentence in _sentences(normalise(text[:_LONGEST])):
+            if is_revision and _contradicts(sentence, verdict):
+                return sentence
+            own = _without_quotations(sentence, context)
+            if states_other_scale(sentence, verdict) or states_final_number(own, verdict):
+                return sentence
+            if context.labels and _decides_otherwise(own, verdict):
+                return sentence
+    return None
+
+
+def _stated(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> Stated:
+    """Return the numbers, flags and label of a verdict; subscores one by one, remarks of the judge's own left out."""
+    numbers: dict[str, float] = {}
+    flags: dict[str, bool] = {}
+    for key, each in islice(value.items(), _MOST_KEYS):
+        inner = cast(Mapping[str, object], each) if isinstance(each, Mapping) else {key: each} if key in keys else {}
+        for name, leaf in islice(inner.items(), _MOST_KEYS):
+            number = plain_number(str(leaf))
+            if isinstance(leaf, bool):
+                flags[name] = leaf
+            elif number is not None:
+                numbers[name] = number[0]
+    score = plain_number(str(value.get("score"))) if "score" in keys else None
+    label = str(value.get("verdict") or "") if "verdict" in keys else ""
+    return Stated(score[0] if score else None, numbers, flags, label, context)
+
+
+def _sentences(prose: str) -> list[str]:
+    if re.search(r"(?m)^[ \t>*-]*1[.)][ \t]", prose):
+        prose = _LIST_MARK.sub("", prose)
+    return [sentence.strip() for sentence in _SENTENCE_END.split(prose) if sentence.strip(" \t\r#*_`>|-=~.:")]
+
+
+def without_quoted_lines(prose: str, context: ReplyContext) -> str:
+    """Return the text without lines marked as quotations that are in the judged text or are said to be."""
+    if not _QUOTED_LINE.search(prose):
+        return prose
+    kept: list[str] = []
+    is_quoting = False
+    for line in prose.splitlines():
+        if _QUOTED_LINE.match(line) and (is_quoting or context.has_words(line.strip(" \t>"))):
+            continue
+        if line.strip():
+            is_quoting = has_word(line, "attribution")
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def _contradicts(sentence: str, verdict: Stated) -> bool:
+    if verdict.context.has_whole_line(sentence):
+        return False
+    said = _without_quotations(sentence, verdict.context)
+    is_attributed = has_word(said, "attribution")
+    if not is_attributed and (_withdraws(said) or _revises(said, sentence)):
+        return True
+    if states_other_scale(said, verdict) or _changes_flag(said, verdict):
+        return True
+    if verdict.context.labels and (not is_attributed or has_word(said, "revision")) and _changes_label(said, verdict):
+        return True
+    return states_other_number(said, verdict, is_attributed=is_attributed)
+
+
+def _withdraws(said: str) -> bool:
+    """Say whether a sentence takes the verdict back, refuses to give one or calls it wrong."""
+    if _refuses(said):
+        return True
+    is_about_verdict = has_word(said, "score") or _VERDICT.search(said) is not None
+    return has_word(said, "retraction") or (is_about_verdict and has_word(said, "doubt"))
+
+
+def _refuses(said: str) -> bool:
+    """Say whether a sentence refuses to give a verdict; "I cannot rate it higher" does not."""
+    refusal = pattern("refusal").search(said)
+    return refusal is not None and not _COMPARISON.match(said, refusal.end())
+
+
+def _without_quotations(sentence: str, context: ReplyContext) -> str:
+    """Return a sentence without what it quotes from the judged text, or says to be written there."""
+    is_attributed = has_word(sentence, "attribution")
+
+    def keep(match: re.Match[str]) -> str:
+        words = match[1] or match[2]
+        return " … " if is_attributed or context.has_words(words) else match[0]
+
+    return _QUOTED.sub(keep, sentence)
+
+
+def _revises(said: str, sentence: str) -> bool:
+    """Say whether a sentence opens as a correction, and is not about words of the judged text."""
+    bare = said.lstrip(_OPENING_MARKS)
+    opening = pattern("revision").match(bare)
+    if opening is None:
+        return False
+    rest = bare[opening.end() :].lstrip(" \t*_`\"')")
+    is_about_words = _QUOTED.search(sentence) is not None and not re.search(r"\d", said) and not has_word(said, "score")
+    return rest[:1] in (":", ",", "-", "–", "—", "…", "、", "") and not is_about_words
+
+
+def _changes_flag(said: str, verdict: Stated) -> bool:
+    for name, own in verdict.flags.items():
+        words = [word for word in re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).split() if word.casefold() != "is"]
+        named = re.search(r"[ _]?".join(map(re.escape, words)), said, re.IGNORECASE)
+        if named and _UNLIKE[own].search(said.replace(named[0], " ")):
+            return True
+    return False
+
+
+def _changes_label(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence decides for another label: the last one that it names and does not reject counts."""
+    said = re.sub(r"\banswer (?=\w\b)", "", said, flags=re.IGNORECASE)
+    mentions = [
+        (match.start(), label)
+        for label in verdict.context.labels
+        for match in _name(label).finditer(said)
+        if not _REJECTED.search(said[max(0, match.start() - 16) : match.start()])
+    ]
+    if not mentions:
+        return False
+    last = max(mentions)[1]
+    decides = has_word(said, "final", "correction", "revision")
+    is_bare = not re.sub(r"[\W_]", "", said.replace(last, "", 1))
+    is_labelled = re.search(rf"(?:[:=→]|\bis|\bbe)\W*(?:an?\s+|the\s+)?{re.escape(last)}\W*\Z", said) is not None
+    return _form(last) != _form(verdict.label) and (decides or is_bare or is_labelled)
+
+
+def _decides_otherwise(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence of a verdict's own explanation ends in another label, as in "Final verdict: B"."""
+    is_own = not has_word(said, "attribution", "hypothetical", "draft")
+    return is_own and has_word(said, "final", "revision") and _changes_label(said, verdict)
+
+
+def _name(label: str) -> re.Pattern[str]:
+    """Return the pattern of a label; a single letter such as "A" counts only in its own case."""
+    edge = "0-9A-Za-z_" if label.isascii() else r"\w"
+    return re.compile(
+        rf"(?<![{edge}]){re.escape(normalise(label))}(?![{edge}])", re.IGNORECASE if len(label) > 1 else 0
+    )
+
+
+def _form(label: str) -> str:
+    plain = re.sub(r"[\W_]+", " ", normalise(label)).strip().casefold()
+    return plain.removeprefix("answer ")
