@@ -169,3 +169,18 @@ def test_a_broken_row_is_named_by_its_place(path, row, words):
     path.write_text(json.dumps(label_row(said())) + f"\n{row}\n", encoding="utf-8")
     with pytest.raises(DataError, match=f"labels.jsonl:2: .*{words}"):
         read_labels(path)
+
+
+def test_a_link_to_labels_is_followed_and_one_that_leads_out_to_nothing_is_not(tmp_path):
+    (tmp_path / "big").mkdir()
+    (tmp_path / "here").mkdir()
+    (tmp_path / "big" / "labels.jsonl").touch()
+    (tmp_path / "here" / "labels.jsonl").symlink_to(tmp_path / "big" / "labels.jsonl")
+    (tmp_path / "here" / "trap.jsonl").symlink_to(tmp_path / "big" / "new")
+
+    log = LabelLog(tmp_path / "here" / "labels.jsonl")
+    assert log.path == (tmp_path / "big" / "labels.jsonl").resolve()
+    log.close()
+    with pytest.raises(DataError, match="is a link to a file in another folder"):
+        LabelLog(tmp_path / "here" / "trap.jsonl")
+    assert not (tmp_path / "big" / "new").exists()

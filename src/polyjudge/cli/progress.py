@@ -57,6 +57,8 @@ class ProgressShow:
     def resume(self) -> None:
         """All that was noted so far had been done before this run; the rate is of what comes."""
         self.already = self._done
+        if self._done and self._is_shown:
+            self.line(f"polyjudge: resuming: {self._done} of {self._total} were done before")
         self._begun = self._shown = time.monotonic()
 
     def advance(self, *, unjudged: bool, current: str = "") -> None:

@@ -14,6 +14,7 @@ from polyjudge.errors import DataError
 
 from .json_lines import each_json_line
 from .json_records import from_json
+from .ownership import refuse_foreign
 from .row_log import RowLog
 
 Where = TypeVar("Where")
@@ -68,6 +69,9 @@ class LabelLog:
     """A file of labels that one process adds to; what others read of it is whole."""
 
     def __init__(self, path: Path) -> None:
+        if path.is_symlink():
+            refuse_foreign(path)
+            path = path.resolve()
         self.path = path
         self._rows = RowLog(path)
         try:
