@@ -1,13 +1,15 @@
 """A judge that answers with one word is not waited for without end, and one that thinks first has room for it."""
 
 import asyncio
+from contextlib import closing
 
 import pytest
 
-from polyjudge import BinaryJudge, ChoiceJudge, PairwiseJudge, RubricJudge
+from polyjudge import BinaryJudge, ChoiceJudge, JudgeCache, PairwiseJudge, Request, RubricJudge
 from polyjudge.errors import NotRecordedError
 from polyjudge.judges import WordJudge, load_wording
-from polyjudge.records import Failure, JudgeResult, Origin, Reply
+from polyjudge.providers import CachedProvider, ReplayProvider
+from polyjudge.records import Failure, Origin, Reply
 from polyjudge.rubrics import load_rubric
 
 WORDING = load_wording("es")
@@ -93,18 +95,28 @@ def test_a_judge_that_is_cut_off_while_it_thinks_is_given_more_room_from_then_on
     assert model.asked == [512, 8192, 8192, 8192]
 
 
-def test_a_replay_finds_replies_that_were_kept_with_more_room_or_without_a_limit():
-    for kept in (8192, None):
+@pytest.mark.parametrize("kept", [512, 8192, None, 99])
+def test_a_replay_finds_replies_that_were_kept_with_more_room_or_without_a_limit(kept, tmp_path):
+    model = Model("local")
+    with closing(JudgeCache(tmp_path / "cache.sqlite")) as cache:
+        request = Request(prompt="prompt 0", model="m", temperature=0.0, max_tokens=kept)
+        asyncio.run(CachedProvider(model, cache).complete(request))
 
-        def answer(most, kept=kept):
-            if most != kept:
-                raise NotRecordedError("not here")
-            return Reply(text="correcto", model="m", cached=True)
+        [outcome] = judged(ReplayProvider(model.origin, cache))
 
-        [outcome] = judged(Model("local", answer))
-        assert isinstance(outcome, JudgeResult)
-    [outcome] = judged(Model("local", lambda _: answer(1)))
-    assert outcome.kind == "not_recorded"
+    assert getattr(outcome, "verdict", "") == ("" if kept == 99 else "correct")
+
+
+def test_a_provider_that_has_no_answer_yet_is_asked_once():
+    """A dry run counts the questions, and a batch collects them."""
+
+    def answer(_):
+        raise NotRecordedError("a dry run asks nothing")
+
+    model = Model("local", answer)
+    [outcome] = judged(model)
+
+    assert (outcome.kind, model.asked) == ("not_recorded", [512])
 
 
 @pytest.mark.parametrize(("provider", "limit"), [("local", 2048), ("openai", None)])

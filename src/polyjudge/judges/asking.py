@@ -12,6 +12,7 @@ from polyjudge.providers import (
     PROVIDERS,
     CachedProvider,
     Provider,
+    ReplayProvider,
     RetryingProvider,
     close_provider,
     is_remote,
@@ -126,14 +127,13 @@ class Asker:
         """Return the reply, and the request that it answers: one with more room where the judge thinks first."""
         may_change = self._limit is not None and request.max_tokens not in (None, _THINKING_TOKENS)
         longer = replace(request, max_tokens=_THINKING_TOKENS)
-        try:
-            reply = await provider.complete(request)
-        except NotRecordedError:
-            # A replay: the reply may be kept with more room, or from before there was a limit.
-            for other in (longer, replace(request, max_tokens=None)) if may_change else ():
+        if may_change and isinstance(provider, ReplayProvider):
+            # The reply may be kept with more room, or from before there was a limit.
+            for other in (request, longer):
                 with suppress(NotRecordedError):
                     return other, await provider.complete(other)
-            raise
+            request, may_change = replace(request, max_tokens=None), False
+        reply = await provider.complete(request)
         if not may_change or reply.finish != "length" or without_asides(reply.text).strip():
             return request, reply
         self._thinks = True
