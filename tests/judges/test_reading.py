@@ -23,9 +23,9 @@ NOISE = st.text(
     alphabet=st.one_of(st.sampled_from("{}[]\"'`\\:,<>/ \n\t#*-_0123456789"), st.characters(exclude_categories=["Cs"])),
     max_size=60,
 ).filter(lambda noise: not MARKS.search(noise))
-# Words before a verdict may say that it is not meant, and a number after it may be a correction.
+# Words around a verdict may say that it is not meant, and a number after it may be a correction.
 NOISE_BEFORE = NOISE.filter(lambda noise: not re.search(r"[^\W\d_]{2}", noise))
-NOISE_AFTER = NOISE.filter(lambda noise: not any(map(str.isnumeric, noise)))
+NOISE_AFTER = NOISE_BEFORE.filter(lambda noise: not any(map(str.isnumeric, noise)))
 NOISE_BETWEEN = NOISE.filter(lambda noise: not re.search(r"[^\W\d_]|^\s*,\s*$", noise))
 WORDS = st.one_of(st.text(max_size=40), st.text(alphabet="<>{}\"'\\:,…0score \n", max_size=14))
 VERDICTS = st.fixed_dictionaries(

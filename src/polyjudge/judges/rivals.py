@@ -7,7 +7,7 @@ from typing import Any, cast
 from polyjudge.text import plain_number
 
 from .judged_text import ReplyContext, folded_key
-from .statement_words import key_words, normalise, pattern, with_digits
+from .statement_words import has_word, key_words, normalise, pattern, with_digits
 
 _WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
@@ -61,7 +61,11 @@ def _may_mean(key: str, wanted: str) -> bool:
     others = key_words(f"{wanted}_names") if wanted in ("score", "verdict") else frozenset[str]()
     if others and words and words <= renewing | others | own:
         return True
-    return wanted == "score" and pattern("score").fullmatch(normalise(key)) is not None
+    if wanted != "score":
+        return False
+    parts = [part for part in re.split(r"[\s_-]+", normalise(key)) if part]
+    others = [part for part in parts if not pattern("score").fullmatch(part)]
+    return len(others) < len(parts) and all(has_word(part, "final", "correction", "revision") for part in others)
 
 
 def _joined(key: str) -> str:
@@ -69,7 +73,7 @@ def _joined(key: str) -> str:
 
 
 def _words(key: str) -> set[str]:
-    return {folded_key(word) for word in _WORDS.findall(normalise(key))}
+    return {folded_key(word) for word in _WORDS.findall(normalise(key)) if not word.isdecimal()}
 
 
 def _differs(own: object, other: object, context: ReplyContext) -> bool:

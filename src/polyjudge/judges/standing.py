@@ -14,6 +14,25 @@ _WORD = re.compile(r"[^\W\d_]{2,}|(?=[^\W\d_])[\u0e00-\u0fff\u2e80-\u9fff\uac00-
 _NEGATED = re.compile(r"\b(?:not|never|n't|instead of|rather than|ignore|ignoring)\b[^.,:;]{0,30}\Z", re.IGNORECASE)
 _SHORT = 12
 """A sentence of fewer characters, which may be an abbreviation, is read with the one before it."""
+_WEAK = {
+    "better",
+    "answer",
+    "verdict",
+    "result",
+    "but",
+    "real",
+    "true",
+    "actual",
+    "winner",
+    "wins",
+    "prefer",
+    "preference",
+}
+"""Words that make an object final only if they are all that introduces it."""
+_BREAK = re.compile(r"[.,;:!?\n—–。，；：、]")
+_OWN = re.compile(r"(?:my|i|so|therefore|thus|hence|but|now)\b", re.IGNORECASE)
+_LISTED = re.compile(r"\d[^\n]*\Z|(?:^|\n)\W*\w\W*[:.)][ \t]*\Z|\A[ \t]*[^\w\s.;…。]+[ \t]*\Z|(?:≠|!=|<>)\s*\Z")
+"""A number, a letter or only a sign between two objects: they are entries of a list, or alternatives."""
 _FAR = 600
 """Characters before and after an object that can introduce it or comment on it."""
 
@@ -33,15 +52,15 @@ def reason_to_doubt(before: str, after: str, *, has_rivals: bool) -> str | None:
         return "questioned"
     intro = _introduction(before, whole_sentence=has_rivals)
     remark = _remark(after)
-    is_final = has_word(intro, "final", "revision")
+    is_final = _makes_final(intro)
     if not has_rivals:
         is_negated = re.search(r"\b(?:not|never)\W*\Z", intro, re.IGNORECASE) is not None
         return None if is_final and not is_negated else _marked(intro, remark)
     if not is_final and _is_quoted(before, after):
         return "quoted"
-    if re.search(r"\d[^\n]*\Z", before):
+    if not is_final and _LISTED.search(before):
         return "one of a list"
-    return _unclear(intro, remark, is_final=is_final)
+    return _unclear(intro, remark, is_final=is_final, is_same_line=bool(after.partition("\n")[0].strip(_TRAILING)))
 
 
 def is_marked(before: str) -> bool:
@@ -49,7 +68,7 @@ def is_marked(before: str) -> bool:
     return has_word(_introduction(before, whole_sentence=True), "attribution", "negation", "hypothetical", "draft")
 
 
-def _unclear(intro: str, remark: str, *, is_final: bool) -> str | None:
+def _unclear(intro: str, remark: str, *, is_final: bool, is_same_line: bool) -> str | None:
     """Return why the last of several verdicts may not be the final one."""
     if has_word(remark, "draft"):
         return "not clearly the last word"
@@ -61,15 +80,26 @@ def _unclear(intro: str, remark: str, *, is_final: bool) -> str | None:
             return name
     if has_word(remark, "retraction", "refusal"):
         return "taken back"
+    if _WORD.search(remark.partition("\n")[0]) and is_same_line and not has_word(remark, "final"):
+        return "commented on"
     if _WORD.search(intro) and not (is_final or has_word(intro, "correction")):
         return "not clearly the last word"
     return None
 
 
+def _makes_final(intro: str) -> bool:
+    """Say whether an introduction makes an object the judge's last word; "answer:" does, "in the answer:" does not."""
+    is_short = len(intro.split()) <= 2
+    return has_word(intro, "revision") or any(
+        is_short or match[0].casefold() not in _WEAK for match in pattern("final").finditer(intro)
+    )
+
+
 def _comes_last(intro: str, found: re.Match[str], kind: str) -> bool:
-    """Say whether a word of finality comes after the last word that casts doubt."""
+    """Say whether a clause of its own makes an object final, after the last word that casts doubt."""
     last = max((match.end() for match in pattern(kind).finditer(intro)), default=found.end())
-    return pattern("final").search(intro, last) is not None
+    final = pattern("final").search(intro, last)
+    return final is not None and bool(_BREAK.search(intro[last : final.start()]) or _OWN.match(final[0]))
 
 
 def _marked(intro: str, remark: str) -> str | None:

@@ -19,12 +19,13 @@ _NOT_IN_A_NAME = r"(?<![0-9a-zA-Z_./#§])(?<!\d,)"
 NUMBER = re.compile(
     rf"{_NOT_IN_A_NAME}(?P<fraction>\d{{1,4}}(?:\.\d+)?)\s*/\s*(?P<whole>\d{{1,4}})(?![\d/]|\.\d)"
     rf"|{_NOT_IN_A_NAME}(?<![0-9a-zA-Z][-:'])(?P<number>[+-]?\d{{1,9}}(?:[.,]\d+)?)(?![0-9]|[.,:/-]\d)(?:\s?%)?"
-    rf"(?:\s*(?:{_OUT_OF})\s*{_A}(?P<out_of>\d{{1,4}})(?!\d|\.\d))?(?!(?!pts?\b|p\b)[a-zA-Z_]|:\d)",
+    rf"(?:\s?(?:分|点|점|pts?\.?|points?|Punkte)?\s*(?:{_OUT_OF})\s*{_A}(?P<out_of>\d{{1,4}})(?!\d|\.\d))?(?!(?!pts?\b|p\b)[a-zA-Z_]|:\d)",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"(?<![0-9a-zA-Z])(\d+(?:\.\d+)?)\s?(?:-|–|—|~|to|bis|a|à|до)\s?(\d+(?:\.\d+)?)(?![0-9a-zA-Z])")
 _OUT_OF_ALONE = re.compile(r"(?:\(|^|:|\bare |\bis |\bscored |\bscale |\bpoints |分)\s*out of (\d+)", re.IGNORECASE)
 _POINTS_BEFORE = re.compile(r"(\d+)[- ](?:point|star|level|step|punkte|stufige|puntos|points)\w?[- ]\Z", re.IGNORECASE)
+_PREPOSITIONS = {"out of", "von", "sur", "sobre", "من أصل", "में से", "מתוך", "üzerinden"}
 _FULL_MARKS = {"满分", "滿分", "分制", "満点", "点中", "만점", "เต็ม", "thang"}
 _LABEL = re.compile(r"([^\W\d_][^\d:=→\n]{0,60}?)[\s*_`\"')\]|]*(?::|=|→|->|=>|\|)[\s*_`\"'(|]*\Z")
 _NEXT_WORDS = re.compile(
@@ -35,10 +36,12 @@ _OF_ALL = re.compile(
     r"\A\s+(?:of|out of|von|de|sur|di|su|из|van|av)\s+(?:(?:the|its|los|las|les|den|der|i|gli|le)\s+)?\d+",
     re.IGNORECASE,
 )
-_ONE_WORD = re.compile(r"\s+[^\W\d_]+\W*")
+_ONE_WORD = re.compile(r"\s+(?=[^\W\d_])\S+\s*")
 _LAST_WORD = re.compile(r"([^\s\d]+)[ \t]*\Z")
 _MORE = re.compile(r"\b(?:another|more|further|additional|extra|should have)\b", re.IGNORECASE)
 _MARKUP = " \t*_#>-|•"
+_MANY = 10
+"""From here on a number before a last word that is not known to be counted is taken for a score with its unit."""
 _MOST_NUMBERS = 40
 """Numbers of one sentence that are examined; a sentence with more of them explains nothing."""
 
@@ -122,7 +125,7 @@ def names_other_scale(said: str, highest: float) -> bool:
         span = _RANGE.search(before[-6:] + match[0] + after)
         if span and float(span[2]) != highest and float(span[1]) <= 1:
             return True
-        tops = [_POINTS_BEFORE.search(before)]
+        tops = [None if match[0].casefold() in _PREPOSITIONS else _POINTS_BEFORE.search(before)]
         if match[0] in _FULL_MARKS:
             tops += [re.match(r"\D{0,3}(\d+)", after), re.search(r"(\d+)\s?(?:点|점|分)?\s?\Z", before[-6:])]
         if any(top and float(top[1]) != highest for top in tops):
@@ -156,7 +159,8 @@ def _is_given(said: str, match: re.Match[str], verdict: Stated) -> bool:
         return False
     if label:
         return _ends(said, match) or _ONE_WORD.fullmatch(said, match.end()) is not None
-    return _ends(said, match) and _number(match) not in verdict.context.numbers
+    is_unit = _ONE_WORD.fullmatch(said, match.end()) and (_number(match) >= _MANY or not said[: match.start()].strip())
+    return bool(_ends(said, match) or is_unit) and _number(match) not in verdict.context.numbers
 
 
 def _is_about_text(said: str, matches: list[re.Match[str]], context: ReplyContext, *, is_attributed: bool) -> bool:
@@ -164,7 +168,7 @@ def _is_about_text(said: str, matches: list[re.Match[str]], context: ReplyContex
     numbers = {_number(match) for match in matches}
     if numbers <= context.numbers and not has_word(said, "score", "final", "revision"):
         return True
-    is_demanded = not context.judged or numbers <= context.numbers | {context.scale.highest}
+    is_demanded = numbers <= context.numbers | {context.scale.highest}
     return is_attributed and len(numbers) == 1 and is_demanded and not has_word(said, "correction", "revision")
 
 
@@ -208,6 +212,8 @@ def _is_count(said: str, match: re.Match[str]) -> bool:
         unit, counted = pattern("score").match(after[2]), pattern("count").match(after[2])
         return counted is not None and (unit is None or counted.end() > unit.end())
     first = after[1].split()[0]
+    if first == "points" and re.search(r"\b(?:the|these|those|all)\s\Z", said[: match.start()]):
+        return True  # "the 3 points" of an argument
     return pattern("score").fullmatch(first) is None and has_word(after[1], "count")
 
 

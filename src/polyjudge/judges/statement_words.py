@@ -43,7 +43,7 @@ def _number_words() -> tuple[re.Pattern[str], dict[str, int]]:
     """Return the pattern of number words such as "twenty", and their values in lower case."""
     pairs = [entry.rsplit(" ", 1) for table in _tables().values() for entry in table.get("numbers", ())]
     values = {normalise(word).casefold(): int(number) for word, number in pairs}
-    return re.compile(_alternatives(set(values)), re.IGNORECASE), values
+    return re.compile(_alternatives({word for word, _ in pairs}), re.IGNORECASE), values
 
 
 @cache
@@ -53,15 +53,12 @@ def key_words(kind: str) -> frozenset[str]:
 
 
 def with_digits(said: str, *, least: int = 0) -> str:
-    """Return a sentence with number words of at least `least` as digits: "eighty-five", "vingt", "八十五"."""
+    """Return a sentence with number words as digits, if one of them is at least `least`: "eighty-five", "vingt"."""
     words, values = _number_words()
-
-    def digits(match: re.Match[str]) -> str:
-        value = values.get(match[0].casefold(), -1)
-        return str(value) if value >= least else match[0]
-
-    said = words.sub(digits, said)
-    said = re.sub(r"\b([2-9]0)[ -]([2-9])\b", lambda match: str(int(match[1]) + int(match[2])), said)
+    if least and not any(values.get(match[0].casefold(), 0) >= least for match in words.finditer(said)):
+        return said
+    said = words.sub(lambda match: str(values.get(match[0].casefold(), match[0])), said)
+    said = re.sub(r"\b([2-9]0)(?: | and | y | e |-)([2-9])\b", lambda match: str(int(match[1]) + int(match[2])), said)
     return _CHINESE_NUMBER.sub(lambda match: str(_chinese(match[0])), said)
 
 

@@ -160,6 +160,8 @@ def _revises(said: str, sentence: str) -> bool:
         return False
     rest = bare[opening.end() :].lstrip(" \t*_`\"')")
     is_about_words = _QUOTED.search(sentence) is not None and not re.search(r"\d", said) and not has_word(said, "score")
+    if " " in opening[0] and not is_about_words:  # "on second thought" needs no comma
+        return True
     return rest[:1] in (":", ",", "-", "–", "—", "…", "、", "") and not is_about_words
 
 
