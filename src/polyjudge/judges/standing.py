@@ -133,7 +133,7 @@ def _introduction(before: str, *, whole_sentence: bool) -> str:
 
 def _remark(after: str) -> str:
     """Return the rest of the sentence that an object is in, or the one that follows."""
-    head = after[:_FAR].lstrip(_TRAILING + "\"'”»」』),.;")
+    head = after[:_FAR].partition("{")[0].lstrip(_TRAILING + "\"'”»」』),.;")
     end = _SENTENCE.search(head)
     return normalise(head[: end.start()] if end else head)
 
