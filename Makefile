@@ -34,12 +34,13 @@ APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng
 SMOKE := tests/test_lazy.py tests/test_programs.py tests/cache tests/engine tests/files tests/judges tests/reports tests/rubrics \
 	tests/cli/test_cli.py tests/cli/test_score.py
 
-.PHONY: demo test explore test-real test-smoke smoke check bench constraints docs clean
+.PHONY: demo test explore test-real test-smoke smoke compiled check bench constraints docs clean
 
 demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
 	@$(BIN)/polyjudge demo
 
-test: check  ## all but what is slow or needs an outside component
+test: $(VENV)/.dev  ## all but what is slow or needs an outside component
+	@$(MAKE) --no-print-directory --jobs 2 check compiled
 	$(BIN)/python -m pytest --ignore=tests/real -m "not slow" --numprocesses 3 --dist worksteal
 
 explore: $(VENV)/.dev  ## every property on cases it has not been tried on; run it now and then, and keep what it finds as an example
@@ -60,6 +61,10 @@ test-smoke: $(VENV)/.dev  ## the demo and the core tests on a second Python, whe
 smoke: $(VENV)/.dev
 	$(BIN)/polyjudge demo --output $(VENV)/demo >/dev/null
 	$(BIN)/python -m pytest $(SMOKE) -m "not slow" --numprocesses 3 --dist worksteal
+
+# The type checker uses one core; meanwhile the other compiles the tests, which each test process would do by itself.
+compiled: $(VENV)/.dev
+	@$(BIN)/python -m pytest --ignore=tests/real --collect-only --quiet >/dev/null 2>&1 || true
 
 check: $(VENV)/.dev  ## format, lint, types, layers
 	$(BIN)/ruff format --check --quiet .

@@ -159,6 +159,7 @@ def test_half_a_surrogate_pair_can_be_split(text):
     assert "\udc00" in answer + thought
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

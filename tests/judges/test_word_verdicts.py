@@ -218,6 +218,7 @@ def test_a_verdict_after_another_word_is_none(before, case):
     assert read(f"{before} {word}", language) == ("undetermined", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["correcto ", "incorrecto "])
 @pytest.mark.parametrize(
     "piece",

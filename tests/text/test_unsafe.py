@@ -121,6 +121,7 @@ def test_ordinary_phrases_are_left_alone(text):
     assert list(unsafe_parts(text)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
