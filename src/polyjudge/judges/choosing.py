@@ -45,6 +45,11 @@ class Query:
         """Return the keys that hold an answer, as opposed to its explanation."""
         return self.wanted or tuple(key for key in ("score", "verdict") if key in value)
 
+    @property
+    def is_judging(self) -> bool:
+        """A judge's reply is being read, and not any text with JSON in it."""
+        return bool(self.context.judged)
+
     def is_echo(self, value: Mapping[str, Any]) -> bool:
         """Say whether an object is also in the judged text."""
         return self.context.has_object(value)
@@ -164,7 +169,7 @@ def _refuse_if_doubtful(answer: str, last: _Found, rivals: list[_Found], query: 
     if differing and before.strip() == ",":
         _refuse("the reply is a list of different verdicts")
     clear = differing and all(is_marked(answer[: each.start]) for each in differing)
-    reason = reason_to_doubt(before, after, has_rivals=bool(differing) and not clear)
+    reason = reason_to_doubt(before, after, has_rivals=bool(differing) and not clear, is_judging=query.is_judging)
     if reason is not None:
         _refuse(f"the last verdict is {reason}")
 
@@ -181,7 +186,7 @@ def _later_verdict(last: _Found, rest: str, query: Query) -> dict[str, Any] | No
         _refuse_if_contradicted(last.value, query, rest[: found.start] + rest[found.end :])
         return None
     differs = any(_differs(found.value[key], last.value.get(key)) for key in keys)
-    reason = reason_to_doubt(rest[: found.start], rest[found.end :], has_rivals=differs)
+    reason = reason_to_doubt(rest[: found.start], rest[found.end :], has_rivals=differs, is_judging=query.is_judging)
     if reason is not None:
         _refuse(f"the last verdict is {reason}")
     _refuse_if_contradicted(found.value, query, rest[found.end :])
@@ -194,7 +199,9 @@ def _mended(answer: str, query: Query) -> dict[str, Any]:
     if found is not None and not (
         query.is_echo(found.value) and answer.strip(" \t\r\n`") != answer[found.start : found.end]
     ):
-        reason = reason_to_doubt(answer[: found.start], answer[found.end :], has_rivals=False)
+        reason = reason_to_doubt(
+            answer[: found.start], answer[found.end :], has_rivals=False, is_judging=query.is_judging
+        )
         if reason is not None:
             _refuse(f"the only verdict is {reason}")
         _refuse_if_contradicted(

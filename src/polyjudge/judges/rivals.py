@@ -63,6 +63,8 @@ def _may_mean(key: str, wanted: str) -> bool:
         return True
     if wanted != "score":
         return False
+    if not key.isascii() and pattern("score").search(normalise(key)):  # "最终得分", "修正後スコア"
+        return True
     parts = [part for part in re.split(r"[\s_-]+", normalise(key)) if part]
     others = [part for part in parts if not pattern("score").fullmatch(part)]
     return len(others) < len(parts) and all(has_word(part, "final", "correction", "revision") for part in others)

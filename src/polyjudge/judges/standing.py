@@ -33,11 +33,21 @@ _BREAK = re.compile(r"[.,;:!?\n—–。，；：、]")
 _OWN = re.compile(r"(?:my|i|so|therefore|thus|hence|but|now)\b", re.IGNORECASE)
 _LISTED = re.compile(r"\d[^\n]*\Z|(?:^|\n)\W*\w\W*[:.)][ \t]*\Z|\A[ \t]*[^\w\s.;…。]+[ \t]*\Z|(?:≠|!=|<>)\s*\Z")
 """A number, a letter or only a sign between two objects: they are entries of a list, or alternatives."""
+_LEADS_IN = ":：=→>＞»)）]】}|,،;"
+"""Signs before an object, on its line, after which it is an answer and not a word of the sentence."""
+_ENDS_SENTENCE = re.compile(
+    r"(?:(?<![^\W\d_])(?!(?:npr|např|напр|bijv|resp|örn|pvz)\b)[^\W\d_]{3,}"
+    r"|[\u0e00-\u0fff\u2e80-\u9fff\uac00-\ud7af]|[\d)”»])[.!?。！？।؟۔]+\Z"
+)
+_NAMES_ANSWER = re.compile(r"(?<![^\W_])(?:json|verdict|answer|result|response|evaluation|assessment)\Z", re.IGNORECASE)
+_CALL = re.compile(r"[a-z_]\(\Z|\\boxed\{\Z", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,.;:!?，。；：、،]")
+_STRUCK = "~~"
 _FAR = 600
 """Characters before and after an object that can introduce it or comment on it."""
 
 
-def reason_to_doubt(before: str, after: str, *, has_rivals: bool) -> str | None:
+def reason_to_doubt(before: str, after: str, *, has_rivals: bool, is_judging: bool = False) -> str | None:
     """Return why an object may not be the judge's verdict, or None.
 
     Args:
@@ -45,11 +55,16 @@ def reason_to_doubt(before: str, after: str, *, has_rivals: bool) -> str | None:
         after: The text after it.
         has_rivals: Another verdict, which says something else, comes before it. Then it must be clear that this one
             is meant; a verdict without rivals counts unless its own sentence says that it is not meant.
+        is_judging: A judge is being read; then an object inside a sentence is not its answer.
     """
     if _is_commented(before, after):
         return "commented out"
+    if before.rstrip(" \t`").endswith(_STRUCK) and after.lstrip(" \t`").startswith(_STRUCK):
+        return "struck through"
     if after.lstrip(" \t`\"'”»」").startswith(("?", "？", "؟")):
         return "questioned"
+    if is_judging and _is_in_sentence(before):
+        return "part of a sentence"
     intro = _introduction(before, whole_sentence=has_rivals)
     remark = _remark(after)
     is_final = _makes_final(intro)
@@ -61,6 +76,24 @@ def reason_to_doubt(before: str, after: str, *, has_rivals: bool) -> str | None:
     if not is_final and _LISTED.search(before):
         return "one of a list"
     return _unclear(intro, remark, is_final=is_final, is_same_line=bool(after.partition("\n")[0].strip(_TRAILING)))
+
+
+def _is_in_sentence(before: str) -> bool:
+    """Say whether words on the same line lead into an object without a sign that presents it as the answer.
+
+    A judge that discusses a verdict, negates it or gives an example writes it into a sentence, in any language: "I
+    would never give {…}", "un esempio sarebbe {…}". One that answers puts the object on its own line or after a colon.
+    """
+    line = before[-_FAR:].rpartition("\n")[2]
+    if _CALL.search(line):
+        return False
+    line = line.rstrip(" \t`*_\"'“„«「『(（[")
+    if not _WORD.search(line) or line[-1:] in _LEADS_IN or _ENDS_SENTENCE.search(line):
+        return False
+    clause = normalise(_CLAUSE.split(line)[-1])
+    if has_word(clause, "negation", "hypothetical", "attribution"):
+        return True
+    return not (_NAMES_ANSWER.search(clause) or has_word(clause, "final", "revision"))
 
 
 def is_marked(before: str) -> bool:

@@ -24,6 +24,18 @@ NUMBER = re.compile(
 )
 _RANGE = re.compile(r"(?<![0-9a-zA-Z])(\d+(?:\.\d+)?)\s?(?:-|–|—|~|to|bis|a|à|до)\s?(\d+(?:\.\d+)?)(?![0-9a-zA-Z])")
 _OUT_OF_ALONE = re.compile(r"(?:\(|^|:|\bare |\bis |\bscored |\bscale |\bpoints |分)\s*out of (\d+)", re.IGNORECASE)
+_IN_BRACKETS = re.compile(
+    r"[(（]\s*([01](?:\.0)?)\s?(?:-|–|—|~|～|to|bis|a|à|до)\s?(\d+(?:\.\d+)?)\s*[)）]", re.IGNORECASE
+)
+_OUT_OF_ELSEWHERE = re.compile(
+    r"(?:noté\w*|note|notation|calificad\w*|puntuad\w*|avaliad\w*|valutat\w*|bewertet)\s+"
+    r"(?:sur|sobre|de|su|von)\s+(\d+)|(\d+)\s?(?:段階|段阶|단계)",
+    re.IGNORECASE,
+)
+_INVERTED = re.compile(
+    r"\b(?:(?:пяти|десяти)\W?балльн\w*|lower is better|0\s*(?:=|is|means)\s*(?:the )?(?:perfect|best|flawless))\b",
+    re.IGNORECASE,
+)
 _POINTS_BEFORE = re.compile(r"(\d+)[- ](?:point|star|level|step|punkte|stufige|puntos|points)\w?[- ]\Z", re.IGNORECASE)
 _PREPOSITIONS = {"out of", "von", "sur", "sobre", "من أصل", "में से", "מתוך", "üzerinden"}
 _FULL_MARKS = {"满分", "滿分", "分制", "満点", "点中", "만점", "เต็ม", "thang"}
@@ -118,7 +130,10 @@ def states_other_scale(said: str, verdict: Stated) -> bool:
 def names_other_scale(said: str, highest: float) -> bool:
     """Say whether a sentence names a scale with another end: "(out of 5)", "a scale of 1 to 10", "5分制"."""
     alone = _OUT_OF_ALONE.search(said)
-    if alone and float(alone[1]) != highest:
+    if (alone and float(alone[1]) != highest) or _INVERTED.search(said):
+        return True
+    elsewhere, span = _OUT_OF_ELSEWHERE.search(said), _IN_BRACKETS.search(said)
+    if (elsewhere and float(elsewhere[1] or elsewhere[2]) != highest) or (span and float(span[2]) != highest):
         return True
     for match in pattern("scale").finditer(said):
         before, after = said[max(0, match.start() - 20) : match.start()], said[match.end() : match.end() + 24]

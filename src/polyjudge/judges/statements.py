@@ -25,6 +25,7 @@ _UNLIKE = {
     True: re.compile(r"\b(?:false|no|not|incorrect|wrong)\b", re.IGNORECASE),
     False: re.compile(r"\b(?:true|yes)\b", re.IGNORECASE),
 }
+_CLAUSE = re.compile(r"[,;:，；：、،]")
 _OPENING_MARKS = " \t*_#>([-–—"
 _LONGEST = 20_000
 """Characters after a verdict that are examined; with more of them the verdict is not clear."""
@@ -47,7 +48,7 @@ def earlier_statement(value: Mapping[str, Any], keys: tuple[str, ...], text: str
     verdict = _stated(value, keys, context)
     found = ""
     for sentence in _sentences(normalise(text[-_LONGEST:])):
-        is_refusal = _refuses(sentence) and not has_word(sentence, "attribution")
+        is_refusal = _refuses_itself(sentence)
         if is_refusal or (verdict.score is not None and names_other_scale(sentence, context.scale.highest)):
             return sentence
         if found and has_word(sentence, "revision", "correction", "draft"):
@@ -69,6 +70,8 @@ def contradicting_reason(value: Mapping[str, Any], keys: tuple[str, ...], contex
                 return sentence
             own = _without_quotations(sentence, context)
             if states_other_scale(sentence, verdict) or states_final_number(own, verdict):
+                return sentence
+            if _refuses_itself(own):
                 return sentence
             if context.labels and _decides_otherwise(own, verdict):
                 return sentence
@@ -118,7 +121,8 @@ def _contradicts(sentence: str, verdict: Stated) -> bool:
         return False
     said = _without_quotations(sentence, verdict.context)
     is_attributed = has_word(said, "attribution")
-    if not is_attributed and (_withdraws(said) or _revises(said, sentence)):
+    opens_as_retraction = pattern("retraction").match(said.lstrip(_OPENING_MARKS)) is not None
+    if opens_as_retraction or (not is_attributed and (_withdraws(said) or _revises(said, sentence))):
         return True
     if states_other_scale(said, verdict) or _changes_flag(said, verdict):
         return True
@@ -139,6 +143,14 @@ def _refuses(said: str) -> bool:
     """Say whether a sentence refuses to give a verdict; "I cannot rate it higher" does not."""
     refusal = pattern("refusal").search(said)
     return refusal is not None and not _COMPARISON.match(said, refusal.end())
+
+
+def _refuses_itself(said: str) -> bool:
+    """Say whether a sentence refuses a verdict in the judge's own name: no one else is named before it."""
+    refusal = pattern("refusal").search(said)
+    if refusal is None or not _refuses(said):
+        return False
+    return not has_word(_CLAUSE.split(said[: refusal.start()])[-1], "attribution")
 
 
 def _without_quotations(sentence: str, context: ReplyContext) -> str:

@@ -22,6 +22,7 @@ _CHANNEL = re.compile(r"<\|(?:channel|message)\|>", re.IGNORECASE)
 _SPEAKER = re.compile(
     r"^[ \t]*(?:\*\*)?(?:User|Human|System|Usuario|Utilisateur|用户|用戶|ユーザー)(?:\*\*)?[ \t]*[:：]", re.MULTILINE
 )
+_ANOTHER_SPEAKER = re.compile(r"(?:user|human|system|developer|tool|ipython)\b|\[INST\]|<<SYS>>", re.IGNORECASE)
 _QUOTES = "`\"'“”‘’«»「」"
 
 
@@ -38,6 +39,8 @@ def first_turn(text: str) -> str:
         tokens = [token for token in tokens if not _joins_messages(text, token)]
     opening = _OPENING.match(text)
     start = opening.end() if opening and tokens and tokens[0].start() < opening.end() else 0
+    if opening and _ANOTHER_SPEAKER.search(text, 0, start):
+        return ""  # all of it is an invented turn of someone else
     objects = find_objects(text)
     starts = [span[0] for span in objects]
     first_end = objects[0][1] if objects else len(text)
