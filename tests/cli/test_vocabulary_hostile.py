@@ -385,7 +385,7 @@ def test_a_record_that_is_none_or_of_another_is_asked_for_again_alone(damage, lo
     Path("output/m1/niño.json").write_text(damage, encoding="utf-8")
     before = asked(local)
 
-    if damage and "reference_definition" not in damage:  # it may be anyone's
+    if damage not in ("", "[]") and "reference_definition" not in damage:  # it may be anyone's
         assert run() == 2
         assert asked(local) == before
         assert Path("output/m1/niño.json").read_text(encoding="utf-8") == damage

@@ -47,6 +47,7 @@ class Plan:
 
 def plan_generation(options: argparse.Namespace, job: Job, *, again: Callable[[], bool]) -> Plan:
     """Find what is left: what is missing or failed, or everything where a finished run is done `again`."""
+    job.records.refuse_foreign()
     temperature, note = temperature_of(options), options.output / ".asking-again"
     left = [] if options.reread else [task for task in job.tasks if not _is_answered(job, task, temperature)]
     is_again = not options.reread and (note.exists() or options.refresh or (not left and again()))

@@ -146,7 +146,6 @@ def job_of(options: argparse.Namespace, choice: Choice, models: tuple[str, ...])
     # Which file is whose must not hang on what is asked today, so all words and models have a name.
     check_output(options.output / SUMMARY_FILE, [], force=options.force)
     records = WordRecords(options.output, models, [entry.word for entry in suite.words], force=options.force)
-    records.refuse_foreign()
     every_task = word_tasks(suite, models)
     tasks = [
         task
