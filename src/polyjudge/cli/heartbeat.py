@@ -53,7 +53,7 @@ class Heartbeat:
         while not self._ended.wait(max(0.0, self._noted + self._quiet_s - time.monotonic())):
             if time.monotonic() - self._noted >= self._quiet_s:
                 self.note()
-                with suppress(OSError, ValueError):  # nobody reads stderr any more
+                with suppress(OSError, ValueError):  # the reader of stderr has gone
                     print(f"polyjudge: {self._describe()}", file=sys.stderr, flush=True)
 
 
