@@ -10,6 +10,8 @@ from .judged_text import ReplyContext, folded_key
 from .statement_words import has_word, key_words, normalise, pattern, with_digits
 
 _WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
+_EXPECTED = {"reason", "subscores"}
+"""Keys beside the wanted ones that every judge is asked for; they are no rivals."""
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -18,6 +20,8 @@ def rival_key(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyCon
 
     A subscore that is given again beside the subscores, with another value, is a rival too.
     """
+    if not any(key not in keys and key not in _EXPECTED for key in value):
+        return None
     subscores = value.get("subscores")
     if isinstance(subscores, Mapping):
         parts = {folded_key(str(name)): part for name, part in cast(Mapping[object, object], subscores).items()}
@@ -32,7 +36,7 @@ def contradicting_key(
 ) -> str | None:
     """Return a key of another object that means a wanted key, by whatever name, and differs from the verdict."""
     for key, stated in other.items():
-        if isinstance(stated, dict | list) or stated is None or (key in keys and other is value):
+        if isinstance(stated, dict | list) or stated is None or key in _EXPECTED or (key in keys and other is value):
             continue
         for wanted in keys:
             if wanted in value and _may_mean(key, wanted) and _differs(value[wanted], stated, context):
@@ -43,7 +47,7 @@ def contradicting_key(
 def other_scale(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
     """Return a key that states another scale than the one in use, such as "out_of": 10 on a scale to 100."""
     for key, stated in value.items():
-        if key in keys or _joined(key) not in key_words("scale_names") or isinstance(stated, bool):
+        if key in keys or key in _EXPECTED or _joined(key) not in key_words("scale_names") or isinstance(stated, bool):
             continue
         numbers = [float(each) for each in _DIGITS.findall(with_digits(normalise(str(stated))))]
         if numbers and max(numbers) != context.scale.highest:

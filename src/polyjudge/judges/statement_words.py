@@ -46,6 +46,11 @@ def _number_words() -> tuple[re.Pattern[str], dict[str, int]]:
     return re.compile(_alternatives({word for word, _ in pairs}), re.IGNORECASE), values
 
 
+def has_number_word(text: str) -> bool:
+    """Say whether a normalised text has a word for a number."""
+    return _number_words()[0].search(text) is not None or _CHINESE_NUMBER.search(text) is not None
+
+
 @cache
 def key_words(kind: str) -> frozenset[str]:
     """Return words of one kind that occur in the keys of JSON objects."""

@@ -9,7 +9,7 @@ from polyjudge.text import plain_number
 
 from .judged_text import ReplyContext
 from .stated_numbers import Stated, names_other_scale, states_final_number, states_other_number, states_other_scale
-from .statement_words import has_word, normalise, pattern
+from .statement_words import has_number_word, has_word, normalise, pattern
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\s\"'”»)*_]+|[\n;。！？।؟۔]+")
 _LIST_MARK = re.compile(r"(?m)^[ \t>*-]*\d{1,2}[.)][ \t]+(?=\S)")
@@ -26,6 +26,7 @@ _UNLIKE = {
     False: re.compile(r"\b(?:true|yes)\b", re.IGNORECASE),
 }
 _CLAUSE = re.compile(r"[,;:，；：、،]")
+_ANY_DIGIT = re.compile(r"\d")
 _OPENING_MARKS = " \t*_#>([-–—"
 _LONGEST = 20_000
 """Characters after a verdict that are examined; with more of them the verdict is not clear."""
@@ -60,12 +61,14 @@ def earlier_statement(value: Mapping[str, Any], keys: tuple[str, ...], text: str
 
 def contradicting_reason(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
     """Return the sentence inside a verdict's own texts that gives another score or another scale, if there is one."""
+    texts = {key: each[:_LONGEST] for key, each in value.items() if key not in keys and isinstance(each, str)}
+    texts = {key: each for key, each in texts.items() if context.labels or key != "reason" or _may_contradict(each)}
+    if not texts:
+        return None
     verdict = _stated(value, keys, context)
-    for key, text in value.items():
-        if key in keys or not isinstance(text, str):
-            continue
+    for key, text in texts.items():
         is_revision = has_word(normalise(key), "revision", "correction")
-        for sentence in _sentences(normalise(text[:_LONGEST])):
+        for sentence in _sentences(normalise(text)):
             if is_revision and _contradicts(sentence, verdict):
                 return sentence
             own = _without_quotations(sentence, context)
@@ -76,6 +79,12 @@ def contradicting_reason(value: Mapping[str, Any], keys: tuple[str, ...], contex
             if context.labels and _decides_otherwise(own, verdict):
                 return sentence
     return None
+
+
+def _may_contradict(reason: str) -> bool:
+    """Say whether a reason has a number or a refusal at all; most have neither, and need no closer look."""
+    plain = normalise(reason)
+    return _ANY_DIGIT.search(plain) is not None or has_number_word(plain) or has_word(plain, "refusal")
 
 
 def _stated(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> Stated:

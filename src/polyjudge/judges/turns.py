@@ -23,6 +23,8 @@ _SPEAKER = re.compile(
     r"^[ \t]*(?:\*\*)?(?:User|Human|System|Usuario|Utilisateur|用户|用戶|ユーザー)(?:\*\*)?[ \t]*[:：]", re.MULTILINE
 )
 _ANOTHER_SPEAKER = re.compile(r"(?:user|human|system|developer|tool|ipython)\b|\[INST\]|<<SYS>>", re.IGNORECASE)
+_MARKS = ("<", "[INST", "[/INST", "[inst", "[/inst", "###")
+"""One of these is in every token."""
 _QUOTES = "`\"'“”‘’«»「」"
 
 
@@ -32,7 +34,7 @@ def first_turn(text: str) -> str:
     Tokens that open the reply are skipped. Tokens inside JSON objects, in quotation marks or in the middle of a
     sentence are only mentioned. A speaker's name counts after an object, since prose before it may quote a dialogue.
     """
-    tokens = list(_TOKEN.finditer(text))
+    tokens = list(_TOKEN.finditer(text)) if any(mark in text for mark in _MARKS) else []
     if not tokens and not _SPEAKER.search(text):
         return text
     if _CHANNEL.search(text):
