@@ -1,11 +1,14 @@
 """A clean environment, no network but loopback, and texts in many scripts."""
 
+import atexit
 import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,6 +53,18 @@ def pytest_configure() -> None:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+    _keep_trust_apart()
+
+
+def _keep_trust_apart() -> None:
+    """Record trust in a folder of this test run, which all its processes share, and not in the developer's own."""
+    if "POLYJUDGE_TEST_STATE" not in os.environ:
+        folder = tempfile.mkdtemp(prefix="polyjudge-state-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.environ["POLYJUDGE_TEST_STATE"] = folder
+    os.environ["XDG_STATE_HOME"] = os.environ["POLYJUDGE_TEST_STATE"]
+    # Some tests write private state into the folder that pytest was started in; it may be there from an earlier run.
+    os.environ["POLYJUDGE_TRUST"] = str(Path.cwd())
 
 
 @pytest.fixture(params=sorted(TEXTS))
@@ -67,13 +82,6 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if _is_a_setting(name):
             monkeypatch.delenv(name)
-
-
-@pytest.fixture(autouse=True)
-def _own_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Record trust in a folder of the test run, not in the developer's own."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
-    monkeypatch.delenv("POLYJUDGE_TRUST", raising=False)
 
 
 @pytest.fixture(autouse=True)

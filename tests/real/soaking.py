@@ -36,7 +36,7 @@ class Finished:
     @property
     def complaints(self) -> list[str]:
         """What it said on stderr, but for how far it was."""
-        return [line for line in self.err.splitlines() if " done, " not in line]
+        return [line for line in self.err.splitlines() if " done, " not in line and " resuming: " not in line]
 
 
 @dataclass(frozen=True)
