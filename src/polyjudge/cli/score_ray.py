@@ -8,7 +8,7 @@ from polyjudge.cache import is_url
 from polyjudge.engine import RayCluster, Stop, need_ray, ray_cluster, run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files import ResultsFolder, RunIdentity, Shard, ShardedSurvey, fingerprint, only_run_in, outcomes_in
-from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder
+from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder, make_folder
 from polyjudge.judges import close_judge
 from polyjudge.providers import Caps, Spent, chosen_addresses, parse_price, user_models
 from polyjudge.rubrics import rubric_fingerprint
@@ -155,6 +155,7 @@ class _Run:
 
 def _shard_job(job: ScoreJob, folder: ResultsFolder, cache: str) -> ShardJob:
     options = job.options
+    make_folder(PRIVATE_FOLDER)  # here, where it is recorded as ours; a worker may be another user on another machine
     return ShardJob(
         rubric=job.rubric,
         judges=tuple(job.judges),
