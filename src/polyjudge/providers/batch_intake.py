@@ -80,7 +80,7 @@ class _Intake:
     def _read(
         self, answers: Iterable[tuple[str, Reply | ItemFailure]]
     ) -> tuple[dict[str, Reply | ItemFailure], BrokenRowsError | None]:
-        """Return the results by their names; two different ones of a name are a failure, as nobody knows which counts.
+        """Return the results by their names; two different ones of a name are a failure.
 
         With them comes the error where some could not be read.
         """
