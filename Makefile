@@ -31,8 +31,8 @@ FAKETIME := faketime
 APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
 
 # What a second Python runs: the public API, the judges, the readers and writers, the cache, the command line.
-SMOKE := tests/test_lazy.py tests/test_programs.py tests/cache tests/engine tests/files tests/judges tests/reports tests/rubrics \
-	tests/cli/test_cli.py tests/cli/test_score.py
+SMOKE := tests/test_startup.py tests/test_processes.py tests/cache tests/concurrency tests/files tests/formats tests/judges tests/records \
+	tests/reports tests/rubrics tests/store tests/verdicts tests/cli/test_cli.py tests/cli/test_score.py
 
 .PHONY: demo test explore test-real test-smoke smoke compiled check bench constraints docs clean
 

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from polyjudge.providers.local_chat import chat_body
-from polyjudge.records import Request
-from polyjudge.rubrics import answer_schema, load_rubric, render_prompt
+from polyjudge.providers.local import chat_body
+from polyjudge.records.requests import Request
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.rubrics.prompts import answer_schema, render_prompt
 
 AT_ONCE = 64
 

@@ -5,7 +5,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from polyjudge import JudgeCache, JudgeResult, Reply
+from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.records.outcomes import JudgeResult
+from polyjudge.records.requests import Reply
 
 ENTRIES, STEP, AT_ONCE = 100_000, 10_000, 64
 REPLY = Reply(text='{"score": 80, "reason": "' + "good " * 60 + '"}', model="m")

@@ -12,9 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.records import Language
-from polyjudge.text import TextChecker
+from polyjudge.checks.checker import TextChecker
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.translation import Language
 
 NAME = "ntrex128_200x73.tsv.gz"
 WITHOUT_SPACES = {"zh-Hans", "zh-Hant", "yue", "ja", "th", "lo", "km", "my"}

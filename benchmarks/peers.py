@@ -13,7 +13,8 @@ from urllib.request import urlopen
 
 from benchmarks.measuring import AT_ONCE, Cost, FailedRun, Server, bare_cost, score_cost, write_items
 from benchmarks.peer_table import PEERS, Peer, install, peer_cost
-from polyjudge.rubrics import load_rubric, render_prompt
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.rubrics.prompts import render_prompt
 
 ITEMS = 2_000
 ROUNDS = 2

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from polyjudge.errors import UnreadableReplyError
-from polyjudge.judges.reading import read_reply
+from polyjudge.judges.parsing import read_reply
 
 VERDICT = json.dumps({"score": 80, "reason": "good " * 40, "subscores": {"accuracy": 80, "style": 75}})
 REPLIES = {

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measuring import Cost, cost_of, show
-from polyjudge.languages import language_table
+from polyjudge.languages.table import language_table
 
 TEXT = "Entschuldigung, wo ist der nächste Bahnhof? Ich möchte gern in die Altstadt fahren, Nummer {}."
 SCORE = {"scriptScore": 5, "grammarScore": 4, "coherenceScore": 4, "isCorrectLanguage": True, "notes": "Natural."}

@@ -2,7 +2,11 @@
 
 import json
 
-from polyjudge import Jury, Request, RubricCriterion, RubricJudge, ScriptedProvider, jury_agreement
+from polyjudge.judges.jury import Jury, jury_agreement
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.requests import Request
+from polyjudge.records.rubrics import RubricCriterion
 
 TEXTS = ["Where is the nearest station?", "nearest where station the is", "…"]
 

@@ -56,7 +56,7 @@ def test_no_module_is_a_drawer_for_this_and_that(path):
 def test_asyncio_run_stands_at_one_door():
     callers = [path.name for path in MODULES if "asyncio.run(" in path.read_text(encoding="utf-8")]
 
-    assert callers == ["running.py"]
+    assert callers == ["sync.py"]
 
 
 def test_the_public_names_are_there_and_the_founding_ones_among_them():

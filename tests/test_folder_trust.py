@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge.cache import JudgeCache
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.cli import main
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import (
@@ -23,8 +23,9 @@ from polyjudge.folder_trust import (
     trust,
     trusted_paths,
 )
-from polyjudge.languages import language_table
-from polyjudge.providers import ModelName, model_facts, resolve_model
+from polyjudge.languages.table import language_table
+from polyjudge.providers.models import model_facts, resolve_model
+from polyjudge.records.requests import ModelName
 
 IGNORED = pytest.warns(UntrustedFolderWarning, match="run: polyjudge trust")
 
@@ -177,7 +178,7 @@ def test_a_state_folder_that_cannot_be_written_is_explained(in_folder, monkeypat
 
 
 def test_processes_that_start_together_share_the_folder_that_one_of_them_creates(in_folder):
-    code = "from polyjudge.cache import JudgeCache; JudgeCache('.polyjudge/cache.sqlite').close();"
+    code = "from polyjudge.cache.sqlite import JudgeCache; JudgeCache('.polyjudge/cache.sqlite').close();"
     code += "from polyjudge.folder_trust import private_path; print(private_path('x'))"
     started = [
         subprocess.Popen([sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, env=os.environ)

@@ -4,24 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from polyjudge.cache import JudgeCache
+    from polyjudge.cache.sqlite import JudgeCache
     from polyjudge.errors import PolyjudgeError, UnreadableReplyError
-    from polyjudge.judges import (
-        BinaryJudge,
-        ChoiceJudge,
-        Jury,
-        PairwiseJudge,
-        RubricJudge,
-        jury_agreement,
-        parse_critique,
-        parse_judge_json,
-        position_bias,
-        read_judge_json,
-    )
-    from polyjudge.providers import ScriptedProvider
-    from polyjudge.records import Failure, JudgeResult, PairwiseResult, Reply, Request, Rubric, RubricCriterion
-    from polyjudge.rubrics import load_rubric
+    from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
+    from polyjudge.judges.critique import parse_critique
+    from polyjudge.judges.jury import Jury, jury_agreement
+    from polyjudge.judges.pairwise import PairwiseJudge, position_bias
+    from polyjudge.judges.parsing import parse_judge_json, read_judge_json
+    from polyjudge.judges.rubric import RubricJudge
+    from polyjudge.providers.scripted import ScriptedProvider
+    from polyjudge.records.outcomes import Failure, JudgeResult, PairwiseResult
+    from polyjudge.records.requests import Reply, Request
+    from polyjudge.records.rubrics import Rubric, RubricCriterion
+    from polyjudge.rubrics.loading import load_rubric
     from polyjudge.version import __version__
+
 
 __all__ = [
     "BinaryJudge",
@@ -51,15 +48,19 @@ __all__ = [
 
 # Loaded on first use: `polyjudge --help` must not wait for judges it does not need.
 _HOMES = {
-    "cache": "JudgeCache",
+    "cache.sqlite": "JudgeCache",
     "errors": "PolyjudgeError UnreadableReplyError",
-    "judges": (
-        "BinaryJudge ChoiceJudge Jury PairwiseJudge RubricJudge jury_agreement parse_critique parse_judge_json "
-        "position_bias read_judge_json"
-    ),
-    "providers": "ScriptedProvider",
-    "records": "Failure JudgeResult PairwiseResult Reply Request Rubric RubricCriterion",
-    "rubrics": "load_rubric",
+    "judges.choice": "BinaryJudge ChoiceJudge",
+    "judges.critique": "parse_critique",
+    "judges.jury": "Jury jury_agreement",
+    "judges.pairwise": "PairwiseJudge position_bias",
+    "judges.parsing": "parse_judge_json read_judge_json",
+    "judges.rubric": "RubricJudge",
+    "providers.scripted": "ScriptedProvider",
+    "records.outcomes": "Failure JudgeResult PairwiseResult",
+    "records.requests": "Reply Request",
+    "records.rubrics": "Rubric RubricCriterion",
+    "rubrics.loading": "load_rubric",
     "version": "__version__",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -129,7 +129,7 @@ class RateLimitedError(TransientError):
     kind = "transient"
 
 
-class OddAnswerError(ProviderError):
+class MalformedResponseError(ProviderError):
     """The provider answered, and charges for it, but what it said is no answer."""
 
 

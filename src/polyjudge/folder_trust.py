@@ -24,7 +24,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, cast
 
-from .errors import ConfigError, DataError
+from polyjudge.errors import ConfigError, DataError
 
 PRIVATE_FOLDER = Path(".polyjudge")
 PROJECT_FILE = Path("polyjudge.toml")

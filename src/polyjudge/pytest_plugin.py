@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 if TYPE_CHECKING:
-    from polyjudge.records import CaseResult, Fixture
+    from polyjudge.records.sessions import CaseResult, Fixture
+
 
 _SETTINGS = {
     "polyjudge_command": ("a translator that reads stdin and writes stdout", None),
@@ -54,7 +55,7 @@ class FixtureTests(pytest.File):
     def collect(self) -> "Iterator[CaseTest]":
         """Yield a test for each case."""
         from polyjudge.errors import PolyjudgeError
-        from polyjudge.files import read_fixtures
+        from polyjudge.formats.fixtures import read_fixtures
 
         try:
             fixtures = read_fixtures(self.path.parent if self.path.name == "case.toml" else self.path).fixtures
@@ -92,8 +93,8 @@ class CaseTest(pytest.Item):
         return self.path, self.fixture.line - 1 if self.fixture.line else None, self.fixture.case_id
 
     def _result(self) -> "CaseResult":
-        from polyjudge.engine import run_sync
-        from polyjudge.suites import clean_environment, run_case, translator_command
+        from polyjudge.concurrency.sync import run_sync
+        from polyjudge.suites.regression import clean_environment, run_case, translator_command
 
         setting = self.config.getini
         with TemporaryDirectory(prefix="polyjudge-home-") as home:
@@ -135,7 +136,8 @@ class CaseFailedError(Exception):
 
 
 def _told(result: "CaseResult") -> Iterator[str]:
-    from polyjudge.text import difference, harmless, shown
+    from polyjudge.text.difference import difference, shown
+    from polyjudge.text.display import harmless
 
     if result.status == "ERROR":
         yield f"the translator failed: {harmless(result.message)}"

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from polyjudge.cache.batched import Batched
+from polyjudge.cache.cross_thread import CrossThreadFuture, wake
 from polyjudge.cache.loop_thread import LoopThread
-from polyjudge.cache.waking import Waiting, wake
+from polyjudge.cache.postgres_writer import Batched
 
 
 class Doubling:
@@ -15,20 +15,20 @@ class Doubling:
 
     def __init__(self, thread: LoopThread) -> None:
         self.batches: list[int] = []
-        self.batched: Batched[tuple[int, Waiting[int]]] = Batched(thread.loop, self._work, self._failed)
+        self.batched: Batched[tuple[int, CrossThreadFuture[int]]] = Batched(thread.loop, self._work, self._failed)
 
-    async def _work(self, things: list[tuple[int, Waiting[int]]]) -> None:
+    async def _work(self, things: list[tuple[int, CrossThreadFuture[int]]]) -> None:
         self.batches.append(len(things))
         await asyncio.sleep(0.005)
         if any(number < 0 for number, _ in things):
             raise ValueError("below nothing")
         wake((waiting, 2 * number) for number, waiting in things)
 
-    def _failed(self, things: list[tuple[int, Waiting[int]]], error: Exception) -> None:
+    def _failed(self, things: list[tuple[int, CrossThreadFuture[int]]], error: Exception) -> None:
         wake((waiting, error) for _, waiting in things)
 
     async def double(self, number: int) -> int:
-        waiting: Waiting[int] = Waiting(asyncio.get_running_loop())
+        waiting: CrossThreadFuture[int] = CrossThreadFuture(asyncio.get_running_loop())
         assert self.batched.hand_over((number, waiting))
         return await waiting
 
@@ -61,7 +61,7 @@ def test_loops_and_threads_each_get_their_own_answers(doubling):
 
     def in_a_thread(start: int):
         for number in range(start, start + 10):
-            waiting: Waiting[int] = Waiting(None)
+            waiting: CrossThreadFuture[int] = CrossThreadFuture(None)
             doubling.batched.hand_over((number, waiting))
             wrong.extend([] if waiting.result() == 2 * number else [number])
 
@@ -95,7 +95,7 @@ def test_one_who_waits_no_more_is_in_nobodys_way(doubling):
 
 def test_those_whose_loop_is_closed_are_named():
     loop = asyncio.new_event_loop()
-    waiting: Waiting[int] = Waiting(loop)
+    waiting: CrossThreadFuture[int] = CrossThreadFuture(loop)
     loop.close()
 
     assert wake([(waiting, 1)]) == [waiting]
@@ -106,4 +106,4 @@ def test_what_comes_too_late_is_refused():
     doubling = Doubling(thread)
     thread.finish(doubling.batched.finish())
 
-    assert not doubling.batched.hand_over((1, Waiting(None)))
+    assert not doubling.batched.hand_over((1, CrossThreadFuture(None)))

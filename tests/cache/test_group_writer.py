@@ -4,7 +4,8 @@ import asyncio
 import sqlite3
 from contextlib import closing
 
-from polyjudge import JudgeCache, Reply
+from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.records.requests import Reply
 
 
 async def answer():

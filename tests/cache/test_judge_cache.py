@@ -16,10 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polyjudge import Failure, JudgeCache, JudgeResult, Reply, RubricCriterion, RubricJudge, ScriptedProvider
-from polyjudge.cache import Entry
+from polyjudge.cache.entries import Entry
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.errors import CacheError, RefusedError, TransientError
-from polyjudge.records import Provenance
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, JudgeResult, Provenance
+from polyjudge.records.requests import Reply
+from polyjudge.records.rubrics import RubricCriterion
 
 ANY_TEXT = st.text(alphabet=st.characters())  # lone surrogates and NUL included
 GOOD = '{"score": 80, "reason": "good"}'

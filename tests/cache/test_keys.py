@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge import JudgeCache
-from polyjudge.cache import request_key
-from polyjudge.records import Origin, Request
+from polyjudge.cache.protocol import request_key
+from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.records.requests import Origin, Request
 
 ORIGIN = Origin("anthropic", "https://example.test")
 REQUEST = Request(

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.cache import OutOfReachError, is_url, shown
-from polyjudge.cache.postgres_address import read_address
-from polyjudge.cache.postgres_problems import problem_of
+from polyjudge.cache.address import is_url, read_address, shown
+from polyjudge.cache.postgres_connection import UnreachableCacheError, problem_of
 from polyjudge.errors import CacheError
 
 PASSWORD = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=6).map(lambda text: f"§{text}§")
@@ -110,4 +109,4 @@ def test_what_is_wrong_with_the_way_there_is_told_with_a_remedy(error, told, is_
 
     assert str(problem).startswith("postgresql://me@db.example:5432/polls: ")
     assert told in str(problem)
-    assert isinstance(problem, OutOfReachError) == is_out_of_reach
+    assert isinstance(problem, UnreachableCacheError) == is_out_of_reach

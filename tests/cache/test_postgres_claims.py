@@ -5,12 +5,10 @@ import sys
 
 import pytest
 
-from polyjudge.cache import open_cache
-from polyjudge.cache.postgres_address import read_address
-from polyjudge.cache.postgres_claims import PostgresClaims
-from polyjudge.cache.postgres_connection import SteadyConnection
-from polyjudge.cache.postgres_database import PostgresDatabase
-from polyjudge.cache.postgres_wishes import Question
+from polyjudge.cache.address import read_address
+from polyjudge.cache.opening import open_cache
+from polyjudge.cache.postgres_connection import PostgresDatabase, ReconnectingConnection
+from polyjudge.cache.postgres_lookups import PostgresClaims, Question
 from polyjudge.errors import CacheError, MissingExtraError
 
 
@@ -33,7 +31,7 @@ class ForgetfulSession:
 def test_a_pooler_that_keeps_no_locks_is_found_out_and_told():
     pytest.importorskip("asyncpg")
     database = PostgresDatabase(read_address("postgresql://127.0.0.1/db"), read_only=False)
-    connection = SteadyConnection(database, patience_s=0.0)
+    connection = ReconnectingConnection(database, patience_s=0.0)
     connection.connection = ForgetfulSession()
     claims = PostgresClaims(database, connection)
 

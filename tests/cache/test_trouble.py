@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge import JudgeCache, JudgeResult
-from polyjudge.cache import import_entries, verify
+from polyjudge.cache.maintenance import import_entries, verify
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.errors import CacheError
+from polyjudge.records.outcomes import JudgeResult
 
 
 def filled(path: Path, count: int = 200) -> Path:

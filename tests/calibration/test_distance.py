@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.calibration.distance import DistanceFrom, distance
-from polyjudge.text import graphemes
+from polyjudge.calibration.perturbations import DistanceFrom, distance
+from polyjudge.text.difference import graphemes
 
 
 def textbook(first: list[str], second: list[str]) -> int:

@@ -5,10 +5,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyjudge.calibration import EFFECTS, ProbeOptions, effects_of, family_of, own_family, plan_probes, sample_texts
-from polyjudge.calibration.probes import PLEA, Probe, formatted, padded, parallel, probe_id
-from polyjudge.languages import language_table
-from polyjudge.records import Failure, Figure, GoodText, JudgeResult, Rubric, RubricCriterion
+from polyjudge.calibration.cards import family_of
+from polyjudge.calibration.effects import effects_of, own_family
+from polyjudge.calibration.probes import (
+    EFFECTS,
+    PLEA,
+    Probe,
+    ProbeOptions,
+    formatted,
+    padded,
+    parallel,
+    plan_probes,
+    probe_id,
+)
+from polyjudge.formats.reference_texts import sample_texts
+from polyjudge.languages.table import language_table
+from polyjudge.records.calibration import Figure, ReferenceText
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.rubrics import Rubric, RubricCriterion
 
 TABLE = language_table()
 RUBRIC = Rubric(name="r", instruction="", criteria=(RubricCriterion("a", ""), RubricCriterion("b", "")))
@@ -24,7 +38,7 @@ SIGNED = {"length": "padded", "formatting": "formatted", "injection": "pleading"
 
 def texts_of(languages=("en",), count=10):
     return [
-        GoodText(id=str(place), text=f"text {place}", language=tag, source=f"source {place}")
+        ReferenceText(id=str(place), text=f"text {place}", language=tag, source=f"source {place}")
         for tag in languages
         for place in range(count)
     ]
@@ -278,7 +292,9 @@ def test_a_few_picks_that_agree_are_not_certain():
 
 
 def test_two_texts_of_one_source_are_two_comparisons():
-    texts = [GoodText(id=str(place), text=f"text {place}", language="en", source="the same") for place in range(10)]
+    texts = [
+        ReferenceText(id=str(place), text=f"text {place}", language="en", source="the same") for place in range(10)
+    ]
 
     assert effect("length", texts).count == 10
 

@@ -8,25 +8,20 @@ from hashlib import sha256
 import pytest
 from tests.calibration.character_f import chrf
 
-from polyjudge.calibration import (
-    ProbeOptions,
-    TrialOptions,
-    begun,
-    calibrate,
-    calibrate_sync,
-    effects_of,
-    plan_probes,
-    reordered,
-    sample_texts,
-    text_context,
-    with_effects,
-    with_measurement,
-)
-from polyjudge.judges import PairwiseJudge
-from polyjudge.languages import language_table
-from polyjudge.providers import ScriptedProvider
-from polyjudge.records import Failure, JudgeIdentity, JudgeResult, Rubric, RubricCriterion
-from polyjudge.reports import card_blocks, plain_text
+from polyjudge.calibration.cards import new_card, with_effects, with_measurement
+from polyjudge.calibration.effects import effects_of
+from polyjudge.calibration.measurement import calibrate, calibrate_sync, text_context
+from polyjudge.calibration.probes import ProbeOptions, plan_probes, reordered
+from polyjudge.calibration.trials import TrialOptions
+from polyjudge.formats.reference_texts import sample_texts
+from polyjudge.judges.pairwise import PairwiseJudge
+from polyjudge.languages.table import language_table
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.calibration import JudgeIdentity
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.rubrics import Rubric, RubricCriterion
+from polyjudge.reports.blocks import plain_text
+from polyjudge.reports.trust_card import card_blocks
 
 TABLE = language_table()
 LANGUAGES = ("en", "ru", "ar", "hi", "ne", "th", "ja", "ko")
@@ -78,8 +73,8 @@ def measured(score, options=OPTIONS, texts=TEXTS):
 
 
 def card_text(found, effects=None):
-    card = with_measurement(begun(None, IDENTITY, at="2026-01-01T00:00:00Z"), found, {}) if found else None
-    card = with_effects(card or begun(None, IDENTITY, at="2026-01-01T00:00:00Z"), effects or {}, {})
+    card = with_measurement(new_card(None, IDENTITY, at="2026-01-01T00:00:00Z"), found, {}) if found else None
+    card = with_effects(card or new_card(None, IDENTITY, at="2026-01-01T00:00:00Z"), effects or {}, {})
     return "".join(plain_text(card_blocks(card, TABLE)))
 
 
@@ -182,7 +177,7 @@ def test_a_judge_that_fails_in_one_language_is_unmeasured_there_and_the_failures
 
 
 def test_a_flag_that_is_needed_to_pass_and_is_missing_counts_as_the_worst_score():
-    from polyjudge.rubrics import load_rubric
+    from polyjudge.rubrics.loading import load_rubric
 
     class WrongLanguage:
         async def outcome(self, candidate, context=None, *, repeat=0):

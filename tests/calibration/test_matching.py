@@ -4,16 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.calibration import (
-    AgreementOptions,
-    Pair,
-    agreement_by_language,
-    correct,
-    correct_from_elsewhere,
-    match,
-)
+from polyjudge.calibration.agreement import AgreementOptions, Pair, agreement_by_language, match
+from polyjudge.calibration.correction import correct, correct_from_elsewhere
 from polyjudge.errors import DataError
-from polyjudge.files import Rating
+from polyjudge.formats.ratings import Rating
 
 OPTIONS = AgreementOptions(resamples=100)
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.calibration import NOTICEABLE, RELIABLE_FROM, SENSITIVE_FROM
+from polyjudge.calibration.measurement import RELIABLE_FROM
 from polyjudge.calibration.monotonicity import (
+    NOTICEABLE,
+    SENSITIVE_FROM,
     Ladder,
     control_result,
     discrimination,
@@ -17,8 +19,8 @@ from polyjudge.calibration.monotonicity import (
     over_languages,
     verdict_of,
 )
-from polyjudge.records import Figure
-from polyjudge.statistics import wilson_interval
+from polyjudge.records.calibration import Figure
+from polyjudge.statistics.intervals import wilson_interval
 
 NAN = float("nan")
 FOUR_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)

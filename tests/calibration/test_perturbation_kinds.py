@@ -6,11 +6,12 @@ from importlib.resources import files
 
 import pytest
 
-from polyjudge.calibration.perturbations import Surroundings, apply_perturbation, severity_ladder
-from polyjudge.languages import language_table
-from polyjudge.text import graphemes
+from polyjudge.calibration.edits import EditContext
+from polyjudge.calibration.perturbations import apply_perturbation, severity_ladder
+from polyjudge.languages.table import language_table
+from polyjudge.text.difference import graphemes
 
-GERMAN = Surroundings("de", "John bought 25 apples.", "John kocht 25 appels.", ("Das Wetter ist schön.",))
+GERMAN = EditContext("de", "John bought 25 apples.", "John kocht 25 appels.", ("Das Wetter ist schön.",))
 
 
 def test_echoes_end_as_the_other_text_and_begin_at_the_start():
@@ -24,7 +25,7 @@ def test_echoes_end_as_the_other_text_and_begin_at_the_start():
 
 def test_an_untranslated_span_leaves_about_half_of_the_text():
     version = apply_perturbation(
-        "Eins zwei drei vier fünf sechs.", "untranslated_span", 1, 0, Surroundings(source="A b c d e f.")
+        "Eins zwei drei vier fünf sechs.", "untranslated_span", 1, 0, EditContext(source="A b c d e f.")
     )
 
     kept = [word for word in ("Eins", "zwei", "drei", "vier", "fünf", "sechs") if word in version]
@@ -90,17 +91,17 @@ def test_numbers_in_addresses_and_placeholders_stay():
 )
 def test_dates_change(language, text):
     for seed in range(5):
-        version = apply_perturbation(text, "change_dates", 1, seed, Surroundings(language))
+        version = apply_perturbation(text, "change_dates", 1, seed, EditContext(language))
 
         assert version != text
         assert len(re.findall(r"\d", version)) == len(re.findall(r"\d", text))
 
 
 def test_a_month_is_a_whole_word_and_keeps_its_capital():
-    english = Surroundings("en")
+    english = EditContext("en")
 
     assert apply_perturbation("We marched; maybe not.", "change_dates", 1, 0, english) == "We marched; maybe not."
-    assert apply_perturbation("Septiembre fue frío.", "change_dates", 1, 0, Surroundings("es"))[0].isupper()
+    assert apply_perturbation("Septiembre fue frío.", "change_dates", 1, 0, EditContext("es"))[0].isupper()
 
 
 @pytest.mark.parametrize(
@@ -126,11 +127,11 @@ def test_a_month_is_a_whole_word_and_keeps_its_capital():
     ],
 )
 def test_a_sentence_says_the_opposite(language, text, expected):
-    assert apply_perturbation(text, "negate", 1, 0, Surroundings(language)) == expected
+    assert apply_perturbation(text, "negate", 1, 0, EditContext(language)) == expected
 
 
 def test_a_name_keeps_its_capital_when_a_sentence_is_denied():
-    version = apply_perturbation("John vino.", "negate", 1, 0, Surroundings("es", "Yes, John came."))
+    version = apply_perturbation("John vino.", "negate", 1, 0, EditContext("es", "Yes, John came."))
 
     assert version == "No es cierto que John vino."
 
@@ -148,13 +149,13 @@ def test_a_name_keeps_its_capital_when_a_sentence_is_denied():
     ],
 )
 def test_names_are_replaced(language, text, source):
-    assert apply_perturbation(text, "swap_names", 1, 0, Surroundings(language, source)) != text
+    assert apply_perturbation(text, "swap_names", 1, 0, EditContext(language, source)) != text
 
 
 def test_german_nouns_are_no_names():
     text = "Der Hund hat einen Ball."
 
-    assert apply_perturbation(text, "swap_names", 1, 0, Surroundings("de")) == text
+    assert apply_perturbation(text, "swap_names", 1, 0, EditContext("de")) == text
 
 
 def test_typos_in_hangul_change_a_part_of_the_syllable():
@@ -253,7 +254,7 @@ def test_signs_without_a_shape_leave_the_text_when_taken_out():
     ],
 )
 def test_the_register_turns(language, text, expected):
-    assert apply_perturbation(text, "register", 1, 0, Surroundings(language)) == expected
+    assert apply_perturbation(text, "register", 1, 0, EditContext(language)) == expected
 
 
 def test_added_sentences_are_those_of_other_texts():

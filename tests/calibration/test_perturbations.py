@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from tests.calibration.test_distance import textbook
 from tests.folding import for_each
 
-from polyjudge.calibration.distance import distance
+from polyjudge.calibration.edits import EditContext
 from polyjudge.calibration.perturbations import (
     CONTROL_TYPES,
     PERTURBATION_TYPES,
-    Surroundings,
     apply_perturbation,
+    distance,
     neighbours_of,
     perturbation,
     severity_ladder,
 )
 from polyjudge.errors import ConfigError, UnknownNameError
-from polyjudge.languages import language_table
-from polyjudge.text import graphemes
+from polyjudge.languages.table import language_table
+from polyjudge.text.difference import graphemes
 
 EVERY = (*PERTURBATION_TYPES, *CONTROL_TYPES)
 STEPS = [step / 20 for step in range(21)]
@@ -47,16 +47,16 @@ def sample() -> dict[str, list[str]]:
 TAGS = [tag for tag in sample() if tag != "source"]
 
 
-def case(tag: str, place: int) -> tuple[str, Surroundings]:
+def case(tag: str, place: int) -> tuple[str, EditContext]:
     """Return a text of the sample and what stands around it."""
     texts = sample()[tag]
     place %= len([text for text in texts if text])
     neighbour = next((sample()[each][place] for each in neighbours_of(tag) if each in sample()), "")
     others = tuple(text for text in texts if text and text != texts[place])
-    return texts[place], Surroundings(tag, sample()["source"][place], neighbour, others)
+    return texts[place], EditContext(tag, sample()["source"][place], neighbour, others)
 
 
-def cases() -> list[tuple[str, Surroundings]]:
+def cases() -> list[tuple[str, EditContext]]:
     return [case(tag, place) for place, tag in enumerate(TAGS)]
 
 
@@ -218,7 +218,7 @@ ANY = st.text(
 @settings(max_examples=25)
 @given(text=ANY, other=ANY, seed=st.integers(0, 3))
 def test_any_text_at_all_keeps_the_promises(kind, text, other, seed):
-    surroundings = Surroundings("en", other, other, (other, "Another day. It rains."))
+    surroundings = EditContext("en", other, other, (other, "Another day. It rains."))
     ladder = severity_ladder(text, kind, STEPS[::2], seed, surroundings)
     far = [distance(text, version) for version in ladder]
 
@@ -230,8 +230,8 @@ def test_any_text_at_all_keeps_the_promises(kind, text, other, seed):
 @for_each("kind", EVERY)
 @for_each("text", ["", " ", "\n", "\u0301\u0301", "👩🏽‍🚀", "\ud800", "a", "..."])
 def test_texts_of_next_to_nothing_are_taken(kind, text):
-    assert severity_ladder(text, kind, [0], 0, Surroundings("en", "x", "y", ("z",))) == [text]
-    apply_perturbation(text, kind, 1, 0, Surroundings("en", "x", "y", ("z",)))
+    assert severity_ladder(text, kind, [0], 0, EditContext("en", "x", "y", ("z",))) == [text]
+    apply_perturbation(text, kind, 1, 0, EditContext("en", "x", "y", ("z",)))
 
 
 @pytest.mark.slow
@@ -239,7 +239,7 @@ def test_texts_of_next_to_nothing_are_taken(kind, text):
 def test_a_huge_text_is_taken(kind):
     unit = "Im März 2024 kaufte John keine 25 Äpfel, sagt er. "
     for text in (unit * 400, "क्षत्रिय" * 2_500, "a" * 20_000, "最近的车站" * 4_000):
-        surroundings = Surroundings("de", text[:1000], text[:500], (unit,))
+        surroundings = EditContext("de", text[:1000], text[:500], (unit,))
         low, high = severity_ladder(text, kind, [0.5, 1], 0, surroundings)
         assert isinstance(low, str)
         assert isinstance(high, str)
@@ -266,4 +266,4 @@ def test_neighbours_of_a_tag_the_table_does_not_have_are_none():
 
 
 def test_a_number_that_is_no_word_is_joined_to_a_text():
-    assert severity_ladder("0\n1", "other_text", [0.5, 1], 0, Surroundings("de", "x", "y", ("¼",))) == ["¼1", "¼"]
+    assert severity_ladder("0\n1", "other_text", [0.5, 1], 0, EditContext("de", "x", "y", ("¼",))) == ["¼1", "¼"]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from polyjudge.calibration import CONTROL_TYPES, PERTURBATION_TYPES, Surroundings, severity_ladder
-from polyjudge.calibration.distance import distance
-from polyjudge.languages import language_table
+from polyjudge.calibration.edits import EditContext
+from polyjudge.calibration.perturbations import CONTROL_TYPES, PERTURBATION_TYPES, distance, severity_ladder
+from polyjudge.languages.table import language_table
 
 SEVERITIES = [0, 0.1, 0.25, 0.5, 0.75, 1]
 LANGUAGES = {language.scripts[0]: language for language in reversed(list(language_table()))}
@@ -16,7 +16,7 @@ def test_a_text_is_spoiled_more_and_more(script):
     language = LANGUAGES[script]
     words = language.native_name.replace("(", "").replace(")", "")
     text = f"{words} 25 {words}, {words}. {words} {words[::1]} {words}!"
-    around = Surroundings(language.tag, "Twenty-five people read it. It was good!", words * 3, (f"{words} {words} 7.",))
+    around = EditContext(language.tag, "Twenty-five people read it. It was good!", words * 3, (f"{words} {words} 7.",))
 
     for kind in (*PERTURBATION_TYPES, *CONTROL_TYPES):
         ladder = severity_ladder(text, kind, SEVERITIES, 3, around)

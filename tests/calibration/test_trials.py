@@ -2,20 +2,15 @@
 
 import pytest
 
-from polyjudge.calibration import (
-    CONTROL_TYPES,
-    PERTURBATION_TYPES,
-    TrialOptions,
-    plan_trials,
-    sample_texts,
-    share_of_scale,
-    text_context,
-    trial_item,
-)
-from polyjudge.calibration.trials import CLEAN, chosen_texts, surroundings
+from polyjudge.calibration.measurement import share_of_scale, text_context, trial_item
+from polyjudge.calibration.perturbations import CONTROL_TYPES, PERTURBATION_TYPES
+from polyjudge.calibration.trials import CLEAN, TrialOptions, chosen_texts, edit_context, plan_trials
 from polyjudge.errors import ConfigError
-from polyjudge.languages import language_table
-from polyjudge.records import Failure, GoodText, JudgeResult, PassRule, Rubric, RubricCriterion, Scale
+from polyjudge.formats.reference_texts import sample_texts
+from polyjudge.languages.table import language_table
+from polyjudge.records.calibration import ReferenceText
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.rubrics import PassRule, Rubric, RubricCriterion, Scale
 
 TABLE = language_table()
 SAMPLE = sample_texts()
@@ -49,13 +44,13 @@ def test_every_text_is_asked_about_clean_and_that_comes_first():
 
 
 def test_a_text_that_cannot_be_spoiled_is_not_asked_about():
-    texts = [GoodText(id="a", text="12", language="en"), GoodText(id="b", text="   ", language="en")]
+    texts = [ReferenceText(id="a", text="12", language="en"), ReferenceText(id="b", text="   ", language="en")]
 
     assert plan(texts, types=("shuffle_sentences",)).trials == ()
 
 
 def test_a_repeated_version_is_answered_by_the_one_that_was_asked():
-    texts = [GoodText(id="a", text="good morning", language="en")]
+    texts = [ReferenceText(id="a", text="good morning", language="en")]
     found = plan(texts, types=("drop_words", "truncate"), severities=(0.25, 0.5, 0.75, 1.0))
     names = {trial.id for trial in found.trials}
 
@@ -128,8 +123,8 @@ def test_a_small_budget_sees_every_language_and_every_kind():
 
 def test_texts_that_can_be_spoiled_in_more_ways_come_first():
     texts = [
-        GoodText(id="poor", text="12 14", language="en"),
-        GoodText(id="rich", text="On 3 May Anna did not come. She was ill and stayed in bed.", language="en"),
+        ReferenceText(id="poor", text="12 14", language="en"),
+        ReferenceText(id="rich", text="On 3 May Anna did not come. She was ill and stayed in bed.", language="en"),
     ]
     found = plan(texts, types=PERTURBATION_TYPES, budget=2)
 
@@ -164,7 +159,7 @@ def test_a_text_is_spoiled_with_its_source_its_neighbour_and_others_of_its_langu
     chosen = chosen_texts(SAMPLE, 5, 0)
     shared = {text.source for tag in ("mr", "ne") for text in chosen[tag]}
     text = next(text for text in chosen["hi"] if text.source in shared)
-    around = surroundings(text, chosen, TABLE)
+    around = edit_context(text, chosen, TABLE)
 
     assert around.source == text.source
     assert around.neighbour in {other.text for tag in ("mr", "ne") for other in chosen[tag]}
@@ -173,7 +168,7 @@ def test_a_text_is_spoiled_with_its_source_its_neighbour_and_others_of_its_langu
 
 def test_texts_without_a_source_can_be_spoiled_with_one_another():
     texts = [
-        GoodText(id=str(place), text=f"{start} goes to the old town. It is a long way there.", language="en")
+        ReferenceText(id=str(place), text=f"{start} goes to the old town. It is a long way there.", language="en")
         for place, start in enumerate(("Anna", "The train", "Nobody", "My friend"))
     ]
     kinds = {trial.kind for trial in plan(texts, types=("other_text", "add_sentence")).trials}
@@ -182,7 +177,7 @@ def test_texts_without_a_source_can_be_spoiled_with_one_another():
 
 
 def test_two_texts_of_one_name_are_refused_or_kept_apart():
-    texts = [GoodText(id="a", text=f"{start} goes to town today.", language="en") for start in ("Anna", "Nobody")]
+    texts = [ReferenceText(id="a", text=f"{start} goes to town today.", language="en") for start in ("Anna", "Nobody")]
     try:
         trials = plan(texts).trials
     except ConfigError:
@@ -194,11 +189,11 @@ def test_two_texts_of_one_name_are_refused_or_kept_apart():
 
 
 def test_a_model_is_told_the_language_by_name_and_the_checks_are_told_nothing_but_the_tag():
-    text = GoodText(id="a", text="x", language="th", source="Hello", context={"context": "a shop"})
+    text = ReferenceText(id="a", text="x", language="th", source="Hello", context={"context": "a shop"})
 
     assert text_context(text, TABLE, by_tag=False) == {"language": "Thai (ไทย)", "source": "Hello", "context": "a shop"}
     assert text_context(text, TABLE, by_tag=True) == {"source": "Hello", "context": "a shop"}
-    assert text_context(GoodText(id="a", text="x", language="tlh-x"), TABLE, by_tag=False)["language"] == "tlh-x"
+    assert text_context(ReferenceText(id="a", text="x", language="tlh-x"), TABLE, by_tag=False)["language"] == "tlh-x"
 
 
 def test_a_judge_is_never_told_that_a_text_was_spoiled():

@@ -4,8 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from polyjudge.calibration import Measurement, begun, with_agreement, with_effects, with_measurement
-from polyjudge.records import ControlResult, Effect, Figure, JudgeIdentity, LanguageTrust, MonotonicityResult
+from polyjudge.calibration.cards import new_card, with_agreement, with_effects, with_measurement
+from polyjudge.calibration.measurement import Measurement
+from polyjudge.records.calibration import (
+    ControlResult,
+    Effect,
+    Figure,
+    JudgeIdentity,
+    LanguageTrust,
+    MonotonicityResult,
+)
 
 JUDGE = JudgeIdentity(
     provider="claude-code",
@@ -15,7 +23,7 @@ JUDGE = JudgeIdentity(
     prompt_sha256="aa" * 32,
     model_answered="opus-2026-01",
 )
-EMPTY = begun(None, JUDGE, at="2026-01-01T00:00:00Z")
+EMPTY = new_card(None, JUDGE, at="2026-01-01T00:00:00Z")
 
 
 def kind(name="typos", texts=20, verdict="sensitive"):
@@ -136,7 +144,7 @@ def test_an_effect_without_a_number_does_not_take_the_place_of_one():
 )
 def test_a_card_of_a_judge_that_has_changed_is_begun_anew(field, value):
     card = with_measurement(EMPTY, run({"th": trust()}), {})
-    anew = begun(card, replace(JUDGE, **{field: value}), at="2026-02-02T00:00:00Z")
+    anew = new_card(card, replace(JUDGE, **{field: value}), at="2026-02-02T00:00:00Z")
 
     assert (anew.languages, anew.runs, anew.updated_at) == ({}, (), "2026-02-02T00:00:00Z")
     assert getattr(anew.judge, field) == value
@@ -144,7 +152,7 @@ def test_a_card_of_a_judge_that_has_changed_is_begun_anew(field, value):
 
 def test_a_judge_whose_answering_model_is_not_known_this_time_keeps_the_card_and_its_model():
     card = with_measurement(EMPTY, run({"th": trust()}), {})
-    again = begun(card, replace(JUDGE, model_answered=""), at="2026-02-02T00:00:00Z")
+    again = new_card(card, replace(JUDGE, model_answered=""), at="2026-02-02T00:00:00Z")
 
     assert set(again.languages) == {"th"}
     assert again.judge.model_answered == "opus-2026-01"
@@ -152,7 +160,7 @@ def test_a_judge_whose_answering_model_is_not_known_this_time_keeps_the_card_and
 
 
 def test_a_judge_whose_prompt_is_not_known_this_time_keeps_that_of_the_card():
-    assert begun(EMPTY, replace(JUDGE, prompt_sha256=""), at="").judge.prompt_sha256 == JUDGE.prompt_sha256
+    assert new_card(EMPTY, replace(JUDGE, prompt_sha256=""), at="").judge.prompt_sha256 == JUDGE.prompt_sha256
 
 
 def test_a_small_run_does_not_undo_a_kind_of_a_large_one():
@@ -192,7 +200,7 @@ def test_the_number_of_labels_is_that_of_the_figures():
 
 
 def test_labels_without_a_language_make_no_language_of_that_name():
-    from polyjudge.calibration import AgreementOptions, Pair, agreement_by_language
+    from polyjudge.calibration.agreement import AgreementOptions, Pair, agreement_by_language
 
     pairs = [Pair(id=str(n), judge=n % 3, people=n % 3, language="th" if n % 2 else "") for n in range(20)]
     card = with_agreement(EMPTY, agreement_by_language(pairs, AgreementOptions(resamples=100)), {})

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from polyjudge.batches.journal import BatchJournal
 from polyjudge.cli import main
-from polyjudge.files import BatchJournal
-from polyjudge.records import BatchForm, BatchIntent, ItemFailure
+from polyjudge.records.requests import BatchForm, BatchIntent, ItemFailure
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge.calibration import sample_texts
 from polyjudge.cli import main
+from polyjudge.formats.reference_texts import sample_texts
 
 FENCED = re.compile(r"<text-([0-9a-f]{32})>\n(.*?)\n</text-\1>", re.DOTALL)
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -15,9 +15,11 @@ from typing import get_args
 
 import pytest
 
-from polyjudge import JudgeCache, Reply, __version__
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.cli import COMMANDS, demo, main
-from polyjudge.records import ProblemKind
+from polyjudge.records.findings import ProblemKind
+from polyjudge.records.requests import Reply
+from polyjudge.version import __version__
 
 
 def run(*arguments, **options):

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.files import schema
+from polyjudge.records.codec import schema
 
 FORMATS = ["text", "markdown", "json", "html", "junit", "github"]
 EVIL = "\u202efr\x9b31m::error::<script>alert(1)</script>\n# |%"

@@ -8,7 +8,8 @@ import pytest
 from polyjudge.cli import main
 from polyjudge.cli.environment import load_environment
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.providers import PROVIDERS, address_variables, key_variables
+from polyjudge.providers.registry import PROVIDERS, key_variables
+from polyjudge.providers.services import address_variables
 
 VENDOR_ADDRESSES = [name for name, providers in address_variables().items() if "local" not in providers]
 LOCAL_ADDRESSES = [name for name, providers in address_variables().items() if "local" in providers]

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from polyjudge.batches.provider import BatchProgress
 from polyjudge.cli import main
 from polyjudge.cli.heartbeat import QUIET_S, Heartbeat, clock_time
 from polyjudge.cli.progress import CountShow, ProgressShow
 from polyjudge.cli.wait_show import WaitShow
-from polyjudge.providers import BatchProgress, Spent
+from polyjudge.records.runs import Spent
 
 
 def lines(capsys):

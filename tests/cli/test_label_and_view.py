@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.files.label_log import read_labels
+from polyjudge.store.labels import read_labels
 
 
 @pytest.fixture

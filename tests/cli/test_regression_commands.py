@@ -12,8 +12,8 @@ from xml.dom import minidom
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.records import CaseResult, Fixture
-from polyjudge.reports import junit_xml
+from polyjudge.records.sessions import CaseResult, Fixture
+from polyjudge.reports.regression import junit_xml
 
 UPPER = "import sys; sys.stdout.write(sys.stdin.read().upper())"
 # Does as the text asks.

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import TEXTS
 
 from polyjudge.cli import main
-from polyjudge.languages import language_table
+from polyjudge.languages.table import language_table
 
 RESULTS = [
     {

@@ -15,8 +15,8 @@ import pytest
 from tests.loopback.vendor_server import USAGE
 
 from polyjudge.cli import main
-from polyjudge.files import read_json_lines, read_outcome_row
-from polyjudge.records import Failure, JudgeResult
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.records.outcomes import Failure, JudgeResult, read_outcome_row
 
 SECRET = "sk-very-secret-key-0123456789"
 

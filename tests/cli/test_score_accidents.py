@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.files import read_json_lines, read_outcome_row
-from polyjudge.records import Failure
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.records.outcomes import Failure, read_outcome_row
 
 
 @pytest.fixture

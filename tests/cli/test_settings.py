@@ -7,8 +7,9 @@ import pytest
 from polyjudge.cli import main
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import make_folder
-from polyjudge.providers import ModelName, Price, model_facts, price_of, resolve_model
-from polyjudge.providers.failing import error_for_status
+from polyjudge.providers.models import model_facts, price_of, resolve_model
+from polyjudge.providers.wire_errors import error_for_status
+from polyjudge.records.requests import ModelName, Price
 
 
 def test_a_models_file_of_ones_own_goes_before_ours(in_folder):

@@ -28,7 +28,7 @@ from tests.loopback.agent_programs import (
 )
 
 from polyjudge.cli import main
-from polyjudge.files import schema, schema_names
+from polyjudge.records.codec import schema, schema_names
 
 SESSION = [
     {"type": "user", "message": {"role": "user", "content": "Fix the build."}},

@@ -13,7 +13,7 @@ import pytest
 
 from polyjudge.cli import main
 from polyjudge.folder_trust import trust
-from polyjudge.languages import language_table
+from polyjudge.languages.table import language_table
 
 IDS = re.compile(r"^## Candidate ([0-9a-f]{8})$", re.MULTILINE)
 SOURCE = "Excuse me, where is the nearest train station?"

@@ -15,7 +15,7 @@ import pytest
 import referencing
 
 from polyjudge.cli import main
-from polyjudge.files import schema, schema_names
+from polyjudge.records.codec import schema, schema_names
 
 WORDS = {"ardilla": "Roedor que trepa a los árboles.", "corbata": "Prenda que se anuda al cuello.", "niño": "Persona."}
 PROMPT_A = "Dime la definición de la palabra '{word}'."

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
-from polyjudge.files.byte_lines import lines_from
+from polyjudge.files.json_lines import lines_from
 
 PIECES = st.sampled_from(["a", "ข้อ", "👩🏽‍🚀", "\n", "\r", "\r\n", "\n\n", "\x85", "\u2028", "\x1c", " ", "\ufeff", ""])
 TEXTS = st.lists(PIECES, max_size=30).map("".join)

@@ -8,20 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.errors import DataError, DuplicateKeyError
-from polyjudge.files import (
-    ItemSource,
-    RatingColumns,
-    Transcript,
-    TranslationResults,
-    TranslationScores,
-    WordRecords,
-    read_card,
-    read_json_lines,
-    read_ratings,
-    read_vocabulary,
-)
+from polyjudge.files.json_lines import parse_data, read_json_lines
 from polyjudge.files.json_stream import JsonStream
-from polyjudge.files.parsing import parse_data
+from polyjudge.formats.items import ItemSource
+from polyjudge.formats.ratings import RatingColumns, read_ratings
+from polyjudge.formats.transcripts import Transcript
+from polyjudge.formats.translation_results import TranslationResults
+from polyjudge.formats.translation_scores import TranslationScores
+from polyjudge.formats.vocabulary import read_vocabulary
+from polyjudge.formats.word_records import WordRecords
+from polyjudge.store.trust_cards import read_card
 
 KEYS = st.text(alphabet='ab"\\{}[]:,\n é😀', max_size=3)
 VALUES = st.recursive(

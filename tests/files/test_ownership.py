@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge import JudgeCache, JudgeResult
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.cli import build_parser, main
 from polyjudge.cli.score_job import read_job
 from polyjudge.errors import ForeignFileError
-from polyjudge.files import refuse_foreign, write_atomically, written_by_polyjudge
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.ownership import refuse_foreign, written_by_polyjudge
+from polyjudge.records.outcomes import JudgeResult
 
 FOREIGN = {
     ".bashrc": "export PATH=$PATH:~/bin\n",

@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
-from polyjudge.files import RowLog, outcome_row, readable_json, write_atomically
-from polyjudge.records import Failure, JudgeResult
+from polyjudge.files.atomic import readable_json, write_atomically
+from polyjudge.files.json_lines import RowLog
+from polyjudge.records.outcomes import Failure, JudgeResult, outcome_row
 
 
 @pytest.fixture

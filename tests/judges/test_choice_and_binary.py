@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from polyjudge import BinaryJudge, ChoiceJudge, Failure, ScriptedProvider
 from polyjudge.errors import ConfigError
+from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure
 
 
 def saying(text):

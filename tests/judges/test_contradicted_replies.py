@@ -5,17 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge import (
-    BinaryJudge,
-    ChoiceJudge,
-    Failure,
-    PairwiseJudge,
-    RubricCriterion,
-    RubricJudge,
-    ScriptedProvider,
-    load_rubric,
-    parse_critique,
-)
+from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
+from polyjudge.judges.critique import parse_critique
+from polyjudge.judges.pairwise import PairwiseJudge
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure
+from polyjudge.records.rubrics import RubricCriterion
+from polyjudge.rubrics.loading import load_rubric
 
 PATH = Path(__file__).parent / "contradicted_replies.jsonl"
 REPLIES = [json.loads(line) for line in PATH.read_text(encoding="utf-8").splitlines()]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge import parse_critique
+from polyjudge.judges.critique import parse_critique
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge import (
-    BinaryJudge,
-    JudgeCache,
-    JudgeResult,
-    RubricCriterion,
-    RubricJudge,
-    ScriptedProvider,
-    parse_judge_json,
-)
+from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.judges.choice import BinaryJudge
+from polyjudge.judges.parsing import parse_judge_json
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import JudgeResult
+from polyjudge.records.rubrics import RubricCriterion
 
 
 class TestParseJudgeJson:

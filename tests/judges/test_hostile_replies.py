@@ -5,7 +5,10 @@ from pathlib import Path
 
 from tests.folding import for_each
 
-from polyjudge import Failure, JudgeResult, RubricCriterion, RubricJudge, ScriptedProvider
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.rubrics import RubricCriterion
 
 REPLIES = tomllib.loads((Path(__file__).parent / "hostile_replies.toml").read_text(encoding="utf-8"))["reply"]
 

@@ -5,19 +5,14 @@ import json
 
 import pytest
 
-from polyjudge import (
-    BinaryJudge,
-    Failure,
-    JudgeResult,
-    Jury,
-    RubricCriterion,
-    RubricJudge,
-    ScriptedProvider,
-    jury_agreement,
-    load_rubric,
-)
 from polyjudge.errors import ConfigError, ProviderError
-from polyjudge.judges import RepeatedJudge
+from polyjudge.judges.choice import BinaryJudge
+from polyjudge.judges.jury import Jury, RepeatedJudge, jury_agreement
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.rubrics import RubricCriterion
+from polyjudge.rubrics.loading import load_rubric
 
 
 def scorer(*scores):

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from polyjudge.errors import ConfigError
-from polyjudge.judges import OfflineJudge
-from polyjudge.languages import language_table
-from polyjudge.records import Failure, JudgeResult
-from polyjudge.rubrics import load_rubric
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.languages.table import language_table
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.rubrics.loading import load_rubric
 
 RUBRIC = load_rubric("translation")
 SOURCE = "My friend had an accident on the road. Please call 112 quickly!"
@@ -134,8 +134,8 @@ def test_without_sacrebleu_a_reference_is_left_aside():
     """In a process of its own, where the package cannot be imported."""
     code = (
         "import sys; sys.modules['sacrebleu'] = None\n"
-        "from polyjudge.judges import OfflineJudge\n"
-        "from polyjudge.rubrics import load_rubric\n"
+        "from polyjudge.judges.offline import OfflineJudge\n"
+        "from polyjudge.rubrics.loading import load_rubric\n"
         "context = {'language': 'de', 'reference': 'Guten Tag, wie geht es Ihnen heute?'}\n"
         "result = OfflineJudge(load_rubric('translation')).score_sync('Guten Tag, wie geht es Ihnen heute?', context)\n"
         "assert dict(result.subscores) == {'script': 5.0}, result\n"

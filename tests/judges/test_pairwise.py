@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from polyjudge import Failure, PairwiseJudge, PairwiseResult, ScriptedProvider, UnreadableReplyError, position_bias
-from polyjudge.judges.pairwise import PositionBias
+from polyjudge.errors import UnreadableReplyError
+from polyjudge.judges.pairwise import PairwiseJudge, PositionBias, position_bias
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, PairwiseResult
 
 PAIRS = [("short", "a longer answer"), ("one", "two two"), ("x", "yyyy")]
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from polyjudge import UnreadableReplyError, parse_judge_json, read_judge_json
-from polyjudge.judges import ReplyContext
-from polyjudge.judges.reading import read_reply
-from polyjudge.judges.scanning import find_objects
+from polyjudge.errors import UnreadableReplyError
+from polyjudge.judges.judged_text import ReplyContext
+from polyjudge.judges.parsing import parse_judge_json, read_judge_json, read_reply
+from polyjudge.judges.reply_text import find_objects
 
 KEYS = ("score", "reason")
 MARKS = re.compile(
@@ -278,8 +278,8 @@ def test_a_megabyte_of_each_hostile_text_never_hangs():
     script = (
         "import json, resource, sys\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (60, 60))\n"
-        "from polyjudge.judges.reading import UnreadableReplyError, read_reply\n"
-        "from polyjudge.judges import parse_critique\n"
+        "from polyjudge.errors import UnreadableReplyError; from polyjudge.judges.parsing import read_reply\n"
+        "from polyjudge.judges.critique import parse_critique\n"
         "for piece in json.load(sys.stdin):\n"
         "    text = piece * (1_000_000 // len(piece))\n"
         "    parse_critique(text)\n"

@@ -5,20 +5,17 @@ import json
 
 import pytest
 
-from polyjudge import (
-    ChoiceJudge,
-    Failure,
-    JudgeResult,
-    PairwiseJudge,
-    Reply,
-    RubricCriterion,
-    RubricJudge,
-    ScriptedProvider,
-    load_rubric,
-    parse_critique,
-    parse_judge_json,
-)
 from polyjudge.errors import ConfigError, UnreadableReplyError
+from polyjudge.judges.choice import ChoiceJudge
+from polyjudge.judges.critique import parse_critique
+from polyjudge.judges.pairwise import PairwiseJudge
+from polyjudge.judges.parsing import parse_judge_json
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.requests import Reply
+from polyjudge.records.rubrics import RubricCriterion
+from polyjudge.rubrics.loading import load_rubric
 
 GOOD = '{"reason": "x", "subscores": {"script": 5, "grammar": 4, "coherence": 3}, "isCorrectLanguage": true}'
 

@@ -5,12 +5,17 @@ from contextlib import closing
 
 import pytest
 
-from polyjudge import BinaryJudge, ChoiceJudge, JudgeCache, PairwiseJudge, Request, RubricJudge
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.errors import NotRecordedError
-from polyjudge.judges import WordJudge, load_wording
-from polyjudge.providers import CachedProvider, ReplayProvider
-from polyjudge.records import Failure, Origin, Reply
-from polyjudge.rubrics import load_rubric
+from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
+from polyjudge.judges.pairwise import PairwiseJudge
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.judges.word import WordJudge
+from polyjudge.judges.word_verdicts import load_wording
+from polyjudge.providers.caching import CachedProvider, ReplayProvider
+from polyjudge.records.outcomes import Failure
+from polyjudge.records.requests import Origin, Reply, Request
+from polyjudge.rubrics.loading import load_rubric
 
 WORDING = load_wording("es")
 

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.folding import for_each
 
-from polyjudge import Failure, JudgeResult, ScriptedProvider, UnreadableReplyError
-from polyjudge.judges import ReviewJudge, review_prompt
-from polyjudge.judges.reviews import due_verdict, read_review
+from polyjudge.errors import UnreadableReplyError
+from polyjudge.judges.review import ReviewJudge, review_prompt
+from polyjudge.judges.review_parsing import due_verdict, read_review
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, JudgeResult
 
 HERE = Path(__file__).parent
 REVIEWS = tomllib.loads((HERE / "reviews.toml").read_text(encoding="utf-8"))["review"]

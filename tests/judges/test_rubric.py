@@ -7,17 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge import (
-    Failure,
-    JudgeResult,
-    Reply,
-    RubricCriterion,
-    RubricJudge,
-    ScriptedProvider,
-    UnreadableReplyError,
-    load_rubric,
-)
-from polyjudge.errors import ConfigError, RefusedError, TransientError, UnknownNameError
+from polyjudge.errors import ConfigError, RefusedError, TransientError, UnknownNameError, UnreadableReplyError
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.requests import Reply
+from polyjudge.records.rubrics import RubricCriterion
+from polyjudge.rubrics.loading import load_rubric
 
 CRITERIA = [RubricCriterion("accuracy", "Is it right?", weight=3.0), RubricCriterion("style", "Does it read well?")]
 GOOD = json.dumps({"score": 80, "reason": "good", "subscores": {"accuracy": 90, "style": 50}})

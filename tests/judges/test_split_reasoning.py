@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from polyjudge.judges import split_reasoning
+from polyjudge.judges.reply_text import split_reasoning
 
 MARKS = [
     *(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import make_folder
-from polyjudge.languages import LanguageTable, language_table
+from polyjudge.languages.table import LanguageTable, language_table
 
 TABLE = language_table()
 PUBLIC_TAGS = """

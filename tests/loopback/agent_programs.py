@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from polyjudge.records import Request
+from polyjudge.records.requests import Request
 
 NAMES = ("claude", "codex", "gemini", "llm")
 KEY = "sk-test-5f1d0c77aa90"

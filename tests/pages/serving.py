@@ -5,7 +5,7 @@ import asyncio
 import aiohttp
 from aiohttp import web
 
-from polyjudge.pages import HOST, application
+from polyjudge.pages.server import HOST, application
 
 
 def over_http(site, ask):

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from polyjudge.files.label_log import Label
-from polyjudge.pages.estimating import Narrowing, agreement_of, values_of
-from polyjudge.pages.showing import SHOWN_AT_ONCE, pieces, text_part
-from polyjudge.statistics import krippendorff_alpha
-from polyjudge.statistics.correction import corrected_mean
+from polyjudge.pages.estimates import RunningEstimate, agreement_of, values_of
+from polyjudge.statistics.agreement import krippendorff_alpha
+from polyjudge.statistics.estimates import corrected_mean
+from polyjudge.store.labels import Label
+from polyjudge.text.display import SHOWN_AT_ONCE, pieces, text_part
 
 
 def said(item, label, annotator="Ada", at="2026"):
@@ -17,14 +17,16 @@ def said(item, label, annotator="Ada", at="2026"):
 
 def narrowing_of(scores, bounds=(1.0, 5.0)):
     """All items are asked about, and of one language."""
-    return Narrowing({"th": list(scores.values())}, {item: ("th", score) for item, score in scores.items()}, bounds)
+    return RunningEstimate(
+        {"th": list(scores.values())}, {item: ("th", score) for item, score in scores.items()}, bounds
+    )
 
 
 @pytest.mark.parametrize("has_judge", [True, False])
 def test_each_language_counts_by_its_items(has_judge):
     score = 3.0 if has_judge else None
     asked = {f"{tag}{n}": (tag, score) for tag in ("th", "fr", "de") for n in range(4)}
-    narrowing = Narrowing({"th": [score] * 80, "fr": [score] * 15, "de": [score] * 5}, asked, (1.0, 5.0))
+    narrowing = RunningEstimate({"th": [score] * 80, "fr": [score] * 15, "de": [score] * 5}, asked, (1.0, 5.0))
     narrowing.add({item: {"th": 5.0, "fr": 3.0, "de": 1.0}[tag] for item, (tag, _) in asked.items()})
 
     assert narrowing.points[12].value == pytest.approx(0.8 * 5 + 0.15 * 3 + 0.05 * 1)
@@ -33,7 +35,7 @@ def test_each_language_counts_by_its_items(has_judge):
 @pytest.mark.parametrize("labelled", [["th0"], ["th0", "fr0"], ["th0", "th1"], ["th0", "th1", "fr0"], ["fr0", "de0"]])
 def test_there_is_an_estimate_as_long_as_languages_have_few_labels(labelled):
     asked = {f"{tag}{n}": (tag, 3.0) for tag in ("th", "fr", "de") for n in range(2)}
-    narrowing = Narrowing({"th": [3.0] * 8, "fr": [3.0] * 4, "de": [3.0, None], "el": [None]}, asked, (1.0, 5.0))
+    narrowing = RunningEstimate({"th": [3.0] * 8, "fr": [3.0] * 4, "de": [3.0, None], "el": [None]}, asked, (1.0, 5.0))
     narrowing.add(dict.fromkeys(labelled, 4.0))
 
     assert narrowing.points[len(labelled)].value == pytest.approx(4.0)

@@ -10,9 +10,12 @@ from tests.conftest import TEXTS
 from tests.pages.serving import over_http
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files.label_log import LabelLog
-from polyjudge.languages import language_table
-from polyjudge.pages import HOST, Labelling, LabelSite, Source, Task, ViewSite, read_sample, serve
+from polyjudge.languages.table import language_table
+from polyjudge.pages.labelling import Labelling, LabelSite, Task
+from polyjudge.pages.sampling import Source, read_sample
+from polyjudge.pages.server import HOST, serve
+from polyjudge.pages.viewing import ViewSite
+from polyjudge.store.labels import LabelLog
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(1)">\u202ejavascript:alert(1)'
 LONG = "y" * 1_000_000

@@ -13,11 +13,12 @@ import pytest
 from tests.pages.serving import over_http
 
 from polyjudge.errors import DataError
-from polyjudge.files.label_log import Label, LabelLog, read_labels
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.pages import Labelling, LabelSite, Source, Task, ViewSite, read_sample
-from polyjudge.pages.labelling import annotator_name
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.pages.labelling import Labelling, LabelSite, Task, annotator_name
 from polyjudge.pages.runs import find_runs
+from polyjudge.pages.sampling import Source, read_sample
+from polyjudge.pages.viewing import ViewSite
+from polyjudge.store.labels import Label, LabelLog, read_labels
 
 GOOD = {"scriptScore": 5, "grammarScore": 5, "coherenceScore": 5, "isCorrectLanguage": True}
 

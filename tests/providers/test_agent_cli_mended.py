@@ -27,8 +27,9 @@ from tests.loopback.agent_programs import (
 
 from polyjudge.cli import main
 from polyjudge.errors import PolyjudgeError, TransientError
-from polyjudge.providers import ModelName, open_provider
-from polyjudge.providers.agent_dialects import DIALECTS, Output
+from polyjudge.providers.agent_protocols import DIALECTS, Output
+from polyjudge.providers.registry import open_provider
+from polyjudge.records.requests import ModelName
 
 FORK_THAT_HOLDS_THE_PIPES = """
 other = os.fork()

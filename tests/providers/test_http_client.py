@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from polyjudge.providers.http_client import HttpClient, NotReachedError
+from polyjudge.providers.http import HttpClient, NotReachedError
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

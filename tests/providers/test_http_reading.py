@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.providers.http_reading import BadResponseError, ResponseReader
+from polyjudge.providers.http import BadResponseError, ResponseReader
 
 NAMES = st.sampled_from(["Date", "Retry-After", "x-request-id", "Server"])
 VALUES = st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20)

@@ -6,9 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from polyjudge import Request
-from polyjudge.errors import ConfigError, OddAnswerError, RateLimitedError, RefusedError, TransientError, UnusableError
-from polyjudge.providers import RetryingProvider, close_provider, open_provider, resolve_model
+from polyjudge.errors import (
+    ConfigError,
+    MalformedResponseError,
+    RateLimitedError,
+    RefusedError,
+    TransientError,
+    UnusableError,
+)
+from polyjudge.providers.base import close_provider
+from polyjudge.providers.models import resolve_model
+from polyjudge.providers.registry import open_provider
+from polyjudge.providers.retrying import RetryingProvider
+from polyjudge.records.requests import Request
 
 REQUEST = Request(
     prompt="judge item-7 ไทย", model="m", system="be fair", temperature=0.0, max_tokens=50, schema={"type": "object"}
@@ -221,7 +231,7 @@ def test_the_bound_on_an_answer_is_never_dropped(ask, server):
 def test_a_200_that_is_no_completion_is_an_error_of_the_provider_and_not_asked_again(ask, server, body):
     server.odd_body = body
 
-    with pytest.raises(OddAnswerError):
+    with pytest.raises(MalformedResponseError):
         ask()
     assert server.asked == 1
 

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge import Request
 from polyjudge.errors import PolyjudgeError
-from polyjudge.providers import close_provider, open_provider, resolve_model
-from polyjudge.providers.failing import error_for_reply, error_for_status, error_for_transport
-from polyjudge.providers.naming import ModelName
+from polyjudge.providers.base import close_provider
+from polyjudge.providers.models import resolve_model
 from polyjudge.providers.redacting import without_keys
+from polyjudge.providers.registry import open_provider
+from polyjudge.providers.wire_errors import error_for_reply, error_for_status, error_for_transport
+from polyjudge.records.requests import ModelName, Request
 
 KEY = "sk-local-9fQ2xR7tVb1LmZ4cY8wK3nHj"
 QUOTED = [

@@ -4,9 +4,13 @@ import asyncio
 
 import pytest
 
-from polyjudge import Failure, Request, RubricCriterion, RubricJudge, ScriptedProvider
 from polyjudge.errors import RateLimitedError, RefusedError, TransientError, UnusableError
-from polyjudge.providers import RetryingProvider, RetryPolicy
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.retrying import RetryingProvider, RetryPolicy
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure
+from polyjudge.records.requests import Request
+from polyjudge.records.rubrics import RubricCriterion
 
 REQUEST = Request(prompt="p", model="m")
 

@@ -5,9 +5,12 @@ import json
 
 import pytest
 
-from polyjudge import Reply, Request, ScriptedProvider
 from polyjudge.errors import DataError, NotRecordedError, ProviderError, RefusedError, TransientError
-from polyjudge.providers import open_provider, prompt_sha256, resolve_model
+from polyjudge.providers.models import resolve_model
+from polyjudge.providers.registry import open_provider
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.fingerprint import prompt_sha256
+from polyjudge.records.requests import Reply, Request
 
 
 def ask(provider, prompt, **more):

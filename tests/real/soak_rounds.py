@@ -11,8 +11,13 @@ import sys
 import threading
 from pathlib import Path
 
-from polyjudge import Failure, JudgeCache, JudgeResult, RubricCriterion, RubricJudge
-from polyjudge.providers import Access, ModelName, RetryPolicy
+from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.retrying import RetryPolicy
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import RubricCriterion
+from polyjudge.runs.stack import ProviderStack
 
 ITEMS = 24
 CRITERIA = [RubricCriterion("clear", "Is it clear?")]
@@ -51,7 +56,7 @@ def use(cache_path: Path, count: int) -> int:
     chance = random.Random(count)
     retries = RetryPolicy(attempts=3, rate_limited_attempts=5, first_wait_s=0.02, longest_named_wait_s=0.5)
     with JudgeCache(cache_path) as cache:
-        access = Access(cache=cache, timeout_s=0.3, retries=retries)
+        access = ProviderStack(cache=cache, timeout_s=0.3, retries=retries)
         judge = RubricJudge(CRITERIA, model="m", provider=access.open(ModelName("local", "m")))
         for number in range(3):
             judge.score_batch_sync([f"item-{number} "])

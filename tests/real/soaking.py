@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.loopback.vendor_server import Server
 
-from polyjudge.cache import export_entries, verify
+from polyjudge.cache.maintenance import export_entries, verify
 
 IN_FLIGHT = 16
 PATIENCE_S = 120.0

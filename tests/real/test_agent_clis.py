@@ -16,9 +16,12 @@ from tests.loopback.vendor_server import ServerThread
 
 from polyjudge.cli import main
 from polyjudge.errors import MissingExtraError, MissingKeyError, RefusedError, TransientError, UnusableError
-from polyjudge.providers import Access, RetryPolicy, open_provider, resolve_model
-from polyjudge.providers.agent_files import load_agent, program_of
-from polyjudge.records import Request
+from polyjudge.providers.agent_definitions import load_agent, program_of
+from polyjudge.providers.models import resolve_model
+from polyjudge.providers.registry import open_provider
+from polyjudge.providers.retrying import RetryPolicy
+from polyjudge.records.requests import Request
+from polyjudge.runs.stack import ProviderStack
 
 ROOT = Path(__file__).parent.parent.parent
 AGENTS = ("claude", "codex", "gemini", "llm")
@@ -72,7 +75,7 @@ def server(monkeypatch):
 
 def ask(agent, prompt="How good is this?", *, timeout_s=120.0, model=None, attempts=1):
     name = resolve_model(f"{agent}/{model}" if model else agent)
-    access = Access(timeout_s=timeout_s, retries=RetryPolicy(attempts=attempts, first_wait_s=0.01))
+    access = ProviderStack(timeout_s=timeout_s, retries=RetryPolicy(attempts=attempts, first_wait_s=0.01))
     return asyncio.run(access.open(name).complete(Request(prompt=prompt, model=name.model)))
 
 
@@ -267,7 +270,7 @@ def test_a_workspace_is_read_as_a_copy_and_nothing_beside_it(server, temporary, 
     def read(path):
         server.requests.clear()
         server.acts = [f'call Read {{"file_path": "{path}"}}', "ok"]
-        provider = Access(workspace=workspace).open(name)
+        provider = ProviderStack(workspace=workspace).open(name)
         asyncio.run(provider.complete(Request(prompt="Read it.", model=name.model)))
         return server.prompts[-1]
 

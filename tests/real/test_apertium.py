@@ -11,7 +11,7 @@ from xml.dom import minidom
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.files import read_fixtures
+from polyjudge.formats.fixtures import read_fixtures
 
 HERE = Path(__file__).parent
 PAIR = "apertium -u {source_lang}-{target_lang}"

@@ -14,17 +14,23 @@ import pytest
 from tests.loopback.batch_server import BatchServer, Held
 from tests.loopback.vendor_server import ServerThread
 
-from polyjudge.cache import JudgeCache
+from polyjudge.batches.client import BatchLimits
+from polyjudge.batches.journal import BatchJournal
+from polyjudge.batches.provider import Batches
+from polyjudge.batches.results import PollingPolicy
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.cli import main
 from polyjudge.errors import NotRecordedError, ProviderError, UnusableError
-from polyjudge.files import BatchJournal, read_json_lines, read_outcome_row
-from polyjudge.providers import Batches, BatchLimits, BatchPatience, Meter, ModelName, Price, RetryPolicy
-from polyjudge.records import Failure, JudgeResult, Request
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.providers.budget import Budget
+from polyjudge.providers.retrying import RetryPolicy
+from polyjudge.records.outcomes import Failure, JudgeResult, read_outcome_row
+from polyjudge.records.requests import ModelName, Price, Request
 
 SECRET = "sk-very-secret-key-0123456789"
 MODELS = {"anthropic": "claude-opus-4-6", "openai": "gpt-4o", "google": "gemini-2.5-pro"}
 PACKAGES = {"anthropic": "anthropic", "openai": "openai", "google": "google.genai"}
-QUICK = BatchPatience(
+QUICK = PollingPolicy(
     first_wait_s=0.01, longest_wait_s=0.05, looks_s=(0.0, 0.01), retries=RetryPolicy(first_wait_s=0.01)
 )
 JOURNAL = Path(".polyjudge/batches")
@@ -571,7 +577,7 @@ async def asked(vendor, count=5, limits=None, began=""):
     with JudgeCache("cache.sqlite") as cache:
         batches = Batches(BatchJournal(), patience=QUICK, limits=limits, began=began)
         name, price = ModelName(vendor, MODELS[vendor]), Price(1.0, 1.0)
-        provider = batches.open(name, cache=cache, meter=Meter(), price=price, timeout_s=20.0)
+        provider = batches.open(name, cache=cache, meter=Budget(), price=price, timeout_s=20.0)
         try:
             await batches.find_lost()
             more = True

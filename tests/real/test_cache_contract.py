@@ -17,9 +17,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.real.postgres import Postgres
 
-from polyjudge import JudgeCache, JudgeResult, Reply, RubricCriterion, RubricJudge, ScriptedProvider
-from polyjudge.cache import Cache, PostgresCache, open_cache, statistics_of
+from polyjudge.cache.maintenance import statistics_of
+from polyjudge.cache.opening import open_cache
+from polyjudge.cache.postgres import PostgresCache
+from polyjudge.cache.protocol import Cache
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.errors import CacheError, RefusedError, TransientError
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import JudgeResult
+from polyjudge.records.requests import Reply
+from polyjudge.records.rubrics import RubricCriterion
 
 ANY_TEXT = st.text(alphabet=st.characters())  # lone surrogates and NUL included
 LONG_AGO, FAR_AHEAD = "2020-01-01T00:00:00.000Z", "2999-01-01T00:00:00.000Z"
@@ -382,7 +390,7 @@ def test_a_cache_left_open_is_closed_without_a_word(place):
 SCRIPT = """
 import asyncio, os, signal, sys
 from polyjudge import Reply
-from polyjudge.cache import open_cache
+from polyjudge.cache.opening import open_cache
 """
 
 ASK_MANY = f"""{SCRIPT}

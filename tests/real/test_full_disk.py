@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from polyjudge.cache import verify
+from polyjudge.cache.maintenance import verify
 
 FILL = """
 import sys

@@ -9,9 +9,9 @@ from tests.loopback.batch_server import BatchServer
 from tests.loopback.vendor_server import ServerThread
 from tests.real.test_batches import MODELS, PACKAGES, SECRET, addresses, asked, batch, outcomes
 
+from polyjudge.batches.journal import BatchJournal
 from polyjudge.errors import ProviderError, UnusableError
-from polyjudge.files import BatchJournal
-from polyjudge.records import Failure, JudgeResult
+from polyjudge.records.outcomes import Failure, JudgeResult
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import pytest
 
 from polyjudge.cli import main
 from polyjudge.errors import DataError
-from polyjudge.files import ItemSource, read_json_lines, read_outcome_row
-from polyjudge.records import JudgeResult
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.formats.items import ItemSource
+from polyjudge.records.outcomes import JudgeResult, read_outcome_row
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from polyjudge.files import TranslationResults, write_translation_results
+from polyjudge.formats.translation_results import TranslationResults, write_translation_results
 
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge import load_rubric
 from polyjudge.errors import DataError
-from polyjudge.files import item_row, outcomes_in, read_outcome_row, rows_of, write_parquet_rows
-from polyjudge.records import Failure, Item, JudgeResult, Provenance
-from polyjudge.suites import Tally
+from polyjudge.formats.items import rows_of
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Provenance, item_row, read_outcome_row
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.runs.summary import Tally
+from polyjudge.store.parquet import outcomes_in, write_parquet_rows
 
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")

@@ -15,9 +15,12 @@ from urllib.parse import quote
 import pytest
 from tests.loopback.vendor_server import ServerThread
 
-from polyjudge import JudgeCache, Reply
-from polyjudge.cache import NoCacheYetError, OutOfReachError, PostgresCache, import_entries, statistics_of
+from polyjudge.cache.maintenance import import_entries, statistics_of
+from polyjudge.cache.postgres import PostgresCache
+from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.errors import CacheError
+from polyjudge.records.requests import Reply
 
 SECRET = "geheim:@/?#%"
 
@@ -93,11 +96,11 @@ def test_a_server_that_is_not_there_is_one_line_with_host_port_database_and_reme
 
 
 def test_what_is_out_of_reach_is_told_apart_from_what_is_wrong(postgres):
-    with pytest.raises(OutOfReachError):
+    with pytest.raises(UnreachableCacheError):
         PostgresCache("postgresql://127.0.0.1:1/polls")
     with pytest.raises(CacheError) as raised:
         PostgresCache(postgres.url("no_such_database"))
-    assert not isinstance(raised.value, OutOfReachError)
+    assert not isinstance(raised.value, UnreachableCacheError)
 
 
 def test_a_wrong_password_is_told_without_it_and_a_right_one_opens(postgres, url, monkeypatch):
@@ -473,7 +476,7 @@ def test_a_server_whose_disk_is_full_or_table_is_gone_loses_nothing_either(postg
 KEEP_PUTTING = """
 import asyncio, sys
 from polyjudge import Reply
-from polyjudge.cache import open_cache
+from polyjudge.cache.opening import open_cache
 
 async def main(url, name):
     cache = open_cache(url)
@@ -515,7 +518,7 @@ def _has_lines(log) -> bool:
 
 def test_a_claim_of_a_killed_process_is_free_at_once(url, cache, tmp_path):
     script = (
-        "import asyncio, sys\nfrom polyjudge.cache import open_cache\n"
+        "import asyncio, sys\nfrom polyjudge.cache.opening import open_cache\n"
         "async def ask():\n    print('asking', flush=True)\n    await asyncio.Event().wait()\n"
         "asyncio.run(open_cache(sys.argv[1]).once('key', ask))\n"
     )

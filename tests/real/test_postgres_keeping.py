@@ -9,11 +9,14 @@ import time
 
 import pytest
 
-from polyjudge import JudgeCache, JudgeResult, Reply
-from polyjudge.cache import PostgresCache, export_entries, import_entries, prune, statistics_of, verify
+from polyjudge.cache.maintenance import export_entries, import_entries, prune, statistics_of, verify
+from polyjudge.cache.postgres import PostgresCache
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.cli import main
 from polyjudge.errors import CacheError, DataError
 from polyjudge.folder_trust import trust
+from polyjudge.records.outcomes import JudgeResult
+from polyjudge.records.requests import Reply
 
 GONE = "postgresql://me:geheim@127.0.0.1:1/polls"
 

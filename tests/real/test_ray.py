@@ -13,7 +13,8 @@ import jsonschema
 import pytest
 from tests.real.ray_nodes import RayNodes, parent_of, working_on
 
-from polyjudge.files import rows_of, schema
+from polyjudge.formats.items import rows_of
+from polyjudge.records.codec import schema
 
 pytest.importorskip("ray", reason="ray is not installed")
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

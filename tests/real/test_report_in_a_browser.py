@@ -7,7 +7,7 @@ import pytest
 from tests.real.browser import serious_findings, watched_page
 
 from polyjudge.cli import main
-from polyjudge.languages import language_table
+from polyjudge.languages.table import language_table
 
 HOSTILE = [
     "<script>document.title='owned'</script>",

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.files import read_json_lines
-from polyjudge.files.parquet_rows import write_parquet_rows
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.store.parquet import write_parquet_rows
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
 pandas = pytest.importorskip("pandas", reason="pandas is not installed")

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from polyjudge.checks.reference import agreement, chrf
 from polyjudge.cli import main
-from polyjudge.judges import OfflineJudge
-from polyjudge.languages import language_table
-from polyjudge.rubrics import load_rubric
-from polyjudge.text import agreement, chrf
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.languages.table import language_table
+from polyjudge.rubrics.loading import load_rubric
 
 pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")
 SOURCE = "My friend had an accident on the road. Please call 112 quickly!"

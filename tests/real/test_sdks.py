@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge import Request
 from polyjudge.cli import main
 from polyjudge.errors import ProviderError, RateLimitedError, RefusedError, TransientError, UnusableError
-from polyjudge.files import read_json_lines, read_outcome_row
-from polyjudge.providers import ModelName, RetryingProvider, close_provider, open_provider
-from polyjudge.providers.local_chat import chat_body, read_completion
-from polyjudge.records import Failure, JudgeResult
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.providers.base import close_provider
+from polyjudge.providers.local import chat_body, read_completion
+from polyjudge.providers.registry import open_provider
+from polyjudge.providers.retrying import RetryingProvider
+from polyjudge.records.outcomes import Failure, JudgeResult, read_outcome_row
+from polyjudge.records.requests import ModelName, Request
 
 SECRET = "sk-very-secret-key-0123456789"
 REQUEST = Request(

@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from tests.loopback.vendor_server import USAGE
 
-from polyjudge import load_rubric
 from polyjudge.cli import main
-from polyjudge.files import ItemSource, read_json_lines, rows_of, survey_shards
-from polyjudge.providers import Caps, resolve_model
-from polyjudge.suites import ShardJob, ShardOrder, score_shard, shares
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.formats.items import ItemSource, rows_of
+from polyjudge.providers.models import resolve_model
+from polyjudge.records.runs import Caps
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.runs.shard_orders import ShardJob, ShardOrder, shares
+from polyjudge.runs.shard_worker import score_shard
+from polyjudge.runs.shards import survey_shards
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from polyjudge.providers.http_client import HttpClient, NotReachedError
+from polyjudge.providers.http import HttpClient, NotReachedError
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 

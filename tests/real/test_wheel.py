@@ -53,11 +53,12 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
     shown = _run(program, "demo", cwd=tmp_path).stdout
     assert "Planted faults found: 37 of 37. Clean outputs accused: 0 of 267." in shown
     script = (
-        "import polyjudge as p, polyjudge.files as files;"
+        "import polyjudge as p, polyjudge.records.codec as files;"
         "print(p.__file__, *files.schema_names(), p.load_rubric('translation').name);"
-        "import polyjudge.suites as s, polyjudge.judges as j, polyjudge.providers.agent_files as a;"
-        "print(*s.vocabulary_names(), *j.wording_languages(), *a.agent_names());"
-        "[s.wording_of(s.load_vocabulary(name)) for name in s.vocabulary_names()]; j.review_prompt('x')"
+        "import polyjudge.suites.vocabulary as s, polyjudge.judges.word_verdicts as w, polyjudge.judges.review as r;"
+        "import polyjudge.providers.agent_definitions as a;"
+        "print(*s.vocabulary_names(), *w.wording_languages(), *a.agent_names());"
+        "[s.wording_of(s.load_vocabulary(name)) for name in s.vocabulary_names()]; r.review_prompt('x')"
     )
     shown = _run(bare / "venv" / "bin" / "python", "-c", script, cwd=tmp_path).stdout.split()
     assert str(bare) in shown[0]

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from polyjudge.files import TranslationResults, TranslationScores
-from polyjudge.languages import language_table
-from polyjudge.reports import Report
+from polyjudge.formats.translation_results import TranslationResults
+from polyjudge.formats.translation_scores import TranslationScores
+from polyjudge.languages.table import language_table
+from polyjudge.reports.translation import Report
 
 
 @pytest.fixture

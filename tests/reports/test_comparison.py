@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
-from polyjudge.files.baselines import ScoredRun
-from polyjudge.files.scored_items import ScoredItem, ScoredItems
-from polyjudge.languages import language_table
-from polyjudge.records import JudgeIdentity
+from polyjudge.formats.scored_runs import ScoredItem, ScoredItems, ScoredRun
+from polyjudge.languages.table import language_table
+from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.comparison import ComparisonOptions, FailOn
-from polyjudge.reports import html_page, markdown, plain_text
-from polyjudge.reports.comparison import compare_runs, fewest_clusters
-from polyjudge.reports.comparison_blocks import comparison_blocks
-from polyjudge.reports.comparison_rules import notes_on, rule, unlike
+from polyjudge.reports.blocks import html_page, markdown, plain_text
+from polyjudge.reports.comparison import compare_runs, fewest_clusters, notes_on, unlike
+from polyjudge.reports.comparison_report import comparison_blocks
+from polyjudge.verdicts.comparison import rule
 
 QUICK = ComparisonOptions(resamples=100, permutations=2_000)
 NO_INTERVALS = replace(QUICK, resamples=1)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
-from polyjudge.reports import FORMATS
-from polyjudge.reports.markdown import escape
+from polyjudge.reports.blocks import escape
+from polyjudge.reports.translation_formats import FORMATS
 
 OUTPUTS = {
     "right to left": "أين أقرب محطة؟ <b>هنا</b>",
@@ -186,9 +186,9 @@ def test_the_scorecard_comes_first_and_every_language_has_its_heading(report):
 def test_the_name_of_a_file_draws_nothing(make_report, tmp_path, name, monkeypatch):
     from pathlib import Path
 
-    from polyjudge.files import TranslationResults
-    from polyjudge.languages import language_table
-    from polyjudge.reports import Report
+    from polyjudge.formats.translation_results import TranslationResults
+    from polyjudge.languages.table import language_table
+    from polyjudge.reports.translation import Report
 
     monkeypatch.chdir(tmp_path)
     Path(name).write_text('[{"languageName": "Thai", "prompts": []}, 7]', encoding="utf-8")

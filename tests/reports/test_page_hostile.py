@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.reports import FORMATS
+from polyjudge.reports.translation_formats import FORMATS
 
 GOOD = {"scriptScore": 5, "grammarScore": 5, "coherenceScore": 5, "isCorrectLanguage": True}
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from polyjudge.reports import FORMATS
-from polyjudge.statistics import wilson_interval
+from polyjudge.reports.translation_formats import FORMATS
+from polyjudge.statistics.intervals import wilson_interval
 
 # scipy 1.17.1: scipy.stats.binomtest(hits, count).proportion_ci(confidence_level=0.95, method="wilson")
 WILSON = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.languages import language_table
-from polyjudge.records import (
+from polyjudge.languages.table import language_table
+from polyjudge.records.calibration import (
     ControlResult,
     CurvePoint,
     Effect,
@@ -20,18 +20,11 @@ from polyjudge.records import (
     MonotonicityResult,
     TrustCard,
 )
-from polyjudge.reports import (
-    CARD_FORMATS,
-    agreement_blocks,
-    agreement_table,
-    blind_spots,
-    card_plots,
-    effect_blocks,
-    figure_text,
-    markdown,
-    plain_text,
-    severity_plot,
-)
+from polyjudge.reports.blocks import markdown, plain_text
+from polyjudge.reports.calibration import agreement_blocks, card_plots, effect_blocks, severity_plot
+from polyjudge.reports.translation_formats import CARD_FORMATS
+from polyjudge.reports.trust_card import agreement_table, blind_spots
+from polyjudge.verdicts.trust import figure_text
 
 TABLE = language_table()
 JUDGE = JudgeIdentity(provider="claude-code", model="opus", rubric="translation", rubric_fingerprint="0" * 16)
@@ -273,7 +266,7 @@ def test_what_stands_in_a_plot_is_escaped(text):
 
 def test_plots_of_a_foreign_card_stay_in_their_folder(tmp_path, capsys):
     from polyjudge.cli import main
-    from polyjudge.files import update_card
+    from polyjudge.store.trust_cards import update_card
 
     update_card(tmp_path / "card.json", lambda _: card(perturbations={"../outside": kind("typos", curve=CURVE)}))
     main(["calibrate", "card", str(tmp_path / "card.json"), "--plots", str(tmp_path / "plots")])

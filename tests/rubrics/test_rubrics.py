@@ -6,10 +6,12 @@ from importlib.resources import files
 
 import pytest
 
-from polyjudge import JudgeResult, RubricCriterion, load_rubric
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
-from polyjudge.records import Flag, PassRule, Scale
-from polyjudge.rubrics import answer_schema, check_rubric, passes, rubric_fingerprint, rubric_names, weighted_mean
+from polyjudge.records.outcomes import JudgeResult
+from polyjudge.records.rubrics import Flag, PassRule, RubricCriterion, Scale
+from polyjudge.rubrics.loading import check_rubric, load_rubric, rubric_names
+from polyjudge.rubrics.prompts import answer_schema, rubric_fingerprint
+from polyjudge.verdicts.items import passes, weighted_mean
 
 MINIMAL = """
 name = "mine"

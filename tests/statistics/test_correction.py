@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from polyjudge.statistics.correction import GroupSample, corrected_by_group, corrected_mean, rogan_gladen
-from polyjudge.statistics.resampling import Figure
+from polyjudge.records.calibration import Figure
+from polyjudge.statistics.estimates import corrected_mean, rogan_gladen
+from polyjudge.statistics.group_correction import GroupSample, corrected_by_group
 
 JUDGE = [4, 5, 3, 3, 2, 5, 4, 1, 3, 4, 5, 2]
 PEOPLE = [4, 4, 3, 2, 2, 5, 3, 1, 3, 5, 5, 1]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.records import Figure
+from polyjudge.records.calibration import Figure
 from polyjudge.statistics.paired import (
     Clustered,
     alike_figure,

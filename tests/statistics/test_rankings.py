@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.statistics.pairs import PairCounts, item_pair_counts
-from polyjudge.statistics.rankings import auc_figure, pair_rates, tie_calibrated_accuracy
+from polyjudge.statistics.rankings import PairCounts, auc_figure, item_pair_counts, pair_rates, tie_calibrated_accuracy
 
 SCORES = st.integers(0, 5)
 ROWS = st.lists(st.tuples(SCORES, SCORES, st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=25)

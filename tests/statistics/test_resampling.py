@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.statistics.resampling import Figure, Resamples, figure, mean_figure
+from polyjudge.records.calibration import Figure
+from polyjudge.statistics.resampling import Resamples, figure, mean_figure
 
 
 def _all(resamples):

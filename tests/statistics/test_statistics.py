@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.statistics import (
-    RunningMean,
-    exact_agreement,
-    krippendorff_alpha,
-    mean_difference,
-    t_quantile,
-    wilson_interval,
-)
+from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, mean_difference
+from polyjudge.statistics.intervals import RunningMean, t_quantile, wilson_interval
 
 # K. Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section C: four observers, twelve units.
 PUBLISHED = [

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.statistics import benjamini_hochberg, cohen_kappa, mcnemar_exact
+from polyjudge.statistics.agreement import cohen_kappa
+from polyjudge.statistics.intervals import benjamini_hochberg, mcnemar_exact
 
 COUNTS = st.integers(0, 60)
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.folding import for_each
 
-from polyjudge.statistics import reached_at_best, reached_by
+from polyjudge.statistics.intervals import reached_at_best, reached_by
 
 SCORES = st.sampled_from([1.0, 2.0, 2.5, 3.0, 4.0, 5.0])
 SHARES = st.sampled_from([0.5, 0.75, 0.8, 0.9, 1.0])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from polyjudge.statistics.correction import GroupSample, corrected_mean
-from polyjudge.statistics.stratified_correction import stratified_mean
+from polyjudge.statistics.estimates import corrected_mean
+from polyjudge.statistics.group_correction import GroupSample, stratified_mean
 
 
 def run(random, sizes=(1400, 100), biases=(0.1, 1.1), levels=(4.0, 2.2), labels=40):

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.statistics import cohen_kappa, krippendorff_alpha
-from polyjudge.statistics.resampling import Figure, Resamples
-from polyjudge.statistics.weighted_agreement import NAMES, agreement_figures
+from polyjudge.records.calibration import Figure
+from polyjudge.statistics.agreement import cohen_kappa, krippendorff_alpha
+from polyjudge.statistics.agreement_figures import NAMES, agreement_figures
+from polyjudge.statistics.resampling import Resamples
 
 JUDGE = [4, 5, 3, 3, 2, 5, 4, 1, 3, 4, 5, 2, 4, 4, 3, 5, 1, 2, 4, 3]
 PEOPLE = [4, 4, 3, 2, 2, 5, 3, 1, 3, 5, 5, 1, 4, 3, 3, 4, 2, 2, 5, 3]

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import pytest
 
+from polyjudge.statistics.agreement_figures import agreement_figures
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
-from polyjudge.statistics.weighted_agreement import agreement_figures
 
 NAME = "wmt23_mqm_meta.tar.gz"
 DATA = Path(os.environ.get("POLYJUDGE_DATA", "")) / NAME

@@ -10,19 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.engine import Stop
+from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files import read_fixtures
-from polyjudge.languages import language_table
-from polyjudge.records import Fixture, Recorded
-from polyjudge.suites import (
-    audit,
-    captured_text,
-    changes,
+from polyjudge.formats.fixtures import read_fixtures
+from polyjudge.languages.table import language_table
+from polyjudge.records.sessions import Fixture, Recorded
+from polyjudge.suites.fixtures import audit_fixtures, captured_text, changes, recorded_now
+from polyjudge.suites.regression import (
     clean_environment,
     fits_one_line,
     is_match,
-    recorded_now,
     run_cases,
     run_line_by_line,
     translator_command,
@@ -58,7 +55,9 @@ def translator(tmp_path):
 
 def run(command, fixtures, match="exact", concurrency=2, repeat=1):
     async def work():
-        found = run_cases(command.translate, fixtures, match=match, concurrency=concurrency, repeat=repeat, stop=Stop())
+        found = run_cases(
+            command.translate, fixtures, match=match, concurrency=concurrency, repeat=repeat, stop=StopToken()
+        )
         return [result async for result in found]
 
     return asyncio.run(work())
@@ -547,7 +546,7 @@ def test_what_changed_since_the_capture_is_named():
 def findings(folder, *lines, name="translation.tsv"):
     path = folder / name
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return list(audit(read_fixtures(path), language_table()))
+    return list(audit_fixtures(read_fixtures(path), language_table()))
 
 
 GOOD = (

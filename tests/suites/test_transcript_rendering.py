@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polyjudge.files import Transcript
-from polyjudge.suites import render_transcript
+from polyjudge.formats.transcripts import Transcript
+from polyjudge.suites.transcript import render_transcript
 
 relaxed = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BYTES_A_TOKEN = 4
@@ -261,8 +261,8 @@ def test_nothing_that_was_said_is_shortened_while_a_result_is_longer_than_it_nee
 RENDER = """
 import json, resource, sys
 from pathlib import Path
-from polyjudge.files import Transcript
-from polyjudge.suites import render_transcript
+from polyjudge.formats.transcripts import Transcript
+from polyjudge.suites.transcript import render_transcript
 
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 limit = pages * resource.getpagesize() + int(sys.argv[2])

@@ -5,22 +5,21 @@ import sys
 
 import pytest
 
-from polyjudge.engine import Stop
+from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import RefusedError, TransientError
-from polyjudge.languages import language_table
-from polyjudge.providers import ScriptedProvider
-from polyjudge.records import Reply
-from polyjudge.suites import (
+from polyjudge.formats.prompt_sets import PromptSet, SourcePrompt
+from polyjudge.languages.table import language_table
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.requests import Reply
+from polyjudge.suites.translation_generation import (
     CommandTranslator,
     ModelTranslator,
-    PromptSet,
+    Translation,
     assembled,
     generate,
     orders_for,
     translation_row,
 )
-from polyjudge.suites.prompt_sets import SourcePrompt
-from polyjudge.suites.translation_generation import Translation
 
 TABLE = language_table()
 THAI, GREEK, YUE = (TABLE.find(tag) for tag in ("th", "el", "yue"))
@@ -33,7 +32,7 @@ SAY = "import sys; sys.stdout.write(' '.join(sys.argv[1:]) + ' ' + sys.stdin.rea
 def made(translator, languages=(THAI, GREEK)):
     async def collected():
         orders = orders_for(languages, PROMPTS)
-        return [pair async for pair in generate(translator, orders, PROMPTS, concurrency=4, stop=Stop())]
+        return [pair async for pair in generate(translator, orders, PROMPTS, concurrency=4, stop=StopToken())]
 
     return {order.id: outcome for order, outcome in asyncio.run(collected())}
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from polyjudge.languages import language_table
-from polyjudge.records import LanguageResult, PromptResult
-from polyjudge.suites import quick_choice, tasks_of
+from polyjudge.languages.table import language_table
+from polyjudge.records.translation import LanguageResult, PromptResult
+from polyjudge.suites.translation import quick_choice, tasks_of
 
 TABLE = language_table()
 

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from polyjudge.judges import load_wording, read_word_verdict, wording_languages
-from polyjudge.languages import language_table
-from polyjudge.suites import load_vocabulary, vocabulary_names, word_tasks, wording_of
-from polyjudge.text import TextChecker
+from polyjudge.checks.checker import TextChecker
+from polyjudge.judges.word_verdicts import load_wording, read_word_verdict, wording_languages
+from polyjudge.languages.table import language_table
+from polyjudge.suites.vocabulary import load_vocabulary, vocabulary_names, word_tasks, wording_of
 
 LEAST = {"spanish": 60, "hindi": 40}
 

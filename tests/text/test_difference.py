@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.text import difference, graphemes, shown
+from polyjudge.text.difference import difference, graphemes, shown
 
 SCRIPTS = "abc é e\u0301 नि क्ष ที่ ไหน م\u064e لا 👩🏽‍🚀 🇲🇳 \u200b\u202e\t\n\x1b\ufeff\u3164 Ａа"
 TEXT = st.text(st.one_of(st.characters(), st.sampled_from(SCRIPTS)), max_size=60)

@@ -5,7 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.text import fence, fold_digits, harmless, one_line
+from polyjudge.rubrics.prompts import fence
+from polyjudge.text.display import harmless, one_line
+from polyjudge.text.numbers import fold_digits
 
 ANY_TEXT = st.text(alphabet=st.characters())
 

@@ -3,32 +3,26 @@
 from pathlib import Path
 from typing import assert_type
 
-from polyjudge import (
-    BinaryJudge,
-    ChoiceJudge,
-    Failure,
-    JudgeCache,
-    JudgeResult,
-    Jury,
-    PairwiseJudge,
-    PairwiseResult,
-    Reply,
-    Request,
-    RubricCriterion,
-    RubricJudge,
-    ScriptedProvider,
-    load_rubric,
-    parse_critique,
-    parse_judge_json,
-)
-from polyjudge.providers import Provider
+from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
+from polyjudge.judges.critique import parse_critique
+from polyjudge.judges.jury import Jury
+from polyjudge.judges.pairwise import PairwiseJudge
+from polyjudge.judges.parsing import parse_judge_json
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.base import Provider
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, JudgeResult, PairwiseResult
+from polyjudge.records.requests import Reply, Request
+from polyjudge.records.rubrics import RubricCriterion
+from polyjudge.rubrics.loading import load_rubric
 
 
 class MyProvider:
     """A provider of one's own needs no base class."""
 
     def __init__(self) -> None:
-        from polyjudge.records import Origin
+        from polyjudge.records.requests import Origin
 
         self.origin = Origin("mine")
 

@@ -1,22 +1,213 @@
-"""A connection that opens itself anew when it was lost: PostgreSQL may be restarted in the middle of a run."""
+"""Connections to PostgreSQL that reconnect, and messages for its errors."""
 
 import asyncio
 import os
+import re
+import socket
+import ssl
 import weakref
 from collections.abc import Awaitable, Callable
+from hashlib import sha256
 from time import monotonic
 from typing import Any, TypeVar
 
 from polyjudge.errors import CacheError
+from polyjudge.extras import require
 
-from .postgres_database import PostgresDatabase
-from .postgres_problems import OutOfReachError
+from .address import Address
+
+CONNECT_TIMEOUT_S = 10.0
+_AWAY = {"57P01", "57P02", "57P03", "57P05", "57014", "55P03", "40001", "40P01"}
+"""Shut down by its operator, after a crash, not yet up, idle or busy or locked for too long, in each other's way."""
+_CROWDED = "53300"
+_REMEDIES = {
+    "25006": "can only be read, as a standby can; name the primary",
+    "26000": "forgets between two statements: behind PgBouncer, pool sessions and not transactions",
+    "28P01": "does not take the password; check it in the URL, in PGPASSWORD or in ~/.pgpass",
+    "3D000": "has no such database; make it with createdb, or name another",
+    "42P01": "has lost its table polyjudge_entries; run again to make it anew",
+    "53100": "has no room: the server's disk is full. What was kept before is safe; make room and run again",
+    "53200": (
+        "is out of shared memory for its locks, one for each question under way; raise max_locks_per_transaction "
+        "in postgresql.conf and restart it, or lower --concurrency"
+    ),
+}
+
+
+class UnreachableCacheError(CacheError):
+    """PostgreSQL cannot be reached now; it may be later."""
+
+
+class NoCacheYetError(CacheError):
+    """The database holds no cache."""
+
+
+def problem_of(error: Exception, address: Address) -> CacheError:
+    """Return our own error for one of asyncpg's or the system's."""
+    state: str = getattr(error, "sqlstate", None) or ""
+    # asyncpg follows the server's words with its hints on further lines.
+    said = address.without_secrets(str(error).partition("\n")[0].strip().rstrip("."))
+    if state:
+        return _told_by_server(state, said, address.place)
+    if isinstance(error, OSError):
+        return _told_by_system(error, said, address.place)
+    return CacheError(f"cannot be used: {said}", path=address.place)
+
+
+def _told_by_server(state: str, said: str, place: str) -> CacheError:
+    if state == _CROWDED:
+        return UnreachableCacheError(f"has no connection left ({said}); raise max_connections or run fewer", path=place)
+    if state in _AWAY or state.startswith("08"):
+        return UnreachableCacheError(f"is out of reach ({said}); start PostgreSQL, or wait for it", path=place)
+    if state == "42501":
+        return CacheError(f"does not allow it ({said}); have the owner grant it, or name another user", path=place)
+    if state == "28000":
+        remedy = "check user and database, or add ?sslmode=require if it wants TLS"
+        return CacheError(f"does not let this user in ({said}); {remedy}", path=place)
+    return CacheError(_REMEDIES.get(state, f"cannot be used as a cache: {said} ({state})"), path=place)
+
+
+def _told_by_system(error: OSError, said: str, place: str) -> CacheError:
+    if isinstance(error, ssl.SSLError):
+        return CacheError(f"comes to no terms over TLS ({said}); check sslmode and sslrootcert", path=place)
+    if "rejected SSL upgrade" in said:
+        return CacheError("offers no TLS, which sslmode asks for, or is no PostgreSQL; check the URL", path=place)
+    if isinstance(error, socket.gaierror):
+        return UnreachableCacheError("there is no such host; check its name", path=place)
+    if isinstance(error, TimeoutError):
+        return UnreachableCacheError(
+            "does not answer in time; check host and port, and what stands between", path=place
+        )
+    if isinstance(error, FileNotFoundError):
+        return UnreachableCacheError("there is no such socket or certificate; check the URL", path=place)
+    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in said:
+        return UnreachableCacheError(
+            "nothing listens there (connection refused); start PostgreSQL, or check host and port", path=place
+        )
+    return UnreachableCacheError(f"is out of reach ({error.strerror or said}); check host and port", path=place)
+
+
+_VERSION = 1
+_SCHEMA = f"""
+create table polyjudge_entries (
+    key text collate "C" not null,
+    kind text collate "C" not null,
+    provider text collate "C" not null,
+    model text collate "C" not null,
+    created_at text collate "C" not null,
+    checksum bigint not null,
+    value text collate "C" not null,
+    primary key (key, kind)
+);
+comment on table polyjudge_entries is 'polyjudge cache, version {_VERSION}'
+"""
+_STATE = """
+select
+    obj_description(oid, 'pg_class') as told,
+    has_table_privilege(oid, 'select') as may_read,
+    has_table_privilege(oid, 'insert') and has_table_privilege(oid, 'update') as may_write,
+    current_setting('transaction_read_only') = 'on' as is_read_only
+from pg_class where oid = to_regclass('polyjudge_entries')
+"""
+_SETTINGS = """
+select set_config(name, wanted, false)
+from pg_settings join (values
+    ('tcp_keepalives_idle', '30'),
+    ('tcp_keepalives_interval', '10'),
+    ('tcp_keepalives_count', '3'),
+    ('idle_session_timeout', '0'),
+    ('synchronous_commit', 'on')
+) as ours (name, wanted) using (name)
+where name <> 'synchronous_commit' or setting = 'off'
+"""
+"""A machine that vanishes gives its claims back within a minute; waiting for a judge is not idling; kept means kept."""
+_STATEMENT_TIMEOUT_S = 30.0
+"""A batch takes milliseconds; who says nothing for so long is gone, and the network has not noticed."""
+
+
+class PostgresDatabase:
+    """Opens connections to one database, and knows its table."""
+
+    def __init__(self, address: Address, *, read_only: bool) -> None:
+        self._asyncpg: Any = require("asyncpg", feature="the cache in PostgreSQL", extra="postgres")
+        self._address = address
+        self.place = address.place
+        self.read_only = read_only
+        self.failures: tuple[type[Exception], ...] = (
+            self._asyncpg.PostgresError,
+            self._asyncpg.InterfaceError,
+            self._asyncpg.InternalClientError,
+            OSError,
+        )
+        """What asyncpg raises when something is wrong with the server or the way to it."""
+
+    def problem(self, error: Exception) -> CacheError:
+        """Return our own error for one of asyncpg's."""
+        return problem_of(error, self._address)
+
+    async def connect(self, *, timeout_s: float | None = _STATEMENT_TIMEOUT_S) -> Any:
+        """Open a connection of asyncpg; `timeout_s` is for one statement."""
+        settings = {"application_name": "polyjudge"}
+        if self.read_only:
+            settings["default_transaction_read_only"] = "on"
+        try:
+            connection = await self._asyncpg.connect(
+                self._address.url,
+                timeout=CONNECT_TIMEOUT_S,
+                command_timeout=timeout_s,
+                server_settings=settings,
+            )
+            await connection.execute(_SETTINGS)
+        except (*self.failures, ValueError) as error:  # a port in the environment that is no number is a ValueError
+            raise self.problem(error) from None
+        return connection
+
+    async def prepare(self, connection: Any, *, make: bool) -> None:
+        """Check that the database holds a cache that this user may use; with `make`, make it one if need be."""
+        state = await connection.fetchrow(_STATE)
+        if state is None:
+            if not make:
+                raise NoCacheYetError("there is no cache here yet", path=self.place)
+            state = await self._create(connection)
+        self._check_version(state["told"] or "")
+        if not state["may_read"]:
+            raise self._forbidden("read", "select")
+        if not self.read_only and state["is_read_only"]:
+            raise CacheError("can only be read, as a standby can; name the primary", path=self.place)
+        if not self.read_only and not state["may_write"]:
+            raise self._forbidden("write", "select, insert, update")
+
+    async def _create(self, connection: Any) -> Any:
+        """Make the table, unless somebody else does at the same time; return its state."""
+        async with connection.transaction():
+            await connection.execute(f"select pg_advisory_xact_lock({lock_number('polyjudge_entries')})")
+            if (state := await connection.fetchrow(_STATE)) is not None:
+                return state
+            await connection.execute(_SCHEMA)
+            return await connection.fetchrow(_STATE)
+
+    def _check_version(self, told: str) -> None:
+        match = re.fullmatch(r"polyjudge cache, version (\d+)", told)
+        if match is None:
+            raise CacheError("has a table polyjudge_entries of another program; name another database", path=self.place)
+        if int(match[1]) > _VERSION:
+            raise CacheError("was written by a newer polyjudge; upgrade this one", path=self.place)
+
+    def _forbidden(self, what: str, rights: str) -> CacheError:
+        remedy = f"have its owner run: grant {rights} on polyjudge_entries to the user"
+        return CacheError(f"this user may not {what} the table polyjudge_entries; {remedy}", path=self.place)
+
+
+def lock_number(key: str) -> int:
+    """Return the number of the advisory lock that stands for a key: 64 bits of its hash."""
+    return int.from_bytes(sha256(key.encode(errors="surrogatepass")).digest()[:8], "big", signed=True)
+
 
 Result = TypeVar("Result")
 
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 1.0
 _CLOSING_TIMEOUT_S = 2.0
-_OPEN: "weakref.WeakSet[SteadyConnection]" = weakref.WeakSet()
+_OPEN: "weakref.WeakSet[ReconnectingConnection]" = weakref.WeakSet()
 
 
 async def _say_nothing(connection: Any) -> None:
@@ -27,7 +218,7 @@ def _do_nothing() -> None:
     pass
 
 
-class SteadyConnection:
+class ReconnectingConnection:
     """Does one thing at a time over a connection, and goes on trying for a while when PostgreSQL is away."""
 
     def __init__(self, database: PostgresDatabase, patience_s: float) -> None:
@@ -61,7 +252,7 @@ class SteadyConnection:
             while True:
                 try:
                     result = await self._try(work)
-                except OutOfReachError as error:
+                except UnreachableCacheError as error:
                     self._drop()
                     in_trouble()
                     self._bear(error)
@@ -99,7 +290,7 @@ class SteadyConnection:
         except self._database.failures as error:
             problem = self._database.problem(error)
             if self.connection is not None and self.connection.is_closed():
-                problem = OutOfReachError(str(problem))
+                problem = UnreachableCacheError(str(problem))
             raise problem from None
 
     async def _get(self) -> Any:
@@ -115,7 +306,7 @@ class SteadyConnection:
             await self.greet(connection)
         return self.connection
 
-    def _bear(self, error: OutOfReachError) -> None:
+    def _bear(self, error: UnreachableCacheError) -> None:
         """Give up once PostgreSQL was away for too long; from then on each try is the only one."""
         self._away_since = self._away_since or monotonic()
         if monotonic() >= self._away_since + self._patience_s:

@@ -7,11 +7,12 @@ from functools import partial
 from statistics import fmean
 
 from polyjudge.errors import DataError
-from polyjudge.files import Rating
-from polyjudge.records import Figure
-from polyjudge.statistics import krippendorff_alpha, wilson_interval
+from polyjudge.formats.ratings import Rating
+from polyjudge.records.calibration import Figure
+from polyjudge.statistics.agreement import krippendorff_alpha
+from polyjudge.statistics.agreement_figures import OF_CATEGORIES, agreement_figures
+from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
-from polyjudge.statistics.weighted_agreement import OF_CATEGORIES, agreement_figures
 
 NO_LANGUAGE = "no language"
 """Stands for items that name none, beside languages."""

@@ -1,21 +1,49 @@
-"""The trust card of a judge: what runs have measured, put together."""
+"""Build a trust card from measurements; find the family of a model."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
+from importlib.resources import files
 from typing import Any, TypeVar
 
-from polyjudge.files import expiry
-from polyjudge.records import ControlResult, Effect, Figure, JudgeIdentity, LanguageTrust, MonotonicityResult, TrustCard
+from polyjudge.records.calibration import (
+    ControlResult,
+    Effect,
+    Figure,
+    JudgeIdentity,
+    LanguageTrust,
+    MonotonicityResult,
+    TrustCard,
+)
+from polyjudge.store.trust_cards import expiry
 from polyjudge.version import __version__
 
 from .agreement import NO_LANGUAGE
-from .measuring import Measurement, pooled_trust
+from .measurement import Measurement, pooled_trust
+
+
+def family_of(model: str) -> str:
+    """Return the family of a model, such as claude; nothing where its name says none."""
+    parts = [part for part in model.casefold().replace(":", "/").split("/") if part]
+    for part in (parts[-1], *parts[:-1]) if parts else ():
+        for family, names in _families():
+            if part.startswith(names):
+                return family
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _families() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    lines = (files("polyjudge.calibration") / "fact_tables" / "families.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")][1:]
+    return tuple((family, tuple(names.split(";"))) for family, names in rows)
+
 
 _RUNS_KEPT = 50
 Sized = TypeVar("Sized", MonotonicityResult, ControlResult)
 
 
-def begun(card: TrustCard | None, judge: JudgeIdentity, *, at: str) -> TrustCard:
+def new_card(card: TrustCard | None, judge: JudgeIdentity, *, at: str) -> TrustCard:
     """Return the card to add to: the one there is, or a new one where it is of another model or rubric."""
     if card is None or expiry(card.judge, judge):
         return TrustCard(judge=judge, updated_at=at, polyjudge_version=__version__)

@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyjudge.records import Effect, Figure, GoodText, JudgeResult, Outcome, Rubric
+from polyjudge.records.calibration import Effect, Figure, ReferenceText
+from polyjudge.records.outcomes import JudgeResult, Outcome
+from polyjudge.records.rubrics import Rubric
+from polyjudge.statistics.small_samples import Floats, clustered_mean, hull, interval_of, share_of_wins
 
+from .measurement import share_of_scale
 from .monotonicity import NOTICEABLE, drawn
 from .probes import EFFECTS, Probe, parallel, probe_id
-from .questioning import share_of_scale
-from .small_samples import Floats, clustered_mean, hull, interval_of, share_of_wins
 
 SHARE = "share of the scale"
 PICKS = "share of picks, 0.5 without bias"
@@ -28,7 +30,7 @@ _SLIGHT = 0.03
 class Found(NamedTuple):
     """What one text shows."""
 
-    text: GoodText
+    text: ReferenceText
     value: float
 
     @property
@@ -43,14 +45,14 @@ class _Answers:
 
     outcomes: Mapping[str, Outcome]
     rubric: Rubric
-    texts: Sequence[GoodText]
+    texts: Sequence[ReferenceText]
 
-    def score(self, text: GoodText, effect: str, part: str) -> float | None:
+    def score(self, text: ReferenceText, effect: str, part: str) -> float | None:
         """Return a score as a share of the scale; None where there is none."""
         outcome = self.outcomes.get(probe_id(text, effect, part))
         return None if outcome is None else share_of_scale(self.rubric, outcome)
 
-    def pick(self, text: GoodText, effect: str, part: str) -> str | None:
+    def pick(self, text: ReferenceText, effect: str, part: str) -> str | None:
         """Return which of two texts was picked: A, B or tie."""
         outcome = self.outcomes.get(probe_id(text, effect, part))
         return outcome.verdict if isinstance(outcome, JudgeResult) else None
@@ -64,7 +66,7 @@ class _Answers:
                 found.append(Found(text, after - before))
         return found
 
-    def repeats(self, text: GoodText) -> list[float]:
+    def repeats(self, text: ReferenceText) -> list[float]:
         """Return the scores of a text asked about again and again, as it is."""
         parts, number = [self.score(text, "", "0")], 1
         while probe_id(text, "repeats", str(number)) in self.outcomes:

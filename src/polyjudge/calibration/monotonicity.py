@@ -12,10 +12,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polyjudge.records import ControlResult, CurvePoint, Figure, MonotonicityResult, Sensitivity
-from polyjudge.statistics import RunningMean, wilson_interval
-
-from .small_samples import ENOUGH_TO_DRAW, hull, interval_of, mean_of, share_of_wins
+from polyjudge.records.calibration import ControlResult, CurvePoint, Figure, MonotonicityResult, Sensitivity
+from polyjudge.statistics.intervals import RunningMean, wilson_interval
+from polyjudge.statistics.small_samples import ENOUGH_TO_DRAW, hull, interval_of, mean_of, share_of_wins
 
 Floats: TypeAlias = NDArray[np.float64]
 SENSITIVE_FROM = 0.7

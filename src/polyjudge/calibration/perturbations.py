@@ -1,25 +1,87 @@
-"""Named ways of making a good text worse by a severity from 0 to 1, and of changing it without harm."""
+"""The registry of perturbations, and the edit distance between texts."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
 from polyjudge.errors import ConfigError, UnknownNameError
-from polyjudge.languages import language_table
+from polyjudge.languages.table import language_table
+from polyjudge.text.difference import graphemes
+from polyjudge.text.pieces import may_join
 
-from . import controls, spoiling_facts, spoiling_language, spoiling_letters, spoiling_names, spoiling_signs
-from . import spoiling_words as by_words
-from .distance import DistanceFrom
-from .fact_files import fact, several
-from .pieces import may_join
-from .spoiling import Dice, Draft, Plan, Surroundings
+from . import character_edits, fact_edits, language_edits, word_edits
+from . import word_edits as by_words
+from .edits import Draft, EditContext, Plan, SeededRandom
+from .facts import fact, several
+
+_SINGLE = re.compile(
+    "[ -~\u00a0-\u02ff\u0370-\u0482\u048a-\u058f\u05d0-\u05ea\u060c\u061b\u061f-\u064a\u0660-\u066f\u0671-\u06d4"
+    "\u06f0-\u06ff\u10a0-\u10ff\u1200-\u135a\u1361-\u137c\u1e00-\u1fff\u2010-\u2027\u2030-\u205e"
+    "\u3001-\u3029\u3041-\u3096\u30a1-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff01-\uff60]*"
+)
+"""Texts of these code points alone have one to a sign, and need not be taken apart by the rules for all others."""
+
+
+def distance(first: str, second: str) -> int:
+    """Return the Levenshtein distance of two texts in grapheme clusters."""
+    return 0 if first == second else DistanceFrom(first).to(second)
+
+
+class DistanceFrom:
+    """Distances from one text to many: what depends on the one alone is worked out once."""
+
+    def __init__(self, text: str) -> None:
+        self._signs = _signs(text)
+        self._places: dict[str, int] = {}
+        for place, sign in enumerate(self._signs):
+            self._places[sign] = self._places.get(sign, 0) | 1 << place
+
+    def __len__(self) -> int:
+        """Return how many signs the text has."""
+        return len(self._signs)
+
+    def to(self, other: str) -> int:
+        """Return the distance to another text.
+
+        Hyyrö's form of Myers's algorithm: a column of the table is two integers, the bits of which say where a cell is
+        one more (`rises`) or one less (`falls`) than the cell above it. What both texts begin and end with is passed
+        over: after an equal beginning the column is known, and bits above those of the end do not reach down.
+        """
+        signs = _signs(other)
+        start = _same(self._signs, signs)
+        end = _same(self._signs[start:][::-1], signs[start:][::-1])
+        every = (1 << (len(self._signs) - end)) - 1
+        falls = (1 << start) - 1
+        rises = every ^ falls
+        places = self._places
+        for sign in signs[start : len(signs) - end]:
+            same = places.get(sign, 0)
+            straight = (((same & rises) + rises) ^ rises) | same | falls
+            up = ((falls | ~(straight | rises)) << 1) | 1
+            rises = (((rises & straight) << 1) | ~(straight | up)) & every
+            falls = up & straight
+        return len(signs) - end + rises.bit_count() - (falls & every).bit_count()
+
+
+def _signs(text: str) -> list[str]:
+    return list(text) if _SINGLE.fullmatch(text) else graphemes(text)
+
+
+def _same(one: list[str], other: list[str]) -> int:
+    """Return how many signs two lists have in common at their start."""
+    for place, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return place
+    return min(len(one), len(other))
+
 
 __all__ = [
     "CONTROL_TYPES",
     "PERTURBATION_TYPES",
+    "EditContext",
     "Perturbation",
-    "Surroundings",
     "apply_perturbation",
     "neighbours_of",
     "perturbation",
@@ -29,7 +91,7 @@ __all__ = [
 _LEVELS = 20
 _LONGEST_COMPARED = 2_000
 """Beyond so many signs versions are not compared any more; edits are nested all the same."""
-_NO_SURROUNDINGS = Surroundings()
+_NO_SURROUNDINGS = EditContext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,38 +106,38 @@ class Perturbation:
 
 
 _SPOILING = (
-    Perturbation("drop_letters", "letters are left out", spoiling_letters.drop_letters),
+    Perturbation("drop_letters", "letters are left out", character_edits.drop_letters),
     Perturbation("drop_words", "words are left out", by_words.drop_words),
     Perturbation("drop_sentences", "sentences or clauses are left out", by_words.drop_sentences),
     Perturbation("repeat_words", "words are written twice", by_words.repeat_words),
-    Perturbation("swap_letters", "neighbouring letters change places", spoiling_letters.swap_letters),
+    Perturbation("swap_letters", "neighbouring letters change places", character_edits.swap_letters),
     Perturbation("swap_words", "neighbouring words change places", by_words.swap_words),
     Perturbation("shuffle_words", "words change places all over the text", by_words.shuffle_words),
     Perturbation("shuffle_sentences", "sentences or clauses come in another order", by_words.shuffle_sentences),
-    Perturbation("typos", "letters are mistyped as others of the script", spoiling_letters.typos),
+    Perturbation("typos", "letters are mistyped as others of the script", character_edits.typos),
     Perturbation("truncate", "the text breaks off", by_words.truncate),
     Perturbation("loop", "the last words come again and again", by_words.loop),
-    Perturbation("change_numbers", "numbers are changed", spoiling_facts.change_numbers),
-    Perturbation("change_dates", "dates, months and weekdays are changed", spoiling_facts.change_dates),
-    Perturbation("negate", "sentences say the opposite", spoiling_facts.negate),
-    Perturbation("swap_names", "names are replaced by others", spoiling_names.swap_names),
+    Perturbation("change_numbers", "numbers are changed", fact_edits.change_numbers),
+    Perturbation("change_dates", "dates, months and weekdays are changed", fact_edits.change_dates),
+    Perturbation("negate", "sentences say the opposite", fact_edits.negate),
+    Perturbation("swap_names", "names are replaced by others", fact_edits.swap_names),
     Perturbation("add_sentence", "sentences of other texts are put in", by_words.add_sentence),
-    Perturbation("untranslated_span", "a stretch stays as it is in the source", spoiling_language.untranslated_span),
-    Perturbation("echo_source", "the source is given back", spoiling_language.echo_source),
-    Perturbation("wrong_script", "words are written in another script", spoiling_language.wrong_script),
-    Perturbation("wrong_language", "it is said in a neighbouring language", spoiling_language.wrong_language),
-    Perturbation("other_text", "something else is said", spoiling_language.other_text),
-    Perturbation("strip_diacritics", "letters lose their marks", spoiling_signs.strip_diacritics),
-    Perturbation("homoglyphs", "letters are replaced by some that look alike", spoiling_signs.homoglyphs),
-    Perturbation("zero_width", "invisible signs stand inside words", spoiling_signs.zero_width),
-    Perturbation("bidi_marks", "signs turn the direction of writing", spoiling_signs.bidi_marks),
-    Perturbation("register", "formal words turn informal or the reverse", spoiling_facts.register),
+    Perturbation("untranslated_span", "a stretch stays as it is in the source", language_edits.untranslated_span),
+    Perturbation("echo_source", "the source is given back", language_edits.echo_source),
+    Perturbation("wrong_script", "words are written in another script", language_edits.wrong_script),
+    Perturbation("wrong_language", "it is said in a neighbouring language", language_edits.wrong_language),
+    Perturbation("other_text", "something else is said", language_edits.other_text),
+    Perturbation("strip_diacritics", "letters lose their marks", character_edits.strip_diacritics),
+    Perturbation("homoglyphs", "letters are replaced by some that look alike", character_edits.homoglyphs),
+    Perturbation("zero_width", "invisible signs stand inside words", character_edits.zero_width),
+    Perturbation("bidi_marks", "signs turn the direction of writing", character_edits.bidi_marks),
+    Perturbation("register", "formal words turn informal or the reverse", fact_edits.register),
 )
 _CONTROLS = (
-    Perturbation("nfc", "letters and marks as one code point", controls.nfc),
-    Perturbation("nfd", "letters and marks as several code points", controls.nfd),
-    Perturbation("quotes", "straight quotation marks for typographic ones or the reverse", controls.quotes),
-    Perturbation("white_space", "doubled, unbreakable and trailing spaces", controls.white_space),
+    Perturbation("nfc", "letters and marks as one code point", word_edits.nfc),
+    Perturbation("nfd", "letters and marks as several code points", word_edits.nfd),
+    Perturbation("quotes", "straight quotation marks for typographic ones or the reverse", word_edits.quotes),
+    Perturbation("white_space", "doubled, unbreakable and trailing spaces", word_edits.white_space),
 )
 PERTURBATION_TYPES: tuple[str, ...] = tuple(each.name for each in _SPOILING)
 """The ways of making a text worse."""
@@ -92,20 +154,20 @@ def perturbation(name: str) -> Perturbation:
 
 
 def apply_perturbation(
-    text: str, type: str, severity: float, seed: int = 0, surroundings: Surroundings = _NO_SURROUNDINGS
+    text: str, type: str, severity: float, seed: int = 0, surroundings: EditContext = _NO_SURROUNDINGS
 ) -> str:
     """Return the text spoiled by a severity from 0 to 1; unchanged where this way of spoiling does not apply."""
     return severity_ladder(text, type, [severity], seed, surroundings)[0]
 
 
 def severity_ladder(
-    text: str, type: str, severities: Sequence[float], seed: int = 0, surroundings: Surroundings = _NO_SURROUNDINGS
+    text: str, type: str, severities: Sequence[float], seed: int = 0, surroundings: EditContext = _NO_SURROUNDINGS
 ) -> list[str]:
     """Return the text spoiled by each of several severities."""
     wanted, found = [_level(severity) for severity in severities], perturbation(type)
     if not any(wanted):
         return [text for _ in wanted]
-    plan = found.plan(Draft(text, Dice(seed, type, text), surroundings))
+    plan = found.plan(Draft(text, SeededRandom(seed, type, text), surroundings))
     versions = _versions(text, plan, wanted)
     return [versions[level] for level in wanted]
 

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from polyjudge.languages import LanguageTable
-from polyjudge.records import GoodText, Rubric
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.calibration import ReferenceText
+from polyjudge.records.rubrics import Rubric
+from polyjudge.text.pieces import whole_sentences
 
 from .perturbations import apply_perturbation
-from .pieces import whole_sentences
-from .trials import chosen_texts, surroundings
+from .trials import chosen_texts, edit_context
 
 Spoiled = Callable[[str, float], str]
 """Returns the text of a probe spoiled in some way to some degree."""
@@ -38,7 +39,7 @@ class Probe:
     effect: str
     """Empty for the text as it is, which several effects are measured from."""
     part: str
-    text: GoodText
+    text: ReferenceText
     candidate: str
     other: str = ""
     """Shown second, where two texts are compared."""
@@ -51,7 +52,7 @@ class Probe:
         return probe_id(self.text, self.effect, self.part)
 
 
-def probe_id(text: GoodText, effect: str, part: str) -> str:
+def probe_id(text: ReferenceText, effect: str, part: str) -> str:
     """Return the name of a probe."""
     return f"{text.language}|{text.id}|{effect or 'plain'}|{part}"
 
@@ -69,7 +70,7 @@ class ProbeOptions:
 
 
 def plan_probes(
-    texts: Iterable[GoodText], options: ProbeOptions, table: LanguageTable, *, compares: bool, reorders: bool
+    texts: Iterable[ReferenceText], options: ProbeOptions, table: LanguageTable, *, compares: bool, reorders: bool
 ) -> list[Probe]:
     """Return the questions, text by text, in turn over the languages; `compares` says whether the judge takes pairs."""
     chosen = chosen_texts(texts, options.texts_per_language, options.seed)
@@ -87,7 +88,7 @@ def plan_probes(
     return probes
 
 
-def _in_turn(chosen: Mapping[str, Sequence[GoodText]]) -> Iterator[GoodText]:
+def _in_turn(chosen: Mapping[str, Sequence[ReferenceText]]) -> Iterator[ReferenceText]:
     most = max(map(len, chosen.values()), default=0)
     for place in range(most):
         for texts in chosen.values():
@@ -96,15 +97,15 @@ def _in_turn(chosen: Mapping[str, Sequence[GoodText]]) -> Iterator[GoodText]:
 
 
 def _probes(
-    text: GoodText,
+    text: ReferenceText,
     wanted: Sequence[str],
     options: ProbeOptions,
-    chosen: Mapping[str, Sequence[GoodText]],
+    chosen: Mapping[str, Sequence[ReferenceText]],
     table: LanguageTable,
 ) -> Iterator[Probe]:
     plain = Probe(effect="", part="0", text=text, candidate=text.text)
     yield plain
-    around = surroundings(text, chosen, table)
+    around = edit_context(text, chosen, table)
 
     def spoiled(kind: str, severity: float) -> str:
         return apply_perturbation(text.text, kind, severity, options.seed, around)
@@ -179,9 +180,9 @@ def reordered(rubric: Rubric) -> Rubric:
     return replace(rubric, criteria=tuple(reversed(rubric.criteria)))
 
 
-def parallel(texts: Iterable[GoodText]) -> dict[str, list[GoodText]]:
+def parallel(texts: Iterable[ReferenceText]) -> dict[str, list[ReferenceText]]:
     """Return the texts by what they say, where it is said in more than one language."""
-    groups: defaultdict[str, list[GoodText]] = defaultdict(list)
+    groups: defaultdict[str, list[ReferenceText]] = defaultdict(list)
     for text in texts:
         if text.source:
             groups[text.source].append(text)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from polyjudge.errors import ConfigError
-from polyjudge.languages import LanguageTable
-from polyjudge.records import GoodText
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.calibration import ReferenceText
 
-from .perturbations import CONTROL_TYPES, PERTURBATION_TYPES, Surroundings, neighbours_of, perturbation, severity_ladder
+from .edits import EditContext
+from .perturbations import CONTROL_TYPES, PERTURBATION_TYPES, neighbours_of, perturbation, severity_ladder
 
 SEVERITIES = (0.25, 0.5, 0.75, 1.0)
 _ENOUGH_FOR_A_VERDICT = 9
@@ -22,7 +23,7 @@ CLEAN = ""
 class Trial:
     """One question to the judge: a text, clean or spoiled in one way to some degree."""
 
-    text: GoodText
+    text: ReferenceText
     kind: str
     severity: float
     candidate: str
@@ -33,7 +34,7 @@ class Trial:
         return trial_id(self.text, self.kind, self.severity)
 
 
-def trial_id(text: GoodText, kind: str, severity: float) -> str:
+def trial_id(text: ReferenceText, kind: str, severity: float) -> str:
     """Return the name of a trial."""
     return f"{text.language}|{text.id}|{kind or 'clean'}|{severity:g}"
 
@@ -75,7 +76,7 @@ class TrialPlan:
         return tuple(sorted({trial.text.language for trial in self.trials}))
 
 
-def plan_trials(texts: Iterable[GoodText], options: TrialOptions, table: LanguageTable) -> TrialPlan:
+def plan_trials(texts: Iterable[ReferenceText], options: TrialOptions, table: LanguageTable) -> TrialPlan:
     """Spoil every text in every way, and put the most informative questions first.
 
     A text that a way of spoiling cannot change is not asked about. With a budget, the ends of the ladder come before
@@ -103,7 +104,7 @@ def plan_trials(texts: Iterable[GoodText], options: TrialOptions, table: Languag
 class _Ladders:
     """One text, and what becomes of it in each way that changes it."""
 
-    text: GoodText
+    text: ReferenceText
     spoiled: Mapping[str, Sequence[str]]
     """By kind, at each severity."""
 
@@ -136,9 +137,9 @@ def _stages(severities: Sequence[float]) -> list[int]:
 
 
 def _ladders(
-    text: GoodText, chosen: Mapping[str, Sequence[GoodText]], options: TrialOptions, table: LanguageTable
+    text: ReferenceText, chosen: Mapping[str, Sequence[ReferenceText]], options: TrialOptions, table: LanguageTable
 ) -> _Ladders:
-    around = surroundings(text, chosen, table)
+    around = edit_context(text, chosen, table)
     spoiled: dict[str, Sequence[str]] = {}
     for kind in options.types:
         versions = severity_ladder(text.text, kind, options.severities, options.seed, around)
@@ -147,13 +148,15 @@ def _ladders(
     return _Ladders(text, spoiled)
 
 
-def surroundings(text: GoodText, chosen: Mapping[str, Sequence[GoodText]], table: LanguageTable) -> Surroundings:
+def edit_context(
+    text: ReferenceText, chosen: Mapping[str, Sequence[ReferenceText]], table: LanguageTable
+) -> EditContext:
     """Return what a text may be spoiled with: its source, its neighbour's version, and other texts of its language."""
     here = chosen[text.language]
     same = [each for each in here if each.text != text.text and (not text.source or each.source != text.source)]
     start = next((place for place, other in enumerate(chosen[text.language]) if other is text), 0)
     known = table.find(text.language)
-    return Surroundings(
+    return EditContext(
         language=known.tag if known else text.language,
         source=text.source,
         neighbour=_neighbour(text, chosen, known.tag if known else text.language),
@@ -161,7 +164,7 @@ def surroundings(text: GoodText, chosen: Mapping[str, Sequence[GoodText]], table
     )
 
 
-def _neighbour(text: GoodText, chosen: Mapping[str, Sequence[GoodText]], tag: str) -> str:
+def _neighbour(text: ReferenceText, chosen: Mapping[str, Sequence[ReferenceText]], tag: str) -> str:
     """Return the same content in the nearest language that there is a text in."""
     if not text.source:
         return ""
@@ -172,14 +175,14 @@ def _neighbour(text: GoodText, chosen: Mapping[str, Sequence[GoodText]], tag: st
     return ""
 
 
-def chosen_texts(texts: Iterable[GoodText], most: int, seed: int) -> dict[str, list[GoodText]]:
+def chosen_texts(texts: Iterable[ReferenceText], most: int, seed: int) -> dict[str, list[ReferenceText]]:
     """Return so many texts of each language; parallel ones are kept together, by taking the same sources everywhere."""
-    groups: defaultdict[str, list[GoodText]] = defaultdict(list)
+    groups: defaultdict[str, list[ReferenceText]] = defaultdict(list)
     for text in texts:
         if text.text.strip():
             groups[text.language].append(text)
 
-    def place(text: GoodText) -> bytes:
+    def place(text: ReferenceText) -> bytes:
         return sha256(f"{seed}|{text.source or text.id}".encode(errors="surrogatepass")).digest()
 
     return {language: sorted(group, key=place)[:most] for language, group in groups.items()}
@@ -208,7 +211,7 @@ def _within_budget(trials: list[Trial], budget: int | None) -> list[Trial]:
     return kept[:-1] if kept and kept[-1].kind == CLEAN else kept
 
 
-def _refuse_doubles(texts: Iterable[GoodText]) -> None:
+def _refuse_doubles(texts: Iterable[ReferenceText]) -> None:
     seen: set[tuple[str, str]] = set()
     for text in texts:
         if (text.language, text.id) in seen:

@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import cast
 
-from polyjudge.engine import Stop
+from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import DataError
-from polyjudge.providers import Access
-from polyjudge.records import Item, Outcome
-from polyjudge.suites import Answer, score_items
+from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.runs.local import Answer, score_items
+from polyjudge.runs.stack import ProviderStack
 
 from .score_rows import Rows
 
@@ -21,7 +21,7 @@ async def ask_all(
     rows: Rows,
     options: argparse.Namespace,
     *,
-    stop: Stop,
+    stop: StopToken,
     known: Mapping[str, Outcome] | None = None,
     resume: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[tuple[Item, Outcome]]:
@@ -65,7 +65,7 @@ class _Counted:
             yield item
 
 
-def forget_if_unasked(rows: Rows, access: Access) -> None:
+def forget_if_unasked(rows: Rows, access: ProviderStack) -> None:
     """Let the next run begin anew where this one asked nothing; what is put into batches is asked elsewhere."""
     if not access.meter.spent.calls and access.batches is None:
         rows.forget_beginning()

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from polyjudge.engine import run_sync
+from polyjudge.batches.client import BatchClient, open_batch_client
+from polyjudge.batches.journal import BatchJob, BatchJournal
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, PolyjudgeError, UnknownNameError
-from polyjudge.files import BatchJob, BatchJournal
-from polyjudge.providers import BatchClient, ModelName, open_batch_client, origin_of
-from polyjudge.text import harmless, one_line
+from polyjudge.providers.services import origin_of
+from polyjudge.records.requests import ModelName
+from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
 from .tables import print_table

@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from polyjudge.engine import Stop, in_order, unless_stopped
+from polyjudge.batches.client import need_batches
+from polyjudge.batches.journal import BatchJournal
+from polyjudge.concurrency.pool import StopToken, in_order, unless_stopped
 from polyjudge.errors import ConfigError, StoppedError
-from polyjudge.files import BatchJournal
-from polyjudge.providers import Access, ModelName, address_of, need_batches
-from polyjudge.records import Item, Outcome
-from polyjudge.suites import Answer, score_items
-from polyjudge.text import harmless
+from polyjudge.providers.services import address_of
+from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.requests import ModelName
+from polyjudge.runs.local import Answer, score_items
+from polyjudge.runs.stack import ProviderStack
+from polyjudge.text.display import harmless
 
 from .asking import found_before
 from .progress import CountShow
@@ -22,7 +25,7 @@ from .score_rows import Rows
 from .wait_show import WaitShow, counted
 
 if TYPE_CHECKING:
-    from polyjudge.providers import Batches
+    from polyjudge.batches.provider import Batches
 
 
 def add_batch_option(add: Callable[..., object]) -> None:
@@ -59,21 +62,21 @@ def _warn_of_batches(judges: Sequence[ModelName]) -> None:
 
 
 @contextmanager
-def in_batches(access: Access, options: argparse.Namespace, began: str) -> Generator[Access]:
+def in_batches(access: ProviderStack, options: argparse.Namespace, began: str) -> Generator[ProviderStack]:
     """Give an access that asks in batches, where that is wanted; a dry run only reckons with their price."""
     if not options.batch:
         yield access
     elif options.dry_run:
         yield replace(access, at_batch_price=True)
     else:
-        from polyjudge.providers import Batches  # here, because most runs need none of it
+        from polyjudge.batches.provider import Batches  # here, because most runs need none of it
 
         journal = BatchJournal()
         with journal.only_writer():
             yield replace(access, at_batch_price=True, batches=Batches(journal, began=began))
 
 
-async def wait_for_batches(batches: "Batches", pass_over: Callable[[], Awaitable[object]], stop: Stop) -> None:
+async def wait_for_batches(batches: "Batches", pass_over: Callable[[], Awaitable[object]], stop: StopToken) -> None:
     """Wait for batches until nothing is left to be put into one.
 
     `pass_over` asks all that the run has to ask; the answers are not there yet, and nobody waits for them.
@@ -105,7 +108,7 @@ class Questions:
     rows: Rows
     known: Mapping[str, Outcome]
     concurrency: int
-    stop: Stop
+    stop: StopToken
 
     async def pass_over(self) -> None:
         """Ask about all items that have no outcome yet."""
@@ -119,7 +122,7 @@ class Questions:
                     count.advance()
 
 
-async def _handed_over(batches: "Batches", stop: Stop) -> bool:
+async def _handed_over(batches: "Batches", stop: StopToken) -> bool:
     """Hand over what was collected; say whether to look at the items once more, after the batches have ended."""
 
     async def hand_over(collected: "Batches") -> bool:
@@ -128,7 +131,7 @@ async def _handed_over(batches: "Batches", stop: Stop) -> bool:
     return any([more async for more in in_order(hand_over, [batches], concurrency=1, stop=stop)])
 
 
-async def _unless_stopped(work: Callable[[], Coroutine[Any, Any, None]], stop: Stop) -> None:
+async def _unless_stopped(work: Callable[[], Coroutine[Any, Any, None]], stop: StopToken) -> None:
     """Wait for what goes on by itself; an error that stops the run is a wish to stop."""
     if stop.requested:
         return

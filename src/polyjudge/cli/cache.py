@@ -8,12 +8,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from polyjudge.cache import export_entries, import_entries, is_url, prune, shown, statistics_of, verify
+from polyjudge.cache.address import is_url, shown
+from polyjudge.cache.maintenance import export_entries, import_entries, prune, statistics_of, verify
 from polyjudge.clock import written
 from polyjudge.errors import ConfigError
-from polyjudge.files import write_atomically
+from polyjudge.files.atomic import write_atomically
 from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
-from polyjudge.text import harmless
+from polyjudge.text.display import harmless
 
 from .environment import load_environment
 from .options import add_force_option

@@ -5,20 +5,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from polyjudge.calibration import (
-    AgreementOptions,
-    Matched,
-    agreement_by_language,
-    match,
-    with_agreement,
-)
+from polyjudge.calibration.agreement import AgreementOptions, Matched, agreement_by_language, match
+from polyjudge.calibration.cards import with_agreement
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files import RatingColumns, Ratings, own_fields, read_ratings, readable_json, to_json
-from polyjudge.languages import language_table
-from polyjudge.records import Figure, JudgeIdentity
-from polyjudge.reports import BLOCK_FORMATS, agreement_blocks
-from polyjudge.text import harmless
+from polyjudge.files.atomic import readable_json
+from polyjudge.files.ownership import own_fields
+from polyjudge.formats.ratings import RatingColumns, Ratings, read_ratings
+from polyjudge.languages.table import language_table
+from polyjudge.records.calibration import Figure, JudgeIdentity
+from polyjudge.records.codec import to_json
+from polyjudge.reports.blocks import BLOCK_FORMATS
+from polyjudge.reports.calibration import agreement_blocks
+from polyjudge.text.display import harmless
 
 from .calibrating import add_to_card, check_card, counted
 from .options import Several, add_force_option, at_least, check_output, finite

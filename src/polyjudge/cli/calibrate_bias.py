@@ -6,29 +6,29 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from polyjudge.calibration import (
-    EFFECTS,
-    Probe,
-    ProbeOptions,
-    effects_of,
-    family_of,
-    match,
-    own_family,
-    plan_probes,
-    reordered,
-    text_context,
-    with_effects,
-)
+from polyjudge.calibration.agreement import match
+from polyjudge.calibration.cards import family_of, with_effects
+from polyjudge.calibration.effects import effects_of, own_family
+from polyjudge.calibration.measurement import text_context
+from polyjudge.calibration.probes import EFFECTS, Probe, ProbeOptions, plan_probes, reordered
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files import RatingColumns, own_fields, read_ratings, readable_json, to_json
-from polyjudge.judges import OfflineJudge, PairwiseJudge
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.providers import Access, ModelName
-from polyjudge.records import Effect, Item, JudgeIdentity, Outcome, Rubric
-from polyjudge.reports import BLOCK_FORMATS, effect_blocks
-from polyjudge.rubrics import load_rubric, rubric_names
-from polyjudge.suites import answer_of, open_judge
+from polyjudge.files.atomic import readable_json
+from polyjudge.files.ownership import own_fields
+from polyjudge.formats.ratings import RatingColumns, read_ratings
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.pairwise import PairwiseJudge
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.calibration import Effect, JudgeIdentity
+from polyjudge.records.codec import to_json
+from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
+from polyjudge.reports.blocks import BLOCK_FORMATS
+from polyjudge.reports.calibration import effect_blocks
+from polyjudge.rubrics.loading import load_rubric, rubric_names
+from polyjudge.runs.local import answer_of
+from polyjudge.runs.stack import ProviderStack, open_judge
 
 from .batching import add_batch_option
 from .calibrating import (
@@ -137,7 +137,7 @@ def _items(probes: Sequence[Probe], table: LanguageTable, *, by_tag: bool) -> li
     ]
 
 
-def _open(probes: Mapping[str, Probe], rubric: Rubric, judges: Sequence[ModelName], access: Access) -> Opened:
+def _open(probes: Mapping[str, Probe], rubric: Rubric, judges: Sequence[ModelName], access: ProviderStack) -> Opened:
     """Open the judge, the judge with its criteria in another order, and the judge that compares."""
     alone = open_judge(rubric, judges, access)
     other_order = open_judge(reordered(rubric), judges, access)

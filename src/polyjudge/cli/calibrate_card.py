@@ -5,12 +5,15 @@ import sys
 from pathlib import Path
 
 from polyjudge.errors import DataError
-from polyjudge.files import CARDS_FOLDER, find_card, read_card, safe_name, write_atomically
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.names import safe_name
 from polyjudge.folder_trust import private_path
-from polyjudge.languages import language_table
-from polyjudge.records import TrustCard
-from polyjudge.reports import CARD_FORMATS, card_plots
-from polyjudge.rubrics import load_rubric
+from polyjudge.languages.table import language_table
+from polyjudge.records.calibration import TrustCard
+from polyjudge.reports.calibration import card_plots
+from polyjudge.reports.translation_formats import CARD_FORMATS
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.store.trust_cards import CARDS_FOLDER, find_card, read_card
 
 from .identities import identity_of_models
 from .options import add_force_option, judge_names

@@ -5,12 +5,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from polyjudge.calibration import Correction, Matched, correct, correct_from_elsewhere, match
+from polyjudge.calibration.agreement import Matched, match
+from polyjudge.calibration.correction import Correction, correct, correct_from_elsewhere
 from polyjudge.errors import ConfigError
-from polyjudge.files import Ratings, own_fields, readable_json, to_json
-from polyjudge.languages import language_table
-from polyjudge.reports import BLOCK_FORMATS, correction_blocks, elsewhere_blocks
-from polyjudge.reports.blocks import Block
+from polyjudge.files.atomic import readable_json
+from polyjudge.files.ownership import own_fields
+from polyjudge.formats.ratings import Ratings
+from polyjudge.languages.table import language_table
+from polyjudge.records.codec import to_json
+from polyjudge.reports.blocks import BLOCK_FORMATS, Block
+from polyjudge.reports.calibration import correction_blocks, elsewhere_blocks
 
 from .calibrate_agreement import add_rating_options, are_words, check_labels, pass_rule, read_side, tell_of
 from .options import Several, add_force_option, check_output

@@ -7,29 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from polyjudge.calibration import (
-    CONTROL_TYPES,
-    PERTURBATION_TYPES,
-    SEVERITIES,
-    Measurement,
-    TrialOptions,
-    TrialPlan,
-    begun,
-    measure_judge,
-    plan_trials,
-    share_of_scale,
-    trial_item,
-    with_measurement,
-)
+from polyjudge.calibration.cards import new_card, with_measurement
+from polyjudge.calibration.measurement import Measurement, measure_judge, share_of_scale, trial_item
+from polyjudge.calibration.perturbations import CONTROL_TYPES, PERTURBATION_TYPES
+from polyjudge.calibration.trials import SEVERITIES, TrialOptions, TrialPlan, plan_trials
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.judges import OfflineJudge
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.providers import Access, ModelName
-from polyjudge.records import Item, Rubric
-from polyjudge.reports import CARD_FORMATS
-from polyjudge.rubrics import load_rubric, rubric_names
-from polyjudge.suites import answer_of, open_judge
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.outcomes import Item
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
+from polyjudge.reports.translation_formats import CARD_FORMATS
+from polyjudge.rubrics.loading import load_rubric, rubric_names
+from polyjudge.runs.local import answer_of
+from polyjudge.runs.stack import ProviderStack, open_judge
 
 from .batching import add_batch_option
 from .calibrating import (
@@ -90,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     judge = replace(judge, model_answered=ended.result.model_answered if len(judges) == 1 else "")
     at, about = utc_now(), run_notes(measured, questioning.rows_file)
     place = add_to_card(options, judge, lambda card: with_measurement(card, measured, about), at=at)
-    shown = with_measurement(begun(None, judge, at=at), measured, about)
+    shown = with_measurement(new_card(None, judge, at=at), measured, about)
     pieces = CARD_FORMATS[options.format](shown, table)
     write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)
@@ -131,7 +123,7 @@ def run_notes(measured: Measurement, rows: Path | None) -> dict[str, Any]:
     }
 
 
-def _open(options: argparse.Namespace, rubric: Rubric, judges: Sequence[ModelName], access: Access) -> Opened:
+def _open(options: argparse.Namespace, rubric: Rubric, judges: Sequence[ModelName], access: ProviderStack) -> Opened:
     judge = open_judge(rubric, judges, access, repeats=options.repeats)
     return Opened(answer_of(judge), (judge,))
 

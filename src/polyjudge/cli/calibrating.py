@@ -9,26 +9,24 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from polyjudge.calibration import begun, sample_texts
-from polyjudge.engine import Stop, run_sync
+from polyjudge.calibration.cards import new_card
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files import (
-    TextSource,
-    card_path,
-    expiry,
-    fingerprint,
-    read_card,
-    remove_unbegun,
-    update_card,
-    write_card,
-)
 from polyjudge.folder_trust import private_path
-from polyjudge.judges import close_judge
-from polyjudge.providers import Access, ModelName
-from polyjudge.records import Failure, GoodText, Item, JudgeIdentity, JudgeResult, Outcome, Rubric, TrustCard
-from polyjudge.rubrics import rubric_fingerprint
-from polyjudge.suites import Answer
-from polyjudge.text import harmless, one_line
+from polyjudge.formats.reference_texts import TextSource, sample_texts
+from polyjudge.judges.base import close_judge
+from polyjudge.records.calibration import JudgeIdentity, ReferenceText, TrustCard
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
+from polyjudge.rubrics.prompts import rubric_fingerprint
+from polyjudge.runs.local import Answer
+from polyjudge.runs.stack import ProviderStack
+from polyjudge.store.run_file import remove_empty_run
+from polyjudge.store.trust_cards import card_path, expiry, read_card, update_card, write_card
+from polyjudge.text.display import harmless, one_line
 
 from .asking import ask_all, forget_if_unasked
 from .batching import Questions, in_batches, refuse_batch, wait_for_batches
@@ -55,7 +53,7 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
     add("--seed", type=int, default=0, metavar="N", help="of what is drawn and how it is spoiled; default: 0")
 
 
-def good_texts(options: argparse.Namespace) -> tuple[GoodText, ...]:
+def good_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
     """Return the texts that the options name; what of a file cannot be used is said on stderr."""
     filters = filters_of(options.filter)
     check_output(options.answers, [options.texts, options.output], force=options.force)
@@ -123,7 +121,7 @@ def add_to_card(
         if card is not None and (why := expiry(card.judge, judge)):
             write_card(place.with_name(f"{place.name}.expired"), card)
             expired.append(why)
-        return change(begun(card, judge, at=at))
+        return change(new_card(card, judge, at=at))
 
     update_card(place, changed)
     for why in expired:
@@ -195,7 +193,7 @@ class Questioning:
         how = [judges, self.options.repeats, self.options.refresh]
         return fingerprint([asked, rubric_fingerprint(self.rubric), how], 12)
 
-    def run(self, open_answer: Callable[[Access], "Opened"]) -> Ended[Answers] | int:
+    def run(self, open_answer: Callable[[ProviderStack], "Opened"]) -> Ended[Answers] | int:
         """Ask all questions; return what they brought, or an exit code where nothing can be made of it."""
         refuse_batch(self.options, self.judges)
         with ExitStack() as opened:
@@ -210,7 +208,7 @@ class Questioning:
                 judge = open_answer(access)
             except (MissingKeyError, MissingExtraError) as error:
                 opened.close()
-                remove_unbegun(self.rows_file)
+                remove_empty_run(self.rows_file)
                 print(error, file=sys.stderr)
                 return 3 if self.options.require_judge else 0
 
@@ -225,7 +223,7 @@ class Questioning:
 
             return self._ended(run_sync(asked()), access)
 
-    async def _ask(self, answer: Answer, access: Access, rows: Rows, stop: Stop) -> Answers:
+    async def _ask(self, answer: Answer, access: ProviderStack, rows: Rows, stop: StopToken) -> Answers:
         answers, options = Answers(), self.options
         if access.batches is not None:
             questions = Questions(answer, self.items, rows, {}, options.concurrency, stop)
@@ -238,7 +236,7 @@ class Questioning:
                     progress.advance(unjudged=isinstance(outcome, Failure))
         return answers
 
-    def _ended(self, ended: Ended[Answers], access: Access) -> Ended[Answers] | int:
+    def _ended(self, ended: Ended[Answers], access: ProviderStack) -> Ended[Answers] | int:
         """Say what was asked; return the exit code of a run that ended early, or was no run."""
         answers, count = ended.result, len(self.items)
         if access.estimate is not None and not ended.stop.requested:

@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files.baselines import ScoredRun, read_run, write_baseline
-from polyjudge.languages import language_table
+from polyjudge.formats.scored_runs import ScoredRun, read_run, write_baseline
+from polyjudge.languages.table import language_table
 from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, Ruling
-from polyjudge.reports.comparison import compare_runs
-from polyjudge.reports.comparison_formats import COMPARISON_FORMATS, no_command, workflow_commands
-from polyjudge.reports.comparison_rules import DEFAULT_MAX_UNJUDGED, notes_on, rule, unlike
-from polyjudge.text import harmless, one_line
+from polyjudge.reports.comparison import compare_runs, notes_on, unlike
+from polyjudge.reports.comparison_report import COMPARISON_FORMATS, no_command, workflow_commands
+from polyjudge.text.display import harmless, one_line
+from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, rule
 
 from .options import Several, add_force_option, at_least, check_output, finite, share
 from .output import write_pieces

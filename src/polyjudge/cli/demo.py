@@ -7,25 +7,33 @@ from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from polyjudge.calibration import TrialOptions, begun, calibrate_sync, sample_table, sample_texts, with_measurement
+from polyjudge.calibration.cards import new_card, with_measurement
+from polyjudge.calibration.measurement import calibrate_sync
+from polyjudge.calibration.trials import TrialOptions
 from polyjudge.clock import utc_now
-from polyjudge.engine import Stop, run_sync
-from polyjudge.files import (
-    TranslationResults,
-    TranslationScores,
-    own_fields,
-    read_json_lines,
-    update_card,
-    write_translation_results,
-    write_translation_scores,
-)
-from polyjudge.judges import OfflineJudge
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.records import LanguageResult, LanguageScore, Outcome, PromptResult, TrustCard
-from polyjudge.reports import JudgeTrust, Report, VerdictMaker, plain_text, translation_scorecard
-from polyjudge.rubrics import load_rubric
-from polyjudge.suites import MUST_HAVE, judge_each, language_score, load_prompt_set, quick_choice, tasks_of
-from polyjudge.text import harmless
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.files.ownership import own_fields
+from polyjudge.formats.prompt_sets import load_prompt_set
+from polyjudge.formats.reference_texts import sample_table, sample_texts
+from polyjudge.formats.translation_results import TranslationResults, write_translation_results
+from polyjudge.formats.translation_scores import TranslationScores, language_score, write_translation_scores
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.calibration import TrustCard
+from polyjudge.records.outcomes import Outcome
+from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult
+from polyjudge.reports.blocks import plain_text
+from polyjudge.reports.translation import Report
+from polyjudge.reports.translation_blocks import translation_scorecard
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.store.trust_cards import update_card
+from polyjudge.suites.translation import MUST_HAVE, quick_choice, tasks_of
+from polyjudge.suites.translation_grouped import judge_each
+from polyjudge.text.display import harmless
+from polyjudge.verdicts.translation import VerdictMaker
+from polyjudge.verdicts.trust import JudgeTrust
 
 from .calibrate_perturb import run_notes
 from .identities import identity_of_models
@@ -119,7 +127,7 @@ def _calibrate(judge: OfflineJudge, languages: list[LanguageResult], path: Path)
     tags = {language.language_code for language in languages}
     texts = [text for text in sample_texts() if text.language in tags]
     measured = calibrate_sync(judge, texts, judge.rubric, TrialOptions(_SPOILED_BY, severities=(1.0,)))
-    card = begun(None, identity_of_models([], judge.rubric), at=utc_now())
+    card = new_card(None, identity_of_models([], judge.rubric), at=utc_now())
     return update_card(path, lambda _: with_measurement(card, measured, run_notes(measured, None)))
 
 
@@ -129,7 +137,7 @@ async def _judge(judge: OfflineJudge, languages: list[LanguageResult], table: La
         lambda task: (judge, task.plain_context()),
         tasks_of(languages, table),
         concurrency=8,
-        stop=Stop(),
+        stop=StopToken(),
     )
     for task, outcome in outcomes.items():
         found[task.language.language_code][task.index] = outcome

@@ -3,7 +3,7 @@
 import sys
 import unicodedata
 
-from polyjudge.text import Part, difference, shown
+from polyjudge.text.difference import Part, difference, shown
 
 _COLOURS: dict[Part, str] = {"removed": "\x1b[31;7m", "added": "\x1b[32;7m", "same": ""}
 _MARKS: dict[Part, tuple[str, str]] = {"removed": ("[-", "-]"), "added": ("{+", "+}"), "same": ("", "")}

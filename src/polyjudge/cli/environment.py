@@ -13,8 +13,9 @@ from itertools import chain
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.providers import PROVIDERS, address_variables, key_variables
-from polyjudge.text import harmless
+from polyjudge.providers.registry import PROVIDERS, key_variables
+from polyjudge.providers.services import address_variables
+from polyjudge.text.display import harmless
 
 ENVIRONMENT_FILE = Path(".env")
 _SETTINGS = ("JUDGE_MODEL", "POLYJUDGE_TEMPERATURE", "POLYJUDGE_TRANSLATOR_MODEL")

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
-from polyjudge.judges import OfflineJudge, judge_identity
-from polyjudge.providers import ModelName
-from polyjudge.records import JudgeIdentity, Rubric
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.rubric import judge_identity
+from polyjudge.records.calibration import JudgeIdentity
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
 
 
 def identity_of_models(judges: Sequence[ModelName], rubric: Rubric, model_answered: str = "") -> JudgeIdentity:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from polyjudge.languages import language_table
-from polyjudge.reports import JudgeTrust
-from polyjudge.text import harmless
+from polyjudge.languages.table import language_table
+from polyjudge.text.display import harmless
+from polyjudge.verdicts.trust import JudgeTrust
 
 _NAMED = 12
 

@@ -9,12 +9,14 @@ from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from polyjudge.engine import run_sync
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError
-from polyjudge.files.label_log import LabelLog
-from polyjudge.languages import language_table
-from polyjudge.pages import HOST, SCALES, Labelling, LabelSite, Source, Task, read_sample, serve
-from polyjudge.text import harmless, one_line
+from polyjudge.languages.table import language_table
+from polyjudge.pages.labelling import SCALES, Labelling, LabelSite, Task
+from polyjudge.pages.sampling import Source, read_sample
+from polyjudge.pages.server import HOST, serve
+from polyjudge.store.labels import LabelLog
+from polyjudge.text.display import harmless, one_line
 
 from .calibrating import counted
 from .options import at_least, check_output

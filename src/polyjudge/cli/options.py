@@ -7,12 +7,20 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from polyjudge.cache import Cache, NoCacheYetError, OutOfReachError, homeward, is_url, shown
-from polyjudge.cache import open_cache as open_cache_at
+from polyjudge.cache.address import is_url, shown
+from polyjudge.cache.opening import open_cache as open_cache_at
+from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
+from polyjudge.cache.postgres_writer import import_command
+from polyjudge.cache.protocol import Cache
 from polyjudge.errors import ConfigError, UnknownNameError
-from polyjudge.files import refuse_foreign
+from polyjudge.files.ownership import refuse_foreign
 from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
-from polyjudge.providers import PROVIDERS, Access, Caps, Estimate, Meter, ModelName, Price, parse_price, resolve_model
+from polyjudge.providers.budget import Budget
+from polyjudge.providers.models import parse_price, resolve_model
+from polyjudge.providers.registry import PROVIDERS
+from polyjudge.records.requests import ModelName, Price
+from polyjudge.records.runs import Caps, Estimate
+from polyjudge.runs.stack import ProviderStack
 
 CACHE_FILE = "cache.sqlite"
 DEFAULT_CACHE = str(PRIVATE_FOLDER / CACHE_FILE)
@@ -110,11 +118,11 @@ def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:
 
 def open_access(
     options: argparse.Namespace, cache: Cache | None, began: str, *, workspace: Path | None = None
-) -> Access:
+) -> ProviderStack:
     """Return how this run reaches its models; `began` is when it was first begun."""
     asks_anew = options.refresh or options.retry_failures
     price: Price | None = parse_price(options.price) if options.price else None
-    return Access(
+    return ProviderStack(
         cache=cache,
         since=began if asks_anew else "",
         replay=options.reread,
@@ -122,7 +130,7 @@ def open_access(
         rpm=options.rpm,
         tpm=options.tpm,
         price=price,
-        meter=Meter(Caps(options.max_calls, options.max_tokens, options.max_cost)),
+        meter=Budget(Caps(options.max_calls, options.max_tokens, options.max_cost)),
         estimate=Estimate() if options.dry_run else None,
         timeout_s=options.timeout,
         workspace=workspace,
@@ -143,15 +151,15 @@ def open_cache(options: argparse.Namespace) -> Cache | None:
         if options.dry_run:
             return None
         raise
-    except OutOfReachError as error:
+    except UnreachableCacheError as error:
         if options.local_cache is None:
             raise
         return _open_local_cache(options, error)
 
 
-def _open_local_cache(options: argparse.Namespace, error: OutOfReachError) -> Cache | None:
+def _open_local_cache(options: argparse.Namespace, error: UnreachableCacheError) -> Cache | None:
     """Go on without the shared cache, as was asked for."""
-    home = homeward(options.local_cache, shown(options.cache))
+    home = import_command(options.local_cache, shown(options.cache))
     print(f"polyjudge: warning: {error}; going on with {options.local_cache}; afterwards: {home}", file=sys.stderr)
     options.cache = str(options.local_cache)
     return open_cache(options)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 def write_pieces(path: Path | None, pieces: Iterable[str], *, format_name: str, force: bool) -> None:
     """Write a report to a file, marked as polyjudge's, or to stdout where none is named."""
-    from polyjudge.files import generated_comment, write_atomically  # here: this module is loaded by every command
+    from polyjudge.files.atomic import write_atomically  # here: this module is loaded by every command
+    from polyjudge.files.ownership import generated_comment
 
     if path is None:
         with reader_may_leave():

@@ -5,8 +5,8 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-from polyjudge.providers import Spent
-from polyjudge.text import one_line
+from polyjudge.records.runs import Spent
+from polyjudge.text.display import one_line
 
 from .heartbeat import QUIET_S, Heartbeat
 

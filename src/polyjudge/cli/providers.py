@@ -5,21 +5,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from polyjudge.engine import Stop, in_order, run_sync
+from polyjudge.concurrency.pool import StopToken, in_order
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import PolyjudgeError, UnusableError
-from polyjudge.providers import (
-    Access,
-    ModelName,
-    Readiness,
-    RetryPolicy,
-    chosen_addresses,
-    close_provider,
-    local_models,
-    readiness,
-    resolve_model,
-)
-from polyjudge.records import Request
-from polyjudge.text import one_line
+from polyjudge.providers.base import close_provider
+from polyjudge.providers.local import local_models
+from polyjudge.providers.models import resolve_model
+from polyjudge.providers.registry import Readiness, readiness
+from polyjudge.providers.retrying import RetryPolicy
+from polyjudge.providers.services import chosen_addresses
+from polyjudge.records.requests import ModelName, Request
+from polyjudge.runs.stack import ProviderStack
+from polyjudge.text.display import one_line
 
 from .environment import load_environment
 from .heartbeat import Heartbeat
@@ -81,16 +78,18 @@ def _json(entry: Readiness, checked: dict[str, tuple[bool, str]]) -> dict[str, o
 async def _until_stopped(
     entries: Sequence[Readiness], options: argparse.Namespace
 ) -> Ended[dict[str, tuple[bool, str]]]:
-    async def work(stop: Stop) -> dict[str, tuple[bool, str]]:
+    async def work(stop: StopToken) -> dict[str, tuple[bool, str]]:
         return await _checked(entries, options.timeout, stop)
 
     with Heartbeat(lambda: "waiting for answers"):
         return await until_stopped(work, deadline_s=options.deadline)
 
 
-async def _checked(entries: Sequence[Readiness], timeout_s: float | None, stop: Stop) -> dict[str, tuple[bool, str]]:
+async def _checked(
+    entries: Sequence[Readiness], timeout_s: float | None, stop: StopToken
+) -> dict[str, tuple[bool, str]]:
     """Return of each provider that is ready whether it failed to answer, and what it said."""
-    access = Access(timeout_s=timeout_s, retries=RetryPolicy(attempts=1, rate_limited_attempts=1))
+    access = ProviderStack(timeout_s=timeout_s, retries=RetryPolicy(attempts=1, rate_limited_attempts=1))
     asked = _asked(entries)
 
     async def one(name: str) -> tuple[str, tuple[bool, str]]:
@@ -107,7 +106,7 @@ def _asked(entries: Sequence[Readiness]) -> list[str]:
     return [entry.name for entry in entries if not entry.missing and entry.name != "scripted"]
 
 
-async def _answer(provider: str, access: Access) -> str:
+async def _answer(provider: str, access: ProviderStack) -> str:
     if provider == "local":
         try:
             models = await local_models(timeout_s=access.timeout_s or 10.0)

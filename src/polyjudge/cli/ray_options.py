@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from polyjudge.cache import is_url, shown
+from polyjudge.cache.address import is_url, shown
 from polyjudge.errors import ConfigError, DataError
 
 from .options import at_least, open_cache

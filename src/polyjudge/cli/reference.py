@@ -2,7 +2,7 @@
 
 import argparse
 
-from . import COMMANDS, actions_of, build_parser
+from polyjudge.cli import COMMANDS, actions_of, build_parser
 
 _HEADING = """\
 # Command line

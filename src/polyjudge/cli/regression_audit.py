@@ -9,15 +9,19 @@ from dataclasses import asdict
 from pathlib import Path
 
 from polyjudge.clock import utc_now
-from polyjudge.engine import Stop, run_sync
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import MissingExtraError, MissingKeyError
-from polyjudge.files import FixtureFile, read_fixtures
-from polyjudge.judges import Judge, close_judge
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.records import Failure, Item
-from polyjudge.rubrics import load_rubric, passes
-from polyjudge.suites import Finding, answer_of, audit, open_judge, score_items
-from polyjudge.text import one_line
+from polyjudge.formats.fixtures import FixtureFile, read_fixtures
+from polyjudge.judges.base import Judge, close_judge
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.outcomes import Failure, Item
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.runs.local import answer_of, score_items
+from polyjudge.runs.stack import open_judge
+from polyjudge.suites.fixtures import AuditFinding, audit_fixtures
+from polyjudge.text.display import one_line
+from polyjudge.verdicts.items import passes
 
 from .environment import load_environment
 from .heartbeat import Heartbeat
@@ -38,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     """List what is wrong; with a judge, also what it doubts."""
     load_environment()
     file, table = read_fixtures(options.fixtures), language_table()
-    findings, code = list(audit(file, table)), 0
+    findings, code = list(audit_fixtures(file, table)), 0
     if options.judge:
         doubtful, code = _ask(options, file, table)
         if options.dry_run:
@@ -51,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     return code or (1 if any(not finding.is_warning for finding in findings) else 0)
 
 
-def _show(findings: Sequence[Finding], cases: int) -> None:
+def _show(findings: Sequence[AuditFinding], cases: int) -> None:
     for finding in findings:
         place = f"{finding.path}:{finding.line}" if finding.line else finding.path
         kind = f"{'warning: ' if finding.is_warning else ''}{finding.kind.replace('_', ' ')}"
@@ -61,7 +65,7 @@ def _show(findings: Sequence[Finding], cases: int) -> None:
     print(f"{cases} cases: {found} findings, {len(findings) - found} warnings")
 
 
-def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -> tuple[list[Finding], int]:
+def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -> tuple[list[AuditFinding], int]:
     """Return what a judge doubts, and an exit code where it could not do its work."""
     options.retry_failures = False
     rubric, cache = load_rubric("translation"), open_cache(options)
@@ -83,9 +87,9 @@ def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -
 
 async def _judged(
     options: argparse.Namespace, file: FixtureFile, table: LanguageTable, judge: Judge
-) -> tuple[list[Finding], int]:
+) -> tuple[list[AuditFinding], int]:
     fixtures = {each.case_id: each for each in file.fixtures if each.suite == "translation"}
-    findings: list[Finding] = []
+    findings: list[AuditFinding] = []
     unjudged = seen = 0
     items: list[Item] = []
     for each in fixtures.values():
@@ -93,7 +97,7 @@ async def _judged(
         context = {"language": known.name if known else each.target_lang, "source": each.input_text}
         items.append(Item(each.case_id, each.expected_output, context, known.tag if known else each.target_lang))
 
-    async def work(stop: Stop) -> None:
+    async def work(stop: StopToken) -> None:
         nonlocal unjudged, seen
         try:
             scored = score_items(answer_of(judge), items, concurrency=options.concurrency, stop=stop)
@@ -105,7 +109,7 @@ async def _judged(
                     elif passes(load_rubric("translation"), outcome) is False:
                         fixture = fixtures[item.id]
                         told = f"the judge doubts the expected output: {outcome.reason}"
-                        findings.append(Finding(item.id, "doubted", told, fixture.path, fixture.line))
+                        findings.append(AuditFinding(item.id, "doubted", told, fixture.path, fixture.line))
         finally:
             await close_judge(judge)
 

@@ -4,12 +4,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from polyjudge.engine import Stop, run_sync
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files import FixtureFile, read_fixtures, write_atomically
-from polyjudge.records import CaseResult, Fixture, Recorded
-from polyjudge.suites import TranslatorCommand, captured_text, recorded_now, run_cases
-from polyjudge.text import harmless, one_line
+from polyjudge.files.atomic import write_atomically
+from polyjudge.formats.fixtures import FixtureFile, read_fixtures
+from polyjudge.records.sessions import CaseResult, Fixture, Recorded
+from polyjudge.suites.fixtures import captured_text, recorded_now
+from polyjudge.suites.regression import TranslatorCommand, run_cases
+from polyjudge.text.display import harmless, one_line
 
 from .differences import print_difference
 from .heartbeat import Heartbeat
@@ -49,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 async def _translated(
     options: argparse.Namespace, inputs: FixtureFile, command: TranslatorCommand
 ) -> Ended[list[CaseResult]]:
-    async def work(stop: Stop) -> list[CaseResult]:
+    async def work(stop: StopToken) -> list[CaseResult]:
         cases = run_cases(command.translate, inputs.fixtures, match="exact", concurrency=options.concurrency, stop=stop)
         async for result in cases:
             results.append(result)  # noqa: PERF401 - they are counted meanwhile

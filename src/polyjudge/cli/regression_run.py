@@ -9,21 +9,24 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from polyjudge.engine import Stop, in_order, run_sync
+from polyjudge.concurrency.pool import StopToken, in_order
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files import FixtureFile, own_fields, read_fixtures, write_atomically
-from polyjudge.records import CaseResult, Fixture
-from polyjudge.reports import BLOCK_FORMATS, junit_xml, regression_blocks
-from polyjudge.suites import (
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.ownership import own_fields
+from polyjudge.formats.fixtures import FixtureFile, read_fixtures
+from polyjudge.records.sessions import CaseResult, Fixture
+from polyjudge.reports.blocks import BLOCK_FORMATS
+from polyjudge.reports.regression import junit_xml, regression_blocks
+from polyjudge.suites.fixtures import changes, recorded_now
+from polyjudge.suites.regression import (
     TranslatorCommand,
-    changes,
     fits_one_line,
-    recorded_now,
     run_cases,
     run_line_by_line,
+    without_final_newline,
 )
-from polyjudge.suites.regression import without_final_newline
-from polyjudge.text import harmless, one_line
+from polyjudge.text.display import harmless, one_line
 
 from .differences import print_difference
 from .heartbeat import Heartbeat
@@ -78,7 +81,7 @@ def _warn_of_changes(options: argparse.Namespace, file: FixtureFile, command: Tr
 async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand) -> int:
     results: list[CaseResult] = []
 
-    async def work(stop: Stop) -> None:
+    async def work(stop: StopToken) -> None:
         known = await _settled_line_by_line(options, fixtures, command, stop) if options.persistent else {}
 
         async def translate(fixture: Fixture) -> tuple[str, int]:
@@ -112,7 +115,7 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
 
 
 async def _settled_line_by_line(
-    options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand, stop: Stop
+    options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand, stop: StopToken
 ) -> dict[str, CaseResult]:
     pairs: dict[tuple[str, str], list[Fixture]] = defaultdict(list)
     for fixture in fixtures:

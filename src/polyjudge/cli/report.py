@@ -6,10 +6,13 @@ from pathlib import Path
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files import TranslationResults, TranslationScores
-from polyjudge.languages import language_table
-from polyjudge.reports import FORMATS, Report, identity_in, trust_in
-from polyjudge.text import one_line
+from polyjudge.formats.translation_results import TranslationResults
+from polyjudge.formats.translation_scores import TranslationScores
+from polyjudge.languages.table import language_table
+from polyjudge.reports.translation import Report
+from polyjudge.reports.translation_formats import FORMATS
+from polyjudge.store.trust_cards import identity_in, trust_in
+from polyjudge.text.display import one_line
 
 from .options import Several, add_force_option, check_output
 from .output import write_pieces

@@ -6,15 +6,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, aclosing
 from pathlib import Path
 
-from polyjudge.engine import Stop, run_sync
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
-from polyjudge.files import read_json_lines, read_outcome_row, remove_unbegun
-from polyjudge.judges import Judge, RubricJudge, close_judge
-from polyjudge.providers import Access
-from polyjudge.records import Failure, Outcome
-from polyjudge.rubrics import rubric_names
-from polyjudge.suites import Tally, answer_of, kept_answers, open_judge
-from polyjudge.text import harmless
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.judges.base import Judge, close_judge
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.records.outcomes import Failure, Outcome, read_outcome_row
+from polyjudge.rubrics.loading import rubric_names
+from polyjudge.runs.local import answer_of
+from polyjudge.runs.plan import kept_answers
+from polyjudge.runs.stack import ProviderStack, open_judge
+from polyjudge.runs.summary import Tally
+from polyjudge.store.run_file import remove_empty_run
+from polyjudge.text.display import harmless
 
 from .asking import ask_all, forget_if_unasked
 from .batching import Questions, add_batch_option, in_batches, refuse_batch, wait_for_batches
@@ -78,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         except (MissingKeyError, MissingExtraError) as error:
             opened.close()
             if options.output is not None:
-                remove_unbegun(options.output)
+                remove_empty_run(options.output)
             print(error, file=sys.stderr)
             return 3 if options.require_judge else 0
         code = run_sync(_run(job, judge, access, rows))
@@ -95,8 +100,8 @@ def _show_prompt(job: ScoreJob, item_id: str) -> int:
     return 0
 
 
-async def _run(job: ScoreJob, judge: Judge, access: Access, rows: Rows) -> int:
-    async def work(stop: Stop) -> Tally:
+async def _run(job: ScoreJob, judge: Judge, access: ProviderStack, rows: Rows) -> int:
+    async def work(stop: StopToken) -> Tally:
         try:
             return await _judge_all(job, judge, access, rows, stop)
         finally:
@@ -109,7 +114,7 @@ async def _run(job: ScoreJob, judge: Judge, access: Access, rows: Rows) -> int:
     return _finish(job, ended, access)
 
 
-async def _judge_all(job: ScoreJob, judge: Judge, access: Access, rows: Rows, stop: Stop) -> Tally:
+async def _judge_all(job: ScoreJob, judge: Judge, access: ProviderStack, rows: Rows, stop: StopToken) -> Tally:
     """Judge what is left to judge, and write each row as it comes."""
     tally, options = Tally(job.rubric), job.options
     known: Mapping[str, Outcome] = _known_results(job) if options.retry_failures else {}
@@ -143,7 +148,7 @@ def _earlier(path: Path) -> Iterator[tuple[str, Outcome]]:
             raise DataError(str(error), path=path, line=number) from None
 
 
-def _finish(job: ScoreJob, ended: Ended[Tally], access: Access) -> int:
+def _finish(job: ScoreJob, ended: Ended[Tally], access: ProviderStack) -> int:
     if access.estimate is None:
         return finish(job, ended, access.meter.spent)
     if not ended.stop.requested:

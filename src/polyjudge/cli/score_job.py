@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
-from polyjudge.files import DEFAULT_CONTEXT, ItemSource, ShardedSurvey, Survey, fingerprint, survey_shards
-from polyjudge.judges import OfflineJudge
-from polyjudge.providers import ModelName, Spent, address_of
-from polyjudge.records import Rubric
-from polyjudge.reports import trust_in
-from polyjudge.rubrics import load_rubric, rubric_fingerprint
-from polyjudge.suites import Tally
-from polyjudge.text import harmless
+from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource, Survey
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.providers.services import address_of
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
+from polyjudge.records.runs import Spent
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.rubrics.prompts import rubric_fingerprint
+from polyjudge.runs.shards import ShardedSurvey, survey_shards
+from polyjudge.runs.summary import Tally
+from polyjudge.store.trust_cards import trust_in
+from polyjudge.text.display import harmless
 
 from .identities import identity_of_models
 from .items_trust import ItemsTrust

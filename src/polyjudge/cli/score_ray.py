@@ -4,16 +4,27 @@ import socket
 import sys
 from pathlib import Path
 
-from polyjudge.cache import is_url
-from polyjudge.engine import RayCluster, Stop, need_ray, ray_cluster, run_sync
+from polyjudge.cache.address import is_url
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files import ResultsFolder, RunIdentity, Shard, ShardedSurvey, fingerprint, only_run_in, outcomes_in
+from polyjudge.files.atomic import only_run_in
 from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder, make_folder
-from polyjudge.judges import close_judge
-from polyjudge.providers import Caps, Spent, chosen_addresses, parse_price, user_models
-from polyjudge.rubrics import rubric_fingerprint
-from polyjudge.suites import ShardJob, ShardPlacing, Tally, Trouble, open_judge, shares
-from polyjudge.text import harmless
+from polyjudge.judges.base import close_judge
+from polyjudge.providers.models import parse_price, user_models
+from polyjudge.providers.services import chosen_addresses
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.runs import Caps, Spent
+from polyjudge.rubrics.prompts import rubric_fingerprint
+from polyjudge.runs.ray_cluster import RayCluster, need_ray, ray_cluster
+from polyjudge.runs.ray_placement import ShardPlacing
+from polyjudge.runs.shard_orders import ShardJob, Trouble, shares
+from polyjudge.runs.shards import ShardedSurvey
+from polyjudge.runs.stack import open_judge
+from polyjudge.runs.summary import Tally
+from polyjudge.store.parquet import outcomes_in
+from polyjudge.store.run_folder import RunFolder, RunIdentity, Shard
+from polyjudge.text.display import harmless
 
 from .items_trust import ItemsTrust
 from .options import open_access
@@ -69,7 +80,7 @@ class _Run:
     def __init__(self, job: ScoreJob, sharded: ShardedSurvey) -> None:
         self.spent = Spent()
         self._job = job
-        self._folder = ResultsFolder(job.options.output, _identity(job), sharded.shards)
+        self._folder = RunFolder(job.options.output, _identity(job), sharded.shards)
         self._cache = shared_cache(job.options) if job.judges else ""
         self._broken = list(sharded.broken)
         for file in self._broken:
@@ -82,7 +93,7 @@ class _Run:
             print(f"polyjudge: {harmless(part)} is damaged or missing, and is made again", file=sys.stderr)
         if not waiting:
             self._end([])
-            return Ended(None, Stop(), interrupted=False)
+            return Ended(None, StopToken(), interrupted=False)
         with ray_cluster(self._job.options.workers) as cluster:
             ended = run_sync(self._place(cluster, waiting))
         self._refuse(ended.result)
@@ -113,7 +124,7 @@ class _Run:
         parts = shares(slots, concurrency=options.concurrency, rpm=options.rpm, tpm=options.tpm)
         caps = Caps(options.max_calls, options.max_tokens, options.max_cost)
 
-        async def work(stop: Stop) -> Trouble | None:
+        async def work(stop: StopToken) -> Trouble | None:
             placing = ShardPlacing(cluster, job, parts, caps, stop)
             self.spent = placing.spent
             await self._watch(placing, waiting)
@@ -153,7 +164,7 @@ class _Run:
             raise kinds.get(fatal.kind, DataError)(fatal.message)
 
 
-def _shard_job(job: ScoreJob, folder: ResultsFolder, cache: str) -> ShardJob:
+def _shard_job(job: ScoreJob, folder: RunFolder, cache: str) -> ShardJob:
     options = job.options
     make_folder(PRIVATE_FOLDER)  # here, where it is recorded as ours; a worker may be another user on another machine
     return ShardJob(

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from polyjudge.clock import utc_now
-from polyjudge.files import ResultsFile, item_row, row_line
-from polyjudge.records import Item, Outcome
+from polyjudge.files.json_lines import row_line
+from polyjudge.records.outcomes import Item, Outcome, item_row
+from polyjudge.store.run_file import RunFile
 
 
 class Rows(Protocol):
@@ -50,12 +51,12 @@ def open_rows(path: Path | None, fingerprint: str, *, force: bool) -> Generator[
     if path is None:
         yield _Printed()
     else:
-        with ResultsFile(path, fingerprint, force=force) as file:
+        with RunFile(path, fingerprint, force=force) as file:
             yield _Filed(file)
 
 
 class _Filed:
-    def __init__(self, file: ResultsFile) -> None:
+    def __init__(self, file: RunFile) -> None:
         self._file = file
         self.began = file.began
         self.place: Path | None = file.partial

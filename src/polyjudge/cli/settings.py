@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from polyjudge.errors import DataError
-from polyjudge.files import read_toml
+from polyjudge.files.toml_files import read_toml
 from polyjudge.folder_trust import PROJECT_FILE, is_trusted_file
-from polyjudge.text import harmless
+from polyjudge.text.display import harmless
 
 _OPTIONS_TOO = {"batch", "cache"}
 """Commands whose names other commands have as options; at the top level, what is no table is meant for those."""

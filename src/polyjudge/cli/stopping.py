@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from polyjudge.engine import Stop
+from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import CapReachedError
 
 Result = TypeVar("Result")
@@ -21,7 +21,7 @@ class Ended(Generic[Result]):
     """What a run came to, and why it ended."""
 
     result: Result
-    stop: Stop
+    stop: StopToken
     interrupted: bool
 
     @property
@@ -40,9 +40,9 @@ class Ended(Generic[Result]):
         return 130 if self.interrupted else 3
 
 
-async def until_stopped(work: Callable[[Stop], Awaitable[Result]], *, deadline_s: float | None) -> Ended[Result]:
+async def until_stopped(work: Callable[[StopToken], Awaitable[Result]], *, deadline_s: float | None) -> Ended[Result]:
     """Do the work with a wish to stop at hand, which signals and the deadline utter."""
-    stop, interrupted = Stop(), asyncio.Event()
+    stop, interrupted = StopToken(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def interrupt() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TextIO
 
-from polyjudge.providers import Estimate, Spent
-from polyjudge.statistics import Interval
-from polyjudge.suites import ScoreSummary
+from polyjudge.records.calibration import Interval
+from polyjudge.records.runs import Estimate, Spent
+from polyjudge.runs.summary import ScoreSummary
 
 
 def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespace, *, skipped: int) -> None:

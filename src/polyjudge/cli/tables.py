@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from polyjudge.text import harmless
+from polyjudge.text.display import harmless
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:

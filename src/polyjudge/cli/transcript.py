@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
-from polyjudge.providers import PROVIDERS
+from polyjudge.providers.registry import PROVIDERS
 
 from .actions import add_actions, run_action
 

@@ -9,10 +9,13 @@ from typing import Any
 
 from polyjudge.clock import utc_second
 from polyjudge.errors import DataError
-from polyjudge.files import Transcript, readable_json, safe_name, to_json, write_atomically
-from polyjudge.providers import ModelName
-from polyjudge.records import Failure, Outcome
-from polyjudge.suites import Rendering
+from polyjudge.files.atomic import readable_json, write_atomically
+from polyjudge.files.names import safe_name
+from polyjudge.formats.transcripts import Transcript
+from polyjudge.records.codec import to_json
+from polyjudge.records.outcomes import Failure, Outcome
+from polyjudge.records.requests import ModelName
+from polyjudge.suites.transcript import Rendering
 
 SCHEMA_VERSION = 1
 

@@ -10,16 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.clock import utc_now
-from polyjudge.engine import Stop, in_order, run_sync
+from polyjudge.concurrency.pool import StopToken, in_order
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
-from polyjudge.files import Transcript, readable_json
-from polyjudge.judges import ReviewJudge, close_judge, review_prompt
-from polyjudge.providers import NOT_IN_WORKSPACE, Access, ModelName, check_workspace
-from polyjudge.records import Failure, JudgeResult, Outcome
-from polyjudge.reports import BLOCK_FORMATS, Block, Heading, Lines, Table
-from polyjudge.statistics import exact_agreement, mean_difference
-from polyjudge.suites import Rendering, render_transcript
-from polyjudge.text import harmless, one_line
+from polyjudge.files.atomic import readable_json
+from polyjudge.formats.transcripts import Transcript
+from polyjudge.judges.base import close_judge
+from polyjudge.judges.review import ReviewJudge, review_prompt
+from polyjudge.providers.agents import NOT_IN_WORKSPACE
+from polyjudge.providers.registry import check_workspace
+from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
+from polyjudge.records.requests import ModelName
+from polyjudge.reports.blocks import BLOCK_FORMATS, Block, Heading, Lines, Table
+from polyjudge.runs.stack import ProviderStack
+from polyjudge.statistics.agreement import exact_agreement, mean_difference
+from polyjudge.suites.transcript import Rendering, render_transcript
+from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
 from .options import (
@@ -93,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
             cache.close()
 
 
-def _opened(job: _Job, access: Access) -> dict[ModelName, ReviewJudge]:
+def _opened(job: _Job, access: ProviderStack) -> dict[ModelName, ReviewJudge]:
     """Open the judges; of one that cannot be used it is said what is missing, and the others are asked."""
     opened: dict[ModelName, ReviewJudge] = {}
     for name in job.judges:
@@ -142,7 +148,7 @@ def _warn_of(transcript: Transcript, rendering: Rendering) -> None:
         print(f"polyjudge: {rendering.omissions}", file=sys.stderr)
 
 
-async def _run(job: _Job, judges: dict[ModelName, ReviewJudge], access: Access) -> int:
+async def _run(job: _Job, judges: dict[ModelName, ReviewJudge], access: ProviderStack) -> int:
     artifacts = Artifacts(job.options, job.transcript, job.rendering)
     if not job.options.dry_run:
         artifacts.claim(list(judges))
@@ -161,7 +167,7 @@ async def _run(job: _Job, judges: dict[ModelName, ReviewJudge], access: Access) 
             files[name] = artifacts.write(name, outcome)
         return name, outcome
 
-    async def work(stop: Stop) -> None:
+    async def work(stop: StopToken) -> None:
         with ProgressShow(len(judges), access.meter.spent, shown=is_real, doing="reviewing") as progress:
             async with aclosing(in_order(one, judges, concurrency=len(judges), stop=stop)) as reviews:
                 async for name, outcome in reviews:
@@ -185,7 +191,7 @@ def _finish(
     ended: Ended[None],
     outcomes: Mapping[ModelName, Outcome],
     files: Mapping[ModelName, Path],
-    access: Access,
+    access: ProviderStack,
 ) -> int:
     options = job.options
     print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)

@@ -8,12 +8,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from polyjudge.checks.reference import Agreement, agreement
 from polyjudge.errors import ConfigError
-from polyjudge.files import TranslationResults, own_fields, readable_json, to_json, write_translation_results
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.records import Language, LanguageResult, PromptResult, TextCheck
-from polyjudge.reports import VerdictMaker, is_enough
-from polyjudge.text import Agreement, agreement, harmless, one_line
+from polyjudge.files.atomic import readable_json
+from polyjudge.files.ownership import own_fields
+from polyjudge.formats.translation_results import TranslationResults, write_translation_results
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.codec import to_json
+from polyjudge.records.findings import TextCheck
+from polyjudge.records.translation import Language, LanguageResult, PromptResult
+from polyjudge.text.display import harmless, one_line
+from polyjudge.verdicts.translation import VerdictMaker, is_enough
 
 from .options import add_force_option, check_output
 from .progress import CountShow

@@ -3,13 +3,14 @@
 import argparse
 from collections.abc import Callable
 
-from polyjudge.engine import Stop
+from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import ConfigError
-from polyjudge.judges import BatchJudge
-from polyjudge.providers import Access
-from polyjudge.records import Outcome
-from polyjudge.rubrics import load_rubric
-from polyjudge.suites import BatchOptions, BatchRun, Task
+from polyjudge.judges.grouped import GroupedJudge
+from polyjudge.records.outcomes import Outcome
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.runs.stack import ProviderStack
+from polyjudge.suites.translation import Task
+from polyjudge.suites.translation_grouped import BatchOptions, BatchRun
 
 from .translation_judging import Job, Judged, configure_judging, judge_alone, run_judging
 
@@ -38,12 +39,12 @@ def run(options: argparse.Namespace) -> int:
     return run_judging(options, "full", lambda languages, _: languages, _judge)
 
 
-async def _judge(job: Job, access: Access, stop: Stop, done: Callable[[Task, Outcome], None]) -> Judged:
+async def _judge(job: Job, access: ProviderStack, stop: StopToken, done: Callable[[Task, Outcome], None]) -> Judged:
     if not job.judges or job.options.batch_size == 1:
         return await judge_alone(job, access, stop, done)
     [name] = job.judges
     options, provider = job.options, access.open(name)
-    judge = BatchJudge(load_rubric("translation"), name.model, provider=provider, allow_single=options.allow_single)
+    judge = GroupedJudge(load_rubric("translation"), name.model, provider=provider, allow_single=options.allow_single)
     batches = BatchOptions(options.batch_size, options.control_share, options.drift_tolerance, options.seed)
     try:
         run = BatchRun(judge, batches, concurrency=options.concurrency, stop=stop, done=done)

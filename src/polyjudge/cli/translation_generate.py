@@ -9,28 +9,32 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.clock import utc_now
-from polyjudge.engine import Stop, run_sync
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, ProviderError
-from polyjudge.files import RowLog, fingerprint, own_fields, read_json_lines, write_translation_results
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.programs import split_command
-from polyjudge.providers import Access, close_provider, resolve_model
-from polyjudge.records import Language
-from polyjudge.suites import (
+from polyjudge.files.json_lines import RowLog, read_json_lines
+from polyjudge.files.ownership import own_fields
+from polyjudge.formats.prompt_sets import PromptSet, load_prompt_set, prompt_set_names
+from polyjudge.formats.translation_results import write_translation_results
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.processes import split_command
+from polyjudge.providers.base import close_provider
+from polyjudge.providers.models import resolve_model
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.translation import Language
+from polyjudge.runs.stack import ProviderStack
+from polyjudge.suites.translation_generation import (
     CommandTranslator,
     ModelTranslator,
     Order,
-    PromptSet,
     Translation,
     Translator,
     assembled,
     generate,
-    load_prompt_set,
     orders_for,
-    prompt_set_names,
     translation_row,
 )
-from polyjudge.text import one_line
+from polyjudge.text.display import one_line
 
 from .environment import load_environment
 from .options import add_cache_options, add_call_options, add_force_option, check_output, open_access, open_cache
@@ -121,7 +125,7 @@ def _languages(given: str, table: LanguageTable) -> list[Language]:
     return list({language.tag: language for language in found.values() if language is not None}.values())
 
 
-def _translator(job: _Job, access: Access) -> tuple[Translator, Any]:
+def _translator(job: _Job, access: ProviderStack) -> tuple[Translator, Any]:
     options = job.options
     if options.translator:
         name = resolve_model(options.translator)
@@ -134,7 +138,7 @@ def _translator(job: _Job, access: Access) -> tuple[Translator, Any]:
     ), None
 
 
-async def _run(job: _Job, translator: Translator, access: Access, close: Any) -> int:
+async def _run(job: _Job, translator: Translator, access: ProviderStack, close: Any) -> int:
     rows, failures = _kept(job), list[str]()
     left = [order for order in orders_for(job.languages, job.prompts) if order.id not in rows]
     log = _open_log(job)
@@ -145,7 +149,7 @@ async def _run(job: _Job, translator: Translator, access: Access, close: Any) ->
             rows[order.id] = translation_row(made)
             log.append({"id": order.id, **rows[order.id]})
 
-    async def work(stop: Stop) -> None:
+    async def work(stop: StopToken) -> None:
         with ProgressShow(len(left), access.meter.spent, shown=log is not None, doing="translating") as progress:
             options = job.options
             making = generate(translator, left, job.prompts, concurrency=options.concurrency, stop=stop, done=keep)
@@ -195,7 +199,9 @@ def _kept(job: _Job) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def _finish(job: _Job, ended: Ended[None], rows: dict[str, dict[str, Any]], failures: list[str], access: Access) -> int:
+def _finish(
+    job: _Job, ended: Ended[None], rows: dict[str, dict[str, Any]], failures: list[str], access: ProviderStack
+) -> int:
     options, total = job.options, len(job.languages) * len(job.prompts.prompts)
     if ended.cut_short(left := total - len(rows)):
         code = ended.explain(f"{left} of {total} translations are missing")

@@ -9,26 +9,35 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from polyjudge.cache import Cache
+from polyjudge.cache.protocol import Cache
 from polyjudge.clock import utc_now
-from polyjudge.engine import Stop, run_sync
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError
-from polyjudge.files import (
-    TranslationResults,
+from polyjudge.files.atomic import read_timestamp, readable_json
+from polyjudge.formats.translation_results import TranslationResults
+from polyjudge.formats.translation_scores import (
     TranslationScores,
-    fingerprint,
-    noted_moment,
-    readable_json,
+    kept_result,
+    language_score,
     write_translation_scores,
 )
-from polyjudge.judges import Judge, OfflineJudge, RubricJudge, close_judge, with_question
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.providers import Access, ModelName
-from polyjudge.records import Failure, LanguageResult, LanguageScore, Outcome
-from polyjudge.reports import STATUSES, Verdict, VerdictMaker, identity_in, trust_in
-from polyjudge.rubrics import load_rubric
-from polyjudge.suites import Drift, Task, judge_each, kept_result, language_score, open_judge, tasks_of
-from polyjudge.text import harmless, one_line
+from polyjudge.judges.base import Judge, close_judge
+from polyjudge.judges.grouped import with_question
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.rubric import RubricJudge
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.outcomes import Failure, Outcome
+from polyjudge.records.requests import ModelName
+from polyjudge.records.translation import LanguageResult, LanguageScore
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.runs.stack import ProviderStack, open_judge
+from polyjudge.store.trust_cards import identity_in, trust_in
+from polyjudge.suites.translation import Task, tasks_of
+from polyjudge.suites.translation_grouped import Drift, judge_each
+from polyjudge.text.display import harmless, one_line
+from polyjudge.verdicts.translation import STATUSES, Verdict, VerdictMaker
 
 from .batching import add_batch_option, in_batches, refuse_batch, wait_for_batches
 from .environment import load_environment
@@ -50,7 +59,7 @@ from .summaries import print_estimate, spent_line, too_many_unjudged
 from .tables import print_table
 
 Judged = tuple[dict[Task, Outcome], Drift | None]
-Judging = Callable[["Job", Access, Stop, Callable[[Task, Outcome], None]], Any]
+Judging = Callable[["Job", ProviderStack, StopToken, Callable[[Task, Outcome], None]], Any]
 """How the tasks of a job are judged; returns a `Judged` to wait for."""
 
 
@@ -126,7 +135,9 @@ def run_judging(
         return code
 
 
-async def judge_alone(job: Job, access: Access, stop: Stop, done: Callable[[Task, Outcome], None]) -> Judged:
+async def judge_alone(
+    job: Job, access: ProviderStack, stop: StopToken, done: Callable[[Task, Outcome], None]
+) -> Judged:
     """Judge each output by itself, by models or by the checks."""
     rubric, opened = load_rubric("translation"), dict[str, Judge]()
     offline = OfflineJudge(rubric, table=job.table) if not job.judges else None
@@ -236,7 +247,7 @@ def _kept_replies(job: Job) -> Generator[_Kept]:
     kept = _Kept(cache, utc_now(), is_new)
     try:
         if options.refresh and not options.dry_run:
-            kept.began = noted_moment(begun)
+            kept.began = read_timestamp(begun)
         yield kept
     finally:
         if cache is not None:
@@ -248,7 +259,7 @@ def _kept_replies(job: Job) -> Generator[_Kept]:
                     path.unlink(missing_ok=True)
 
 
-async def _run(job: Job, access: Access, judging: Judging) -> tuple[int, bool]:
+async def _run(job: Job, access: ProviderStack, judging: Judging) -> tuple[int, bool]:
     """Return the exit code, and whether all is done."""
     known = _known_results(job) if job.options.retry_failures else {}
     asked = replace(job, tasks=[task for task in job.tasks if task not in known])
@@ -256,7 +267,7 @@ async def _run(job: Job, access: Access, judging: Judging) -> tuple[int, bool]:
     for name in job.judges if access.batches is not None else ():
         access.open(name)  # now, because the batches of a killed run are looked for first
 
-    async def work(stop: Stop) -> Judged:
+    async def work(stop: StopToken) -> Judged:
         if access.batches is not None:
             await wait_for_batches(access.batches, lambda: judge(asked, access, stop, _nobody), stop)
         shown = not job.options.dry_run
@@ -292,7 +303,7 @@ def _known_results(job: Job) -> dict[Task, Outcome]:
     return known
 
 
-def _finish(job: Job, ended: Ended[Judged], access: Access) -> int:
+def _finish(job: Job, ended: Ended[Judged], access: ProviderStack) -> int:
     outcomes, drift = ended.result
     if ended.cut_short(left := len(job.tasks) - len(outcomes)):
         code = ended.explain(f"{left} of {len(job.tasks)} outputs were not reached")

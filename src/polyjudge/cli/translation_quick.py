@@ -4,9 +4,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from polyjudge.languages import LanguageTable
-from polyjudge.records import LanguageResult
-from polyjudge.suites import quick_choice
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.translation import LanguageResult
+from polyjudge.suites.translation import quick_choice
 
 from .translation_judging import configure_judging, judge_alone, run_judging
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from polyjudge.engine import run_sync
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError
-from polyjudge.programs import run_program
-from polyjudge.suites import TranslatorCommand, clean_environment, translator_command
+from polyjudge.processes import run_program
+from polyjudge.suites.regression import TranslatorCommand, clean_environment, translator_command
 
 from .options import Several
 

@@ -14,7 +14,7 @@ from polyjudge.folder_trust import (
     trust,
     trusted_paths,
 )
-from polyjudge.text import harmless
+from polyjudge.text.display import harmless
 
 from .tables import print_table
 

@@ -4,11 +4,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from polyjudge.engine import run_sync
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError
-from polyjudge.languages import language_table
-from polyjudge.pages import ViewSite, serve
-from polyjudge.text import harmless
+from polyjudge.languages.table import language_table
+from polyjudge.pages.server import serve
+from polyjudge.pages.viewing import ViewSite
+from polyjudge.text.display import harmless
 
 from .label import add_server_options, announcing, refuse_other_hosts
 

@@ -4,8 +4,9 @@ import argparse
 import sys
 from contextlib import nullcontext
 
-from polyjudge.engine import Stop, run_sync
-from polyjudge.files import only_run_in
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
+from polyjudge.files.atomic import only_run_in
 
 from .environment import load_environment
 from .options import add_timing_options, share
@@ -59,7 +60,7 @@ async def _run(options: argparse.Namespace, choice: Choice) -> int:
 async def _generate(options: argparse.Namespace, plan: Plan) -> int:
     job = plan.job
 
-    async def work(stop: Stop) -> None:
+    async def work(stop: StopToken) -> None:
         await answer(plan, options, stop)
 
     ended = await until_stopped(work, deadline_s=options.deadline)

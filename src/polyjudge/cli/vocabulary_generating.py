@@ -10,12 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polyjudge.clock import utc_now
-from polyjudge.engine import Stop, unless_stopped
-from polyjudge.files import noted_moment
-from polyjudge.providers import Access, ModelName, RetryPolicy, local_models
-from polyjudge.records import WordRecord
-from polyjudge.suites import Generation, WordTask, generate_answers
-from polyjudge.text import one_line
+from polyjudge.concurrency.pool import StopToken, unless_stopped
+from polyjudge.files.atomic import read_timestamp
+from polyjudge.providers.local import local_models
+from polyjudge.providers.retrying import RetryPolicy
+from polyjudge.records.requests import ModelName
+from polyjudge.records.vocabulary import WordRecord
+from polyjudge.runs.stack import ProviderStack
+from polyjudge.suites.vocabulary import WordTask
+from polyjudge.suites.vocabulary_generation import Generation, generate_answers
+from polyjudge.text.display import one_line
 
 from .heartbeat import Heartbeat
 from .progress import ProgressShow
@@ -53,7 +57,7 @@ def plan_generation(options: argparse.Namespace, job: Job, *, again: Callable[[]
     is_again = not options.reread and (note.exists() or options.refresh or (not left and again()))
     run = ""
     if is_again:
-        run = noted_moment(note) if note.exists() or not options.dry_run else utc_now()
+        run = read_timestamp(note) if note.exists() or not options.dry_run else utc_now()
         left = [task for task in job.tasks if not _is_answered(job, task, temperature, run)]
     settings = Generation(temperature, options.max_answer_tokens, options.model_concurrency, run)
     return Plan(job, left, settings, note if is_again else None)
@@ -66,7 +70,7 @@ def _is_answered(job: Job, task: WordTask, temperature: float, run: str = "") ->
     return record.temperature in (None, temperature)  # other programs write records of this form, too
 
 
-async def answer(plan: Plan, options: argparse.Namespace, stop: Stop) -> None:
+async def answer(plan: Plan, options: argparse.Namespace, stop: StopToken) -> None:
     """Ask what is left; a server that is not there is noticed before the first question."""
     job, left = plan.job, plan.left
     _renew_references(job)
@@ -122,12 +126,12 @@ def _renew_references(job: Job) -> None:
             job.records.write(replace(record, reference_definition=task.entry.answer), task.prompt)
 
 
-def _access(options: argparse.Namespace) -> Access:
+def _access(options: argparse.Namespace) -> ProviderStack:
     """Return how local models are reached: not cached, since the weights behind a name may change."""
     retries = RetryPolicy(
         attempts=_ATTEMPTS, rate_limited_attempts=_ATTEMPTS, unreachable_attempts=_MANY, first_wait_s=1.0
     )
-    return Access(concurrency=options.model_concurrency, retries=retries, timeout_s=options.timeout)
+    return ProviderStack(concurrency=options.model_concurrency, retries=retries, timeout_s=options.timeout)
 
 
 def _line(task: WordTask, record: WordRecord) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files import SUMMARY_FILE, WordRecords, read_models, recorded_models
-from polyjudge.providers import local_models
-from polyjudge.records import Vocabulary, WordRecord
-from polyjudge.suites import WordTask, load_vocabulary, vocabulary_names, word_tasks
-from polyjudge.text import harmless, one_line
+from polyjudge.formats.vocabulary import read_models
+from polyjudge.formats.word_records import SUMMARY_FILE, WordRecords, recorded_models
+from polyjudge.providers.local import local_models
+from polyjudge.records.vocabulary import Vocabulary, WordRecord
+from polyjudge.suites.vocabulary import WordTask, load_vocabulary, vocabulary_names, word_tasks
+from polyjudge.text.display import harmless, one_line
 
 from .heartbeat import Heartbeat
 from .options import Several, add_force_option, at_least, check_output, filters_of

@@ -6,15 +6,20 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from polyjudge.cache import Cache
-from polyjudge.engine import Stop, run_sync
+from polyjudge.cache.protocol import Cache
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
-from polyjudge.files import JUDGEMENTS_FILE, JudgementLog, only_run_in, recorded_models
-from polyjudge.judges import WordJudge, WordWording, close_judge
-from polyjudge.providers import ModelName
-from polyjudge.records import Judgement
-from polyjudge.suites import wording_of
-from polyjudge.text import harmless
+from polyjudge.files.atomic import only_run_in
+from polyjudge.formats.word_judgements import JudgementLog
+from polyjudge.formats.word_records import JUDGEMENTS_FILE, recorded_models
+from polyjudge.judges.base import close_judge
+from polyjudge.judges.word import WordJudge
+from polyjudge.judges.word_verdicts import WordWording
+from polyjudge.records.requests import ModelName
+from polyjudge.records.vocabulary import Judgement
+from polyjudge.suites.vocabulary import wording_of
+from polyjudge.text.display import harmless
 
 from .environment import load_environment
 from .options import open_access, open_cache
@@ -75,14 +80,14 @@ def open_judging(options: argparse.Namespace, wording: WordWording, names: list[
 
 
 async def _run(options: argparse.Namespace, job: Job, judging: Judging) -> int:
-    async def work(stop: Stop) -> list[Judgement]:
+    async def work(stop: StopToken) -> list[Judgement]:
         return await judge_then_close(judging, job, stop)
 
     ended = await until_stopped(work, deadline_s=options.deadline)
     return finish(options, job, judging, ended, ended.result)
 
 
-async def judge_then_close(judging: Judging, job: Job, stop: Stop) -> list[Judgement]:
+async def judge_then_close(judging: Judging, job: Job, stop: StopToken) -> list[Judgement]:
     """Judge, and close what the judges have open."""
     try:
         return await judge_all(judging, job, stop)

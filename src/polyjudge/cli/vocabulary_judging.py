@@ -8,14 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.clock import utc_now
-from polyjudge.engine import Stop
+from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import ConfigError
-from polyjudge.files import JudgementLog, note_moment, noted_moment, safe_name
-from polyjudge.judges import WordJudge, WordWording
-from polyjudge.providers import PROVIDERS, Access, ModelName, model_table
-from polyjudge.records import Judgement, WordRecord
-from polyjudge.suites import WordQuestion, WordTask, judge_answers, settled_judgement
-from polyjudge.text import one_line
+from polyjudge.files.atomic import read_timestamp, write_timestamp
+from polyjudge.files.names import safe_name
+from polyjudge.formats.word_judgements import JudgementLog
+from polyjudge.judges.word import WordJudge
+from polyjudge.judges.word_verdicts import WordWording
+from polyjudge.providers.models import model_table
+from polyjudge.providers.registry import PROVIDERS
+from polyjudge.records.requests import ModelName
+from polyjudge.records.vocabulary import Judgement, WordRecord
+from polyjudge.runs.stack import ProviderStack
+from polyjudge.suites.vocabulary import WordTask
+from polyjudge.suites.vocabulary_judging import WordQuestion, judge_answers, settled_judgement
+from polyjudge.text.display import one_line
 
 from .options import add_cache_options, add_call_options, add_judge_options, at_least, judge_names
 from .progress import ProgressShow
@@ -64,7 +71,7 @@ class Judging:
     judges: Mapping[str, WordJudge]
     addresses: Mapping[str, str]
     """Where each judge is asked."""
-    access: Access
+    access: ProviderStack
     log: JudgementLog
     options: argparse.Namespace
     run: str
@@ -110,7 +117,7 @@ def _supposed(answer: str, model: str, word: str) -> WordRecord:
 def judging_began(options: argparse.Namespace) -> str:
     """Return when the asking was begun: a run that asks all anew, and was stopped, must know what is its own."""
     note = _again_note(options)
-    return noted_moment(note) if options.refresh and note.exists() else utc_now()
+    return read_timestamp(note) if options.refresh and note.exists() else utc_now()
 
 
 def _again_note(options: argparse.Namespace) -> Path:
@@ -118,14 +125,14 @@ def _again_note(options: argparse.Namespace) -> Path:
     return options.output / ".judging-again"
 
 
-async def judge_all(judging: Judging, job: Job, stop: Stop) -> list[Judgement]:
+async def judge_all(judging: Judging, job: Job, stop: StopToken) -> list[Judgement]:
     """Judge what is not known; when all of it is there, it is put in order with what was judged earlier."""
     options, found = judging.options, list[Judgement]()
     questions = judging.questions(job, job.tasks, supposing=options.dry_run)
     is_verbose, is_real = os.environ.get("VERBOSE") == "1", not options.dry_run
     known = judging.known()
     if options.refresh and is_real:
-        note_moment(_again_note(options), judging.run)
+        write_timestamp(_again_note(options), judging.run)
     with ProgressShow(len(questions), judging.access.meter.spent, shown=is_real, wrong="without verdict") as progress:
         judged = judge_answers(
             judging.judges,

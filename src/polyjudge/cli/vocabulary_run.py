@@ -4,11 +4,12 @@ import argparse
 import sys
 from contextlib import ExitStack
 
-from polyjudge.engine import Stop, run_sync
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import MissingExtraError, MissingKeyError
-from polyjudge.files import only_run_in
-from polyjudge.records import Judgement
-from polyjudge.suites import wording_of
+from polyjudge.files.atomic import only_run_in
+from polyjudge.records.vocabulary import Judgement
+from polyjudge.suites.vocabulary import wording_of
 
 from .environment import load_environment
 from .stopping import Ended, until_stopped
@@ -63,7 +64,7 @@ async def _run(options: argparse.Namespace, choice: Choice, judging: Judging | N
     if not options.dry_run:
         job.records.remove_leftovers()
 
-    async def work(stop: Stop) -> list[Judgement] | None:
+    async def work(stop: StopToken) -> list[Judgement] | None:
         if not options.dry_run:
             await answer(plan, options, stop)
             print_answered(job)

@@ -5,10 +5,13 @@ import sys
 from collections.abc import Iterable
 
 from polyjudge.clock import utc_second
-from polyjudge.files import SUMMARY_FILE, readable_json, write_atomically
-from polyjudge.records import Judgement
-from polyjudge.reports import BLOCK_FORMATS, Heading, Lines, VocabularyReport, vocabulary_blocks, vocabulary_summary
-from polyjudge.text import harmless, one_line
+from polyjudge.files.atomic import readable_json, write_atomically
+from polyjudge.formats.word_records import SUMMARY_FILE
+from polyjudge.records.vocabulary import Judgement
+from polyjudge.reports.blocks import BLOCK_FORMATS, Heading, Lines
+from polyjudge.reports.vocabulary import VocabularyReport, vocabulary_summary
+from polyjudge.reports.vocabulary_blocks import vocabulary_blocks
+from polyjudge.text.display import harmless, one_line
 
 from .output import reader_may_leave
 from .tables import print_table

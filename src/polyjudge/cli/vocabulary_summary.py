@@ -3,7 +3,8 @@
 import argparse
 
 from polyjudge.errors import DataError
-from polyjudge.files import JUDGEMENTS_FILE, read_judgements
+from polyjudge.formats.word_judgements import read_judgements
+from polyjudge.formats.word_records import JUDGEMENTS_FILE
 
 from .options import share
 from .vocabulary_job import add_output_option

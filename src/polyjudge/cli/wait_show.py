@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Self
 
 from .heartbeat import QUIET_S, Heartbeat
 
-if TYPE_CHECKING:  # most runs need none of it
-    from polyjudge.providers import BatchProgress
+if TYPE_CHECKING:
+    from polyjudge.batches.provider import BatchProgress
+
 
 _PLAIN_EVERY_S = 10.0
 """Between two plain lines, while the batches are asked about."""

@@ -1,13 +1,200 @@
-"""Read JSON Lines; a bad line is an error that names file and line."""
+"""Read and append JSON Lines, and parse JSON with checks for duplicate keys."""
 
+import fcntl
+import json
+import math
+import os
+import re
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, DuplicateKeyError
+from polyjudge.folder_trust import make_folder
+from polyjudge.records.outcomes import Outcome, read_outcome_row
 
-from .byte_lines import lines_from
-from .parsing import parse_row
+from .atomic import readable_json
+
+
+class Mark(NamedTuple):
+    """A place between two rows of a file."""
+
+    line: int = 0
+    """Lines behind it; of Parquet, rows."""
+    offset: int = 0
+    """Bytes behind it; of no use in Parquet."""
+
+
+START = Mark()
+
+
+_MARK_OF_UTF8 = b"\xef\xbb\xbf"
+_CHUNK = 1 << 16
+_LONGEST_LINE = 1 << 27
+"""Bytes of a line. A file without line breaks, such as a sparse one of gigabytes, must not fill the memory."""
+
+
+def lines_from(path: Path, offset: int = 0) -> Iterator[tuple[str, int]]:
+    """Yield each line with its end as it stands there, and how many bytes of the file lie behind it."""
+    with path.open("rb") as file:
+        if offset:
+            file.seek(offset)
+        elif file.peek(len(_MARK_OF_UTF8)).startswith(_MARK_OF_UTF8):
+            offset = len(file.read(len(_MARK_OF_UTF8)))
+        for line in _lines(file):
+            if line is None:
+                raise DataError(f"has a line of more than {_LONGEST_LINE >> 20} MB; is it JSON Lines?", path=path)
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                place = offset + error.start
+                raise DataError(f"is not UTF-8 text ({error.reason} at byte {place})", path=path) from None
+            offset += len(line)
+            yield text, offset
+
+
+def _lines(file: BufferedReader) -> Iterator[bytes | None]:
+    """Split at line feeds, carriage returns, or both together, as Python does with text; None for a line too long."""
+    unfinished: list[bytes] = []
+    size = 0
+    while chunk := _whole_chunk(file):
+        lines = chunk.splitlines(keepends=True)
+        if unfinished:
+            unfinished.append(lines[0])
+            size += len(lines[0])
+            if size > _LONGEST_LINE:
+                yield None
+            if not lines[0].endswith((b"\n", b"\r")):
+                continue
+            lines[0] = b"".join(unfinished)
+            unfinished = []
+        if not lines[-1].endswith((b"\n", b"\r")):
+            unfinished.append(lines.pop())
+            size = len(unfinished[0])
+        yield from lines
+    if unfinished:
+        yield b"".join(unfinished)
+
+
+def _whole_chunk(file: BufferedReader) -> bytes:
+    """Return some bytes that do not end between a carriage return and its line feed."""
+    chunk = file.read1(_CHUNK)
+    while chunk.endswith(b"\r") and (more := file.read(1)):
+        chunk += more
+    return chunk
+
+
+_scan = json.JSONDecoder().raw_decode
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:]', re.DOTALL)
+
+
+def parse_json(text: str) -> object:
+    """Return what a text says in JSON; raise the `ValueError` of `json.loads` where it is none."""
+    try:
+        value, end = _scan(text)
+    except ValueError:
+        return json.loads(text)
+    return value if end == len(text) else json.loads(text)
+
+
+def parse_data(text: str, path: Path, line: int = 1, *, finite: bool = False) -> object:
+    """Return what a text from a file says in JSON; an object with the same key twice is a `DuplicateKeyError`.
+
+    A number that is too large for Python is kept as its text, or with `finite` it is a `ValueError`, as is NaN.
+    `line` is where the text starts in its file.
+    """
+    try:
+        return _decoded(_FINITE if finite else _DATA, text)
+    except RepeatedKeyError:
+        key, position = find_repeated_key(text)
+        raise duplicate_key(key, path, line + text.count("\n", 0, position)) from None
+
+
+def parse_row(text: str, path: Path, line: int) -> object:
+    """Return the value of one line of JSON Lines; a number under `id` is kept as it is written."""
+    value = parse_data(text, path, line)
+    if isinstance(value, dict):
+        row = cast(dict[str, object], value)
+        if type(row.get("id")) is float:  # as written, 1.10 and 1.1 are two ids, and the same ones as in a CSV file
+            row["id"] = _LITERAL.decode(text)["id"]
+    return cast(object, value)
+
+
+def _decoded(decoder: json.JSONDecoder, text: str) -> object:
+    """Return the value of a text; faster than `decode` where no white space is around it."""
+    try:
+        value, end = decoder.raw_decode(text)
+    except ValueError:
+        return decoder.decode(text)
+    return value if end == len(text) else decoder.decode(text)
+
+
+class RepeatedKeyError(Exception):
+    """An object has the same key twice; `find_repeated_key` finds where."""
+
+
+def without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of these members; to be given to a decoder as `object_pairs_hook`."""
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise RepeatedKeyError
+    return value
+
+
+def find_repeated_key(text: str, start: int = 0) -> tuple[str, int]:
+    """Return the first key that its object has already, and its position."""
+    open_keys: list[set[str] | None] = []
+    last, position = "", start
+    for token in _TOKEN.finditer(text, start):
+        sign = token[0]
+        if sign in "{[":
+            open_keys.append(set() if sign == "{" else None)
+        elif sign in "}]":
+            open_keys.pop()
+        elif sign != ":":
+            last, position = sign, token.start()
+        else:
+            keys, key = open_keys[-1], str(json.loads(last))
+            if keys is not None and key in keys:
+                return key, position
+            if keys is not None:
+                keys.add(key)
+    raise AssertionError("no object has a key twice")
+
+
+def duplicate_key(key: str, path: Path, line: int) -> DuplicateKeyError:
+    """Return the error about a key that occurs twice."""
+    shown = key if len(key) <= 100 else f"{key[:100]}…"
+    message = f"duplicate key {shown!r} in one object; remove or rename one of the two"
+    return DuplicateKeyError(message, path=path, line=line)
+
+
+def _whole_number(digits: str) -> int | str:
+    try:
+        return int(digits)
+    except ValueError:  # of more than 4300 digits
+        return digits
+
+
+def _number(digits: str) -> float | str:
+    value = float(digits)
+    return value if math.isfinite(value) else digits
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    return value if math.isfinite(value) else _no_number(digits)
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is not a number that can be used")
+
+
+# Made once: with options, `json.loads` makes a decoder for every text.
+_DATA = json.JSONDecoder(parse_float=_number, parse_int=_whole_number, object_pairs_hook=without_repeats)
+_FINITE = json.JSONDecoder(parse_float=_finite, parse_constant=_no_number, object_pairs_hook=without_repeats)
+_LITERAL = json.JSONDecoder(parse_float=str, parse_constant=str, parse_int=_whole_number)
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -45,3 +232,78 @@ def _object(text: str, path: Path, number: int) -> dict[str, Any] | str:
     except ValueError as error:
         return f"is not JSON: {error}"
     return cast(dict[str, Any], value) if isinstance(value, dict) else "must be a JSON object"
+
+
+class RowLog:
+    """Rows of outcomes, opened for appending."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            make_folder(path.parent)
+            self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror}", path=path) from None
+
+    def outcomes(self) -> Iterator[tuple[str, Outcome]]:
+        """Yield the rows with the ids of their items."""
+        for number, row in each_json_line(self.path):
+            try:
+                if isinstance(row, str):
+                    raise DataError(row)
+                yield read_outcome_row(row)
+            except DataError as error:
+                raise DataError(f"{error}; remove the file to begin anew", path=self.path, line=number) from None
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the rows as they stand there."""
+        with self.path.open("rb") as file:
+            yield from file
+
+    def append(self, row: dict[str, Any]) -> None:
+        """Write a row."""
+        self.write(row_line(row).encode())
+
+    def write(self, rest: bytes) -> None:
+        """Write a line as it is."""
+        try:
+            while rest:
+                rest = rest[os.write(self.descriptor, rest) :]
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror}", path=self.path) from None
+
+    def lock(self) -> None:
+        """See that no other process writes here; the lock goes with the process."""
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise DataError("is being written by the same run in another process", path=self.path) from None
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was written to it yet."""
+        return os.fstat(self.descriptor).st_size == 0
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self.descriptor)
+
+    def cut_torn_row(self) -> None:
+        """Drop the end of a row that a killed run left without its line break."""
+        size = os.fstat(self.descriptor).st_size
+        place = size
+        while place:
+            start = max(0, place - 65536)
+            newline = os.pread(self.descriptor, place - start, start).rfind(b"\n")
+            if newline >= 0:
+                place = start + newline + 1
+                break
+            place = start
+        if place != size:
+            os.ftruncate(self.descriptor, place)
+
+
+def row_line(row: dict[str, Any]) -> str:
+    """Return a row as a line of readable JSON."""
+    return readable_json(row) + "\n"

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from polyjudge.errors import DataError
 
-from .parsing import RepeatedKeyError, duplicate_key, find_repeated_key, without_repeats
+from .json_lines import RepeatedKeyError, duplicate_key, find_repeated_key, without_repeats
 
 _CHUNK = 1 << 16
 _SPACE = " \t\r\n"

@@ -1,4 +1,4 @@
-"""Choose one of several labels."""
+"""Choose one of several labels, or one of two verdicts."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import ConfigError, UnreadableReplyError
-from polyjudge.files import fingerprint
-from polyjudge.providers import Provider
-from polyjudge.records import Outcome, Reply
-from polyjudge.rubrics import fill_template, render_context
-from polyjudge.text import FENCE_NOTE, fence
+from polyjudge.providers.base import Provider
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.outcomes import Outcome
+from polyjudge.records.requests import Reply
+from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, render_context
 
-from . import scoring
-from .asides import without_asides
-from .asking import LABEL_LIMIT, Asker, Question, Reading
+from . import base
+from .base import LABEL_LIMIT, Asker, Question, Reading
 from .judged_text import ReplyContext, judged_texts
-from .reading import JudgeJson, read_reply
+from .parsing import JudgeJson, read_reply
+from .reply_text import without_reasoning
 from .turns import first_turn
 
 _AROUND_LABEL = " \t\r\n*_`#>\"'“”‘’«».。।!:"
@@ -31,10 +31,10 @@ class ChoiceJudge:
     sense, give a mapping of labels to scores, or look only at the result's `verdict`.
     """
 
-    score = scoring.score
-    score_batch = scoring.score_batch
-    score_sync = scoring.score_sync
-    score_batch_sync = scoring.score_batch_sync
+    score = base.score
+    score_batch = base.score_batch
+    score_sync = base.score_sync
+    score_batch_sync = base.score_batch_sync
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Labels:
         }
 
     def _find(self, reply: Reply, context: ReplyContext) -> JudgeJson:
-        bare = _form(without_asides(first_turn(reply.text)))
+        bare = _form(without_reasoning(first_turn(reply.text)))
         if bare in self._by_form and reply.finish != "length":
             return JudgeJson({"verdict": bare}, "label")
         return read_reply(
@@ -142,3 +142,41 @@ def read_prompt(name: str) -> str:
 def _form(label: str) -> str:
     """Return a label less what judges put around it; two spellings of one label have one form."""
     return unicodedata.normalize("NFC", label).strip(_AROUND_LABEL).casefold()
+
+
+class BinaryJudge:
+    """Scores 1.0 for the first verdict and 0.0 for the second; anything else is unjudged."""
+
+    score = base.score
+    score_batch = base.score_batch
+    score_sync = base.score_sync
+    score_batch_sync = base.score_batch_sync
+
+    def __init__(
+        self,
+        verdicts: Sequence[str],
+        model: str = "opus",
+        system: str = "",
+        cache_db: Path | str | None = None,
+        provider: Provider | None = None,
+    ) -> None:
+        if isinstance(verdicts, str) or len(verdicts) != 2:
+            count = 1 if isinstance(verdicts, str) else len(verdicts)
+            raise ConfigError(f"BinaryJudge requires exactly 2 verdicts, got {count}")
+        self.verdicts = list(verdicts)
+        self.model = model
+        self._choice = ChoiceJudge(self.verdicts, model, system, cache_db, provider)
+
+    async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
+        """Return the result for one candidate, or a failure with its reason."""
+        return await self._choice.outcome(candidate, context, repeat=repeat)
+
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        await self._choice.aclose()
+
+    def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
+        """Return the prompt that would be sent."""
+        return self._choice.build_prompt(candidate, context)
+
+    _build_prompt = build_prompt  # the founding document's name

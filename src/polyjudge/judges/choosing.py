@@ -8,10 +8,10 @@ from typing import Any, NoReturn, cast
 from . import strict_json
 from .contradictions import contradicting_line
 from .fitting import fitting, is_answer_key, nested_answers, whole_object
+from .json_repair import comments, ends_with_key, mentions, repair_object, unclosed_part
 from .judged_text import ReplyContext, folded_key
-from .repairing import comments, ends_with_key, mentions, repair_object, unclosed_part
+from .reply_text import Span, find_objects
 from .rivals import contradicting_key, other_scale, rival_key
-from .scanning import Span, find_objects
 from .standing import is_marked, reason_to_doubt
 from .statements import contradicting_reason, contradicting_statement, earlier_statement
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from polyjudge.text import fold_digits, plain_number
+from polyjudge.text.numbers import fold_digits, plain_number
 
 from .judged_text import ReplyContext
 from .labelled_lines import labelled_values

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from polyjudge.errors import UnreadableReplyError
-from polyjudge.text import fold_digits, plain_number
+from polyjudge.text.numbers import fold_digits, plain_number
 
-from .asides import without_asides
 from .choosing import without_objects
+from .json_repair import mentions
 from .judged_text import ReplyContext
 from .labelled_lines import labelled_values, without_lines
-from .reading import parse_judge_json
-from .repairing import mentions
+from .parsing import parse_judge_json
+from .reply_text import without_reasoning
 from .statements import contradicting_statement, without_quoted_lines
 from .turns import first_turn
 
@@ -54,7 +54,7 @@ def parse_critique(text: str, *, judged: tuple[str, ...] = ()) -> Critique:
         judged: The texts that the judge was shown; what it quotes from them is not its own score.
     """
     context = ReplyContext(judged)
-    answer = _DASH_BEFORE_DIGIT.sub("-", fold_digits(without_asides(first_turn(text))))
+    answer = _DASH_BEFORE_DIGIT.sub("-", fold_digits(without_reasoning(first_turn(text))))
     lines = _labelled(answer, context)
     # JSON with a score comes first; without one it comes after lines that have one.
     for wanted in (("score",), ()) if "score" not in lines else (("score",),):

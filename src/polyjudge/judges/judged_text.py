@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
-from polyjudge.records import Scale
+from polyjudge.records.rubrics import Scale
 
 from . import strict_json
 from .labelled_lines import labelled_values
-from .scanning import find_objects
+from .reply_text import find_objects
 from .statement_words import normalise
 
 _QUOTES = str.maketrans(dict.fromkeys("'`＂“”„‘’«»「」", '"'))

@@ -1,4 +1,4 @@
-"""Several judges on one candidate: what they say together, and how far they agree."""
+"""Ask several judges, or one judge several times, and combine the results."""
 
 import math
 from collections import Counter
@@ -7,13 +7,41 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Any, Literal
 
-from polyjudge.engine import together
+from polyjudge.concurrency.pool import together
 from polyjudge.errors import ConfigError
-from polyjudge.records import Failure, JudgeResult, Outcome, Provenance, Rubric, Scale
-from polyjudge.statistics import exact_agreement, krippendorff_alpha, mean_difference
+from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, Provenance
+from polyjudge.records.rubrics import Rubric, Scale
+from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, mean_difference
 
-from . import scoring
-from .scoring import Judge, close_judge
+from . import base
+from .base import Judge, close_judge
+
+
+class RepeatedJudge:
+    """Asks each question so many times; the mean is the score, and `members` holds every answer."""
+
+    score = base.score
+    score_batch = base.score_batch
+    score_sync = base.score_sync
+    score_batch_sync = base.score_batch_sync
+
+    def __init__(self, judge: Judge, times: int) -> None:
+        if times < 1:
+            raise ConfigError(f"a question is asked at least once, not {times} times")
+        self._judge = judge
+        self.rubric: object = getattr(judge, "rubric", None)
+        self._times = times
+
+    async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
+        """Return the mean of all answers that hold a verdict; most must."""
+        numbers = range(repeat * self._times, (repeat + 1) * self._times)
+        answers = await together(self._judge.outcome(candidate, context, repeat=number) for number in numbers)
+        return combined(tuple(answers), quorum=self._times // 2 + 1)
+
+    async def aclose(self) -> None:
+        """Close what the judge has open."""
+        await close_judge(self._judge)
+
 
 _AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "median": median}
 
@@ -25,10 +53,10 @@ class Jury:
     verdict. The result's `members` holds what each said, failures included, in the order of the judges.
     """
 
-    score = scoring.score
-    score_batch = scoring.score_batch
-    score_sync = scoring.score_sync
-    score_batch_sync = scoring.score_batch_sync
+    score = base.score
+    score_batch = base.score_batch
+    score_sync = base.score_sync
+    score_batch_sync = base.score_batch_sync
 
     def __init__(
         self, judges: Sequence[Judge], *, aggregate: Literal["mean", "median"] = "mean", quorum: int | None = None

@@ -3,15 +3,18 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from polyjudge.checks.reference import chrf, chrf_signature
 from polyjudge.errors import ConfigError
-from polyjudge.languages import LanguageTable, language_table
-from polyjudge.providers import prompt_sha256
-from polyjudge.records import Failure, JudgeResult, Language, Outcome, Provenance, Rubric, ScriptCheck, TextCheck
-from polyjudge.rubrics import rubric_fingerprint
-from polyjudge.text import chrf, chrf_signature
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.findings import ScriptCheck, TextCheck
+from polyjudge.records.fingerprint import prompt_sha256
+from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, Provenance
+from polyjudge.records.rubrics import Rubric
+from polyjudge.records.translation import Language
+from polyjudge.rubrics.prompts import rubric_fingerprint
 from polyjudge.version import __version__
 
-from . import scoring
+from . import base
 
 MODEL = "checks-1"
 """Named in every result; a change that can move a score changes it."""
@@ -25,10 +28,10 @@ _CHRF_SCORES = ((65.0, 5.0), (45.0, 4.0))
 class OfflineJudge:
     """Judges translations by script, language, degeneration and preservation; needs the item's language and source."""
 
-    score = scoring.score
-    score_batch = scoring.score_batch
-    score_sync = scoring.score_sync
-    score_batch_sync = scoring.score_batch_sync
+    score = base.score
+    score_batch = base.score_batch
+    score_sync = base.score_sync
+    score_batch_sync = base.score_batch_sync
     model = MODEL
 
     def __init__(self, rubric: Rubric, *, table: LanguageTable | None = None) -> None:
@@ -40,7 +43,9 @@ class OfflineJudge:
             )
         self.rubric = rubric
         self._table = table or language_table()
-        from polyjudge.text import TextChecker  # here, because the type of this judge is asked for in every run
+        from polyjudge.checks.checker import (
+            TextChecker,  # here, because the type of this judge is asked for in every run
+        )
 
         self._checker = TextChecker(self._table)
         self._fingerprint = rubric_fingerprint(rubric)

@@ -6,17 +6,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from polyjudge.engine import in_order, run_sync, together
-from polyjudge.files import fingerprint
-from polyjudge.providers import Provider
-from polyjudge.records import Failure, JudgeResult, Outcome, PairwiseResult, Preference, RubricCriterion
-from polyjudge.rubrics import fill_template, render_context
-from polyjudge.text import FENCE_NOTE, fence
+from polyjudge.concurrency.pool import in_order, together
+from polyjudge.concurrency.sync import run_sync
+from polyjudge.providers.base import Provider
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, PairwiseResult, Preference
+from polyjudge.records.rubrics import RubricCriterion
+from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, render_context
 
-from .asking import LABEL_LIMIT, Asker, Question
+from .base import LABEL_LIMIT, Asker, Context, Question, raise_failure, then_close
 from .choice import Labels, read_prompt
 from .judged_text import judged_texts
-from .scoring import Context, raise_failure, then_close
 
 Pair = tuple[str, str] | tuple[str, str, Context]
 PairwiseOutcome: TypeAlias = PairwiseResult | Failure

@@ -3,14 +3,15 @@
 import re
 
 from polyjudge.errors import UnreadableReplyError
-from polyjudge.files import fingerprint
-from polyjudge.providers import Provider
-from polyjudge.records import Outcome, Reply
-from polyjudge.text import FENCE_NOTE, fence
+from polyjudge.providers.base import Provider
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.outcomes import Outcome
+from polyjudge.records.requests import Reply
+from polyjudge.rubrics.prompts import FENCE_NOTE, fence
 
-from .asking import Asker, Question, Reading
+from .base import Asker, Question, Reading
 from .choice import read_prompt
-from .reviews import read_review
+from .review_parsing import read_review
 
 _PLACE = re.compile(r"\{(template|transcript)\}")
 _CLOSING = """End with exactly these three lines, filled in, and write nothing after them:

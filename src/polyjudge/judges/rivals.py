@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from polyjudge.text import plain_number
+from polyjudge.text.numbers import plain_number
 
 from .judged_text import ReplyContext, folded_key
 from .statement_words import has_word, key_words, normalise, pattern, with_digits

@@ -6,7 +6,7 @@ import unicodedata
 from functools import cache
 from importlib.resources import files
 
-from polyjudge.text import fold_digits
+from polyjudge.text.numbers import fold_digits
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
 _UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, cast
 
-from polyjudge.text import plain_number
+from polyjudge.text.numbers import plain_number
 
 from .judged_text import ReplyContext
 from .stated_numbers import Stated, names_other_scale, states_final_number, states_other_number, states_other_scale

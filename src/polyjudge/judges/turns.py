@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from itertools import chain
 
-from .scanning import find_objects
+from .reply_text import find_objects
 
 _ROLE = r"(?:user|human|system|assistant|model|tool|ipython|developer|bot|gpt)"
 _TOKEN = re.compile(

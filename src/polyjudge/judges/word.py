@@ -3,12 +3,14 @@
 import re
 
 from polyjudge.errors import UnreadableReplyError
-from polyjudge.files import fingerprint
-from polyjudge.providers import Provider
-from polyjudge.records import Outcome, PromptName, Reply
-from polyjudge.text import fence
+from polyjudge.providers.base import Provider
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.outcomes import Outcome
+from polyjudge.records.requests import Reply
+from polyjudge.records.vocabulary import PromptName
+from polyjudge.rubrics.prompts import fence
 
-from .asking import WORD_LIMIT, Asker, Question, Reading
+from .base import WORD_LIMIT, Asker, Question, Reading
 from .word_verdicts import WordWording, read_word_verdict
 
 WORD_PLACES = ("word", "reference_definition", "model_response", "prompt")

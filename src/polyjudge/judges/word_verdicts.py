@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from polyjudge.errors import DataError, UnknownNameError
-from polyjudge.files import from_snake_json
+from polyjudge.records.codec import from_snake_json
 
-from .asides import without_asides
+from .reply_text import without_reasoning
 
 WordVerdict = Literal["correct", "incorrect", "undetermined"]
 
@@ -135,7 +135,7 @@ def read_word_verdict(text: str, wording: WordWording, prompt: str = "") -> Word
 
     A first word that the reply quotes, or that stands in a line repeated from `prompt`, is no verdict.
     """
-    answer = without_asides(text)[:_LONGEST]
+    answer = without_reasoning(text)[:_LONGEST]
     plain = _plain(answer)
     bare = _BARE.search(plain) if sum(map(str.isalpha, plain)) == 1 else None
     if bare and bare[0] in (wording.correct_letter, wording.incorrect_letter):

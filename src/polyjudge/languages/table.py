@@ -9,7 +9,7 @@ from typing import cast
 
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import private_path
-from polyjudge.records import Language
+from polyjudge.records.translation import Language
 
 OWN_ROWS = "languages.tsv"
 """The file in the private folder that holds a user's own languages."""

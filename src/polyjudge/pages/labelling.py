@@ -1,4 +1,4 @@
-"""What the labelling page asks for and sends; it knows nothing of HTTP, and shows nobody what the judge said."""
+"""The labelling page and its requests."""
 
 import math
 import unicodedata
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from aiohttp import web
+
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, PolyjudgeError
-from polyjudge.files.label_log import Label, LabelLog, Reason, newest_labels
-from polyjudge.languages import LanguageTable
+from polyjudge.languages.table import LanguageTable
+from polyjudge.store.labels import Label, LabelLog, Reason, newest_labels
+from polyjudge.text.display import text_part
 
-from .asked import Asked, Sample
-from .estimating import Agreement, Narrowing, agreement_of, values_of
-from .sampling import order_for
-from .showing import text_part
+from .estimates import Agreement, RunningEstimate, agreement_of, values_of
+from .sampling import LabelItem, Sample, order_for
+from .server import Site, answer, page
 
 Scale = Literal["1-5", "pass-fail"]
 SCALES: tuple[Scale, ...] = ("1-5", "pass-fail")
@@ -54,7 +56,7 @@ class Labelling:
             log.close()
             raise
         asked = {item.id: (item.language, item.score) for item in task.sample.items.values()}
-        self._narrowing = Narrowing(task.sample.scores, asked, _BOUNDS[task.scale])
+        self._narrowing = RunningEstimate(task.sample.scores, asked, _BOUNDS[task.scale])
         counted = [label for label in self._labels.values() if label.id in asked]
         self._narrowing.replay(counted)
         self._changes = 0
@@ -144,7 +146,7 @@ class Labelling:
             return {"name": tag or "no language", "native": "", "tag": "", "direction": "auto"}
         return {"name": found.name, "native": found.native_name, "tag": found.tag, "direction": found.direction}
 
-    def _asked(self, item_id: object) -> Asked:
+    def _asked(self, item_id: object) -> LabelItem:
         if not isinstance(item_id, str) or item_id not in self.task.sample.items:
             raise DataError("this item is not asked about")
         return self.task.sample.items[item_id]
@@ -216,3 +218,55 @@ def _refuse_other_scale(labels: Iterable[Label], scale: Scale, path: Path) -> No
             raise ConfigError(f"{path} holds labels of another scale: give --scale {other}, or another --labels")
         told = f"the label {label.label!r} of item {label.id!r} is not on the scale {scale}"
         raise DataError(f"{told}; correct the row, or name another file with --labels", path=path)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSite:
+    """Answers what the labelling page asks."""
+
+    labelling: Labelling
+    title: str
+    """Of which results."""
+
+    def site(self) -> Site:
+        """Return the addresses, under a new secret."""
+        return Site(
+            [
+                ("GET", "", self.first_page),
+                ("GET", "overview", self.overview),
+                ("GET", "item", self.item),
+                ("GET", "part", self.part),
+                ("POST", "label", self.label),
+            ]
+        )
+
+    async def first_page(self, request: web.Request) -> web.Response:
+        """Return the page."""
+        del request
+        scale, count = self.labelling.task.scale, len(self.labelling.task.sample.items)
+        return page("label.html", {"title": self.title, "scale": scale, "count": count})
+
+    async def overview(self, request: web.Request) -> web.Response:
+        """Return a person's items and the figures."""
+        return answer(self.labelling.overview(request.query.get("annotator", "")))
+
+    async def item(self, request: web.Request) -> web.Response:
+        """Return the texts of an item."""
+        return answer(self.labelling.item(request.query.get("id", "")))
+
+    async def part(self, request: web.Request) -> web.Response:
+        """Return more of a long text."""
+        start = request.query.get("start", "0")
+        if not (start.isascii() and start.isdecimal() and len(start) < 12):
+            raise DataError("the start must be a number")
+        return answer(self.labelling.part(request.query.get("id", ""), request.query.get("name", ""), int(start)))
+
+    async def label(self, request: web.Request) -> web.Response:
+        """Keep a label; the answer goes out when it is on disk."""
+        if request.content_type != "application/json":
+            raise web.HTTPUnsupportedMediaType(text="a label comes as JSON\n")
+        try:
+            given = await request.json()
+        except (ValueError, LookupError, RecursionError, web.RequestPayloadError):  # an encoding nobody knows, too
+            raise DataError("the label is no JSON") from None
+        return answer(self.labelling.take(given))

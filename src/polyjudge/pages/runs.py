@@ -12,10 +12,15 @@ from typing import Any, Literal
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files import TranslationResults, TranslationScores, each_json_line, read_card
-from polyjudge.languages import LanguageTable
-from polyjudge.reports import STATUSES, Block, Heading, Lines, Report, Table, identity_in, trust_in
-from polyjudge.statistics import RunningMean
+from polyjudge.files.json_lines import each_json_line
+from polyjudge.formats.translation_results import TranslationResults
+from polyjudge.formats.translation_scores import TranslationScores
+from polyjudge.languages.table import LanguageTable
+from polyjudge.reports.blocks import Block, Heading, Lines, Table
+from polyjudge.reports.translation import Report
+from polyjudge.statistics.intervals import RunningMean
+from polyjudge.store.trust_cards import identity_in, read_card, trust_in
+from polyjudge.verdicts.translation import STATUSES
 
 Kind = Literal["translation", "score"]
 _JUDGES = ("quick", "full")
@@ -28,7 +33,7 @@ _SCORED = re.compile(rb'"outcome"\s*:\s*"(?:result|failure)"')
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunEntry:
     """One run: what was judged, and where a translator's judges' scores stand."""
 
     name: str
@@ -55,7 +60,7 @@ class Run:
 class RunList:
     """The runs under a folder, the newest first."""
 
-    runs: list[Run]
+    runs: list[RunEntry]
     notes: tuple[str, ...] = ()
     """What was left out."""
 
@@ -75,7 +80,7 @@ def find_runs(folder: Path, *, most_files: int = _MOST_FILES) -> RunList:
     return RunList(runs[:_MOST_RUNS], tuple(notes))
 
 
-def find_run(folder: Path, name: str) -> Run:
+def find_run(folder: Path, name: str) -> RunEntry:
     """Return one run by its name; a path that leaves the folder, or that is no run, is refused."""
     root = folder.resolve()
     try:
@@ -88,14 +93,14 @@ def find_run(folder: Path, name: str) -> Run:
     return run
 
 
-def report_of(run: Run, table: LanguageTable) -> Report:
+def report_of(run: RunEntry, table: LanguageTable) -> Report:
     """Return the report on a translator's run."""
     scores = {name: TranslationScores(path) for name, path in run.scores.items()}
     trust = {name: trust_in(identity_in(each), _cards(run)) for name, each in scores.items()}
     return Report(TranslationResults(run.path), scores, table, timestamp=utc_now(), trust=trust)
 
 
-def summary_of(run: Run, table: LanguageTable) -> dict[str, Any]:
+def summary_of(run: RunEntry, table: LanguageTable) -> dict[str, Any]:
     """Return what a run comes to, in a few numbers."""
     if run.kind == "score":
         rows, unread = _by_language(run)
@@ -107,7 +112,7 @@ def summary_of(run: Run, table: LanguageTable) -> dict[str, Any]:
     return {"languages": report.total, "items": sum(each.prompts for each in report.verdicts), **counts}
 
 
-def score_blocks(run: Run, table: LanguageTable) -> Iterator[Block]:
+def score_blocks(run: RunEntry, table: LanguageTable) -> Iterator[Block]:
     """Yield what the rows of `score` come to, by language."""
     rows, unread = _by_language(run)
     yield Heading(1, f"Scores in {run.name}")
@@ -120,7 +125,7 @@ def score_blocks(run: Run, table: LanguageTable) -> Iterator[Block]:
     yield Lines(("Means of one language are not to be held against those of another: judges are stricter in some.",))
 
 
-def _cards(run: Run) -> list[Path]:
+def _cards(run: RunEntry) -> list[Path]:
     """Return the card beside a run, where it is one."""
     if run.card is None:
         return []
@@ -137,7 +142,7 @@ class _Scored:
     items: int = 0
 
 
-def _by_language(run: Run) -> tuple[dict[str, _Scored], int]:
+def _by_language(run: RunEntry) -> tuple[dict[str, _Scored], int]:
     """Return the scores by language, and how many lines cannot be read; a run under way may have half a row last."""
     rows: defaultdict[str, _Scored] = defaultdict(_Scored)
     unread, is_last_unread = 0, False
@@ -181,7 +186,7 @@ def _files(root: Path) -> Iterator[Path]:
         yield from (Path(here) / name for name in sorted(names))
 
 
-def _may_be_run(root: Path, path: Path) -> Run | None:
+def _may_be_run(root: Path, path: Path) -> RunEntry | None:
     """Return the run that a file of any kind holds, if it is one that the page can name and open."""
     may_be = path.suffix.lower() in (".json", ".jsonl") and path.name[0] != "." and _can_be_asked_for(path, root)
     return _run(root, path) if may_be and _is_inside(path, root) else None
@@ -203,7 +208,7 @@ def _changed(path: Path) -> float:
         return 0.0  # it has gone meanwhile
 
 
-def _run(root: Path, path: Path) -> Run | None:
+def _run(root: Path, path: Path) -> RunEntry | None:
     """Return the run that a file holds, told by its beginning."""
     if any(path.stem.endswith(f"-{judge}-judge") for judge in _JUDGES):
         return None  # it belongs to the results beside it
@@ -213,9 +218,9 @@ def _run(root: Path, path: Path) -> Run | None:
         beside = {judge: path.with_name(f"{path.stem}-{judge}-judge.json") for judge in _JUDGES}
         inside = {judge: file for judge, file in beside.items() if _is_inside(file, root)}
         card = path.with_name("card.json")
-        return Run(name, path, "translation", inside, card if _is_inside(card, root) else None)
+        return RunEntry(name, path, "translation", inside, card if _is_inside(card, root) else None)
     if path.suffix.lower() == ".jsonl" and _SCORED.search(start.partition(b"\n")[0]):
-        return Run(name, path, "score")
+        return RunEntry(name, path, "score")
     return None
 
 

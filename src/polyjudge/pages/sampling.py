@@ -1,11 +1,22 @@
-"""Which items people are asked about: some of every language, and of each kind of verdict as many as there are."""
+"""Choose the items to label, and read their texts."""
 
+import itertools
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Literal
+from typing import Any, Literal
+
+from polyjudge.checks.checker import TextChecker
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.files.json_lines import each_json_line
+from polyjudge.formats.items import ItemSource
+from polyjudge.formats.ratings import Rating, RatingColumns, read_ratings
+from polyjudge.formats.translation_results import TranslationResults
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.outcomes import Item
 
 Status = Literal["unjudged", "flagged", "low", "high"]
 _LEAST_PULL = 0.5
@@ -104,3 +115,153 @@ def _evenly(ordered: Sequence[Candidate], count: int, start: float) -> list[Cand
 
 def _middle(scores: Sequence[float]) -> float:
     return sorted(scores)[len(scores) // 2] if scores else 0.0
+
+
+_MOST_CHECKED = 5_000
+"""Of more items than that the checks are not asked which they would flag: it would take minutes."""
+_LONGEST_CHECKED = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where items, their texts and a judge's scores stand."""
+
+    results: Path
+    items: Path | None = None
+    """The texts of what `score` judged."""
+    scores: Path | None = None
+    """What a judge says of a translator's results."""
+    table: LanguageTable = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelItem:
+    """An item as it is shown, and what is known of it and not shown."""
+
+    id: str
+    language: str
+    source: str
+    output: str
+    reference: str
+    score: float | None
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The items that people are asked about, and the judge's scores of all items."""
+
+    items: Mapping[str, LabelItem]
+    scores: Mapping[str, Sequence[float | None]]
+    """Of all items, by language; None where the judge has no verdict."""
+    problems: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """Items in the results, those without a verdict among them."""
+        return sum(map(len, self.scores.values()))
+
+    @property
+    def judged(self) -> int:
+        """Items with a verdict."""
+        return sum(score is not None for scores in self.scores.values() for score in scores)
+
+
+def read_sample(source: Source, count: int, seed: int) -> Sample:
+    """Draw the items from the results, and read their texts."""
+    ratings, problems = _scores(source)
+    candidates = list(_candidates(source, ratings))
+    if not candidates:
+        told = f"no item of {source.items or source.results} can be labelled"
+        raise DataError(f"{told}: their ids meet none of the results" if ratings else told)
+    drawn = {each.candidate.id: each for each in draw(candidates, count, seed)}
+    items = {
+        item.id: LabelItem(
+            id=item.id,
+            language=drawn[item.id].candidate.language,
+            source=item.context.get("source", ""),
+            output=item.candidate,
+            reference=item.context.get("reference", ""),
+            score=drawn[item.id].candidate.score,
+            weight=drawn[item.id].weight,
+        )
+        for item in _items(source)
+        if item.id in drawn
+    }
+    scores: defaultdict[str, list[float | None]] = defaultdict(list)
+    for each in candidates:
+        scores[each.language].append(each.score)
+    return Sample(items, scores, tuple(problems))
+
+
+def is_translation(path: Path) -> bool:
+    """Say whether a file is a translator's results, and not rows of `score`."""
+    if path.suffix.lower() == ".json":
+        return True
+    row = first_row(path)
+    return "generatedOutput" in row or "prompts" in row
+
+
+def first_row(path: Path) -> Mapping[str, Any]:
+    """Return the first row of a JSON Lines file; nothing where it is none."""
+    if path.suffix.lower() != ".jsonl":
+        return {}
+    for _, row in itertools.islice(each_json_line(path), 1):
+        return row if isinstance(row, dict) else {}
+    return {}
+
+
+def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
+    of_translator = is_translation(source.results)
+    if of_translator and source.items is not None:
+        raise ConfigError("a translator's results hold their texts; --items goes with the results of score")
+    if not of_translator and source.scores is not None:
+        raise ConfigError("the results of score hold their scores; --scores goes with a translator's results")
+    path = source.scores if of_translator else source.results
+    if path is None:
+        return {}, []
+    found = read_ratings(path, RatingColumns())
+    ratings: dict[str, Rating] = {}
+    for rating in found.ratings:
+        if rating.id in ratings:
+            raise DataError(f"the id {rating.id!r} has two scores; give the results of one judge", path=path)
+        ratings[rating.id] = rating
+    return ratings, found.problems
+
+
+def _items(source: Source) -> Iterator[Item]:
+    """Yield all items with their texts; those of a translator under ids such as `th:0`."""
+    if is_translation(source.results):
+        for language in TranslationResults(source.results):
+            tag = language.language_code or language.language_name
+            for index, prompt in enumerate(language.prompts):
+                context = {"source": prompt.source_text, "reference": prompt.reference}
+                yield Item(f"{tag}:{index}", prompt.generated_output, context, tag)
+        return
+    texts = source.items or (source.results if "candidate" in first_row(source.results) else None)
+    if texts is None:
+        raise ConfigError(f"{source.results} holds no texts: give the items that were judged, with --items FILE")
+    yield from ItemSource(texts)
+
+
+def _candidates(source: Source, ratings: Mapping[str, Rating]) -> Iterator[Candidate]:
+    checker = TextChecker(source.table)
+    seen: set[str] = set()
+    of_results = not is_translation(source.results)
+    for number, item in enumerate(_items(source)):
+        rating = ratings.get(item.id)
+        if rating is None and of_results:
+            continue  # it was not judged in this run
+        if item.id in seen:
+            raise DataError(f"the id {item.id!r} is there twice", path=source.items or source.results)
+        seen.add(item.id)
+        language = item.language or (rating.language if rating else "")
+        flagged = number < _MOST_CHECKED and _is_flagged(checker, item, language)
+        yield Candidate(item.id, language, rating.value if rating else None, flagged)
+
+
+def _is_flagged(checker: TextChecker, item: Item, tag: str) -> bool:
+    language = checker.table.find(tag)
+    if language is None:
+        return False
+    return checker.check(item.candidate[:_LONGEST_CHECKED], language, source=item.context.get("source", "")).fails

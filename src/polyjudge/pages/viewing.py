@@ -1,21 +1,62 @@
-"""The pages for looking at runs: a list, one of them as a report, and two side by side."""
+"""Pages that list runs, show one as a report, or compare two."""
 
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
-from polyjudge.languages import LanguageTable
-from polyjudge.reports import FORMATS, html_page
-from polyjudge.text import one_line
+from polyjudge.errors import ConfigError
+from polyjudge.formats.scored_runs import read_run
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.comparison import ComparisonOptions
+from polyjudge.reports.blocks import html_page
+from polyjudge.reports.translation_formats import FORMATS
+from polyjudge.text.display import one_line
 
-from .comparing import comparison_page
-from .runs import Run, find_run, find_runs, report_of, score_blocks, summary_of
+from .runs import RunEntry, find_run, find_runs, report_of, score_blocks, summary_of
 from .server import Site, answer, document, page
+
+
+def comparison_page(before: RunEntry, after: RunEntry, table: LanguageTable) -> Iterator[str]:
+    """Yield a page on what changed from one run to the other; unlike judges are named, not refused."""
+    # here, because they need numpy, and looking at a list of runs does not
+    from polyjudge.reports.comparison import compare_runs, notes_on
+    from polyjudge.reports.comparison_report import comparison_html
+    from polyjudge.verdicts.comparison import rule
+
+    paths = _compared(before, after)
+    first, second = (  # people know them by these names
+        replace(read_run(path), path=Path(run.name)) for path, run in zip(paths, (before, after), strict=True)
+    )
+    comparison = compare_runs(first, second, ComparisonOptions(), tuple(notes_on(first, second)))
+    return comparison_html(comparison, rule(comparison, None, None), table)
+
+
+def _compared(before: RunEntry, after: RunEntry) -> tuple[Path, Path]:
+    """Return the files with scores of single items; of two translators those of the same kind of judge."""
+    first, second = _scores(before), _scores(after)
+    if "score" in (before.kind, after.kind):
+        return next(iter(first.values())), next(iter(second.values()))
+    for judge in first:
+        if judge in second:
+            return first[judge], second[judge]
+    told = f"{before.name} has a {' and '.join(first)} judge, {after.name} a {' and '.join(second)} one"
+    raise ConfigError(f"{told}: only scores of the same kind of judge can be compared")
+
+
+def _scores(run: RunEntry) -> dict[str, Path]:
+    """Return the files with scores by the kind of judge, the full one first."""
+    if run.kind == "score":
+        return {"": run.path}
+    found = {judge: run.scores[judge] for judge in ("full", "quick") if judge in run.scores}
+    if not found:
+        raise ConfigError(f"{run.name} has no judge scores, so there is nothing to compare")
+    return found
+
 
 _MOST_KEPT = 500
 
@@ -70,7 +111,7 @@ class ViewSite:
         first, second = await self._run(request, "a"), await self._run(request, "b")
         return await self._document(lambda: comparison_page(first, second, self.table))
 
-    async def _run(self, request: web.Request, key: str) -> Run:
+    async def _run(self, request: web.Request, key: str) -> RunEntry:
         return await asyncio.to_thread(find_run, self.folder, request.query.get(key, ""))
 
     async def _document(self, made: Callable[[], Iterator[str]]) -> web.Response:
@@ -78,13 +119,13 @@ class ViewSite:
             return document([await asyncio.to_thread(lambda: "".join(made()))])
 
 
-def _report_page(run: Run, table: LanguageTable) -> Iterator[str]:
+def _report_page(run: RunEntry, table: LanguageTable) -> Iterator[str]:
     if run.kind == "score":
         return html_page(f"Scores in {run.name}", score_blocks(run, table))
     return FORMATS["html"](report_of(run, table))
 
 
-def _what(run: Run) -> str:
+def _what(run: RunEntry) -> str:
     if run.kind == "score":
         return "scores"
     judges = " and ".join(run.scores)

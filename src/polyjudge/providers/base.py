@@ -1,8 +1,23 @@
-"""Who answers: the one interface that all providers share."""
+"""The provider interface, and the timing of a call."""
 
+import time
+from dataclasses import replace
 from typing import Protocol
 
-from polyjudge.records import Origin, Reply, Request
+from polyjudge.clock import utc_now
+from polyjudge.records.requests import Origin, Reply, Request
+
+
+class Stopwatch:
+    """Begins when it is made."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+
+    def stamped(self, reply: Reply) -> Reply:
+        """Return the reply with its time of arrival and duration, unless it has them already."""
+        duration_ms = reply.duration_ms or round((time.monotonic() - self._begun) * 1000)
+        return replace(reply, duration_ms=duration_ms, answered_at=reply.answered_at or utc_now())
 
 
 class Provider(Protocol):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from polyjudge.errors import ProviderError, RateLimitedError, TransientError, UnusableError
-from polyjudge.records import Reply, Request
+from polyjudge.records.requests import Reply, Request
 
 from .base import Provider, close_provider
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from hashlib import sha256
 from inspect import isawaitable
 from pathlib import Path
 from typing import Literal, Self
 
 from polyjudge.errors import DataError, NotRecordedError, ProviderError, RefusedError, TransientError
-from polyjudge.files import fingerprint, from_json, read_json_lines
-from polyjudge.records import Finish, Origin, Reply, Request
+from polyjudge.files.json_lines import read_json_lines
+from polyjudge.records.codec import from_json
+from polyjudge.records.fingerprint import fingerprint, prompt_sha256
+from polyjudge.records.requests import Finish, Origin, Reply, Request
 
-from .stopwatch import Stopwatch
+from .base import Stopwatch
 
 Answer = str | Reply
 Script = Callable[[Request], Answer | Awaitable[Answer]]
@@ -98,11 +99,6 @@ class Recording:
                 turns = [row for row in self.rows if row.matcher == first.matcher]
                 return _reply(turns[min(request.repeat, len(turns) - 1)], request)
         raise NotRecordedError(f"{self.path} holds no answer to this prompt")
-
-
-def prompt_sha256(prompt: str) -> str:
-    """Return the hash by which results and recordings name a prompt."""
-    return sha256(prompt.encode(errors="surrogatepass")).hexdigest()
 
 
 def _is_exact(row: RecordedAnswer) -> bool:

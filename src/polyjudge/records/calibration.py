@@ -1,17 +1,35 @@
-"""What is known of a judge: what it was asked about, what it noticed, and the card that sums it up."""
+"""Figures with intervals, calibration measurements, and the trust card that sums them up."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .figure import Figure
+from polyjudge.records.outcomes import Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where a number lies with 95% confidence."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number with its 95% interval; None where it is not defined."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
 
 Sensitivity = Literal["sensitive", "insensitive", "not enough data"]
 """Whether a judge tells good texts from spoiled ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoodText:
+class ReferenceText:
     """A text that is known to be good, to be spoiled on purpose."""
 
     id: str
@@ -142,3 +160,14 @@ class TrustCard:
     labels: int = 0
     runs: tuple[Mapping[str, Any], ...] = ()
     """What was measured when, with how many texts and questions."""
+
+
+def identity_of(origin: Provenance) -> JudgeIdentity:
+    """Return which judge gave a score."""
+    return JudgeIdentity(
+        provider=origin.provider,
+        model=origin.model,
+        rubric=origin.rubric,
+        rubric_fingerprint=origin.rubric_fingerprint,
+        model_answered=origin.model_answered,
+    )

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from .calibration import JudgeIdentity
-from .figure import Figure
+from .calibration import Figure, JudgeIdentity
 
 Change = Literal["worse", "better", "no change seen", "too few items"]
 """What may be said of a difference; "no change seen" is not "equal"."""

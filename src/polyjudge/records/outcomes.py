@@ -1,8 +1,26 @@
-"""What a judge makes of one item: a result, or a failure to judge it."""
+"""Items, the outcomes of judging them, and both as rows of a run file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+from polyjudge.errors import DataError
+
+from .codec import from_json, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One candidate, with what the judge may know about it."""
+
+    id: str
+    candidate: str
+    context: Mapping[str, str] = field(default_factory=dict[str, str])
+    language: str = ""
+    """BCP 47 tag, where the item has one; it goes into the results, not to the judge."""
+    cluster: str = ""
+    """What it belongs together with, such as its document; for the results too."""
+
 
 FailureKind = Literal["refused", "transient", "not_recorded", "provider_error", "unreadable", "no_quorum", "bad_item"]
 """Why there is no verdict."""
@@ -95,3 +113,34 @@ class PairwiseResult:
     """The verdict with the first candidate shown first."""
     backward: JudgeResult
     """The verdict with the second candidate shown first."""
+
+
+SCHEMA_VERSION = 1
+_TYPES: dict[str, type[JudgeResult] | type[Failure]] = {"result": JudgeResult, "failure": Failure}
+
+
+def outcome_row(item_id: str, outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as one row of a results file."""
+    kind = "failure" if isinstance(outcome, Failure) else "result"
+    return {"schemaVersion": SCHEMA_VERSION, "id": item_id, "outcome": kind, **to_json(outcome)}
+
+
+def item_row(item: Item, outcome: Outcome) -> dict[str, Any]:
+    """Return the row of an item's outcome, with what the item belongs to."""
+    row = outcome_row(item.id, outcome)
+    if item.language:
+        row["language"] = item.language
+    if item.cluster:
+        row["cluster"] = item.cluster
+    return row
+
+
+def read_outcome_row(row: Mapping[str, Any]) -> tuple[str, Outcome]:
+    """Return the item's id and the outcome that a row holds."""
+    if row.get("schemaVersion") != SCHEMA_VERSION:
+        raise DataError(f"schemaVersion is {row.get('schemaVersion')!r}, expected {SCHEMA_VERSION}")
+    if row.get("outcome") not in _TYPES:
+        raise DataError(f"outcome is {row.get('outcome')!r}, expected 'result' or 'failure'")
+    if not isinstance(row.get("id"), str):
+        raise DataError("the id is missing")
+    return row["id"], from_json(_TYPES[row["outcome"]], row)

@@ -1,10 +1,36 @@
-"""What a translator wrote in many languages, and what a judge says of it."""
+"""Languages, a translator's outputs in them, and a judge's scores for the outputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from .outcomes import Provenance
+
+Direction = Literal["ltr", "rtl"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """One language, or one way of writing it."""
+
+    tag: str
+    """BCP 47."""
+    name: str
+    """In English."""
+    native_name: str
+    scripts: tuple[str, ...]
+    """Accepted scripts by ISO 15924, the most usual first."""
+    family: str
+    """Script family, as reports group languages."""
+    direction: Direction = "ltr"
+    speakers_millions: float = 0.0
+    detector: str = ""
+    """The label that language identification has for it; variants of one language share it."""
+    inseparable: tuple[str, ...] = ()
+    """Tags of languages that cannot be told from it on short text."""
+    aliases: tuple[str, ...] = ()
+    """Other tags for it."""
+
 
 DIMENSIONS = ("script", "grammar", "coherence")
 

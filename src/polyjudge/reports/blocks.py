@@ -1,8 +1,17 @@
-"""What a report is made of, whatever its subject and format: headings, lines and tables, in order."""
+"""Reports as blocks: headings, lines and tables, rendered as text, Markdown or HTML."""
 
+import re
+import unicodedata
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
 
-from polyjudge.text import one_line
+from polyjudge.text.display import harmless, one_line
+from polyjudge.version import __version__
 
 _LONGEST_LINE = 2_000
 
@@ -38,3 +47,184 @@ Block = Heading | Lines | Table
 def shown(text: str) -> str:
     """Return any text of a block as it may be shown: on one line and harmless, wherever it comes from."""
     return one_line(text, _LONGEST_LINE)
+
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#]")
+_BEGINNING = re.compile(r"^(\d*)([-+=.)])")
+
+
+def markdown(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield the pieces of a report; text from models is escaped, so that it stays text."""
+    for block in blocks:
+        if isinstance(block, Heading):
+            yield f"{'#' * block.level} {escape(block.text)}\n\n"
+        elif isinstance(block, Lines):
+            yield "  \n".join(map(_line, block.lines)) + "\n\n"
+        else:
+            yield "".join(_markdown_table(block)) + "\n"
+
+
+def _markdown_table(table: Table) -> Iterator[str]:
+    yield _row(tuple(map(escape, table.header)))
+    yield _row(tuple("---:" if place in table.numbers else "---" for place in range(len(table.header))))
+    for row in table.rows:
+        yield _row(tuple(map(escape, row)))
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _line(text: str) -> str:
+    """Return a line that begins no list and underlines nothing."""
+    return _BEGINNING.sub(r"\1\\\2", escape(text))
+
+
+def escape(text: str) -> str:
+    """Return text that Markdown shows as it is."""
+    return _SPECIAL.sub(r"\\\g<0>", shown(text))
+
+
+_UNDERLINES = {1: "=", 2: "-"}
+
+
+def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield the pieces of a report."""
+    yield from map(_drawn, blocks)
+
+
+def _drawn(block: Block) -> str:
+    if isinstance(block, Heading):
+        line = _UNDERLINES.get(block.level, "")
+        text = shown(block.text)
+        return f"{text}\n{line * _width(text)}{chr(10) if line else ''}"
+    if isinstance(block, Lines):
+        return "\n".join(map(shown, block.lines)) + "\n\n"
+    return "".join(_text_table(block)) + "\n"
+
+
+def _text_table(table: Table) -> Iterator[str]:
+    rows = [tuple(map(shown, row)) for row in (table.header, *table.rows)]
+    widths = [max(_width(row[place]) for row in rows) for place in range(len(table.header))]
+    for row in (rows[0], tuple("-" * width for width in widths), *rows[1:]):
+        cells = [_aligned(cell, widths[place], place in table.numbers) for place, cell in enumerate(row)]
+        yield "  ".join(cells).rstrip() + "\n"
+
+
+def _aligned(cell: str, width: int, right: bool) -> str:
+    space = " " * (width - _width(cell))
+    if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in cell):
+        cell = f"\u2068{cell}\u2069"  # by itself, so that it does not turn the columns after it around
+    return space + cell if right else cell + space
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len  # here, because rich takes a while to load
+
+    return cell_len(text)
+
+
+def html_page(title: str, blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield any report as a page."""
+    yield from fill_page("page.html", title, {"blocks": blocks})
+
+
+def fill_page(template: str, title: str, content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a page made from a template; its own style and script are the only ones that it allows itself."""
+    markup = _markup()
+    style, script = _own_file("page.css"), _own_file("page.js")
+    return (
+        _templates()
+        .get_template(template)
+        .generate(
+            title=shown(title),
+            version=__version__,
+            style=markup(style),
+            style_hash=_hash_of(style),
+            script=markup(script),
+            script_hash=_hash_of(script),
+            show=_block,
+            **content,
+        )
+    )
+
+
+def _block(block: Block) -> Any:
+    """Return a block as markup, what stands in it escaped."""
+    markup = _markup()
+    if isinstance(block, Heading):
+        return markup("<h{0}>{1}</h{0}>").format(min(block.level, 6), shown(block.text))
+    if isinstance(block, Lines):
+        return markup("\n").join(markup("<p><bdi>{}</bdi></p>").format(shown(line)) for line in block.lines)
+    return _html_table(block)
+
+
+def _html_table(table: Table) -> Any:
+    markup = _markup()
+
+    def cells(row: tuple[str, ...], form: str) -> Any:
+        styles = ["num" if place in table.numbers else "" for place in range(len(row))]
+        return markup("").join(markup(form).format(style, shown(cell)) for style, cell in zip(styles, row, strict=True))
+
+    head = cells(table.header, '<th scope="col" class="{}">{}</th>')
+    body = markup("\n").join(
+        markup("<tr>{}</tr>").format(cells(row, '<td class="{}"><bdi>{}</bdi></td>')) for row in table.rows
+    )
+    scroll = '<div class="scroll" tabindex="0" role="region" aria-label="Table: {}">'
+    opened = markup(scroll).format(shown(", ".join(name for name in table.header if name)))
+    return opened + markup("<table><thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody></table></div>").format(head, body)
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # here, because most commands do without
+
+    return Environment(
+        loader=PackageLoader("polyjudge.reports"),
+        autoescape=True,
+        finalize=_harmless,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _harmless(value: object) -> object:
+    """Return what a template shows so that it cannot act: text from files is, markup of our own stays."""
+    return harmless(value) if isinstance(value, str) and not isinstance(value, _markup()) else value
+
+
+@lru_cache(maxsize=1)
+def _markup() -> Any:
+    from markupsafe import Markup
+
+    return Markup
+
+
+@lru_cache(maxsize=2)
+def _own_file(name: str) -> str:
+    return (files("polyjudge.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _hash_of(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def for_script(text: str) -> Any:
+    """Return JSON as it may stand within a script element: nothing in it can end the element."""
+    escaped = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return _markup()(escaped.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def _page(blocks: Iterable[Block]) -> Iterator[str]:
+    shown = list(blocks)
+    title = next((block.text for block in shown if isinstance(block, Heading)), "polyjudge")
+    yield from html_page(title, shown)
+
+
+BLOCK_FORMATS: dict[str, Callable[[Iterable[Block]], Iterator[str]]] = {
+    "text": plain_text,
+    "markdown": markdown,
+    "html": _page,
+}

@@ -3,16 +3,15 @@
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from zlib import crc32
 
 import numpy as np
 
 from polyjudge.errors import DataError
-from polyjudge.files.baselines import ScoredRun
-from polyjudge.files.scored_items import Names, ScoredItem, ScoredItems
-from polyjudge.records import Figure
+from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredItems, ScoredRun
+from polyjudge.records.calibration import Figure, JudgeIdentity
 from polyjudge.records.comparison import (
     Change,
     Comparison,
@@ -22,7 +21,7 @@ from polyjudge.records.comparison import (
     ItemCounts,
     LanguageChange,
 )
-from polyjudge.statistics import benjamini_hochberg
+from polyjudge.statistics.intervals import benjamini_hochberg
 from polyjudge.statistics.paired import (
     FEWEST_CLUSTERS,
     Clustered,
@@ -34,6 +33,56 @@ from polyjudge.statistics.paired import (
     sign_flip_p,
 )
 from polyjudge.statistics.resampling import Codes, Floats
+
+
+def unlike(before: ScoredRun, after: ScoredRun) -> dict[str, str]:
+    """Return in what the judges of two runs differ, `rubric` or `judge`, each in words; what is not known does not."""
+    if not before.judges or not after.judges:
+        return {}
+    found: dict[str, str] = {}
+    rubrics = [{judge.rubric_fingerprint or judge.rubric for judge in run.judges} for run in (before, after)]
+    if rubrics[0] != rubrics[1]:
+        found["rubric"] = f"the rubrics differ: {_rubrics(before.judges)} against {_rubrics(after.judges)}"
+    if _answered(before.judges, after.judges) != _answered(after.judges, before.judges):
+        found["judge"] = f"the judges differ: {_models(before.judges)} against {_models(after.judges)}"
+    return found
+
+
+def notes_on(before: ScoredRun, after: ScoredRun) -> Iterator[str]:
+    """Yield what is to be known of the judges of two runs that are compared."""
+    yield from unlike(before, after).values()
+    silent = [str(run.path) for run in (before, after) if not run.judges]
+    if len(silent) == 1:
+        yield f"{silent[0]} does not say which judge gave its scores"
+
+
+def _answered(judges: Iterable[JudgeIdentity], others: Iterable[JudgeIdentity]) -> set[tuple[str, str, str]]:
+    """Return who judged; which model answered counts only where the other run knows it too."""
+    known = {(judge.provider, judge.model) for judge in others if judge.model_answered}
+    return {
+        (judge.provider, judge.model, judge.model_answered if (judge.provider, judge.model) in known else "")
+        for judge in judges
+        if judge.model_answered or not _has_answered(judge, judges)
+    }
+
+
+def _has_answered(judge: JudgeIdentity, judges: Iterable[JudgeIdentity]) -> bool:
+    same = (each for each in judges if (each.provider, each.model) == (judge.provider, judge.model))
+    return any(each.model_answered for each in same)
+
+
+def _rubrics(judges: Iterable[JudgeIdentity]) -> str:
+    return " and ".join(sorted({f"{judge.rubric!r} ({judge.rubric_fingerprint[:8]})" for judge in judges}))
+
+
+def _models(judges: Iterable[JudgeIdentity]) -> str:
+    return " and ".join(sorted({repr(_model(judge)) for judge in judges}))
+
+
+def _model(judge: JudgeIdentity) -> str:
+    answered = f" answered by {judge.model_answered}" if judge.model_answered not in ("", judge.model) else ""
+    return f"{judge.provider}/{judge.model}{answered}"
+
 
 _LANGUAGES_ALIKE = "languages alike"
 """Stands where a language would, so that its draws are its own."""

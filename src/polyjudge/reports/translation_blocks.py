@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
-from polyjudge.files import readable_json
-from polyjudge.records import LanguageResult, LanguageScore, PromptScore
-from polyjudge.rubrics import scores_pass
-from polyjudge.statistics import Interval
-from polyjudge.text import one_line
+from polyjudge.files.atomic import readable_json
+from polyjudge.records.calibration import Interval
+from polyjudge.records.translation import LanguageResult, LanguageScore, PromptScore
+from polyjudge.text.display import one_line
+from polyjudge.verdicts.items import scores_pass
+from polyjudge.verdicts.translation import Status, Verdict
 
 from .blocks import Block, Heading, Lines, Table
-from .report import Report
-from .verdicts import Status, Verdict
+from .translation import Report
+from .trust_card import trust_lines as judge_trust_lines
 
 _LONGEST_CELL = 400
 _SHORT_CELL = 110
@@ -96,7 +97,7 @@ def trust_lines(report: Report) -> Iterator[str]:
         lines = [
             f"{name.capitalize()} ({trust.judge}): {line}"
             for name, trust in report.trust.items()
-            for line in trust.lines(report.table)
+            for line in judge_trust_lines(trust, report.table)
         ]
         unknown = report.uncalibrated()
         if unknown and any(trust.card is not None for trust in report.trust.values()):

@@ -1,24 +1,62 @@
-"""The report on a translator's output as a page: scorecard, map of languages, and the texts with problems marked."""
+"""The translation report as an HTML page."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import combinations
 from typing import Any
 
-from polyjudge.files import readable_json
-from polyjudge.languages import LanguageTable
-from polyjudge.records import LanguageResult, LanguageScore, Problem, PromptResult, PromptScore, TextCheck
-from polyjudge.rubrics import scores_pass
-from polyjudge.statistics import wilson_interval
-from polyjudge.text import harmless, one_line
+from polyjudge.files.atomic import readable_json
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.findings import Problem, TextCheck
+from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
+from polyjudge.statistics.intervals import wilson_interval
+from polyjudge.text.display import harmless, one_line
+from polyjudge.verdicts.items import scores_pass
+from polyjudge.verdicts.translation import STATUSES, Verdict, VerdictMaker
 
-from .blocks import Block, Lines, Table
-from .family_bars import family_bars
-from .html import fill_page, for_script
-from .report import Report
+from .blocks import Block, Lines, Table, fill_page, for_script, shown
+from .translation import FamilyRow, Report
 from .translation_blocks import judge_name, judge_note, on_script_alone, report_facts, status_word, trust_lines
-from .verdicts import STATUSES, Verdict, VerdictMaker
+
+_ROW, _LEFT, _WIDTH, _RIGHT = 24, 150, 420, 190
+
+
+def family_bars(rows: Sequence[FamilyRow]) -> Any:
+    """Return the drawing; each bar says its numbers beside it."""
+    from markupsafe import Markup
+
+    height = _ROW * len(rows) + 8
+    total = _LEFT + _WIDTH + _RIGHT
+    parts = [
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Pass rates by script family">'
+        f'<svg viewBox="0 0 {total} {height}" width="{total}" height="{height}" role="img" '
+        'aria-label="Pass rate by script family, with 95% intervals">'
+    ]
+    for place, row in enumerate(rows):
+        parts += _bar(place, row)
+    return Markup("\n".join([*parts, "</svg></div>"]))
+
+
+def _bar(place: int, row: FamilyRow) -> list[str]:
+    top = place * _ROW + 4
+    middle = top + _ROW / 2
+    name = escape(shown(row.family)[:60])
+    parts = [
+        f'<text x="{_LEFT - 8}" y="{middle + 4:.0f}" text-anchor="end">{name}</text>',
+        f'<rect class="track" x="{_LEFT}" y="{top + 4}" width="{_WIDTH}" height="{_ROW - 8}"/>',
+    ]
+    rate, interval = row.rate, row.interval
+    if rate is None or interval is None:
+        told = f"no verdict on {row.languages}"
+    else:
+        low, high = _LEFT + interval.low * _WIDTH, _LEFT + interval.high * _WIDTH
+        parts.append(f'<rect class="bar" x="{_LEFT}" y="{top + 4}" width="{rate * _WIDTH:.1f}" height="{_ROW - 8}"/>')
+        parts.append(f'<line class="range" x1="{low:.1f}" x2="{high:.1f}" y1="{middle:.0f}" y2="{middle:.0f}"/>')
+        told = f"{row.passed} of {row.passed + row.failed} ({interval.low:.0%} to {interval.high:.0%})"
+    return [*parts, f'<text class="soft" x="{_LEFT + _WIDTH + 8}" y="{middle + 4:.0f}">{told}</text>']
+
 
 _ITEMS_IN_A_PART = 50
 _LONGEST_TEXT = 20_000

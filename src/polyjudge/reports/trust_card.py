@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from polyjudge.files import card_lines
-from polyjudge.languages import LanguageTable
-from polyjudge.records import Effect, Figure, LanguageTrust, MonotonicityResult, TrustCard
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.calibration import Effect, Figure, LanguageTrust, MonotonicityResult, TrustCard
+from polyjudge.store.trust_cards import card_lines
+from polyjudge.verdicts.trust import JudgeTrust, figure_text
 
 from .blocks import Block, Heading, Lines, Table
 
@@ -78,18 +79,6 @@ def agreement_table(rows: Mapping[str, tuple[int, Mapping[str, Figure]]]) -> Tab
         cells = (figure_text(figures.get(name, Figure()), digits) for _, figures in rows.values())
         body.append((name.replace("_", " "), *cells))
     return Table(("Measure", *rows), tuple(body), tuple(range(1, len(rows) + 1)))
-
-
-def figure_text(figure: Figure, digits: int = 2) -> str:
-    """Return a figure with its interval; a dash where it is not defined."""
-    if figure.value is None:
-        return "–"
-    value, low, high = (_number(each, digits) for each in (figure.value, figure.low, figure.high))
-    return value if figure.low is None and figure.high is None else f"{value} [{low or '…'}, {high or '…'}]"
-
-
-def _number(number: float | None, digits: int) -> str:
-    return "" if number is None else f"{round(number, digits) + 0.0:.{digits}f}"  # no minus before a zero
 
 
 def _perturbations(card: TrustCard) -> Table:
@@ -165,3 +154,11 @@ def language_title(tag: str, table: LanguageTable) -> str:
     """Return a language by its name and tag."""
     known = table.find(tag)
     return f"{known.name} ({tag})" if known and known.tag == tag else tag or "no language given"
+
+
+def trust_lines(trust: JudgeTrust, table: LanguageTable) -> Iterator[str]:
+    """Yield how far a judge can be trusted, in words."""
+    if trust.card is None:
+        yield f"not calibrated ({trust.why})"
+    else:
+        yield from card_summary(trust.card, table)

@@ -1,20 +1,15 @@
-"""The numbers of a word test: how much each model knows, how models compare, and which words are hard."""
+"""The numbers of a vocabulary test, and its `summary.json`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
+from typing import Any
 
-from polyjudge.records import Judgement, PromptName
-from polyjudge.statistics import (
-    Interval,
-    benjamini_hochberg,
-    cohen_kappa,
-    exact_agreement,
-    krippendorff_alpha,
-    mcnemar_exact,
-    wilson_interval,
-)
+from polyjudge.records.calibration import Interval
+from polyjudge.records.vocabulary import Judgement, PromptName
+from polyjudge.statistics.agreement import cohen_kappa, exact_agreement, krippendorff_alpha
+from polyjudge.statistics.intervals import benjamini_hochberg, mcnemar_exact, wilson_interval
 
 PROMPTS: tuple[PromptName, ...] = ("a", "b")
 DECIDED = ("correct", "incorrect")
@@ -194,3 +189,57 @@ class VocabularyReport:
         return JudgeAgreement(
             first, second, len(pairs), exact_agreement(pairs), cohen_kappa(pairs), krippendorff_alpha(pairs)
         )
+
+
+SCHEMA_VERSION = 1
+
+
+def vocabulary_summary(report: VocabularyReport, *, generated_at: str) -> dict[str, Any]:
+    """Return the summary: what the first judge says stands under `models`, what each says under `judges`."""
+    judge = report.judge
+    return {
+        "schemaVersion": SCHEMA_VERSION,
+        "generated_at": generated_at,
+        "judge_model": judge.partition("/")[2] or judge,
+        "judge_provider": judge.partition("/")[0],
+        "models": _models(report, judge),
+        "judges": {name: {"models": _models(report, name)} for name in report.judges},
+        "agreement": [asdict(each) for each in report.agreements()],
+        "comparisons": [asdict(each) for each in report.comparisons(judge)],
+        "hard_words": [asdict(each) for each in report.hard_words(judge)],
+    }
+
+
+def _models(report: VocabularyReport, judge: str) -> dict[str, Any]:
+    return {model: _model(report, judge, model) for model in report.models}
+
+
+def _model(report: VocabularyReport, judge: str, model: str) -> dict[str, Any]:
+    row = _prompt(report, judge, model, "a")
+    return {**row, "prompt_b": _prompt(report, judge, model, "b")} if "b" in report.prompts else row
+
+
+def _prompt(report: VocabularyReport, judge: str, model: str, prompt: PromptName) -> dict[str, Any]:
+    by_category = {name: report.figures(judge, model, prompt, name) for name in report.categories}
+    row = _figures(report.figures(judge, model, prompt))
+    return {**row, "categories": {name: _figures(each) for name, each in by_category.items()}} if by_category else row
+
+
+def _figures(figures: Figures) -> dict[str, Any]:
+    return {
+        "correct": figures.correct,
+        "total": figures.total,
+        "judged": figures.judged,
+        "incorrect": figures.incorrect,
+        "undetermined": figures.undetermined,
+        "contradictory": figures.contradictory,
+        "errors": figures.errors,
+        "generation_errors": figures.generation_errors,
+        "judging_errors": figures.judging_errors,
+        "percent": None if figures.percent is None else round(figures.percent, 1),
+        "interval": _rounded(figures.interval),
+    }
+
+
+def _rounded(interval: Interval | None) -> dict[str, float] | None:
+    return interval and {"low": round(interval.low, 1), "high": round(interval.high, 1)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from polyjudge.records import PromptName
+from polyjudge.records.vocabulary import PromptName
 
 from .blocks import Block, Heading, Lines, Table
 from .vocabulary import Comparison, Figures, VocabularyReport

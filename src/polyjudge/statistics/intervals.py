@@ -1,18 +1,31 @@
-"""Means, rates, and where they lie."""
+"""Means, rates, their intervals, and tests of significance that need no numpy."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
+from polyjudge.records.calibration import Interval
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Where a number lies with 95% confidence."""
 
-    low: float
-    high: float
+def mcnemar_exact(only_first: int, only_second: int) -> float:
+    """Return the two-sided p of McNemar's exact test, from how many pairs only one of two got right.
+
+    Without a difference, only chance decides which of the two it is: a fair coin, thrown once a pair.
+    """
+    count, fewer = only_first + only_second, min(only_first, only_second)
+    tail = sum(math.comb(count, hits) for hits in range(fewer + 1))
+    return min(1.0, tail / 2 ** (count - 1)) if count else 1.0
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Return p values adjusted so that, of those called significant, only that share is so by chance."""
+    adjusted, lowest = [1.0] * len(p_values), 1.0
+    by_size = sorted(range(len(p_values)), key=lambda place: p_values[place], reverse=True)
+    for rank, place in zip(range(len(p_values), 0, -1), by_size, strict=True):
+        lowest = min(lowest, p_values[place] * (len(p_values) / rank))
+        adjusted[place] = lowest
+    return adjusted
 
 
 class RunningMean:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyjudge.records import Figure
+from polyjudge.records.calibration import Figure
 
 from .intervals import t_quantile
 from .resampling import Codes, Floats, Resamples, figure, ratio, scores_of

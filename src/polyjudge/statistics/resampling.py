@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyjudge.records import Figure
+from polyjudge.records.calibration import Figure
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -4,16 +4,17 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from polyjudge.engine import Stop, in_order
+from polyjudge.checks.checker import TextChecker
+from polyjudge.concurrency.pool import StopToken, in_order
 from polyjudge.errors import ProviderError
-from polyjudge.languages import LanguageTable
-from polyjudge.programs import filled_command, run_program, with_final_newline
-from polyjudge.providers import Provider
-from polyjudge.records import Language, LanguageResult, PromptResult, Request
-from polyjudge.text import TextChecker
+from polyjudge.formats.prompt_sets import PromptSet
+from polyjudge.languages.table import LanguageTable
+from polyjudge.processes import filled_command, run_program, with_final_newline
+from polyjudge.providers.base import Provider
+from polyjudge.records.requests import Request
+from polyjudge.records.translation import Language, LanguageResult, PromptResult
 
-from .prompt_sets import PromptSet
-from .translation_tasks import MUST_HAVE
+from .translation import MUST_HAVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def generate(
     prompts: PromptSet,
     *,
     concurrency: int,
-    stop: Stop,
+    stop: StopToken,
     done: Callable[[Order, Translation], None] | None = None,
 ) -> AsyncGenerator[tuple[Order, Translation | ProviderError]]:
     """Yield what the translator wrote for each order, or why it wrote nothing; `done` is told as soon as it has."""

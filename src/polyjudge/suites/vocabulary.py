@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from polyjudge.errors import DataError, UnknownNameError
-from polyjudge.files import read_vocabulary
-from polyjudge.judges import WORD_PLACES, WordWording, load_wording, read_word_verdict, word_prompt
-from polyjudge.records import PromptName, Vocabulary, VocabularyWord
+from polyjudge.formats.vocabulary import read_vocabulary
+from polyjudge.judges.word import WORD_PLACES, word_prompt
+from polyjudge.judges.word_verdicts import WordWording, load_wording, read_word_verdict
+from polyjudge.records.vocabulary import PromptName, Vocabulary, VocabularyWord
 
 _FOLDER = "vocabularies"
 

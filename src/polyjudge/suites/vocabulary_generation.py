@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from polyjudge.clock import utc_second
-from polyjudge.engine import Stop, in_order
+from polyjudge.concurrency.pool import StopToken, in_order
 from polyjudge.errors import ProviderError, UnusableError
-from polyjudge.judges import split_reasoning
-from polyjudge.providers import Provider, close_provider
-from polyjudge.records import Reply, Request, WordRecord
+from polyjudge.judges.reply_text import split_reasoning
+from polyjudge.providers.base import Provider, close_provider
+from polyjudge.records.requests import Reply, Request
+from polyjudge.records.vocabulary import WordRecord
 from polyjudge.version import __version__
 
 from .vocabulary import WordTask
@@ -34,7 +35,7 @@ async def generate_answers(
     tasks: Sequence[WordTask],
     settings: Generation,
     *,
-    stop: Stop,
+    stop: StopToken,
     done: Callable[[WordTask, WordRecord], None],
 ) -> AsyncGenerator[Answered]:
     """Yield what each model answered to its tasks, or why it did not; `done` is told as soon as it has.

@@ -4,10 +4,12 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from polyjudge.engine import Stop, in_order
-from polyjudge.judges import WordJudge, WordWording, read_word_verdict
-from polyjudge.providers import prompt_sha256
-from polyjudge.records import Failure, Judgement, Outcome, WordRecord, WordState
+from polyjudge.concurrency.pool import StopToken, in_order
+from polyjudge.judges.word import WordJudge
+from polyjudge.judges.word_verdicts import WordWording, read_word_verdict
+from polyjudge.records.fingerprint import prompt_sha256
+from polyjudge.records.outcomes import Failure, Outcome
+from polyjudge.records.vocabulary import Judgement, WordRecord, WordState
 
 from .vocabulary import WordTask
 
@@ -37,7 +39,7 @@ def judge_answers(
     *,
     known: Mapping[str, Judgement],
     concurrency: int,
-    stop: Stop,
+    stop: StopToken,
     run: str = "",
     done: Callable[[Judgement], None] = lambda _: None,
 ) -> AsyncGenerator[Judgement]:

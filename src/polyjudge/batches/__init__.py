@@ -1,0 +1,1 @@
+"""Batch APIs of the vendors."""

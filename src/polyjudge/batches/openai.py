@@ -1,0 +1,169 @@
+"""Batches of the OpenAI API."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from polyjudge.errors import PolyjudgeError, ProviderError, TransientError
+from polyjudge.providers.openai import openai_sdk, response_arguments, response_reply
+from polyjudge.providers.sdk import Call, SdkCalls
+from polyjudge.providers.wire_errors import ODD_REPLY, error_for_reply, error_for_status, shown
+from polyjudge.records.requests import BatchForm, BatchState, ItemFailure, ModelName, Reply, Request
+
+from .client import (
+    BatchClient,
+    BatchLimits,
+    BatchQuery,
+    BatchStatus,
+    canceled,
+    expired,
+    failure_for,
+    json_rows,
+    missing,
+    named,
+    request_like,
+    unknown_batch,
+)
+
+_STATES: dict[str, BatchState] = {
+    "completed": "ended",
+    "failed": "failed",
+    "expired": "expired",
+    "cancelled": "canceled",
+}
+_TAG_FIELD = "polyjudge"
+_ENDPOINT = "/v1/responses"
+_PAGE = 100
+
+
+def open_openai_batches(model: str, *, timeout_s: float) -> BatchClient:
+    """Open batches for one of OpenAI's models."""
+    name = ModelName("openai", model)
+    return OpenAIBatches(name, SdkCalls(name, openai_sdk(name, timeout_s=timeout_s), timeout_s=timeout_s))
+
+
+class OpenAIBatches:
+    """Batches of one model: a file of requests goes up, files of results come down."""
+
+    limits = BatchLimits()
+
+    def __init__(self, name: ModelName, calls: SdkCalls) -> None:
+        self._name = name
+        self._calls = calls
+
+    def body(self, request: Request) -> Mapping[str, Any]:
+        """Return the arguments of a response."""
+        return response_arguments(request)
+
+    async def submit(self, tag: str, requests: Mapping[str, Request]) -> str:
+        """Upload the requests and create a batch of them; a file without a batch costs nothing and goes by itself."""
+        data = b"".join(self._line(name, request) for name, request in requests.items())
+
+        async def upload(client: Any) -> str:
+            return named((await client.files.create(file=(f"{tag}.jsonl", data), purpose="batch")).id)
+
+        file_id = await self._calls.make(upload)
+
+        async def create(client: Any) -> str:
+            made = await client.batches.create(
+                input_file_id=file_id, endpoint=_ENDPOINT, completion_window="24h", metadata={_TAG_FIELD: tag}
+            )
+            return named(made.id)
+
+        return await self._calls.make(create)
+
+    async def find(self, sought: BatchQuery) -> str | None:
+        """Return the batch that carries the tag."""
+
+        async def search(client: Any) -> str | None:
+            async for batch in client.batches.list(limit=_PAGE):
+                if (batch.metadata or dict[str, str]()).get(_TAG_FIELD) == sought.tag and batch.id not in sought.known:
+                    return named(batch.id)
+            return None
+
+        return await self._calls.make(search)
+
+    async def status(self, batch_id: str) -> BatchStatus:
+        """Ask how far a batch has come."""
+
+        async def ask(client: Any) -> BatchStatus:
+            return self._read_status(await client.batches.retrieve(batch_id), batch_id)
+
+        return await self._about(batch_id, ask)
+
+    async def results(self, batch_id: str, form: BatchForm) -> Iterable[tuple[str, Reply | ItemFailure]]:
+        """Fetch the results: what was answered and what was not stand in two files, and either may be missing."""
+
+        async def file_ids(client: Any) -> list[str | None]:
+            batch = await client.batches.retrieve(batch_id)
+            return [batch.output_file_id, batch.error_file_id]
+
+        contents = [await self._file(each) for each in await self._about(batch_id, file_ids) if each]
+        request = request_like(form, self._name.model)
+        return (answer for content in contents for answer in self._read(batch_id, content, request))
+
+    async def cancel(self, batch_id: str) -> None:
+        """Ask for a batch to be given up."""
+        await self._about(batch_id, lambda client: client.batches.cancel(batch_id))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._calls.aclose()
+
+    def _line(self, name: str, request: Request) -> bytes:
+        row = {"custom_id": name, "method": "POST", "url": _ENDPOINT, "body": self.body(request)}
+        return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+    async def _file(self, file_id: str) -> bytes:
+        async def fetch(client: Any) -> bytes:
+            return (await client.files.content(file_id)).content
+
+        return await self._calls.make(fetch)
+
+    async def _about(self, batch_id: str, call: Call) -> Any:
+        return await self._calls.make(call, not_found=unknown_batch(self._name.provider, batch_id))
+
+    def _read_status(self, batch: Any, batch_id: str) -> BatchStatus:
+        counts = batch.request_counts
+        done, total = (counts.completed + counts.failed, counts.total) if counts else (0, 0)
+        state = _STATES.get(batch.status, "running")
+        rests = {"expired": expired, "canceled": canceled}
+        rest = self._why_failed(batch) if state == "failed" else rests.get(state, missing)("openai", batch_id)
+        return BatchStatus(state, done, total, rest)
+
+    def _why_failed(self, batch: Any) -> ItemFailure:
+        """Say why nothing of a batch was done; limits on what may wait at once end by themselves."""
+        errors: list[Any] = (batch.errors.data if batch.errors else None) or []
+        told = "; ".join(f"{each.code}: {each.message}" for each in errors[:3]) or "no reason given"
+        if "limit" in told:
+            text = f"openai took back batch {batch.id}: {shown(told)}"
+            return failure_for(TransientError(text))
+        status = 404 if any(each.code == "model_not_found" for each in errors) else 400
+        return failure_for(self._error(status, f"batch {batch.id} failed: {told}"))
+
+    def _read(self, batch_id: str, content: bytes, request: Request) -> Iterator[tuple[str, Reply | ItemFailure]]:
+        """Read results one by one; one that cannot be read is a failure of its own."""
+        for row in json_rows(content, self._name.provider):
+            try:
+                answer = self._answer(row, batch_id, request)
+            except ProviderError as error:
+                answer = failure_for(error)
+            except ODD_REPLY as error:
+                answer = failure_for(error_for_reply(error, self._name))
+            yield str(row.get("custom_id", "")), answer
+
+    def _answer(self, row: Mapping[str, Any], batch_id: str, request: Request) -> Reply | ItemFailure:
+        code = str((row.get("error") or dict[str, Any]()).get("code"))
+        if code == "batch_expired":
+            return expired(self._name.provider, batch_id)
+        if code in ("batch_cancelled", "batch_canceled"):
+            return canceled(self._name.provider, batch_id)
+        if not row.get("response"):
+            return failure_for(self._error(500, row.get("error")))
+        response = row["response"]
+        if response["status_code"] != 200:
+            return failure_for(self._error(response["status_code"], response["body"]))
+        return response_reply(response["body"], request)
+
+    def _error(self, status: int, told: object) -> PolyjudgeError:
+        return error_for_status(status, str(told), self._name)

@@ -1,0 +1,114 @@
+"""The cache interface, cache keys, and the results of cache maintenance."""
+
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from hashlib import sha256
+from operator import attrgetter
+from typing import Any, Protocol
+
+from polyjudge.records.fingerprint import canonical_json, fingerprint
+from polyjudge.records.requests import Origin, Reply, Request
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """What a cache holds."""
+
+    entries: int
+    bytes_on_disk: int
+    oldest: str
+    newest: str
+    by_model: tuple[tuple[str, str, str, int, int], ...]
+    """Kind, provider, model, number of entries, their bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did."""
+
+    new: int
+    known: int
+    problems: tuple[str, ...] = ()
+    """Rows that were skipped, by place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a check found."""
+
+    entries: int
+    problems: tuple[str, ...] = field(default=())
+
+
+_FORM = "polyjudge-key-2"
+"""Named in every key, so that a change of form can never meet an old key by chance."""
+
+
+def hash_key(model: str, prompt: str, candidate: str, **more: object) -> str:
+    """Return the key of a question of one's own; `more` takes whatever else can change the answer."""
+    return fingerprint({"form": _FORM, "model": model, "prompt": prompt, "candidate": candidate, "more": more})
+
+
+def request_key(origin: Origin, request: Request) -> str:
+    """Return the key of a request to a provider, made of every field of both."""
+    digest = _digest_of_shared(origin, _shared_values(request), _SameObject(request.schema)).copy()
+    digest.update(f"{request.repeat}\n{request.prompt}".encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
+_VARYING = {"prompt", "repeat", "schema"}
+_SHARED = [field.name for field in fields(Request) if field.name not in _VARYING]
+_shared_values: Callable[[Request], tuple[Hashable, ...]] = attrgetter(*_SHARED)
+
+
+@lru_cache(maxsize=64)
+def _digest_of_shared(origin: Origin, shared: tuple[Hashable, ...], schema: "_SameObject") -> Any:
+    """Return the digest of what the questions of a run have in common; only the last few are remembered.
+
+    Its canonical form holds no line break, and the number that follows no letter, so no two questions are spelled the
+    same.
+    """
+    request = dict(zip(_SHARED, shared, strict=True))
+    form = canonical_json({"form": _FORM, "origin": origin, "request": {**request, "schema": schema.value}})
+    return sha256(f"{form}\n".encode(errors="surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SameObject:
+    """Compares by identity: a schema cannot be hashed, and a run uses one and the same."""
+
+    value: Mapping[str, Any] | None
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameObject) and self.value is other.value
+
+
+class Cache(Protocol):
+    """Keeps replies under the key of their question: in a file of this machine, or where many machines share them."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, as messages name it: never with a password."""
+        ...
+
+    async def find(self, key: str, *, since: str = "") -> Reply | None:
+        """Return the reply kept under a key, marked as cached, or None; `since` passes over older ones."""
+        ...
+
+    async def once(
+        self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "", *, since: str = ""
+    ) -> Reply:
+        """Return the reply kept under a key, or ask for it and keep it; however many want it at once, one asks.
+
+        A reply that was cut off or declined is returned but not kept, and an error is nobody's but the asker's. With
+        `since`, a moment in ISO 8601, replies kept before it are asked for anew and replaced.
+        """
+        ...
+
+    def close(self) -> None:
+        """Finish what is being written and let go."""
+        ...

@@ -1,0 +1,97 @@
+"""Correct a judge's scores with human labels."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from polyjudge.formats.ratings import Rating
+from polyjudge.records.calibration import Figure
+from polyjudge.statistics.estimates import Corrected, corrected_mean, rogan_gladen
+from polyjudge.statistics.group_correction import GroupSample, corrected_by_group, stratified_mean
+
+from .agreement import Pair
+
+_USUAL_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """An estimate over all items, and by language."""
+
+    overall: Corrected
+    by_language: Mapping[str, Corrected]
+
+
+def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[float, float] | None) -> Correction:
+    """Return the mean that people would give, or with bars the share that they would pass; labels are a random sample.
+
+    Over all, a language counts by its items, however the labels are spread, where each has two labels at least.
+    Languages with few labels lean on the others for how far the judge is off.
+    """
+    scores = [(rating.language, _passed(rating.value, pass_from, 0)) for rating in judged if rating.value is not None]
+    known = [(pair.language, _passed(pair.judge, pass_from, 0), _passed(pair.people, pass_from, 1)) for pair in pairs]
+    judged_scores, judge_scores, people_scores = (
+        [score for _, score in scores],
+        [judge for _, judge, _ in known],
+        [people for _, _, people in known],
+    )
+    bounds = _scale_of([*judged_scores, *people_scores])
+    overall = corrected_mean(judged_scores, judge_scores, people_scores, bounds=bounds)
+    languages = sorted({language for language, _ in scores})
+    if len(languages) < 2:
+        return Correction(overall, {})
+    samples = _samples(languages, scores, known)
+    return Correction(stratified_mean(samples, bounds=bounds) or overall, corrected_by_group(samples, bounds=bounds))
+
+
+def correct_from_elsewhere(
+    judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[float, float]
+) -> tuple[Figure, dict[str, Figure]]:
+    """Return the share that people would pass, overall and by language, from labels of other items (Rogan and Gladen).
+
+    It holds where the judge errs on these items as it does on the labelled ones.
+    """
+    verdicts = [(bool(_passed(pair.judge, pass_from, 0)), bool(_passed(pair.people, pass_from, 1))) for pair in pairs]
+    right = [judge == people for judge, people in verdicts]
+    positives, negatives = sum(people for _, people in verdicts), sum(not people for _, people in verdicts)
+    true_pos = sum(ok for ok, (_, people) in zip(right, verdicts, strict=True) if people)
+    true_neg = sum(ok for ok, (_, people) in zip(right, verdicts, strict=True) if not people)
+    groups: defaultdict[str, list[bool]] = defaultdict(list)
+    for rating in judged:
+        if rating.value is not None:
+            groups[rating.language].append(bool(_passed(rating.value, pass_from, 0)))
+
+    def rate(passes: Sequence[bool]) -> Figure:
+        return rogan_gladen(sum(passes), len(passes), true_pos, positives, true_neg, negatives)
+
+    overall = rate([each for group in groups.values() for each in group])
+    return overall, {tag: rate(group) for tag, group in sorted(groups.items())} if len(groups) > 1 else {}
+
+
+def _scale_of(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the usual scale that all values lie on, beyond which no mean can be."""
+    fitting = (scale for scale in _USUAL_SCALES if all(scale[0] <= value <= scale[1] for value in values))
+    return next(fitting, None)
+
+
+def _passed(value: float | None, pass_from: tuple[float, float] | None, side: int) -> float:
+    given = value or 0.0
+    return given if pass_from is None else float(given >= pass_from[side])
+
+
+def _samples(
+    languages: Sequence[str], scores: Sequence[tuple[str, float]], known: Sequence[tuple[str, float, float]]
+) -> dict[str, GroupSample]:
+    judged, labelled = defaultdict[str, list[float]](list), defaultdict[str, list[tuple[float, float]]](list)
+    for language, score in scores:
+        judged[language].append(score)
+    for language, judge, people in known:
+        labelled[language].append((judge, people))
+    return {
+        language: GroupSample(
+            judged[language],
+            [judge for judge, _ in labelled[language]],
+            [people for _, people in labelled[language]],
+        )
+        for language in languages
+    }

@@ -1,0 +1,1 @@
+"""Checks of a text that need no model."""

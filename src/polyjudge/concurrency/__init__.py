@@ -1,0 +1,1 @@
+"""Bounded concurrency, stop requests, and the entry from sync code."""

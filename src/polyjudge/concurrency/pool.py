@@ -1,0 +1,220 @@
+"""Run many tasks at once with bounded concurrency, in order, until the stop token is set."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Generic, TypeVar
+
+from polyjudge.errors import ConfigError, StoppedError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_GRACE_S = 30.0
+_WINDOW = 8
+"""Results that may wait for a slow one before them, in multiples of the concurrency; it bounds memory."""
+
+
+class StopToken:
+    """A wish to stop: nothing new is begun, and what is under way may end in peace."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.error: StoppedError | None = None
+        """Why, where it was not a person's wish."""
+        self._on_request: list[Callable[[float | None], None]] = []
+
+    def request(self, error: StoppedError | None = None, *, grace_s: float | None = None) -> None:
+        """Stop; what is under way is cancelled after `grace_s`, or not at all. A second wish may shorten the grace."""
+        if not self.requested:
+            self.requested, self.error = True, error
+        for react in self._on_request:
+            react(grace_s)
+
+    def on_request(self, react: Callable[[float | None], None]) -> None:
+        """Have a function called, with the grace, when the wish is uttered."""
+        self._on_request.append(react)
+
+
+class _NotDone:
+    """Stands for the result of work that was not begun or not finished."""
+
+
+_NOT_DONE = _NotDone()
+
+
+async def in_order(
+    work: Callable[[Item], Awaitable[Result]], items: Iterable[Item], *, concurrency: int, stop: StopToken | None = None
+) -> AsyncGenerator[Result]:
+    """Yield the result of `work` for each item, in order.
+
+    An error stops what is under way and is raised, except a `StoppedError`: that is a wish to stop, for `stop` to
+    remember. After such a wish the results end with the last one that has all before it. After an error nothing more is
+    begun: what comes before it may end and be handed out, then it is raised. Nor is anything begun when whoever takes
+    the results takes no more, for want of room on a disk say: what is in flight is paid for, and may end.
+    """
+    if concurrency < 1:
+        raise ConfigError(f"concurrency must be at least 1, not {concurrency}")
+    pool = _Pool(work, items, concurrency, stop or StopToken())
+    try:
+        while (turn := await pool.next()) is not None and not isinstance(turn.result, _NotDone):
+            yield turn.result
+        await pool.drain()
+    except GeneratorExit:
+        await pool.leave()
+        raise
+    finally:
+        await pool.cancel()
+    if stop is None and pool.stop.error is not None:
+        raise pool.stop.error
+
+
+class _Turn(Generic[Result]):
+    """The place of one item in the order, and what came of it."""
+
+    __slots__ = ("error", "is_over", "result")
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.error: BaseException | None = None
+        self.result: Result | _NotDone = _NOT_DONE
+
+
+class _Pool(Generic[Item, Result]):
+    """As many workers as may be busy at a time; each takes the next item when it is done with one.
+
+    A task for every item, waiting at a semaphore, would take three times as long.
+    """
+
+    def __init__(
+        self, work: Callable[[Item], Awaitable[Result]], items: Iterable[Item], concurrency: int, stop: StopToken
+    ) -> None:
+        self.stop = stop
+        self._work = work
+        self._items = iter(items)
+        self._turns: deque[_Turn[Result]] = deque()
+        self._most = concurrency * _WINDOW
+        self._error: BaseException | None = None
+        self._is_left = False
+        self._news = asyncio.Event()
+        """The earliest item is over, or a worker has gone."""
+        self._room = asyncio.Event()
+        stop.on_request(self._end)
+        self._workers = [asyncio.create_task(self._take_turns()) for _ in range(concurrency)]
+        self._at_work = concurrency
+
+    async def next(self) -> _Turn[Result] | None:
+        """Return what came of the earliest item, or None when there are no more; raise its error."""
+        turns = self._turns
+        while not (turns and turns[0].is_over):
+            if not turns and not self._at_work:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        turn = turns.popleft()
+        if len(turns) < self._most // 2:
+            self._room.set()
+        if turn.error is not None:
+            raise turn.error
+        return turn
+
+    async def drain(self) -> None:
+        """Wait for what is still under way."""
+        while await self.next() is not None:
+            pass
+
+    async def leave(self) -> None:
+        """Begin nothing more, and give what is under way some time to end."""
+        self._is_left = True
+        self._end(_GRACE_S)
+        await asyncio.wait(self._workers)
+
+    async def cancel(self) -> None:
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+
+    async def _take_turns(self) -> None:
+        try:
+            while not self._is_over:
+                if len(self._turns) >= self._most:
+                    self._room.clear()
+                    await self._room.wait()
+                elif not await self._take_turn():
+                    break
+        finally:
+            self._at_work -= 1
+            self._news.set()
+
+    async def _take_turn(self) -> bool:
+        """Do the next item; where there is none, say so."""
+        turn: _Turn[Result] = _Turn()
+        self._turns.append(turn)
+        try:
+            item = next(self._items, _NOT_DONE)
+            if isinstance(item, _NotDone):
+                self._turns.pop()
+                return False
+            turn.result = await self._work(item)
+        except StoppedError as error:
+            # What is in flight is paid for and may end; what only waits to try again is not waited for.
+            self.stop.request(error, grace_s=_GRACE_S)
+        except asyncio.CancelledError as error:
+            if not self._is_over:
+                turn.error = error
+                raise
+            turn.error = self._error
+        except BaseException as error:  # noqa: BLE001 - it is raised where the results are taken
+            # A cache on a full disk, say: what is asked from now on would be paid for and lost.
+            turn.error = error
+            self._error = self._error or error
+            self._end(_GRACE_S)
+        finally:
+            turn.is_over = True
+            if self._turns and turn is self._turns[0]:
+                self._news.set()
+        return True
+
+    @property
+    def _is_over(self) -> bool:
+        return self.stop.requested or self._is_left or self._error is not None
+
+    def _end(self, grace_s: float | None) -> None:
+        """Let the workers go that wait, and after the grace those that do not."""
+        self._room.set()
+        if grace_s is not None:
+            asyncio.get_running_loop().call_later(grace_s, lambda: [worker.cancel() for worker in self._workers])
+
+
+async def unless_stopped(work: Coroutine[Any, Any, Result], stop: StopToken) -> Result | None:
+    """Wait for something that is nobody's loss: a wish to stop ends the waiting at once, and there is no result."""
+    task = asyncio.create_task(work)
+
+    def give_up(_: float | None) -> None:
+        task.cancel()
+
+    stop.on_request(give_up)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if stop.requested and task.cancelled():
+            return None
+        task.cancel()
+        raise
+
+
+async def together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Do several things at once and return all results; when one raises, the others are stopped before it goes on.
+
+    A `StoppedError` says that nothing more shall be begun: what the others have in flight is paid for, and may end.
+    """
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        return await asyncio.gather(*tasks)
+    except StoppedError:
+        await asyncio.wait(tasks, timeout=_GRACE_S)
+        raise
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

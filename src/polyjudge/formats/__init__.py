@@ -1,0 +1,1 @@
+"""Readers and writers for the files of users and of other tools."""

@@ -1,0 +1,180 @@
+"""Read regression fixtures."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast, get_args
+
+from polyjudge.errors import DataError
+from polyjudge.files.toml_files import read_toml
+from polyjudge.records.sessions import Fixture, Recorded, Suite
+
+_COLUMNS = ("case_id", "source_lang", "target_lang", "input_text", "expected_output")
+_SUITE = re.compile(r"#\s*suite:\s*(\S+)\s*")
+_RECORDED = re.compile(r"#\s*polyjudge\s+(command|model|version\s+\S+):\s*(.*?)\s*")
+_IN_FOLDER = ("input.txt", "expected.txt", "case.toml")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LANGUAGE = re.compile(r"\w[\w@.+-]*")
+"""It is put into commands: no option, no path."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixtureFile:
+    """The cases of one place, and what is recorded of the translator that filled them."""
+
+    path: Path
+    fixtures: tuple[Fixture, ...]
+    recorded: Recorded = field(default_factory=Recorded)
+    lines: tuple[str, ...] = ()
+    """The lines of a TSV as they stand, so that comments and their order can be kept."""
+
+
+def read_fixtures(path: Path, *, with_expected: bool = True) -> FixtureFile:
+    """Read a TSV, or a folder of cases or of TSVs; `with_expected` is False for files of inputs, of four columns."""
+    if path.is_dir():
+        return _read_folder(path)
+    found = _read_tsv(path, with_expected)
+    _refuse_doubles(found.fixtures)
+    if not found.fixtures:
+        raise DataError("holds no case", path=path)
+    return found
+
+
+def suite_of_name(name: str) -> Suite:
+    """Return the kind that a file's name tells of."""
+    return "preserve" if name.startswith("preserve") else "translation"
+
+
+def _read_tsv(path: Path, with_expected: bool) -> FixtureFile:
+    lines = [line.removesuffix("\r") for line in _text(path).split("\n")]
+    suite, recorded = suite_of_name(path.name), Recorded()
+    fixtures: list[Fixture] = []
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("#"):
+            suite = _suite(line, suite, path, number)
+            recorded = _noted(recorded, line)
+        elif line.strip():
+            fixtures.append(_fixture(line, suite, path, number, with_expected))
+    return FixtureFile(path, tuple(fixtures), recorded, tuple(lines))
+
+
+def _fixture(line: str, suite: Suite, path: Path, number: int, with_expected: bool) -> Fixture:
+    cells = line.split("\t")
+    count = len(_COLUMNS) if with_expected else len(_COLUMNS) - 1
+    if len(cells) != count and not (not with_expected and len(cells) == len(_COLUMNS)):
+        raise DataError(f"has {len(cells)} columns, not {count}: {', '.join(_COLUMNS[:count])}", path=path, line=number)
+    named = dict(zip(_COLUMNS, [*cells, ""], strict=False))
+    empty = [name for name in _COLUMNS[:3] if not named[name].strip()]
+    if empty:
+        raise DataError(f"the {empty[0]} is empty", path=path, line=number)
+    return _checked(
+        Fixture(
+            case_id=named["case_id"].strip(),
+            source_lang=named["source_lang"].strip(),
+            target_lang=named["target_lang"].strip(),
+            input_text=named["input_text"],
+            expected_output=named["expected_output"],
+            suite=suite,
+            path=str(path),
+            line=number,
+        )
+    )
+
+
+def _checked(fixture: Fixture) -> Fixture:
+    """Return a case whose name can be printed and whose languages can stand in a command."""
+    if not fixture.case_id.strip() or _CONTROL.search(fixture.case_id):
+        raise DataError(f"the case_id {fixture.case_id!r} is no name", path=fixture.path, line=fixture.line)
+    for language in (fixture.source_lang, fixture.target_lang):
+        if not _LANGUAGE.fullmatch(language):
+            raise DataError(f"{language!r} is not the code of a language", path=fixture.path, line=fixture.line)
+    if not fixture.input_text.strip():
+        raise DataError("the input_text is empty", path=fixture.path, line=fixture.line)
+    return fixture
+
+
+def _suite(line: str, suite: Suite, path: Path, number: int) -> Suite:
+    match = _SUITE.fullmatch(line)
+    if match is None:
+        return suite
+    if match[1] not in get_args(Suite):
+        raise DataError(f"the suite is {match[1]!r}, not translation or preserve", path=path, line=number)
+    return cast(Suite, match[1])
+
+
+def _noted(recorded: Recorded, line: str) -> Recorded:
+    match = _RECORDED.fullmatch(line)
+    if match is None:
+        return recorded
+    what, value = match[1], match[2]
+    if what == "command":
+        return Recorded(command=value, model_sha256=recorded.model_sha256, versions=recorded.versions)
+    if what == "model":
+        return Recorded(command=recorded.command, model_sha256=value, versions=recorded.versions)
+    versions = {**recorded.versions, what.split()[1]: value}
+    return Recorded(command=recorded.command, model_sha256=recorded.model_sha256, versions=versions)
+
+
+def _read_folder(path: Path) -> FixtureFile:
+    """Read a case, or every TSV and every case that the folder holds, in the order of their names."""
+    fixtures: list[Fixture] = []
+    recorded = Recorded()
+    if (path / "case.toml").is_file():
+        fixtures.append(_case(path))
+    for entry in sorted(path.iterdir()):
+        if any((entry / name).is_file() for name in _IN_FOLDER):
+            fixtures.append(_case(entry))
+        elif entry.suffix == ".tsv":
+            found = _read_tsv(entry, with_expected=True)
+            fixtures += found.fixtures
+            recorded = found.recorded if found.recorded != Recorded() else recorded
+    if not fixtures:
+        raise DataError("holds neither a .tsv nor a folder with a case.toml", path=path)
+    _refuse_doubles(fixtures)
+    return FixtureFile(path, tuple(fixtures), recorded)
+
+
+def _case(folder: Path) -> Fixture:
+    missing = [name for name in _IN_FOLDER if not (folder / name).is_file()]
+    if missing:
+        raise DataError(f"has no {missing[0]}", path=folder)
+    about = folder / "case.toml"
+    data = read_toml(about)
+    wrong = [name for name in data if name not in ("case_id", "source_lang", "target_lang", "suite")]
+    if wrong:
+        raise DataError(f"has an unknown key {wrong[0]!r}", path=about)
+    needed = [name for name in ("source_lang", "target_lang") if not isinstance(data.get(name), str)]
+    if needed or data.get("suite", "translation") not in get_args(Suite):
+        raise DataError("needs source_lang and target_lang, and a suite of translation or preserve", path=about)
+    return _checked(
+        Fixture(
+            case_id=str(data.get("case_id", folder.name)),
+            source_lang=data["source_lang"],
+            target_lang=data["target_lang"],
+            input_text=_text(folder / "input.txt"),
+            expected_output=_text(folder / "expected.txt"),
+            suite=data.get("suite", "translation"),
+            path=str(folder),
+        )
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+
+
+def _refuse_doubles(fixtures: Iterable[Fixture]) -> None:
+    places: dict[str, Fixture] = {}
+    for fixture in fixtures:
+        if fixture.case_id in places:
+            first = places[fixture.case_id]
+            where = f"{first.path}:{first.line}" if first.line else first.path
+            told = f"the case {fixture.case_id!r} stands already in {where}"
+            raise DataError(told, path=fixture.path, line=fixture.line)
+        places[fixture.case_id] = fixture

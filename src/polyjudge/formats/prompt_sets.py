@@ -1,0 +1,64 @@
+"""Load sets of source prompts."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from polyjudge.errors import DataError, UnknownNameError
+from polyjudge.files.toml_files import read_toml
+from polyjudge.records.codec import from_json
+
+DEFAULT_TEMPLATE = "Translate the following text into {language}. Reply with the translation only.\n\n{text}"
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePrompt:
+    """One text to translate."""
+
+    text: str
+    category: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSet:
+    """Texts to translate, and how a model is told to."""
+
+    name: str
+    prompts: tuple[SourcePrompt, ...]
+    template: str = DEFAULT_TEMPLATE
+    """With the places {language} and {text}."""
+
+    def instruction(self, language: str, text: str) -> str:
+        """Return what a model is told; braces in the text are text."""
+        return text.join(part.replace("{language}", language) for part in self.template.split("{text}"))
+
+
+def prompt_set_names() -> list[str]:
+    """Return the sets that ship with polyjudge."""
+    entries = [entry.name for entry in files("polyjudge.formats").iterdir()]
+    return sorted(name.removesuffix(".toml") for name in entries if name.endswith(".toml"))
+
+
+def load_prompt_set(name: str) -> PromptSet:
+    """Return a shipped set by its name, or one from a TOML file by its path."""
+    if name in prompt_set_names():
+        return _read(files("polyjudge.formats") / f"{name}.toml", Path(f"{name}.toml"))
+    path = Path(name)
+    if path.suffix == ".toml" or path.exists():
+        return _read(path, path)
+    raise UnknownNameError("prompt set", name, prompt_set_names())
+
+
+def _read(source: Path | Traversable, path: Path) -> PromptSet:
+    data = read_toml(source, path=path)
+    try:
+        given = from_json(PromptSet, data, strict=True)
+    except DataError as error:
+        raise DataError(f"is no set of prompts: {error}", path=path) from None
+    if not given.prompts:
+        raise DataError("holds no prompts", path=path)
+    if "{text}" not in given.template:
+        raise DataError("the template has no {text}", path=path)
+    return given

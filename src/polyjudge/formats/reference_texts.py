@@ -1,0 +1,130 @@
+"""Read reference texts from a translator's results, any table, or the shipped sample."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from polyjudge.errors import DataError
+from polyjudge.records.calibration import ReferenceText
+
+from .items import Place, rows_of
+from .translation_results import TranslationResults
+
+_TEXT_COLUMNS = ("candidate", "reference", "generatedOutput")
+_LANGUAGE_COLUMNS = ("language", "languageCode")
+_SOURCE_COLUMNS = ("source", "sourceText")
+_PROBLEMS_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceTexts:
+    """The texts of a file, and what of it could not be used."""
+
+    texts: tuple[ReferenceText, ...]
+    problems: tuple[str, ...] = ()
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextSource:
+    """Which texts of which file."""
+
+    path: Path
+    column: str = ""
+    """Where the good text stands; empty takes `candidate`, else `reference`, else `generatedOutput`."""
+    filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def read(self) -> ReferenceTexts:
+        """Read the file; rows that hold no text are counted and named, and no id of a language may stand twice."""
+        texts, problems, skipped = list[ReferenceText](), list[str](), 0
+        places: dict[tuple[str, str], Place] = {}
+        for place, found in self._all():
+            if isinstance(found, str):
+                skipped += 1
+                if skipped <= _PROBLEMS_NAMED:
+                    problems.append(f"{place}: {found}")
+                continue
+            key = found.language, found.id
+            if key in places:
+                told = f"the id {found.id!r} stands already {place.other(places[key])}"
+                raise DataError(told, path=place.path, line=place.line)
+            places[key] = place
+            texts.append(found)
+        if not texts:
+            why = f": {problems[0]}" if problems else ""
+            raise DataError(f"holds no text to spoil{why}", path=self.path)
+        return ReferenceTexts(tuple(texts), tuple(problems), skipped)
+
+    def _all(self) -> Iterator[tuple[Place, ReferenceText | str]]:
+        if self.path.suffix.lower() == ".json":
+            yield from self._of_results()
+            return
+        for place, row in rows_of(self.path):
+            if isinstance(row, str):
+                yield place, row
+            elif self._is_wanted(row):
+                yield place, self._text(row, place.line)
+
+    def _of_results(self) -> Iterator[tuple[Place, ReferenceText | str]]:
+        """Yield a translator's references, or where there are none its outputs."""
+        if self.column not in ("", "reference", "generatedOutput"):
+            raise DataError(f"has no column {self.column!r}, but reference and generatedOutput", path=self.path)
+        results, place = TranslationResults(self.path), Place(self.path, 0)
+        for language in results:
+            tag = language.language_code or language.language_name
+            if not self._is_wanted({"language": tag}):
+                continue
+            for index, prompt in enumerate(language.prompts):
+                named = {"reference": prompt.reference, "generatedOutput": prompt.generated_output}
+                columns = (self.column,) if self.column else tuple(named)
+                text = next((named[name] for name in columns if named.get(name, "").strip()), "")
+                if text:
+                    yield place, ReferenceText(id=str(index), text=text, language=tag, source=prompt.source_text)
+        for problem in results.problems:
+            yield place, problem
+
+    def _is_wanted(self, row: Mapping[str, Any]) -> bool:
+        return all(str(row.get(name, "")) in wanted for name, wanted in self.filters.items())
+
+    def _text(self, row: Mapping[str, Any], line: int) -> ReferenceText | str:
+        columns = (self.column,) if self.column else _TEXT_COLUMNS
+        text = _first(row, columns)
+        if not text.strip():
+            return f"no text in {' or '.join(map(repr, columns))}"
+        used = next(name for name in columns if _first(row, (name,)))
+        context = {name: str(row[name]) for name in ("reference", "context") if row.get(name) and name != used}
+        return ReferenceText(
+            id=str(line if row.get("id") in (None, "") else row["id"]),
+            text=text,
+            language=_first(row, _LANGUAGE_COLUMNS),
+            source=_first(row, _SOURCE_COLUMNS),
+            context=context,
+        )
+
+
+def _first(row: Mapping[str, Any], columns: tuple[str, ...]) -> str:
+    return next((str(row[name]) for name in columns if isinstance(row.get(name), str) and row[name].strip()), "")
+
+
+def sample_texts() -> tuple[ReferenceText, ...]:
+    """Return the texts of the sample."""
+    sources, languages = sample_table()
+    return tuple(
+        ReferenceText(id=category, text=text, language=tag, source=sources[category])
+        for tag, row in languages.items()
+        for category, text in row.items()
+        if text
+    )
+
+
+@lru_cache(maxsize=1)
+def sample_table() -> tuple[Mapping[str, str], Mapping[str, Mapping[str, str]]]:
+    """Return the English sources by category, and by language tag the translation of each."""
+    text = (files("polyjudge.formats") / "sample.tsv").read_text(encoding="utf-8")
+    sources, *rows = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+    del sources["tag"]
+    return sources, {row.pop("tag"): row for row in rows}

@@ -1,0 +1,220 @@
+"""Read the scores of a run for comparison, and write small baselines."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polyjudge.errors import DataError
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import read_json_lines, row_line
+from polyjudge.files.spill import open_scratch, stored, unstored
+from polyjudge.records.calibration import JudgeIdentity
+from polyjudge.records.codec import from_json, to_json
+
+from .items import rows_of
+from .ratings import Rating, RatingColumns, Ratings, each_rating
+
+_SCHEMA = """
+CREATE TABLE items (language BLOB, id BLOB, score REAL, cluster BLOB, PRIMARY KEY (language, id)) WITHOUT ROWID
+"""
+
+
+class ScoredItem(NamedTuple):
+    """What a judge says of one item; it is the same in two runs where language and id are."""
+
+    language: str
+    id: str
+    score: float | None = None
+    """None where the judge could not say."""
+    cluster: str = ""
+    """What it belongs together with, where the file says so."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """By this an item is known."""
+        return self.language, self.id
+
+
+class ScoredItems:
+    """Items with their scores; iterating gives them by language and id."""
+
+    def __init__(self, items: Iterable[ScoredItem] = ()) -> None:
+        self._scratch = open_scratch(self, _SCHEMA)
+        self.names_languages = False
+        self.has_clusters = False
+        self._is_indexed = False
+        self._count = 0
+        for item in items:
+            self.add(item)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[ScoredItem]:
+        for language, item_id, score, cluster in self._scratch.execute("SELECT * FROM items ORDER BY language, id"):
+            yield ScoredItem(unstored(language), unstored(item_id), score, unstored(cluster))
+
+    def add(self, item: ScoredItem) -> bool:
+        """Take in an item; say whether there was none of its language and id before."""
+        values = (stored(item.language), stored(item.id), item.score, stored(item.cluster))
+        is_new = self._scratch.execute("INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?)", values).rowcount == 1
+        self._count += is_new
+        self.names_languages = self.names_languages or bool(item.language)
+        self.has_clusters = self.has_clusters or bool(item.cluster)
+        return is_new
+
+    def put_cluster(self, language: str, item_id: str, cluster: str) -> None:
+        """Say what an item belongs together with, if it is here."""
+        values = (stored(cluster), stored(language), stored(item_id))
+        self._scratch.execute("UPDATE items SET cluster = ? WHERE language = ? AND id = ?", values)
+
+    def only_language(self, item_id: str) -> str:
+        """Return the language in which an id stands; nothing where it stands in none or in several."""
+        if not self._is_indexed:
+            self._scratch.execute("CREATE INDEX by_id ON items (id)")
+            self._is_indexed = True
+        query = "SELECT language FROM items WHERE id = ? LIMIT 2"
+        found = self._scratch.execute(query, (stored(item_id),)).fetchall()
+        return unstored(found[0][0]) if len(found) == 1 else ""
+
+
+class Names:
+    """Distinct names, each with a number as they come."""
+
+    def __init__(self) -> None:
+        self._scratch = open_scratch(self, "CREATE TABLE names (name BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID")
+        self._count = 0
+
+    def number(self, name: str) -> int:
+        """Return the number of a name, a new one if need be; the first is 0."""
+        own = stored(name)
+        found = self._scratch.execute("SELECT number FROM names WHERE name = ?", (own,)).fetchone()
+        if found is not None:
+            return found[0]
+        self._scratch.execute("INSERT INTO names VALUES (?, ?)", (own, self._count))
+        self._count += 1
+        return self._count - 1
+
+    def in_order(self) -> Iterator[int]:
+        """Yield the numbers in the order of their names."""
+        return (number for (number,) in self._scratch.execute("SELECT number FROM names ORDER BY name"))
+
+
+KIND = "polyjudge baseline"
+SCHEMA_VERSION = 1
+_CONTENT = "source"
+"""The column with what an item is about; items about the same belong together."""
+_BYTES_OF_CONTENT = 12
+_LARGEST = 1e12
+"""No scale goes so far; beyond it sums and squares would not be exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """The scores of one run."""
+
+    path: Path
+    items: ScoredItems
+    judges: tuple[JudgeIdentity, ...]
+    """Who gave the scores, where the file says so."""
+    measure: str
+    """Which score: a column's name, or empty for the usual one."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the first few rows that cannot be used."""
+    skipped: int = 0
+    is_baseline: bool = False
+    """It was blessed, and holds scores alone."""
+
+
+def read_run(path: Path, *, measure: str = "", cluster: str = "") -> ScoredRun:
+    """Read a run's scores, or a baseline; two rows of the same item are an error."""
+    header = _header(path)
+    if header is not None:
+        return _read_baseline(path, header)
+    notes = Ratings()
+    items = _only_once(path, each_rating(path, RatingColumns(value=measure, cluster=cluster), notes))
+    if not len(items):
+        why = f": {notes.problems[0]}" if notes.problems else ""
+        raise DataError(f"holds no scores{why}", path=path)
+    if not (items.has_clusters or cluster or path.suffix.lower() == ".json" or path.name.endswith(".score")):
+        _cluster_by_content(path, items)
+    return ScoredRun(path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped)
+
+
+def write_baseline(path: Path, run: ScoredRun, *, force: bool = False) -> None:
+    """Write what later runs are compared with: ids, languages and scores, sorted, no texts and no times."""
+    judges = sorted(run.judges, key=lambda judge: tuple(to_json(judge).items()))
+    header = {
+        "schemaVersion": SCHEMA_VERSION,
+        "kind": KIND,
+        "items": len(run.items),
+        "measure": run.measure,
+        "judges": [to_json(judge) for judge in judges],
+    }
+    with write_atomically(path, force=force) as file:
+        file.write(row_line(header))
+        for item in run.items:
+            file.write(row_line({"id": item.id, "language": item.language, "score": item.score}))
+
+
+def _header(path: Path) -> Mapping[str, Any] | None:
+    """Return the first row of a baseline; None where the file is none."""
+    if path.suffix.lower() != ".jsonl":
+        return None
+    first = _first_row(path)
+    return first if first.get("kind") == KIND else None
+
+
+def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
+    if header.get("schemaVersion") != SCHEMA_VERSION:
+        raise DataError(
+            f"schemaVersion is {header.get('schemaVersion')!r}, expected {SCHEMA_VERSION}", path=path, line=1
+        )
+    rows = read_json_lines(path)
+    next(rows)
+    items = _only_once(path, (_of_baseline(path, line, row) for line, row in rows))
+    if len(items) != header.get("items") or not len(items):
+        raise DataError(f"holds {len(items)} of {header.get('items')!r} items: bless it anew", path=path)
+    try:
+        judges = tuple(from_json(JudgeIdentity, judge) for judge in header.get("judges", []))
+    except (DataError, TypeError) as error:
+        raise DataError(f"names its judges wrongly: {error}", path=path, line=1) from None
+    return ScoredRun(path, items, judges, str(header.get("measure", "")), is_baseline=True)
+
+
+def _of_baseline(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
+    item_id, language, score = (row.get(name) for name in ("id", "language", "score"))
+    is_number = isinstance(score, int | float) and not isinstance(score, bool) and -_LARGEST <= score <= _LARGEST
+    if not isinstance(item_id, str) or not isinstance(language, str) or not (is_number or score is None):
+        raise DataError("is not an item's id, language and score", path=path, line=line)
+    return Rating(id=item_id, language=language, value=score)
+
+
+def _only_once(path: Path, ratings: Iterable[Rating]) -> ScoredItems:
+    """Return the scored items, of which none may stand twice."""
+    items = ScoredItems()
+    for rating in ratings:
+        if rating.value is not None and abs(rating.value) > _LARGEST:
+            raise DataError(f"the score {rating.value:g} of {rating.id!r} is on no scale", path=path)
+        if not items.add(ScoredItem(rating.language, rating.id, rating.value, rating.cluster)):
+            where = f" in {rating.language!r}" if rating.language else ""
+            raise DataError(f"the id {rating.id!r} has two scores{where}; give the results of one judge", path=path)
+    return items
+
+
+def _cluster_by_content(path: Path, items: ScoredItems) -> None:
+    """Put items together that are about the same; of the texts only a short name is kept."""
+    if _CONTENT not in _first_row(path):
+        return
+    for _, row in rows_of(path):
+        if not isinstance(row, str) and row.get(_CONTENT) not in (None, ""):
+            content = str(row[_CONTENT]).encode(errors="surrogatepass")
+            name = blake2b(content, digest_size=_BYTES_OF_CONTENT).hexdigest()
+            items.put_cluster(str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")), name)
+
+
+def _first_row(path: Path) -> Mapping[str, Any]:
+    first = next(iter(rows_of(path)), (0, ""))[1]
+    return {} if isinstance(first, str) else first

@@ -1,0 +1,224 @@
+"""Read and write a translator's results."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from polyjudge.errors import DataError
+from polyjudge.files.atomic import readable_json, write_atomically
+from polyjudge.files.json_stream import JsonStream, is_deep
+from polyjudge.records.codec import camel, from_open_json
+from polyjudge.records.translation import LanguageResult, PromptResult
+
+from .tables import rows_from
+
+Record = TypeVar("Record", LanguageResult, PromptResult)
+_LIST_NAMES = ("results", "languageResults")
+_PROBLEMS_NAMED = 20
+_NO_OBJECT = "a language must be an object"
+_NAMELESS = "a language needs languageName or languageCode"
+
+
+@dataclass(frozen=True, slots=True)
+class _FlatRow:
+    """A prompt with the line that it stands at."""
+
+    line: int
+    data: dict[str, Any]
+
+
+class TranslationResults:
+    """A results file; each pass over it reads it anew.
+
+    Rows that cannot be used are passed over, counted in `skipped` and named in `problems`. What the file says of the
+    run as a whole (binding, device, model) is in `about` after a pass.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.about: dict[str, Any] = {}
+        self.problems: list[str] = []
+        self.skipped = 0
+
+    def __iter__(self) -> Iterator[LanguageResult]:
+        """Yield the languages in the order of the file."""
+        self.problems, self.skipped = [], 0
+        places: dict[str, int] = {}
+        for line, row in self._rows():
+            language = self._language(line, row)
+            if language is None:
+                continue
+            key = (language.language_code or language.language_name).casefold()
+            if key in places:
+                raise DataError(f"{key!r} stands already at line {places[key]}", path=self.path, line=line)
+            places[key] = line
+            yield language
+        if not places:
+            why = f": {self.problems[0]}" if self.problems else ""
+            raise DataError(f"holds no language{why}", path=self.path)
+
+    def _rows(self) -> Iterator[tuple[int, object]]:
+        if self.path.suffix.lower() in (".jsonl", ".csv", ".tsv", ".parquet"):
+            yield from self._grouped()
+        else:
+            stream = JsonStream(self.path, _LIST_NAMES)
+            for line, row in stream:
+                yield line, _NO_OBJECT if isinstance(row, str) else row
+            self.about = stream.rest
+
+    def _grouped(self) -> Iterator[tuple[int, object]]:
+        """Yield rows that are languages as they come, and those that are single prompts put together by language."""
+        languages: dict[str, tuple[int, dict[str, Any]]] = {}
+        for line, row, _ in rows_from(self.path):
+            if isinstance(row, str) or "prompts" in row:
+                yield line, row
+                continue
+            known = {name: row[name] for name in _OF_LANGUAGE if row.get(name) not in (None, "")}
+            key = str(known.get("languageCode") or known.get("languageName") or "").casefold()
+            if not key:
+                yield line, _NAMELESS
+                continue
+            _, language = languages.setdefault(key, (line, {"prompts": []}))
+            language.update({**known, **language})
+            prompt = {name: value for name, value in row.items() if name not in _OF_LANGUAGE}
+            language["prompts"].append(_FlatRow(line, prompt))
+        yield from languages.values()
+
+    def _language(self, line: int, row: object) -> LanguageResult | None:
+        if not isinstance(row, Mapping):
+            return self._note(line, row if isinstance(row, str) else _NO_OBJECT)
+        data = {name: value for name, value in cast(Mapping[str, Any], row).items() if name != "prompts"}
+        values = self._values(LanguageResult, data, line, "")
+        name = values.get("language_name") or values.get("language_code")
+        if not name:
+            return self._note(line, _NAMELESS)
+        shown = name[:60] if name.isprintable() else repr(name[:60])
+        given: object = cast(Mapping[str, Any], row).get("prompts")
+        if not isinstance(given, list):
+            self._note(line, f"{shown}: the prompts are no list")
+            given = []
+        prompts = [
+            self._prompt(line, f"{shown}, prompt {index}", each) for index, each in enumerate(cast(list[object], given))
+        ]
+        values["language_name"] = name
+        return LanguageResult(**values, prompts=tuple(prompt for prompt in prompts if prompt is not None))
+
+    def _prompt(self, line: int, place: str, row: object) -> PromptResult | None:
+        if isinstance(row, _FlatRow):
+            line, row = row.line, row.data
+        if not isinstance(row, Mapping):
+            return self._note(line, f"{place}: must be an object")
+        data = dict(cast(Mapping[str, Any], row))
+        if not isinstance(data.get("generatedOutput"), str):
+            return self._note(line, f"{place}: generatedOutput is no text")
+        return PromptResult(**self._values(PromptResult, data, line, f"{place}: "))
+
+    def _values(self, kind: type[Record], data: Mapping[str, Any], line: int, place: str) -> dict[str, Any]:
+        """Return a record's fields; one of the wrong kind is named and left out, one that nobody knows is kept."""
+        values: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
+        names = {camel(field.name): field.name for field in fields(kind) if field.name not in ("prompts", "extra")}
+        for key, value in data.items():
+            if key not in names:
+                extra[key] = value
+                if is_deep(value):
+                    self._note(line, f"{place}{extra.popitem()[0][:60]!r} is nested too deeply")
+            elif value is not None and (value != "" or names[key] not in _FIELD_READERS):
+                try:
+                    values[names[key]] = _FIELD_READERS.get(names[key], _text)(value)
+                except ValueError as error:
+                    self._note(line, f"{place}{key}: {error}")
+        return {**values, "extra": extra}
+
+    def _note(self, line: int, problem: str) -> None:
+        self.skipped += 1
+        if len(self.problems) < _PROBLEMS_NAMED:
+            self.problems.append(f"{self.path}:{line}: {problem}")
+
+
+def language_row(language: LanguageResult) -> dict[str, Any]:
+    """Return a language as it stands in a results file."""
+    return {**_row(language), "prompts": [_row(prompt) for prompt in language.prompts]}
+
+
+def read_language_row(row: Mapping[str, Any]) -> LanguageResult:
+    """Return a language from a row that `language_row` made."""
+    language = from_open_json(LanguageResult, {**row, "prompts": []})
+    return replace(language, prompts=tuple(from_open_json(PromptResult, each) for each in row["prompts"]))
+
+
+def write_translation_results(
+    path: Path, about: Mapping[str, Any], languages: Iterable[LanguageResult], *, force: bool = False
+) -> None:
+    """Write a results file, language by language: a list, or an object where there is something to say of the run."""
+    with write_atomically(path, force=force) as file:
+        head = "".join(f"{readable_json(name)}: {readable_json(value)},\n" for name, value in about.items())
+        file.write(f'{{{head}"results": [\n' if about else "[\n")
+        for number, language in enumerate(languages):
+            file.write(",\n" if number else "")
+            file.write(readable_json(language_row(language), indent=1))
+        file.write("\n]}\n" if about else "\n]\n")
+
+
+def _row(record: LanguageResult | PromptResult) -> dict[str, Any]:
+    named = {
+        camel(field.name): getattr(record, field.name)
+        for field in fields(record)
+        if field.name not in ("prompts", "extra")
+    }
+    needed = ("languageName", "generatedOutput", "sourceText")
+    return {**{key: value for key, value in named.items() if value not in (None, "") or key in needed}, **record.extra}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError(f"{_start(value)!r} is no text")
+
+
+def _start(value: object) -> str:
+    """Return the first part of a value, which may be of any kind and length."""
+    is_long = isinstance(value, int) and value.bit_length() > 1000
+    return "a number of hundreds of digits" if is_long else str(value)[:60]
+
+
+def _number(value: object) -> float:
+    number = _parsed(value) if isinstance(value, str) else value
+    if isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= sys.float_info.max:
+        return number
+    raise ValueError(f"{_start(value)!r} is no number")
+
+
+def _parsed(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _count(value: object) -> int:
+    number = _number(value)
+    if number != int(number):
+        raise ValueError(f"{_start(value)!r} is no whole number")
+    return int(number)
+
+
+def _yes_or_no(value: object) -> bool:
+    if isinstance(value, str) and value.casefold() in ("true", "false"):
+        return value.casefold() == "true"
+    if isinstance(value, bool):
+        return value
+    raise ValueError(f"{_start(value)!r} is neither true nor false")
+
+
+_FIELD_READERS = {
+    "token_count": _count,
+    "tokens_per_second": _number,
+    "duration_ms": _number,
+    "script_validation_passed": _yes_or_no,
+}
+_OF_LANGUAGE = ("languageName", "languageCode", "scriptFamily", "priority")

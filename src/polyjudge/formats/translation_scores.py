@@ -1,0 +1,250 @@
+"""Read and write translation scores, and compute them from outcomes."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, TypeVar, cast
+
+from polyjudge.errors import DataError
+from polyjudge.files.atomic import readable_json, write_atomically
+from polyjudge.files.json_stream import JsonStream, is_deep
+from polyjudge.files.spill import ScratchRows
+from polyjudge.records.codec import from_open_json, to_open_json
+from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
+from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageScore, PromptScore
+from polyjudge.statistics.intervals import reached_at_best, reached_by
+from polyjudge.verdicts.items import PASSING_SCORE, scores_pass
+
+SCHEMA_VERSION = 1
+_NULLS = dict.fromkeys(("scriptScore", "grammarScore", "coherenceScore", "isCorrectLanguage"))
+_LIST_NAMES = ("scores", "judgeScores")
+_PROBLEMS_NAMED = 20
+_LONGEST_PROBLEM = 300
+_SCALE = (1.0, 5.0)
+Score = TypeVar("Score", LanguageScore, PromptScore)
+
+
+def write_translation_scores(path: Path, scores: Iterable[LanguageScore], *, force: bool = False) -> None:
+    """Write scores, one row per language."""
+    with write_atomically(path, force=force) as file:
+        file.write("[\n")
+        for number, score in enumerate(scores):
+            file.write(",\n" if number else "")
+            file.write(readable_json(score_row(score), indent=1))
+        file.write("\n]\n")
+
+
+def score_row(score: LanguageScore) -> dict[str, Any]:
+    """Return a score as it stands on disk; what a judge cannot tell is null."""
+    return {
+        "schemaVersion": SCHEMA_VERSION,
+        **_NULLS,
+        **to_open_json(score),
+        "prompts": [{"index": each.index, **_NULLS, **to_open_json(each)} for each in score.prompts],
+    }
+
+
+def read_score_row(row: Mapping[str, Any]) -> LanguageScore:
+    """Return a score from a row that `score_row` made."""
+    prompts = tuple(_read(PromptScore, each) for each in row["prompts"])
+    return replace(_read(LanguageScore, {**row, "prompts": []}), prompts=prompts)
+
+
+class TranslationScores:
+    """The rows of a scores file by language; they stand on disk, and memory holds only where.
+
+    Rows that cannot be used are counted in `skipped` and named in `problems`. Where such a row says at least which
+    language it is of, that language was asked about and has no score.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[str] = []
+        self.skipped = 0
+        self._rows = ScratchRows()
+        self._places: dict[str, int] = {}
+        self.holds_scores = False
+        """Some row has a score, or says why it has none."""
+        for line, row in JsonStream(path, _LIST_NAMES):
+            self._keep(line, self._score(line, row))
+
+    def __len__(self) -> int:
+        """Return how many names and tags have a row."""
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[LanguageScore]:
+        """Yield the rows in the order of the file."""
+        for place in sorted(set(self._places.values())):
+            yield read_score_row(self._rows.at(place))
+
+    def find(self, code: str, name: str) -> LanguageScore | None:
+        """Return the row of a language, by its tag and else by its name; never the row of another tag."""
+        tags = [f"tag {code.casefold()}"] if code else [f"name with tag {name.casefold()}"]
+        for key in (*tags, f"name {name.casefold()}"):
+            if key in self._places:
+                return read_score_row(self._rows.at(self._places[key]))
+        return None
+
+    def _keep(self, line: int, score: LanguageScore | None) -> None:
+        if score is None:
+            return
+        told = (score.script_score, score.grammar_score, score.coherence_score, score.is_correct_language)
+        self.holds_scores |= bool(score.error or score.notes) or any(value is not None for value in told)
+        tag, name = score.language_code.casefold(), score.language_name.casefold()
+        key = f"tag {tag}" if tag else f"name {name}"
+        if key in self._places:
+            self._note(line, f"{score.language_name!r} stands there already")
+            return
+        self._places[key] = self._rows.add(score_row(score))
+        if tag:
+            self._places.setdefault(f"name with tag {name}", self._places[key])
+
+    def _score(self, line: int, row: object) -> LanguageScore | None:
+        """Return a row as a score; what is wrong with it is noted."""
+        if not isinstance(row, Mapping):
+            return self._note(line, "a row must be an object")
+        data = cast(Mapping[str, Any], row)
+        if is_deep(data):
+            return self._note(line, "is nested too deeply")
+        try:
+            score = _read(LanguageScore, {**data, "prompts": []})
+        except DataError as error:
+            self._note(line, str(error))
+            return _unjudged(data, str(error))
+        prompts = [self._prompt(line, score.language_name, each) for each in self._prompts(line, data)]
+        return replace(score, prompts=tuple(prompt for prompt in prompts if prompt is not None))
+
+    def _prompts(self, line: int, row: Mapping[str, Any]) -> list[object]:
+        given: object = row.get("prompts")
+        if given is not None and not isinstance(given, list):
+            self._note(line, "the prompts are no list")
+        return cast(list[object], given) if isinstance(given, list) else []
+
+    def _prompt(self, line: int, name: str, row: object) -> PromptScore | None:
+        if not isinstance(row, Mapping):
+            return self._note(line, f"{name!r}: a prompt must be an object")
+        try:
+            return _read(PromptScore, cast(Mapping[str, Any], row))
+        except DataError as error:
+            return self._note(line, f"{name!r}, a prompt: {error}")
+
+    def _note(self, line: int, problem: str) -> None:
+        self.skipped += 1
+        if len(self.problems) < _PROBLEMS_NAMED:
+            self.problems.append(f"{self.path}:{line}: {problem[:_LONGEST_PROBLEM]}")
+
+
+def _read(kind: type[Score], row: Mapping[str, Any]) -> Score:
+    """Return a record; a score off the scale is none."""
+    score = from_open_json(kind, {key: value for key, value in row.items() if key != "schemaVersion"})
+    lowest, highest = _SCALE
+    for name, value in zip(_NULLS, (score.script_score, score.grammar_score, score.coherence_score), strict=False):
+        if value is not None and not lowest <= value <= highest:
+            raise DataError(f"{name}: {value!r} is not on the scale from {lowest:g} to {highest:g}")
+    return score
+
+
+def _unjudged(row: Mapping[str, Any], problem: str) -> LanguageScore | None:
+    """Return, for a row that cannot be used, that its language was asked about; None where it does not say which."""
+    given = (row.get(key) for key in ("languageName", "languageCode"))
+    name, code = (value if isinstance(value, str) else "" for value in given)
+    error = f"the row cannot be used: {problem[:_LONGEST_PROBLEM]}"
+    return LanguageScore(language_name=name or code, language_code=code, error=error) if name or code else None
+
+
+NEEDED_SHARE = 0.8
+_NOTES_KEPT = 3
+
+
+def prompt_score(index: int, outcome: Outcome) -> PromptScore:
+    """Return what a judge said of one prompt, as it stands in a scores file."""
+    if isinstance(outcome, Failure):
+        error = f"{outcome.kind}: {outcome.reason}"
+        return PromptScore(index=index, error=error, raw=outcome.raw, provenance=outcome.provenance)
+    return PromptScore(
+        index=index,
+        script_score=outcome.subscores.get("script"),
+        grammar_score=outcome.subscores.get("grammar"),
+        coherence_score=outcome.subscores.get("coherence"),
+        is_correct_language=outcome.flags.get("isCorrectLanguage"),
+        notes=outcome.reason,
+        provenance=outcome.provenance,
+    )
+
+
+def kept_result(score: PromptScore) -> JudgeResult | None:
+    """Return the result that a scores file holds of a prompt; None where it holds none."""
+    values = {"script": score.script_score, "grammar": score.grammar_score, "coherence": score.coherence_score}
+    known = {name: value for name, value in values.items() if value is not None}
+    if score.error or not known:
+        return None
+    flags = {} if score.is_correct_language is None else {"isCorrectLanguage": score.is_correct_language}
+    mean = fmean(known.values())
+    return JudgeResult(mean, score.notes, known, flags=flags, provenance=score.provenance)
+
+
+def language_score(
+    language: LanguageResult,
+    outcomes: Mapping[int, Outcome],
+    judge: str,
+    batching: Mapping[str, Any] | None = None,
+) -> LanguageScore:
+    """Return a language's scores: what at least 80% of its judged prompts reach, with the means beside."""
+    prompts = tuple(prompt_score(index, outcome) for index, outcome in sorted(outcomes.items()))
+    results = [outcome for outcome in outcomes.values() if isinstance(outcome, JudgeResult)]
+    values = {name: [result.subscores.get(name) for result in results] for name in DIMENSIONS}
+    flags = [result.flags.get("isCorrectLanguage") for result in results]
+    reached = _score([None if flag is None else float(flag) for flag in flags], sure_below=1.0)
+    unjudged = len(prompts) - len(results)
+    return LanguageScore(
+        language_name=language.language_name,
+        language_code=language.language_code,
+        script_score=_score(values["script"]),
+        grammar_score=_score(values["grammar"]),
+        coherence_score=_score(values["coherence"]),
+        is_correct_language=None if reached is None else bool(reached),
+        notes=_notes(prompts),
+        error="" if results else _error(prompts),
+        judge=judge,
+        judged=len(results),
+        unjudged=unjudged,
+        means=dict(_means(values)),
+        prompts=prompts,
+        batching=batching or {},
+    )
+
+
+def _score(values: Sequence[float | None], sure_below: float = PASSING_SCORE) -> float | None:
+    """Return what 80% reach; where that hangs on unknown values, what they reach at best if even that is too low."""
+    best = reached_at_best(values, NEEDED_SHARE)
+    return best if best is not None and best < sure_below else reached_by(values, NEEDED_SHARE)
+
+
+def _means(values: Mapping[str, Sequence[float | None]]) -> Iterator[tuple[str, float]]:
+    for name, given in values.items():
+        known = [value for value in given if value is not None]
+        if known:
+            yield name, round(fmean(known), 4)
+
+
+def _notes(prompts: Sequence[PromptScore]) -> str:
+    """Return what the judge said of the prompts that fail, the worst first; of one that passes where all do."""
+    failing = sorted((prompt for prompt in prompts if scores_pass(prompt) is False), key=_goodness)
+    passing = [prompt for prompt in prompts if scores_pass(prompt)][:1]
+    notes = list(dict.fromkeys(prompt.notes for prompt in failing or passing if prompt.notes))
+    return " | ".join(notes[:_NOTES_KEPT])
+
+
+def _goodness(prompt: PromptScore) -> float:
+    values = (prompt.script_score, prompt.grammar_score, prompt.coherence_score)
+    lowest = min((value for value in values if value is not None), default=0.0)
+    return lowest - 10 * (prompt.is_correct_language is False)
+
+
+def _error(prompts: Sequence[PromptScore]) -> str:
+    if not prompts:
+        return "no prompt to judge"
+    (reason, _), *_ = Counter(prompt.error for prompt in prompts).most_common(1)
+    return reason

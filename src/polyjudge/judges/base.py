@@ -1,0 +1,279 @@
+"""Send a query to a provider and parse the reply; methods that all judges share."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, TypeVar, cast
+
+from polyjudge.cache.opening import open_cache
+from polyjudge.concurrency.pool import in_order
+from polyjudge.concurrency.sync import run_sync
+from polyjudge.errors import NotRecordedError, ProviderError, RefusedError, TransientError, UnreadableReplyError
+from polyjudge.providers.base import Provider, close_provider
+from polyjudge.providers.caching import CachedProvider, ReplayProvider
+from polyjudge.providers.models import resolve_model
+from polyjudge.providers.registry import PROVIDERS, open_provider
+from polyjudge.providers.retrying import RetryingProvider
+from polyjudge.providers.services import is_remote
+from polyjudge.records.fingerprint import prompt_sha256
+from polyjudge.records.outcomes import Failure, FailureKind, JudgeResult, Outcome, Provenance
+from polyjudge.records.requests import Origin, Reply, Request
+from polyjudge.version import __version__
+
+from .reply_text import without_reasoning
+
+_THINKING_TOKENS = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge wants to know of one candidate."""
+
+    prompt: str
+    schema: Mapping[str, Any] | None
+    """Of the wanted answer; None where that is a plain word."""
+    rubric: str
+    fingerprint: str
+    repeat: int = 0
+
+
+class ReplyLimit(NamedTuple):
+    """The most tokens of a reply whose form is short, so that a model that does not stop is cut off.
+
+    A judge that is cut off before its answer begins, because it thinks first, is asked again with more room.
+    """
+
+    local: int
+    """For a local server: such a model may be slow, and its server sets no limit of its own."""
+    remote: int | None
+    """For a vendor, whose models may think before they answer; None leaves it to the vendor."""
+
+
+WORD_LIMIT = ReplyLimit(local=512, remote=4096)
+"""Of a reply of one word."""
+LABEL_LIMIT = ReplyLimit(local=2048, remote=None)
+"""Of a reply of one label with a brief reason."""
+
+
+class Reading(TypedDict):
+    """What a reply says, under the names that it has in a result."""
+
+    score: float
+    reason: str
+    subscores: NotRequired[dict[str, float]]
+    verdict: NotRequired[str]
+    flags: NotRequired[dict[str, bool]]
+    weighted_score: NotRequired[float | None]
+    rung: str
+    repaired: NotRequired[bool]
+
+
+class Asker:
+    """Asks one model, through the provider given or the one that its name stands for.
+
+    `max_tokens` is the most tokens of a reply; without it, `limit` decides by the provider.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        system: str = "",
+        cache_db: Path | str | None = None,
+        provider: Provider | None = None,
+        max_tokens: int | None = None,
+        limit: ReplyLimit | None = None,
+    ) -> None:
+        self._name = model
+        self._max_tokens = max_tokens
+        self._limit = limit if max_tokens is None else None
+        self._thinks = False
+        self._system = system
+        self._cache_db = cache_db
+        self._given = provider
+        self._opened: tuple[Provider, str] | None = None
+
+    async def outcome(self, question: Question, read: Callable[[Reply], Reading]) -> Outcome:
+        """Ask and read; a judge's failure becomes a `Failure`, everything else that is wrong is raised."""
+        provider, model = self._open()
+        request = Request(
+            prompt=question.prompt,
+            model=model,
+            system=self._system,
+            schema=question.schema,
+            temperature=0.0,
+            max_tokens=self._most_tokens(provider),
+            repeat=question.repeat,
+        )
+        try:
+            request, reply = await self._complete(provider, request)
+        except ProviderError as error:
+            asked = _provenance(provider.origin, request, question, Reply(text="", model="", attempts=error.attempts))
+            return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, asked)
+        return _read(reply, read, _provenance(provider.origin, request, question, reply))
+
+    def _most_tokens(self, provider: Provider) -> int | None:
+        name = provider.origin.provider
+        if self._limit is None or not is_remote(name) or PROVIDERS[name].is_agent:
+            return self._max_tokens  # programs and recordings take no limit
+        if self._thinks:
+            return _THINKING_TOKENS
+        return self._limit.local if name == "local" else self._limit.remote
+
+    async def _complete(self, provider: Provider, request: Request) -> tuple[Request, Reply]:
+        """Return the reply, and the request that it answers: one with more room where the judge thinks first."""
+        may_change = self._limit is not None and request.max_tokens not in (None, _THINKING_TOKENS)
+        longer = replace(request, max_tokens=_THINKING_TOKENS)
+        if may_change and isinstance(provider, ReplayProvider):
+            # The reply may be kept with more room, or from before there was a limit.
+            for other in (request, longer):
+                with suppress(NotRecordedError):
+                    return other, await provider.complete(other)
+            request, may_change = replace(request, max_tokens=None), False
+        reply = await provider.complete(request)
+        if not may_change or reply.finish != "length" or without_reasoning(reply.text).strip():
+            return request, reply
+        self._thinks = True
+        return longer, await provider.complete(longer)
+
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        if self._opened is not None:
+            await close_provider(self._opened[0])
+
+    def _open(self) -> tuple[Provider, str]:
+        """Open on the first question and not before: a judge can be built, and its prompts shown, without a key."""
+        if self._opened is None:
+            provider, model = self._given, self._name
+            if provider is None:
+                name = resolve_model(self._name)
+                provider, model = open_provider(name), name.model
+                if is_remote(name.provider):  # a recording says the same each time
+                    provider = RetryingProvider(provider)
+            if self._cache_db is not None:
+                provider = CachedProvider(provider, open_cache(self._cache_db))
+            self._opened = provider, model
+        return self._opened
+
+
+def _read(reply: Reply, read: Callable[[Reply], Reading], provenance: Provenance) -> Outcome:
+    if reply.finish == "refusal":
+        return Failure("the judge declined to answer", "refused", reply.text, reply.model, provenance)
+    try:
+        reading = read(reply)
+    except UnreadableReplyError as error:
+        reason = f"the reply was cut off: {error}" if reply.finish == "length" else str(error)
+        return Failure(reason, "unreadable", reply.text, reply.model, provenance)
+    return JudgeResult(
+        **reading,
+        model=reply.model,
+        duration_ms=reply.duration_ms,
+        cached=reply.cached,
+        raw=reply.text,
+        provenance=provenance,
+    )
+
+
+def _provenance(origin: Origin, request: Request, question: Question, reply: Reply) -> Provenance:
+    return Provenance(
+        provider=origin.provider,
+        base_url=origin.base_url,
+        model=request.model,
+        model_answered=reply.model,
+        rubric=question.rubric,
+        rubric_fingerprint=question.fingerprint,
+        prompt_sha256=prompt_sha256(request.prompt),
+        parameters=reply.parameters,
+        dropped=reply.dropped,
+        repeat=request.repeat,
+        attempts=reply.attempts,
+        input_tokens=reply.input_tokens,
+        output_tokens=reply.output_tokens,
+        cost_usd=reply.cost_usd,
+        answered_at=reply.answered_at,
+        client=reply.client,
+        batch=reply.batch,
+        cached=reply.cached,
+        polyjudge_version=__version__,
+    )
+
+
+Done = TypeVar("Done")
+Context = Mapping[str, Any]
+Item = str | tuple[str, Context]
+"""A candidate, alone or with its context."""
+
+
+class Judge(Protocol):
+    """Anything that can judge a candidate."""
+
+    async def outcome(self, candidate: str, context: Context | None = None, *, repeat: int = 0) -> Outcome:
+        """Return a result, or a failure with its reason; never raise because the judge failed."""
+        ...
+
+
+async def score(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:
+    """Return the judge's result for one candidate; raise when there is no verdict."""
+    outcome = await judge.outcome(candidate, context)
+    if isinstance(outcome, Failure):
+        raise_failure(outcome)
+    return outcome
+
+
+async def score_batch(judge: Judge, items: Sequence[Item], concurrency: int = 5) -> list[Outcome]:
+    """Judge many candidates, so many at a time; results in the order of the items, failures among them."""
+
+    async def one(item: Item) -> Outcome:
+        candidate, context = (item, None) if isinstance(item, str) else _unpacked(item)
+        if not isinstance(candidate, str):
+            return Failure(f"an item is a text, or a text and its context, not {str(item)[:100]!r}", "bad_item")
+        return await judge.outcome(candidate, context)
+
+    return [outcome async for outcome in in_order(one, items, concurrency=concurrency)]
+
+
+def _unpacked(item: object) -> tuple[object, Context | None]:
+    """Take apart what should be a text and its context; not everybody checks types."""
+    if isinstance(item, tuple | list) and len(cast(Sequence[object], item)) == 2:
+        candidate, context = cast(tuple[object, Context | None], item)
+        return candidate, context
+    return None, None
+
+
+def score_sync(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:
+    """Do what `score` does, from ordinary code or a notebook."""
+    return run_sync(then_close(judge, score(judge, candidate, context)))
+
+
+def score_batch_sync(judge: Judge, items: Sequence[Item], concurrency: int = 5) -> list[Outcome]:
+    """Do what `score_batch` does, from ordinary code or a notebook."""
+    return run_sync(then_close(judge, score_batch(judge, items, concurrency)))
+
+
+async def close_judge(judge: object) -> None:
+    """Close what a judge has open, if anything; it opens it anew when it is asked again."""
+    close = getattr(judge, "aclose", None)
+    if close is not None:
+        await close()
+
+
+async def then_close(judge: object, work: Awaitable[Done]) -> Done:
+    """Close connections before their loop ends: each sync call has a loop of its own."""
+    try:
+        return await work
+    finally:
+        await close_judge(judge)
+
+
+def raise_failure(failure: Failure) -> NoReturn:
+    """Raise the error that a failure stands for."""
+    if failure.kind == "unreadable":
+        raise UnreadableReplyError(failure.reason, text=failure.raw)
+    if failure.kind == "refused":
+        raise RefusedError(failure.reason, text=failure.raw)
+    if failure.kind == "transient":
+        raise TransientError(failure.reason)
+    if failure.kind == "not_recorded":
+        raise NotRecordedError(failure.reason)
+    raise ProviderError(failure.reason)

@@ -1,0 +1,143 @@
+"""Running estimates while people label."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from polyjudge.records.calibration import Figure
+from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha
+from polyjudge.statistics.estimates import corrected_mean
+from polyjudge.statistics.group_correction import GroupSample, stratified_mean
+from polyjudge.store.labels import Label
+
+FEWEST_SHARED = 5
+"""With fewer items that two people have labelled, nothing is said of their agreement."""
+_MOST_POINTS = 60
+_KNOWN_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
+Bounds = tuple[float, float]
+Scores = Mapping[str, Sequence[float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far people agree on the items that at least two of them have labelled."""
+
+    items: int
+    annotators: tuple[str, ...]
+    same: float | None = None
+    """Share of pairs of labels that are equal; None with too few items."""
+    alpha: float | None = None
+    """Krippendorff's; None with too few items, or where all labels are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """An item of which both are known: the judge's score, and what people say."""
+
+    language: str
+    score: float
+    value: float
+
+
+class RunningEstimate:
+    """The estimate after each label: what people would say of all items on average.
+
+    It is given the judge's scores of all items by language, and of each item asked about its language and score.
+    """
+
+    def __init__(self, scores: Scores, asked: Mapping[str, tuple[str, float | None]], bounds: Bounds) -> None:
+        judged = [score for each in scores.values() for score in each if score is not None]
+        onto = _onto(judged, bounds)
+
+        def rescaled(score: float | None) -> float | None:
+            if not judged:
+                return bounds[0]  # without a judge all items are alike, and the labels decide alone
+            return None if score is None else onto(score)
+
+        of_all = {tag: [rescaled(score) for score in each] for tag, each in scores.items()}
+        self._judged = {tag: found for tag, each in of_all.items() if (found := [s for s in each if s is not None])}
+        self._asked = {item: (tag, rescaled(score)) for item, (tag, score) in asked.items()}
+        self._bounds = bounds
+        self.points: dict[int, Figure] = {}
+        """By how many items are labelled."""
+
+    def replay(self, labels: Iterable[Label]) -> None:
+        """Go through labels given earlier; of many, the estimate is made only now and then."""
+        values: dict[str, float] = {}
+        for label in sorted(labels, key=lambda label: label.labelled_at):
+            if label.value is not None:
+                values.setdefault(label.id, label.value)
+        every = max(1, len(values) // _MOST_POINTS)
+        for count in range(every, len(values) + 1, every):
+            self.add(dict(list(values.items())[:count]))
+
+    def add(self, values: Mapping[str, float]) -> None:
+        """Make the estimate from people's values of items as they are now."""
+        known = [
+            _Known(tag, score, values[item])
+            for item, (tag, score) in self._asked.items()
+            if item in values and score is not None
+        ]
+        self.points = {count: point for count, point in self.points.items() if count < len(known)}
+        if known:
+            self.points[len(known)] = self._estimate(known)
+        if len(self.points) > 2 * _MOST_POINTS:
+            kept = [*sorted(self.points)[::2], max(self.points)]
+            self.points = {count: self.points[count] for count in kept}
+
+    def _estimate(self, known: Sequence[_Known]) -> Figure:
+        """Let each language count by its items: small ones are drawn more often than their share."""
+        groups = [self._group(tags, known) for tags in _groups(self._judged, Counter(each.language for each in known))]
+        found = stratified_mean({str(n): each for n, each in enumerate(groups)}, bounds=self._bounds)
+        if len(groups) > 1 and found is not None:
+            return found.figure
+        every = self._group(self._judged, known)
+        return corrected_mean(every.judged, every.labelled_judge, every.labelled_people, bounds=self._bounds).figure
+
+    def _group(self, tags: Collection[str], known: Sequence[_Known]) -> GroupSample:
+        inside = [each for each in known if each.language in tags]
+        judged = [score for tag in tags for score in self._judged[tag]]
+        return GroupSample(judged, [each.score for each in inside], [each.value for each in inside])
+
+
+def values_of(labels: Iterable[Label]) -> dict[str, float]:
+    """Return people's value of each labelled item; of several people it is the mean."""
+    given: defaultdict[str, list[float]] = defaultdict(list)
+    for label in labels:
+        if label.value is not None:
+            given[label.id].append(label.value)
+    return {item: fmean(values) for item, values in given.items()}
+
+
+def agreement_of(labels: Iterable[Label]) -> Agreement:
+    """Return how far people agree; labels are each person's newest."""
+    given: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for label in labels:
+        if label.value is not None:
+            given[label.id][label.annotator] = label.value
+    shared = [by_name for by_name in given.values() if len(by_name) > 1]
+    names = tuple(sorted({name for by_name in shared for name in by_name}))
+    if len(shared) < FEWEST_SHARED:
+        return Agreement(len(shared), names)
+    units = [[by_name.get(name) for name in names] for by_name in shared]
+    return Agreement(len(shared), names, exact_agreement(units), krippendorff_alpha(units, "interval"))
+
+
+def _groups(languages: Iterable[str], labels: Mapping[str, int]) -> list[list[str]]:
+    """Return languages with two labels each by itself, and all with fewer together, helped by the least labelled."""
+    ordered = sorted(languages, key=lambda tag: (labels.get(tag, 0), tag))
+    together = [tag for tag in ordered if labels.get(tag, 0) < 2]
+    alone = ordered[len(together) :]
+    if together and alone and sum(labels.get(tag, 0) for tag in together) < 2:
+        together.append(alone.pop(0))
+    return [group for group in (together, *([tag] for tag in alone)) if group]
+
+
+def _onto(judged: Sequence[float], bounds: Bounds) -> Callable[[float], float]:
+    """Return what brings the judge's scores onto people's scale; a judge's own scale is told by its scores."""
+    low, high = (min(judged), max(judged)) if judged else bounds
+    fitting = (scale for scale in _KNOWN_SCALES if scale[0] <= low and high <= scale[1])
+    low, high = next(fitting, (low, high))
+    width = (high - low) or 1.0
+    return lambda score: bounds[0] + (score - low) / width * (bounds[1] - bounds[0])

@@ -1,0 +1,259 @@
+"""Run other programs: with a time limit, a limited output, and an end for all their children."""
+
+import asyncio
+import os
+import re
+import secrets
+import shlex
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+from polyjudge.errors import ConfigError, ProviderError, TransientError
+
+_LONGEST_OUTPUT = 10_000_000
+_TOLD = 300
+_LOOK_S = 0.2
+_GRACE_S = 0.5
+"""How long the pipes of a program that has ended may stay open."""
+_KEPT_OF_STDERR = 4_000
+_LONGEST_FILE = 50_000_000
+_POLL_S = 0.005
+_MARK = "POLYJUDGE_CALL"
+_ROUNDS = 20
+SAFE_GIT = {
+    # A repository's own configuration names programs that git runs, even for `git ls-files`; a clone brings its own.
+    "GIT_CONFIG_COUNT": "3",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": os.devnull,
+    "GIT_CONFIG_KEY_2": "safe.bareRepository",
+    "GIT_CONFIG_VALUE_2": "explicit",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""The environment of a program that may call git in a folder that is not ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEnd:
+    """A program that has ended by itself: what it wrote, its code, and how long it took."""
+
+    out: bytes
+    err: bytes
+    code: int
+    """Below 0 for the signal that ended it."""
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOutput:
+    """What a program wrote, and how long it took."""
+
+    text: str
+    duration_ms: int
+    bad_byte: int | None = None
+    """Where it stops being UTF-8; the characters that cannot be read are replaced in the text."""
+
+
+def split_command(command: str) -> list[str]:
+    """Split a command as a shell would, without one."""
+    try:
+        parts = shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(f"--command cannot be read: {error}") from None
+    if not parts:
+        raise ConfigError("--command names no program")
+    return parts
+
+
+def filled_command(parts: Sequence[str], places: Mapping[str, str]) -> list[str]:
+    """Return a command with its places filled in, once: what is filled in is text and has no places."""
+    pattern = re.compile("|".join(map(re.escape, places)))
+    return [pattern.sub(lambda match: places[match[0]], part) for part in parts]
+
+
+def with_final_newline(text: str) -> str:
+    """Return a text as a program that reads lines expects it."""
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+async def run_program(
+    command: Sequence[str], stdin: str, *, timeout_s: float, environment: Mapping[str, str] | None = None
+) -> ProgramOutput:
+    """Run a program and return what it wrote to stdout; a code other than 0 is an error with what it said last.
+
+    It sees our environment, or only the one given.
+    """
+    given = stdin.encode(errors="surrogatepass")
+    ended = await run_process(command, given, timeout_s=timeout_s, environment=environment)
+    if ended.code:
+        told = ended.err.decode(errors="replace").strip()[-_TOLD:]
+        raise ProviderError(f"{command[0]} ended with code {ended.code}: {told or 'nothing on stderr'}")
+    try:
+        return ProgramOutput(ended.out.decode(), ended.duration_ms)
+    except UnicodeDecodeError as error:
+        return ProgramOutput(ended.out.decode(errors="replace"), ended.duration_ms, error.start)
+
+
+async def run_process(
+    command: Sequence[str],
+    stdin: bytes,
+    *,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    private: Path | None = None,
+) -> ProcessEnd:
+    """Run a program in a process group of its own; when it ends, for whatever reason, the whole group does.
+
+    With a `private` folder its streams are files there: some programs end before a pipe has taken all they wrote, and a
+    child may hold a pipe open for ever. It then has a mark in its environment, too, by which children are found that
+    left the group.
+    """
+    begun, mark = time.monotonic(), secrets.token_hex(16) if private else ""
+    seen = {**(os.environ if environment is None else environment), **({_MARK: mark} if mark else {})}
+    with _Streams(stdin, private) as streams:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, **streams.given, env=seen, cwd=folder, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"the program {command[0]!r} cannot be run: {error}") from None
+    try:
+        async with asyncio.timeout(timeout_s):
+            out, err = await (_communicate(process, stdin) if private is None else _watched(process, streams))
+    except TimeoutError:
+        name = Path(command[0]).name
+        raise TransientError(f"{name} took longer than {timeout_s:g} seconds", may_be_charged=True) from None
+    finally:
+        await _end(process, mark)
+    if len(out) > _LONGEST_OUTPUT or (private is None and len(err) > _LONGEST_OUTPUT):
+        raise ProviderError(f"{command[0]} wrote more than {_LONGEST_OUTPUT:,} bytes")
+    return ProcessEnd(out, err, process.returncode or 0, round((time.monotonic() - begun) * 1000))
+
+
+class _Streams:
+    """The streams of a program: pipes, or files in a folder."""
+
+    def __init__(self, stdin: bytes, private: Path | None) -> None:
+        self._open: list[BinaryIO] = []
+        self.given: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
+        self.private = private
+        if private is not None:
+            (private / "stdin").write_bytes(stdin)
+            modes = {"stdin": "rb", "stdout": "wb", "stderr": "wb"}
+            self.given = {name: (private / name).open(mode) for name, mode in modes.items()}
+            self._open = list(self.given.values())
+
+    def size(self) -> int:
+        """Return how much was written to the larger of the files."""
+        return max((self.private / name).stat().st_size for name in ("stdout", "stderr")) if self.private else 0
+
+    def written(self) -> tuple[bytes, bytes]:
+        """Return what was written to both files: the beginning of the one, the end of the other."""
+        if self.private is None:
+            return b"", b""
+        with (self.private / "stdout").open("rb") as out, (self.private / "stderr").open("rb") as err:
+            err.seek(max(0, err.seek(0, os.SEEK_END) - _KEPT_OF_STDERR))
+            return out.read(_LONGEST_OUTPUT + 1), err.read()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._open:
+            file.close()
+
+
+async def _watched(process: asyncio.subprocess.Process, streams: _Streams) -> tuple[bytes, bytes]:
+    """Wait for a program that writes to files; one that writes too much is ended."""
+    waiting = asyncio.ensure_future(process.wait())
+    try:
+        while not (await asyncio.wait([waiting], timeout=_LOOK_S))[0]:
+            if streams.size() > _LONGEST_FILE:
+                _kill(process)
+    finally:
+        waiting.cancel()
+    return streams.written()
+
+
+async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
+    """Write and read at the same time; a program that writes too much is ended, so that memory holds only so much."""
+    out, err = list[bytes](), list[bytes]()
+    talking = asyncio.gather(
+        _feed(process.stdin, given), _read(process, process.stdout, out), _read(process, process.stderr, err)
+    )
+    try:
+        while not (await asyncio.wait([talking], timeout=_LOOK_S))[0]:
+            if process.returncode is not None:
+                await asyncio.wait([talking], timeout=_GRACE_S)
+                _kill(process)  # something that the program started may hold its pipes open
+                await asyncio.wait([talking], timeout=_GRACE_S)
+                break  # or somebody who left the group does; what was said until now is what there is
+    finally:
+        talking.cancel()  # does nothing to what is done
+        await asyncio.gather(talking, return_exceptions=True)
+    await _ended(process)
+    return b"".join(out), b"".join(err)
+
+
+async def _feed(stdin: asyncio.StreamWriter | None, given: bytes) -> None:
+    if stdin is None:
+        return
+    with suppress(BrokenPipeError, ConnectionResetError):  # a program need not read
+        stdin.write(given)
+        await stdin.drain()
+    stdin.close()
+
+
+async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader | None, pieces: list[bytes]) -> None:
+    """Take what a program writes to one of its streams, up to the first piece too much."""
+    size = 0
+    while stream is not None and (piece := await stream.read(65536)):
+        if size <= _LONGEST_OUTPUT:
+            pieces.append(piece)
+            size += len(piece)
+        if size > _LONGEST_OUTPUT:
+            _kill(process)  # and what still stands in the pipe is read, so that it can end
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
+    """End the group, also what the program itself started and left behind; with a mark, what left the group too.
+
+    All is killed before anything is waited for: whoever cancels the waiting does not spare them.
+    """
+    _kill(process)
+    for _ in range(_ROUNDS if mark else 0):  # what is killed may just have started another
+        if not _kill_marked(f"{_MARK}={mark}".encode()):
+            break
+    await _ended(process)
+    transport: Any = getattr(process, "_transport", None)
+    if transport is not None:  # a pipe that a child outside the group holds would keep it open
+        transport.close()
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Wait for the exit alone; `process.wait` also waits until nobody holds a pipe."""
+    while process.returncode is None:  # noqa: ASYNC110 - there is no event for it
+        await asyncio.sleep(_POLL_S)
+
+
+def _kill_marked(mark: bytes) -> int:
+    """Kill the processes whose environment holds the mark, where the system shows environments; return how many."""
+    killed = 0
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it is somebody else's, or has just ended
+            if mark in environment.read_bytes().split(b"\0"):
+                os.kill(int(environment.parent.name), signal.SIGKILL)
+                killed += 1
+    return killed

@@ -1,0 +1,172 @@
+"""Reserve and count calls, tokens and cost, so that caps hold at any concurrency."""
+
+import asyncio
+from dataclasses import replace
+
+from polyjudge.errors import CapReachedError, ConfigError, MalformedResponseError, RateLimitedError, TransientError
+from polyjudge.records.requests import Price, Reply, Request
+from polyjudge.records.runs import Caps, Spent
+
+from .base import Provider, close_provider
+from .models import cost_usd
+
+DEFAULT_MAX_TOKENS = 4096
+_OVERHEAD_TOKENS = 64
+"""What chat templates add to a prompt."""
+
+
+class Budget:
+    """Keeps the account of one run, over all its providers."""
+
+    def __init__(self, caps: Caps | None = None) -> None:
+        self.caps = caps or Caps()
+        self.spent = Spent()
+        self._reserved_calls = 0
+        self._reserved_tokens = 0
+        self._reserved_cost = 0.0
+        self._held_calls = self._held_tokens = 0
+        self._held_cost = 0.0
+        self._settled = asyncio.Event()
+
+    async def reserve(self, tokens: int, cost: float) -> None:
+        """Wait until a call of this size fits under the caps; raise when it never will."""
+        while not self._fits(tokens, cost):
+            if not self._reserved_calls:
+                raise CapReachedError(self._why(tokens, cost))
+            self._settled.clear()
+            await self._settled.wait()
+        self._reserved_calls += 1
+        self._reserved_tokens += tokens
+        self._reserved_cost += cost
+
+    def settle(self, tokens: int, cost: float) -> None:
+        """Give a reservation back; what was really used is booked in `spent`."""
+        self._reserved_calls -= 1
+        self._reserved_tokens -= tokens
+        self._reserved_cost = self._reserved_cost - cost if self._reserved_calls else 0.0
+        self._settled.set()
+
+    def hold(self, tokens: int, cost: float) -> None:
+        """Reserve room for a call that is made much later, as part of a batch; raise when there is none now."""
+        if not self._fits(tokens, cost):
+            raise CapReachedError(self._why(tokens, cost))
+        self.hold_anyway(1, tokens, cost)
+
+    def hold_anyway(self, calls: int, tokens: int, cost: float) -> None:
+        """Reserve room for calls that are under way already, whether there is any or not."""
+        self._held_calls += calls
+        self._held_tokens += tokens
+        self._held_cost += cost
+
+    def release(self, calls: int, tokens: int, cost: float) -> None:
+        """Give back what was held; what was really used is booked."""
+        self._held_calls -= calls
+        self._held_tokens -= tokens
+        self._held_cost = self._held_cost - cost if self._held_calls else 0.0
+
+    def book(self, reply: Reply, price: Price | None, *, most: tuple[int, float] = (0, 0.0)) -> Reply:
+        """Book what a reply says it took, and return it with its cost.
+
+        Where it does not say, the caps count the most that it can have taken, in tokens and dollars.
+        """
+        spent, cost = self.spent, cost_usd(reply, price)
+        if most[0] and (reply.input_tokens is None or reply.output_tokens is None):
+            spent.lost_tokens += most[0]
+            spent.lost_cost_usd += most[1]
+        spent.input_tokens += reply.input_tokens or 0
+        spent.output_tokens += reply.output_tokens or 0
+        spent.cost_usd += cost or 0.0
+        spent.unpriced_calls += cost is None
+        return reply if cost is None else replace(reply, cost_usd=cost)
+
+    def _fits(self, tokens: int, cost: float) -> bool:
+        caps, spent = self.caps, self.spent
+        all_tokens = spent.tokens + spent.lost_tokens + self._reserved_tokens + self._held_tokens + tokens
+        all_cost = spent.cost_usd + spent.lost_cost_usd + self._reserved_cost + self._held_cost + cost
+        return (
+            (caps.calls is None or spent.calls + self._held_calls + 1 <= caps.calls)
+            and (caps.tokens is None or all_tokens <= caps.tokens)
+            and (caps.cost_usd is None or all_cost <= caps.cost_usd)
+        )
+
+    def _why(self, tokens: int, cost: float) -> str:
+        caps, spent = self.caps, self.spent
+        calls = spent.calls + self._held_calls
+        if caps.calls is not None and calls >= caps.calls:
+            return f"stopped after {calls} calls, the most allowed"
+        used = spent.tokens + spent.lost_tokens
+        if caps.tokens is not None and used + tokens > caps.tokens:
+            return f"stopped at {used} tokens: the next call may take {tokens}, and {caps.tokens} are allowed"
+        dollars = spent.cost_usd + spent.lost_cost_usd
+        return f"stopped at ${dollars:.4f}: the next call may cost ${cost:.4f}, and ${caps.cost_usd} is allowed"
+
+
+class BudgetedProvider:
+    """Reserves room for each call, makes it, and books what it really took."""
+
+    def __init__(self, provider: Provider, meter: Budget, price: Price | None, *, name: str = "this model") -> None:
+        need_price(meter.caps, price, name)
+        self._provider = provider
+        self.origin = provider.origin
+        self._meter = meter
+        self._price = price
+
+    async def complete(self, request: Request) -> Reply:
+        """Ask when there is room for it."""
+        request, tokens, cost = most_of(request, self._meter.caps, self._price)
+        await self._meter.reserve(tokens, cost)
+        spent = self._meter.spent
+        spent.calls += 1
+        spent.in_flight += 1
+        try:
+            reply = await self._provider.complete(request)
+        except TransientError as error:
+            spent.rate_limited += isinstance(error, RateLimitedError)
+            spent.calls -= error.unreachable
+            if error.may_be_charged:
+                self._lost(tokens, cost)
+            raise
+        except (asyncio.CancelledError, MalformedResponseError):
+            self._lost(tokens, cost)
+            raise
+        else:
+            return self._meter.book(reply, self._price, most=(tokens, cost))
+        finally:
+            spent.in_flight -= 1
+            self._meter.settle(tokens, cost)
+
+    async def aclose(self) -> None:
+        """Close the provider inside."""
+        await close_provider(self._provider)
+
+    def _lost(self, tokens: int, cost: float) -> None:
+        spent = self._meter.spent
+        spent.lost_calls += 1
+        spent.lost_tokens += tokens
+        spent.lost_cost_usd += cost
+
+
+def need_price(caps: Caps, price: Price | None, name: str) -> None:
+    """Refuse a cap on cost where nobody knows what a call costs."""
+    if caps.cost_usd is not None and price is None:
+        raise ConfigError(f"a cap on cost needs a price, and none is known for {name}; give one: --price INPUT,OUTPUT")
+
+
+def most_of(request: Request, caps: Caps, price: Price | None) -> tuple[Request, int, float]:
+    """Return a request with a bound on its answer where caps need one, and the most tokens and dollars it can take."""
+    if caps.tokens is None and caps.cost_usd is None:
+        return request, 0, 0.0
+    bounded = replace(request, max_tokens=request.max_tokens or DEFAULT_MAX_TOKENS)
+    tokens = most_tokens(bounded)
+    return bounded, sum(tokens), most_cost(tokens, price)
+
+
+def most_cost(tokens: tuple[int, int], price: Price | None) -> float:
+    """Return what so many tokens cost, in and out; nothing where nobody knows."""
+    return (tokens[0] * price.input + tokens[1] * price.output) / 1e6 if price else 0.0
+
+
+def most_tokens(request: Request) -> tuple[int, int]:
+    """Return the most tokens that a call can take, in and out; no tokeniser makes more than one of a byte."""
+    letters = len(request.prompt.encode(errors="surrogatepass")) + len(request.system.encode(errors="surrogatepass"))
+    return letters + _OVERHEAD_TOKENS, request.max_tokens or DEFAULT_MAX_TOKENS

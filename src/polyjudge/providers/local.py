@@ -1,0 +1,202 @@
+"""Any server with OpenAI-compatible chat completions."""
+
+import asyncio
+import json
+import os
+import secrets
+from dataclasses import replace
+from typing import Any, cast
+from urllib.parse import urljoin
+
+from polyjudge.concurrency.sync import PerLoop
+from polyjudge.errors import MalformedResponseError, PolyjudgeError, UnusableError
+from polyjudge.files.json_lines import parse_json
+from polyjudge.records.requests import Finish, ModelName, Reply, Request
+
+from .base import Stopwatch
+from .http import HttpClient, HttpResponse
+from .models import model_facts
+from .redacting import REDACTED, without_keys
+from .request_support import ParameterFilter, is_same_but_prompt, sent_parameters
+from .services import checked_key, origin_of
+from .wire_errors import error_for_status, error_for_transport, shown
+
+_HOW_TO_START = (
+    "Start one (`ollama serve`, or `llama-server -m MODEL.gguf --port 8080`) "
+    "or name another with LOCAL_OPENAI_BASE_URL."
+)
+_PATIENCE_S = 2.0
+
+
+async def local_models(*, timeout_s: float = 120.0) -> list[str]:
+    """Return the models that the local server lists, none where it keeps no list; raise when nobody answers.
+
+    A server that says it is loading is waited for.
+    """
+    address = origin_of("local").base_url
+    deadline = asyncio.get_running_loop().time() + timeout_s
+    key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or NO_KEY, "LOCAL_OPENAI_API_KEY")
+    client = HttpClient(address, {"Authorization": f"Bearer {key}"}, timeout_s=timeout_s)
+    try:
+        while True:
+            response = await client.send("GET", "/models")
+            if response.status != 503 or asyncio.get_running_loop().time() + _PATIENCE_S > deadline:
+                return _listed(response, key)
+            await asyncio.sleep(_PATIENCE_S)
+    except OSError as error:
+        why = shown(str(error) or "it took too long")
+        raise UnusableError(f"no server of local models answers at {address} ({why}). {_HOW_TO_START}") from None
+    finally:
+        await client.aclose()
+
+
+def _listed(response: HttpResponse, key: str) -> list[str]:
+    """Return the models in an answer; raise where it says that nothing else will be answered either."""
+    if response.status == 200:
+        return [name for name in _names(response.body.decode("utf-8-sig", errors="replace")) if name != key]
+    error = error_in(response, ModelName("local", ""), "/models")
+    if response.status != 404 and isinstance(error, UnusableError):
+        raise error
+    return []
+
+
+def _names(text: str) -> list[str]:
+    """Return the ids in a list of models; what is no such list holds none."""
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    listed: object = cast(dict[str, object], data).get("data") if isinstance(data, dict) else None
+    rows = cast(list[object], listed) if isinstance(listed, list) else []
+    found = [cast(dict[str, object], row).get("id") for row in rows if isinstance(row, dict)]
+    return [name for name in found if isinstance(name, str) and name.strip()]
+
+
+NO_KEY = "none"
+_SHORTEST_SECRET = 12
+"""A shorter key, such as EMPTY or x, keeps no secret, and may be a word of an honest answer."""
+_FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
+_PARAMETERS = {"temperature": "temperature", "max_tokens": "max_tokens"}
+
+
+class LocalChatProvider:
+    """Posts to one server; connections are kept open as long as the event loop lasts."""
+
+    def __init__(self, model: str, *, timeout_s: float = 120.0) -> None:
+        self.origin = origin_of("local")
+        self._name = ModelName("local", model)
+        # Never OPENAI_API_KEY: it must not reach whatever server is named.
+        self._key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or NO_KEY, "LOCAL_OPENAI_API_KEY")
+        self._bodies = _Bodies()
+        self._timeout_s = timeout_s
+        self._filter = ParameterFilter(model_facts(self._name))
+        self._client = PerLoop(self._open, HttpClient.aclose)
+
+    async def complete(self, request: Request) -> Reply:
+        """Ask, and wait for the answer."""
+        return await self._filter.call(request, self._send)
+
+    async def aclose(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        await self._client.aclose()
+
+    async def _send(self, request: Request) -> Reply:
+        watch = Stopwatch()
+        body = self._bodies.written(request)
+        try:
+            response = await self._client.get().send("POST", "/chat/completions", body)
+        except OSError as error:
+            raise error_for_transport(error, self._name) from None
+        if response.status != 200:
+            raise error_in(response, self._name, "/chat/completions")
+        text = response.body.decode("utf-8-sig", errors="replace")
+        if len(self._key) >= _SHORTEST_SECRET:
+            text = text.replace(self._key, REDACTED)  # a careless server says it back
+        return watch.stamped(read_completion(text, request))
+
+    def _open(self) -> HttpClient:
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        return HttpClient(self.origin.base_url, headers, timeout_s=self._timeout_s)
+
+
+def error_in(response: HttpResponse, name: ModelName, path: str) -> PolyjudgeError:
+    """Return the error that a local server's answer to what was sent to a path stands for."""
+    moved, base_url = response.headers.get("location", ""), origin_of("local").base_url
+    if moved and 300 <= response.status < 400:
+        address = shown(urljoin(f"{base_url}{path}", moved).removesuffix(path))
+        asked = f"{base_url} answered {response.status}"
+        return UnusableError(f"{asked}: it is at {address} now. Set LOCAL_OPENAI_BASE_URL to that address.")
+    text = response.body.decode("utf-8-sig", errors="replace")
+    return error_for_status(response.status, text, name, headers=response.headers)
+
+
+class _Bodies:
+    """Writes what is posted; all but the prompt is the same throughout a run, and is written once."""
+
+    def __init__(self) -> None:
+        self._last: Request | None = None
+        self._around = "", ""
+
+    def written(self, request: Request) -> bytes:
+        if self._last is None or not is_same_but_prompt(self._last, request):
+            mark = secrets.token_hex()
+            before, _, after = json.dumps(chat_body(replace(request, prompt=mark))).partition(f'"{mark}"')
+            self._last, self._around = request, (before, after)
+        before, after = self._around
+        return f"{before}{json.dumps(request.prompt)}{after}".encode()
+
+
+def chat_body(request: Request) -> dict[str, Any]:
+    """Return what is posted for a request."""
+    system = [{"role": "system", "content": request.system}] if request.system else []
+    body: dict[str, Any] = {
+        "model": request.model,
+        "messages": [*system, {"role": "user", "content": request.prompt}],
+        **sent_parameters(request, _PARAMETERS),
+    }
+    if request.schema is not None:
+        named = {"name": "verdict", "schema": request.schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
+    return body
+
+
+def read_completion(text: str, request: Request) -> Reply:
+    """Return the reply in a chat completion."""
+    try:
+        data: Any = parse_json(text)
+        choice = data["choices"][0]
+        content = choice["message"].get("content") or ""
+        usage: dict[str, Any] = data.get("usage") or {}
+        reply = Reply(
+            text=_text(content),
+            model=str(data.get("model") or request.model),
+            reasoning=_reasoning(choice["message"]),
+            finish=_FINISHES.get(choice.get("finish_reason") or "", "stop"),
+            schema_enforced=request.schema is not None,
+            parameters=sent_parameters(request, _PARAMETERS),
+            input_tokens=_count(usage.get("prompt_tokens")),
+            output_tokens=_count(usage.get("completion_tokens")),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        told = repr(without_keys(text)[:200])
+        raise MalformedResponseError(f"local answered 200 with something that is no chat completion: {told}") from None
+    return reply
+
+
+def _text(content: object) -> str:
+    """Return the text of a message, which some servers give in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in cast(list[dict[str, object]], content))
+    if isinstance(content, str):
+        return content
+    raise TypeError("the content is no text")
+
+
+def _reasoning(message: dict[str, Any]) -> str:
+    """Return what a model thought aloud; servers differ in what they call it."""
+    told = message.get("reasoning_content") or message.get("reasoning") or ""
+    return told if isinstance(told, str) else ""
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,166 @@
+"""Model names, aliases, prices and known facts about models."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from polyjudge.errors import ConfigError, DataError, UnknownNameError
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.toml_files import read_toml
+from polyjudge.folder_trust import private_path
+from polyjudge.records.codec import from_json
+from polyjudge.records.requests import ModelName, Price, Reply
+
+_MEMORY = "prices.json"
+_FREE = Price(0.0, 0.0)
+_FREE_PROVIDERS = {"local", "scripted"}
+_VENDORS = {"claude": "anthropic", "codex": "openai", "gemini": "google", "llm": "openai"}
+"""Whose prices hold for what an agent's CLI asks."""
+_SAMPLE_TOKENS = 1_000  # small, because prices of very long requests are higher
+
+
+def price_of(name: ModelName) -> Price | None:
+    """Return a model's price; None where nobody knows it. One's own server costs nothing."""
+    own = model_facts(name).price
+    if own is not None:
+        return own
+    if name.provider in _FREE_PROVIDERS:
+        return _FREE
+    return _looked_up(name)
+
+
+def _looked_up(name: ModelName) -> Price | None:
+    """Return the price that genai-prices knows, remembered by its version: loading it takes half a second."""
+    edition = version("genai-prices")
+    remembered = _remembered(edition)
+    if str(name) not in remembered:
+        remembered[str(name)] = _from_genai_prices(name)
+        with suppress(DataError), write_atomically(private_path(_MEMORY), force=True) as file:  # it may be lost
+            json.dump({"edition": edition, "prices": remembered}, file)
+    found = remembered[str(name)]
+    return None if found is None else Price(*found)
+
+
+def _remembered(edition: str) -> dict[str, list[float] | None]:
+    try:
+        data: Any = json.loads(private_path(_MEMORY).read_text(encoding="utf-8"))
+        return dict(data["prices"]) if data["edition"] == edition else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _from_genai_prices(name: ModelName) -> list[float] | None:
+    from genai_prices import Usage, calc_price  # here, because it takes longer to load than everything else
+
+    try:
+        sample = Usage(input_tokens=_SAMPLE_TOKENS, output_tokens=_SAMPLE_TOKENS)
+        found = calc_price(sample, model_ref=name.model, provider_id=_VENDORS.get(name.provider, name.provider))
+    except LookupError:
+        return None
+    return [float(each) * 1e6 / _SAMPLE_TOKENS for each in (found.input_price, found.output_price)]
+
+
+def parse_price(text: str) -> Price:
+    """Read a price given as `INPUT,OUTPUT` in USD per million tokens."""
+    try:
+        given, made = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ConfigError(f"{text!r} is no price; write INPUT,OUTPUT in USD per million tokens, such as 3,15") from None
+    if not (0 <= given < float("inf") and 0 <= made < float("inf")):
+        raise ConfigError(f"{text!r} is no price")
+    return Price(given, made)
+
+
+def in_batches(price: Price | None) -> Price | None:
+    """Return what a model costs in batches, which is half of its price at every provider that has them."""
+    return None if price is None else Price(price.input / 2, price.output / 2)
+
+
+def cost_usd(reply: Reply, price: Price | None) -> float | None:
+    """Return what a reply cost, as it says itself or by its tokens; None where neither is known."""
+    if reply.cost_usd is not None:
+        return reply.cost_usd
+    if price == _FREE:
+        return 0.0
+    if price is None or reply.input_tokens is None or reply.output_tokens is None:
+        return None
+    return (reply.input_tokens * price.input + reply.output_tokens * price.output) / 1e6
+
+
+USER_FILE = "models.toml"
+"""The file in the private folder that holds a user's own models."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of the models that fit a pattern."""
+
+    fits: str = ""
+    without: tuple[str, ...] = ()
+    """Parameters that they do not take."""
+    retired: str = ""
+    successor: str = ""
+    price: Price | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTable:
+    """Aliases, default models and facts, as the data file and the user's own hold them."""
+
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    defaults: Mapping[str, str] = field(default_factory=dict[str, str])
+    models: tuple[ModelFacts, ...] = ()
+
+
+def resolve_model(name: str) -> ModelName:
+    """Return what `name` stands for: an alias, `provider/model`, or a provider with its default model."""
+    table = model_table()
+    provider, _, model = table.aliases.get(name, name).partition("/")
+    model = model or table.defaults.get(provider, "")
+    if not provider or not model:
+        raise UnknownNameError("model", name, [*table.aliases, *table.defaults, "PROVIDER/MODEL"])
+    return ModelName(provider, model)
+
+
+def model_facts(name: ModelName) -> ModelFacts:
+    """Return what is known of a model; of most, nothing."""
+    known = model_table().models
+    return next((facts for facts in known if fnmatchcase(str(name), facts.fits)), ModelFacts())
+
+
+def user_models() -> Path:
+    """Return where a user's own models are described."""
+    return private_path(USER_FILE)
+
+
+def model_table() -> ModelTable:
+    """Return the shipped table with the user's own laid over it."""
+    shipped = _shipped_models()
+    path = user_models()
+    if not path.is_file():
+        return shipped
+    own = _read(path, path)
+    return ModelTable(
+        {**shipped.aliases, **own.aliases}, {**shipped.defaults, **own.defaults}, (*own.models, *shipped.models)
+    )
+
+
+@lru_cache(maxsize=1)
+def _shipped_models() -> ModelTable:
+    return _read(files("polyjudge.providers") / "models.toml", Path("models.toml"))
+
+
+def _read(source: Path | Traversable, path: Path) -> ModelTable:
+    data = read_toml(source, path=path)
+    try:
+        return from_json(ModelTable, data, strict=True)
+    except DataError as error:
+        raise DataError(str(error), path=path) from None

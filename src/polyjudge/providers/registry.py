@@ -1,0 +1,169 @@
+"""The table of providers. To add one, add a module to this package and an entry here."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import cast
+
+from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, UnknownNameError
+from polyjudge.records.requests import ModelName
+
+from .agent_definitions import load_agent, need_access, program_of
+from .base import Provider
+from .models import model_table
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEntry:
+    """What is to be known of a provider before its module is loaded."""
+
+    opener: str
+    """`module:attribute` of the function that opens the provider for a model."""
+    answers: str
+    keys: tuple[str, ...] = ()
+    """Environment variables that may hold a key."""
+    package: str = ""
+    extra: str = ""
+    """The extra that installs the package."""
+    batches: str = ""
+    """`module:attribute` of the function that opens its batch client; empty if it has no batch API."""
+    needs_key: bool = True
+    is_agent: bool = False
+    """An agent's CLI; what else is to be known of it stands in its file under `agents`."""
+
+
+_AGENT = ProviderEntry("providers.agents:AgentProvider", "", is_agent=True)
+PROVIDERS = {
+    "claude": _AGENT,
+    "gemini": _AGENT,
+    "codex": _AGENT,
+    "llm": _AGENT,
+    "anthropic": ProviderEntry(
+        "providers.anthropic:open_anthropic",
+        "Anthropic's Messages API",
+        ("ANTHROPIC_API_KEY",),
+        "anthropic",
+        "anthropic",
+        batches="batches.anthropic:open_anthropic_batches",
+    ),
+    "google": ProviderEntry(
+        "providers.google:open_google",
+        "Google's Gemini API",
+        ("GOOGLE_GENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "google.genai",
+        "google",
+        batches="batches.google:open_google_batches",
+    ),
+    "openai": ProviderEntry(
+        "providers.openai:open_openai",
+        "OpenAI's Responses API",
+        ("OPENAI_API_KEY",),
+        "openai",
+        "openai",
+        batches="batches.openai:open_openai_batches",
+    ),
+    "local": ProviderEntry(
+        "providers.local:LocalChatProvider",
+        "any OpenAI-compatible server: Ollama, vLLM, llama.cpp",
+        ("LOCAL_OPENAI_API_KEY",),
+        needs_key=False,
+    ),
+    "scripted": ProviderEntry("providers.scripted:ScriptedProvider.from_recording", "a recording: scripted/FILE.jsonl"),
+}
+
+
+_USUAL_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether a provider can be used, and what is missing."""
+
+    name: str
+    answers: str
+    default_model: str
+    missing: tuple[str, ...]
+
+
+def open_provider(name: ModelName, *, timeout_s: float | None = None, workspace: Path | None = None) -> Provider:
+    """Open the provider that answers for a model; its module is imported now and not before.
+
+    Agents take a workspace, whose files they may read as a copy; for others that is an error.
+    """
+    if name.provider not in PROVIDERS:
+        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
+    entry = PROVIDERS[name.provider]
+    opener = cast(Callable[..., Provider], load_attribute(entry.opener))
+    if workspace is not None:
+        check_workspace(name)
+    if entry.is_agent:
+        return opener(name, timeout_s=timeout_s, workspace=workspace)
+    return opener(name.model, timeout_s=timeout_s or _USUAL_TIMEOUT_S)
+
+
+def load_attribute(place: str) -> object:
+    """Return the object at `module:attribute`, with the module relative to polyjudge."""
+    module, _, attribute = place.partition(":")
+    target: object = import_module(f"polyjudge.{module}")
+    for part in attribute.split("."):
+        target = getattr(target, part)
+    return target
+
+
+def check_workspace(name: ModelName) -> None:
+    """Refuse a workspace for whom it cannot be given to."""
+    if name.provider not in PROVIDERS:
+        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
+    if not PROVIDERS[name.provider].is_agent:
+        raise ConfigError(f"{name.provider} reads no files; a workspace is for agents: claude")
+    if not load_agent(name.provider).with_workspace:
+        raise ConfigError(f"{name.provider} cannot be kept to a workspace: it could read any file of the machine")
+
+
+def readiness() -> list[Readiness]:
+    """Say of each provider whether it can be used here and now."""
+    defaults = model_table().defaults
+    return [
+        _agent_readiness(name, defaults.get(name, ""))
+        if entry.is_agent
+        else Readiness(name, entry.answers, defaults.get(name, ""), tuple(_missing(entry)))
+        for name, entry in PROVIDERS.items()
+    ]
+
+
+def _agent_readiness(name: str, default_model: str) -> Readiness:
+    agent, missing = load_agent(name), list[str]()
+    try:
+        program_of(agent)
+    except MissingExtraError:
+        missing.append(agent.install)
+    try:
+        need_access(agent, name)
+    except MissingKeyError as error:
+        missing.append(f"export {error.variable}={error.example}, or log in with {agent.program}")
+    return Readiness(name, agent.answers, default_model, tuple(missing))
+
+
+def key_variables(provider: str) -> tuple[str, ...]:
+    """Return the environment variables that may hold a provider's key."""
+    entry = PROVIDERS[provider]
+    return load_agent(provider).keys if entry.is_agent else entry.keys
+
+
+def _missing(entry: ProviderEntry) -> list[str]:
+    missing: list[str] = []
+    if entry.package and not _is_installed(entry.package):
+        missing.append(f"pip install 'polyjudge[{entry.extra}]'")
+    if entry.keys and entry.needs_key and not any(os.environ.get(key) for key in entry.keys):
+        missing.append(f"export {entry.keys[0]}=...")
+    return missing
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the package above it is missing
+        return False

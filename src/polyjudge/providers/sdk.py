@@ -1,0 +1,141 @@
+"""What the providers built on a vendor's SDK share."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from polyjudge.concurrency.sync import PerLoop
+from polyjudge.errors import PolyjudgeError, ProviderError, UnusableError
+from polyjudge.files.json_lines import parse_json
+from polyjudge.records.requests import ModelName, Reply, Request
+
+from .base import Stopwatch
+from .models import model_facts
+from .redacting import without_keys
+from .request_support import ParameterFilter
+from .services import origin_of
+from .wire_errors import ODD_REPLY, error_for_reply, error_for_status, error_for_transport
+
+Result = TypeVar("Result")
+Call = Callable[[Any], Awaitable[Any]]
+"""Does something with a client of an SDK."""
+Ask = Callable[[Any, Request], Awaitable[Reply]]
+"""Puts a request to a client of an SDK."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sdk:
+    """How one SDK is used."""
+
+    open: Callable[[], Any]
+    """Make a client, its own retries off: ours decide."""
+    close: Callable[[Any], Awaitable[None]]
+    errors: tuple[type[Exception], ...]
+    """The classes of its own that it raises."""
+    mapped: Callable[[Any], PolyjudgeError]
+    """Our error for one of them."""
+    status: Callable[[Any], int | None]
+    """The HTTP status in one of them, if there is one."""
+
+
+class RawAsk:
+    """Puts requests to a client by one of its methods, and reads the answer's JSON as it came.
+
+    To build the SDK's own objects from it takes a quarter of a call, and we take out a few fields only.
+    """
+
+    def __init__(
+        self,
+        method: Callable[[Any], Callable[..., Awaitable[Any]]],
+        arguments: Callable[[Request], Mapping[str, Any]],
+        read: Callable[[Any, Request], Reply],
+    ) -> None:
+        self._method = method
+        self._arguments = arguments
+        self._read = read
+        self._held: tuple[Any, Callable[..., Awaitable[Any]]] | None = None
+
+    async def __call__(self, client: Any, request: Request) -> Reply:
+        """Put a request to a client."""
+        if self._held is None or self._held[0] is not client:
+            self._held = client, self._method(client)
+        response = await self._held[1](**self._arguments(request))
+        return self._read(parse_json(response.http_response.content.decode()), request)
+
+
+class SdkCalls:
+    """Makes calls through an SDK; whatever goes wrong is one of our errors."""
+
+    def __init__(self, name: ModelName, sdk: Sdk, *, timeout_s: float) -> None:
+        self.name = name
+        self._sdk = sdk
+        self._timeout_s = timeout_s
+        self._client = PerLoop(sdk.open, sdk.close)
+
+    async def make(self, call: Callable[[Any], Awaitable[Result]], *, not_found: str = "") -> Result:
+        """Make one call with the running loop's client; `not_found` says what a 404 means here."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await call(self._client.get())
+        except self._sdk.errors as error:
+            if not_found and self._sdk.status(error) == 404:
+                raise UnusableError(not_found) from None
+            raise self._sdk.mapped(error) from None
+        except ProviderError as error:  # what an answer says of itself may repeat the key
+            error.args = (without_keys(str(error)), *error.args[1:])
+            raise
+        except OSError as error:  # a timeout is one too
+            raise error_for_transport(error, self.name) from None
+        except ODD_REPLY as error:  # an SDK does not check what it is told, and fails in its own ways
+            raise error_for_reply(error, self.name) from None
+
+    async def aclose(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        await self._client.aclose()
+
+
+class SdkProvider:
+    """Asks through an SDK."""
+
+    def __init__(self, name: ModelName, sdk: Sdk, ask: Ask, *, timeout_s: float) -> None:
+        self.origin = origin_of(name.provider)
+        self._calls = SdkCalls(name, sdk, timeout_s=timeout_s)
+        self._ask = ask
+        self._filter = ParameterFilter(model_facts(name))
+
+    async def complete(self, request: Request) -> Reply:
+        """Ask, and wait for the answer."""
+        return await self._filter.call(request, self._send)
+
+    async def aclose(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        await self._calls.aclose()
+
+    async def _send(self, request: Request) -> Reply:
+        watch = Stopwatch()
+        return watch.stamped(await self._calls.make(lambda client: self._ask(client, request)))
+
+
+def generated_sdk(name: ModelName, module: Any, key: str, *, timeout_s: float) -> Sdk:
+    """Return how Anthropic's or OpenAI's SDK is used: one generator wrote both, with the same options and errors."""
+    base_url = origin_of(name.provider).base_url
+    make = module.AsyncAnthropic if name.provider == "anthropic" else module.AsyncOpenAI
+
+    def open_client() -> Any:
+        transport = module.DefaultAioHttpClient()
+        return make(api_key=key, base_url=base_url, max_retries=0, timeout=timeout_s, http_client=transport)
+
+    def mapped(error: Any) -> PolyjudgeError:
+        if isinstance(error, module.APIConnectionError):
+            return error_for_transport(error, name)
+        told, headers = str(error.body or error), error.response.headers
+        return error_for_status(error.status_code, told, name, headers=headers)
+
+    return Sdk(
+        open=open_client,
+        close=lambda client: client.close(),
+        errors=(module.APIStatusError, module.APIConnectionError),
+        mapped=mapped,
+        status=lambda error: getattr(error, "status_code", None),
+    )

@@ -1,0 +1,143 @@
+"""Requests to providers, their replies, and batches of requests."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A provider and one of its models."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model}" if self.model else self.provider
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost in USD."""
+
+    input: float
+    output: float
+
+
+Finish = Literal["stop", "length", "refusal"]
+"""Why the model stopped: it was done, it ran out of room, or it declined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who answers: a provider's name and, where it has one, the address it is reached at."""
+
+    provider: str
+    base_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Everything that can change an answer, and nothing that cannot: the cache key is made of these fields."""
+
+    prompt: str
+    model: str
+    system: str = ""
+    schema: Mapping[str, Any] | None = None
+    """JSON Schema of the wanted answer; a provider that can enforces it, the others ignore it."""
+    temperature: float | None = None
+    """A wish: providers leave it out for models that do not take it, and say so in the reply."""
+    max_tokens: int | None = None
+    repeat: int = 0
+    """Which of several askings of the same question this is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a provider gave back, kept whole so that reading it again costs nothing."""
+
+    text: str
+    model: str
+    """The model that answered, which need not be the one asked for."""
+    reasoning: str = ""
+    """What the model thought aloud, where the provider gives it apart from the answer."""
+    finish: Finish = "stop"
+    schema_enforced: bool = False
+    """The provider says that it held the answer to the schema; the reader checks all the same."""
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The parameters really sent."""
+    dropped: tuple[str, ...] = ()
+    """Parameters asked for and left out because the model does not take them."""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    attempts: int = 1
+    duration_ms: int = 0
+    answered_at: str = ""
+    """When the answer arrived, ISO 8601 in UTC."""
+    client: str = ""
+    """The program that asked, with its version, where it is not polyjudge itself."""
+    batch: str = ""
+    """The provider's id of the batch in which this was asked, if it was."""
+    cached: bool = False
+
+
+_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}(?:/[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199})?")
+
+BatchState = Literal["running", "ended", "failed", "canceled", "expired"]
+"""What the provider says of a batch; all but the first are final."""
+
+ItemTrouble = Literal["refused", "transient", "provider_error", "unusable", "again", "unkept"]
+"""Why an item brought nothing that the cache keeps.
+
+The first three are kinds of failures. `unusable`: no item can work, because of the key or the model. `again`: it must
+be asked anew without a parameter. `unkept`: there is a reply, but it was cut off or declined.
+"""
+
+
+def is_batch_id(text: str) -> bool:
+    """Say whether a provider's id of a batch can be part of an address: it leads nowhere else, and is short."""
+    return _ID.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchForm:
+    """What all requests of a batch have in common; with it a result can be read without its request."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    with_schema: bool = False
+    dropped: tuple[str, ...] = ()
+    """Parameters asked for and left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchIntent:
+    """What is written down before a batch is handed over: enough to know it again, and no prompt."""
+
+    tag: str
+    """Our own name for it, which goes with it to the provider."""
+    provider: str
+    base_url: str = ""
+    model: str
+    created_at: str
+    """ISO 8601 in UTC."""
+    form: BatchForm
+    most_tokens: int = 0
+    """The most that its requests can take together."""
+    most_cost_usd: float = 0.0
+    keys: tuple[str, ...]
+    """The cache keys of its requests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFailure:
+    """What an item of a batch came back as, where that is no reply to keep."""
+
+    kind: ItemTrouble
+    reason: str = ""
+    parameter: str = ""
+    """What the model does not take, for `again`."""
+    reply: Reply | None = None
+    """What came, for `unkept`."""

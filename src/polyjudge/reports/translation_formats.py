@@ -1,0 +1,115 @@
+"""The formats of translation reports and trust cards."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from polyjudge.files.atomic import readable_json
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.calibration import TrustCard
+from polyjudge.store.trust_cards import card_row
+from polyjudge.verdicts.translation import Verdict
+from polyjudge.verdicts.trust import JudgeTrust
+
+from .blocks import html_page, markdown, plain_text
+from .translation import Report
+from .translation_blocks import translation_blocks
+from .translation_page import translation_page
+from .trust_card import card_blocks, card_json, judge_title
+
+SCHEMA_VERSION = 1
+
+
+def json_report(report: Report) -> Iterator[str]:
+    """Yield the pieces of the report."""
+    head = readable_json(_head(report), indent=1)
+    yield head[: head.rindex("\n}")] + ",\n"
+    yield ' "languageResults": [\n'
+    yield from _joined(readable_json(row) for row, _ in report.rows())
+    yield '\n ],\n "judgeScores": [\n'
+    rows = ({"tier": name, **score} for _, scores in report.rows() for name, score in scores.items())
+    yield from _joined(readable_json(row) for row in rows)
+    yield "\n ]\n}\n"
+
+
+def _joined(rows: Iterable[str]) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        yield f",\n  {row}" if number else f"  {row}"
+
+
+def _head(report: Report) -> dict[str, Any]:
+    interval = report.interval("PASS")
+    head = {
+        "schemaVersion": SCHEMA_VERSION,
+        "timestamp": report.timestamp,
+        **_named(report),
+        "totalLanguages": report.total,
+        "passedLanguages": report.count("PASS"),
+        "failedLanguages": report.count("FAIL"),
+        "conflictLanguages": report.count("CONFLICT"),
+        "unreliableLanguages": report.count("UNRELIABLE"),
+        "unjudgedLanguages": report.count("UNJUDGED"),
+        "skippedLanguages": report.count("SKIPPED"),
+        "passRate": report.count("PASS") / report.judged if report.judged else None,
+        "passRateInterval": asdict(interval) if interval else None,
+        "scriptFamilies": [
+            {**asdict(row), "rate": row.rate, "interval": asdict(row.interval) if row.interval else None}
+            for row in report.families()
+        ],
+        "trust": {name: _trusted(trust) for name, trust in report.trust.items()},
+        "verdicts": [_verdict(verdict) for verdict in report.verdicts],
+        "warnings": list(report.warnings),
+        "skippedRows": report.skipped_rows,
+    }
+    own = (*head, "binding", "device", "languageResults", "judgeScores")
+    return {**head, **{key: value for key, value in report.about.items() if key not in own}}
+
+
+def _trusted(trust: JudgeTrust) -> dict[str, Any]:
+    """Return the card of a judge, or why none counts."""
+    return {"judge": trust.judge, "card": card_row(trust.card) if trust.card else None, "why": trust.why}
+
+
+def _named(report: Report) -> dict[str, Any]:
+    about = report.about
+    return {
+        "bindingUsed": about.get("bindingUsed", about.get("binding")),
+        "deviceInfo": about.get("deviceInfo", about.get("device")),
+        "model": about.get("model"),
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "languageName": verdict.name,
+        "languageCode": verdict.language,
+        "status": verdict.status,
+        "scriptOnly": verdict.script_only,
+        "reason": verdict.reason,
+        "scriptFamily": verdict.family,
+        "mustHave": verdict.is_priority,
+        "prompts": verdict.prompts,
+        "scriptChecked": verdict.script_checked,
+        "scriptPassed": verdict.script_passed,
+        "tokensPerSecond": verdict.tokens_per_second,
+        "disagreements": list(verdict.disagreements),
+        "looksLike": verdict.looks_like,
+        "problems": dict(verdict.problems),
+        "trust": list(verdict.trust),
+        "calibrated": verdict.is_calibrated,
+    }
+
+
+FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
+    "markdown": lambda report: markdown(translation_blocks(report)),
+    "text": lambda report: plain_text(translation_blocks(report)),
+    "json": json_report,
+    "html": translation_page,
+}
+
+CARD_FORMATS: dict[str, Callable[[TrustCard, LanguageTable], Iterator[str]]] = {
+    "text": lambda card, table: plain_text(card_blocks(card, table)),
+    "markdown": lambda card, table: markdown(card_blocks(card, table)),
+    "json": lambda card, _: card_json(card),
+    "html": lambda card, table: html_page(f"Trust card of {judge_title(card)}", card_blocks(card, table)),
+}

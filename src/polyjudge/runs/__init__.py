@@ -1,0 +1,1 @@
+"""Runs: the provider stack, local, batch and Ray execution, and the summary."""

@@ -1,0 +1,182 @@
+"""Assign shards to Ray workers and collect their results."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.errors import CapReachedError, StoppedError, UnusableError
+from polyjudge.records.runs import Caps, Spent
+from polyjudge.store.run_folder import Shard
+
+from .ray_cluster import Finished, Work
+from .shard_orders import Allowance, ShardJob, ShardNote, ShardOrder, ShardReport, Share, Trouble, add_spent
+from .shard_worker import score_shard
+
+_LOOK_EVERY_S = 0.5
+_GRACE_S = 5.0
+_OVERTIME_S = 10.0
+"""After the grace, how long to wait for reports before all work is ended."""
+_MOST_LOSSES = 10
+"""A shard that loses its worker as often as that is the reason itself."""
+
+
+class Cluster(Protocol):
+    """Somewhere to place work."""
+
+    def place(self, name: str, work: Work, order: Any) -> None:
+        """Have some work done."""
+        ...
+
+    async def finished(self, wait_s: float) -> list[Finished]:
+        """Return what has ended."""
+        ...
+
+    async def look(self, grace_s: float | None) -> Mapping[str, Any]:
+        """Return what each piece of work told last; with `grace_s`, let them know that they shall stop."""
+        ...
+
+    def kill(self) -> None:
+        """End all work at once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    shard: Shard
+    share: Share
+    grant: Caps
+
+
+class ShardPlacing:
+    """The shards of one run on their way."""
+
+    def __init__(self, cluster: Cluster, job: ShardJob, shares: Sequence[Share], caps: Caps, stop: StopToken) -> None:
+        self.spent = Spent()
+        """What was used by all shards, also by those under way."""
+        self.fatal: Trouble | None = None
+        """Why the run cannot go on, where something is missing or wrong."""
+        self._cluster = cluster
+        self._job = job
+        self._free = list(shares)
+        self._allowance = Allowance(caps)
+        self._stop = stop
+        self._settled = Spent()
+        self._placed: dict[str, _Placed] = {}
+        self._notes: dict[str, ShardNote] = {}
+        self._losses: Counter[str] = Counter()
+        self._round = _Round()
+        self._grace_s: float | None = None
+        self._overtime: float | None = None
+        stop.on_request(self._hurry)
+
+    async def judge(
+        self, shards: Sequence[Shard], watch: Callable[[int, int], None], warn: Callable[[str], None]
+    ) -> AsyncIterator[ShardReport]:
+        """Yield what became of each shard as it ends; tell how many items are done and unjudged in those under way."""
+        waiting = deque(shards)
+        while self._placed or (waiting and not self._stop.requested):
+            self._place(waiting)
+            if not self._placed:
+                break
+            for ended in await self._cluster.finished(_LOOK_EVERY_S):
+                placed = self._placed.pop(ended.name)
+                report = self._settle(placed, ended, warn)
+                if report.part is not None or (report.trouble and report.trouble.kind == "items"):
+                    yield report
+                else:
+                    waiting.appendleft(placed.shard)
+            await self._look(watch)
+
+    def _place(self, waiting: deque[Shard]) -> None:
+        """Place what can be placed now; where nothing can, and nothing is under way, the run is over."""
+        if self._round.is_over and not self._placed and not self._stop.requested:
+            if self._round.was_in_vain:
+                self._stop.request(CapReachedError(self._allowance.why))
+            self._round = _Round(is_last=not self._round.calls)
+        while waiting and self._free and not self._stop.requested and self._round.takes_more(len(self._placed)):
+            grant = self._allowance.grant(1 if self._round.is_last else min(len(self._free), len(waiting)))
+            if grant is None:
+                break
+            placed = _Placed(waiting.popleft(), self._free.pop(0), grant)
+            self._placed[placed.shard.name] = placed
+            order = ShardOrder(job=self._job, shard=placed.shard, share=placed.share, caps=grant)
+            self._cluster.place(placed.shard.name, score_shard, order)
+        if waiting and not self._placed and not self._stop.requested:
+            self._stop.request(CapReachedError(self._allowance.why))
+
+    def _settle(self, placed: _Placed, ended: Finished, warn: Callable[[str], None]) -> ShardReport:
+        self._free.append(placed.share)
+        last = self._notes.pop(ended.name, ShardNote())
+        if ended.is_lost:
+            # Nobody knows what it used; what it told last is the least.
+            self._allowance.lose(placed.grant)
+            add_spent(self._settled, last.spent)
+            self._lost(placed.shard, warn)
+            return ShardReport(placed.shard, None, last.spent)
+        report: ShardReport = ended.report
+        self._allowance.settle(placed.grant, report.spent)
+        add_spent(self._settled, report.spent)
+        self._round.calls += report.spent.calls
+        for warning in report.warnings:
+            warn(warning)
+        if report.trouble is not None:
+            self._heed(report.trouble)
+        return report
+
+    def _heed(self, trouble: Trouble) -> None:
+        if trouble.kind == "capped":
+            self._round.is_over = True
+        elif trouble.kind == "unusable":
+            self._stop.request(UnusableError(trouble.message), grace_s=_GRACE_S)
+        elif trouble.kind != "items":
+            self.fatal = self.fatal or trouble
+            self._stop.request(StoppedError(trouble.message), grace_s=_GRACE_S)
+
+    def _lost(self, shard: Shard, warn: Callable[[str], None]) -> None:
+        if self._stop.requested:
+            return
+        self._losses[shard.name] += 1
+        if self._losses[shard.name] < _MOST_LOSSES:
+            warn(f"the worker that judged {shard.name} was lost; its shard is done again")
+            return
+        told = f"{shard.name} lost its worker {_MOST_LOSSES} times; is there too little memory? See Ray's logs"
+        self._stop.request(StoppedError(told), grace_s=_GRACE_S)
+
+    async def _look(self, watch: Callable[[int, int], None]) -> None:
+        notes = await self._cluster.look(self._grace_s)
+        self._notes = {name: notes.get(name, self._notes.get(name, ShardNote())) for name in self._placed}
+        total = Spent()
+        for spent in (self._settled, *(note.spent for note in self._notes.values())):
+            add_spent(total, spent)
+        for name in Spent.__slots__:
+            setattr(self.spent, name, getattr(total, name))
+        under_way = self._notes.values()
+        watch(sum(note.done for note in under_way), sum(note.unjudged for note in under_way))
+        if self._overtime is not None and asyncio.get_running_loop().time() > self._overtime:
+            self._cluster.kill()
+
+    def _hurry(self, grace_s: float | None) -> None:
+        self._grace_s = _GRACE_S if grace_s is None else grace_s
+        self._overtime = asyncio.get_running_loop().time() + self._grace_s + _OVERTIME_S
+
+
+@dataclass(slots=True)
+class _Round:
+    """Until a shard has used up its grant; then all that are under way may end, and what they leave is granted anew.
+
+    A round in which no shard could make a call is followed by the last one, in which one is granted all that is left.
+    """
+
+    is_last: bool = False
+    is_over: bool = False
+    calls: int = 0
+
+    @property
+    def was_in_vain(self) -> bool:
+        return self.is_last and not self.calls
+
+    def takes_more(self, placed: int) -> bool:
+        return not self.is_over and not (self.is_last and placed)

@@ -1,0 +1,221 @@
+"""Judge one shard in a Ray worker."""
+
+import asyncio
+import os
+import socket
+import warnings
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from polyjudge.cache.opening import open_cache
+from polyjudge.cache.postgres_connection import UnreachableCacheError
+from polyjudge.cache.protocol import Cache
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
+from polyjudge.errors import (
+    CapReachedError,
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    MissingKeyError,
+    PolyjudgeError,
+    StoppedError,
+)
+from polyjudge.folder_trust import TRUST_VARIABLE
+from polyjudge.formats.items import ItemSource, rows_of
+from polyjudge.judges.base import close_judge
+from polyjudge.providers.budget import Budget
+from polyjudge.providers.services import use_addresses
+from polyjudge.records.outcomes import Failure, Item, Outcome, item_row, read_outcome_row
+from polyjudge.store.parquet import write_parquet_rows
+from polyjudge.store.run_folder import ResultsPart, sha256_of
+from polyjudge.version import __version__
+
+from .local import answer_of, score_items
+from .plan import kept_answers
+from .ray_cluster import Tell
+from .shard_orders import ShardNote, ShardOrder, ShardReport, Trouble, TroubleKind
+from .shards import shard_digest
+from .stack import ProviderStack, open_judge
+
+_TELL_EVERY_S = 0.5
+_PATIENCE_S, _PAUSE_S = 60.0, 1.0
+
+
+def score_shard(order: ShardOrder, tell: Tell) -> ShardReport:
+    """Judge a shard and write its results; whatever goes wrong is part of the report."""
+    meter, part, trouble = Budget(order.caps), None, None
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
+        try:
+            _settle_in(order)
+            part = run_sync(_Scoring(order, tell, meter).run())
+        except PolyjudgeError as error:
+            trouble = _trouble(error, order)
+    told = tuple(dict.fromkeys(str(warning.message) for warning in warned))
+    return ShardReport(order.shard, part, meter.spent, trouble, told)
+
+
+def _settle_in(order: ShardOrder) -> None:
+    """Make this process one of the run: the same program, the same servers, the same files."""
+    job, host = order.job, socket.gethostname()
+    if job.version != __version__:
+        raise ConfigError(f"{host} has polyjudge {__version__}, and the run was begun by {job.version}")
+    use_addresses(job.addresses)
+    for folder in (order.shard.path.parent, job.output, *([job.folder] if job.needs_folder else [])):
+        if not folder.is_dir():
+            raise ConfigError(f"{host} has no folder {str(folder)!r}: all workers must see it, on shared storage")
+    if job.folder.is_dir():
+        os.chdir(job.folder)
+    if job.trusts_folder:
+        os.environ[TRUST_VARIABLE] = str(job.folder)
+
+
+def _trouble(error: PolyjudgeError, order: ShardOrder) -> Trouble:
+    if isinstance(error, StoppedError):
+        return Trouble("capped" if isinstance(error, CapReachedError) else "unusable", str(error))
+    if isinstance(error, MissingKeyError | MissingExtraError):
+        return Trouble("missing", f"{error}\n(for Ray's workers{_elsewhere(order)}: in the environment they run in)")
+    kind: TroubleKind = "files"
+    if isinstance(error, ConfigError):
+        kind = "config"
+    elif isinstance(error, DataError) and error.path == order.shard.path:
+        kind = "items"
+    return Trouble(kind, f"{error}{_elsewhere(order)}")
+
+
+def _elsewhere(order: ShardOrder) -> str:
+    """Name the machine, where it is not the one that the command was given on."""
+    host = socket.gethostname()
+    return "" if host == order.job.host else f" on {host}"
+
+
+class _UnfinishedError(Exception):
+    """Keeps half a part from taking its place."""
+
+
+@dataclass(slots=True)
+class _Scoring:
+    order: ShardOrder
+    tell: Tell
+    meter: Budget
+    stop: StopToken = field(default_factory=StopToken)
+    done: int = 0
+    unjudged: int = 0
+
+    async def run(self) -> ResultsPart | None:
+        """Return the part that was written; None where it was told to stop."""
+        order, job = self.order, self.order.job
+        source = ItemSource(
+            order.shard.path, job.context, job.filters, order.shard.items, order.shard.start, order.shard.rows
+        )
+        if shard_digest(iter(source)) != order.shard.fingerprint:
+            raise DataError("was changed since the run was begun; give the command again", path=order.shard.path)
+        try:
+            async with self._telling():
+                return await self._write(source)
+        except _UnfinishedError:
+            if self.stop.error is not None:
+                raise self.stop.error from None
+            return None
+
+    async def _write(self, source: ItemSource) -> ResultsPart:
+        shard, job = self.order.shard, self.order.job
+        path = job.output / f"{shard.name}.parquet"
+        criteria, flags = [each.name for each in job.rubric.criteria], [each.name for each in job.rubric.flags]
+        async with self._cache() as cache:
+            with write_parquet_rows(path, criteria, flags) as rows:
+                async with aclosing(self._outcomes(source, cache)) as outcomes:
+                    async for item, outcome in outcomes:
+                        rows.append(item_row(item, outcome))
+                        self.done += 1
+                        self.unjudged += isinstance(outcome, Failure)
+                if self.done < shard.items:
+                    raise _UnfinishedError
+        return ResultsPart(
+            file=path.name,
+            rows=self.done,
+            judged=self.done - self.unjudged,
+            unjudged=self.unjudged,
+            sha256=sha256_of(path),
+            items_file=shard.path.name,
+            items_line=shard.start.line,
+            items_fingerprint=shard.fingerprint,
+        )
+
+    async def _outcomes(self, source: ItemSource, cache: Cache | None) -> AsyncGenerator[tuple[Item, Outcome]]:
+        order, job = self.order, self.order.job
+        access = ProviderStack(
+            cache=cache,
+            since=job.since,
+            replay=job.replay,
+            concurrency=order.share.concurrency,
+            rpm=order.share.rpm,
+            tpm=order.share.tpm,
+            price=job.price,
+            meter=self.meter,
+            timeout_s=job.timeout_s,
+        )
+        judge = open_judge(job.rubric, job.judges, access, repeats=job.repeats)
+        known = _known(order, source)
+        scored = score_items(answer_of(judge), source, concurrency=order.share.concurrency, stop=self.stop, known=known)
+        try:
+            async with aclosing(scored):
+                async for item, outcome in scored:
+                    yield item, outcome
+        finally:
+            await close_judge(judge)
+
+    @asynccontextmanager
+    async def _cache(self) -> AsyncGenerator[Cache | None]:
+        """Open the cache; it could be reached when the run was begun, so one that is away just now is waited for."""
+        place, replay, left_s = self.order.job.cache, self.order.job.replay, _PATIENCE_S
+        cache: Cache | None = None
+        while place and cache is None:
+            try:
+                cache = open_cache(place, read_only=replay)
+            except UnreachableCacheError:
+                if left_s <= 0:
+                    raise
+                if self.stop.requested:
+                    raise _UnfinishedError from None
+                await asyncio.sleep(_PAUSE_S)
+                left_s -= _PAUSE_S
+        try:
+            yield cache
+        finally:
+            if cache is not None:
+                cache.close()
+
+    @asynccontextmanager
+    async def _telling(self) -> AsyncGenerator[None]:
+        """Tell now and then how far it has come, and hear whether it shall stop."""
+        telling = asyncio.create_task(self._tell_on())
+        try:
+            yield
+        finally:
+            telling.cancel()
+            with suppress(asyncio.CancelledError):
+                await telling
+
+    async def _tell_on(self) -> None:
+        before: float | None = None
+        while True:
+            grace_s = await self.tell(ShardNote(self.done, self.unjudged, replace(self.meter.spent)))
+            if grace_s is not None and (before is None or grace_s < before):
+                self.stop.request(grace_s=grace_s)
+                before = grace_s
+            await asyncio.sleep(_TELL_EVERY_S)
+
+
+def _known(order: ShardOrder, source: ItemSource) -> Mapping[str, Outcome]:
+    """Return what need not be asked again, since the results hold it already."""
+    job, path = order.job, order.job.output / f"{order.shard.name}.parquet"
+    if not job.keeps_results or not path.is_file():
+        return {}
+    try:
+        kept = [read_outcome_row(row) for _, row in rows_of(path) if not isinstance(row, str)]
+    except DataError:
+        return {}  # a part that is damaged is made anew from the cache
+    return kept_answers(kept, source, job.rubric, job.judges)

@@ -1,0 +1,249 @@
+"""How far a judge agrees with people: every usual measure at once, each with its interval.
+
+- "accuracy": the share of equal scores; with `pass_from` (the lowest score that passes, for the judge and for
+  people), the share of equal verdicts. The latter also takes a scale of many values.
+- "kappa", "kappa_linear", "kappa_quadratic": Cohen's, with a disagreement weighted by 1, by the distance of
+  the two scores, or by its square. It is the distance of the values, not of their places among those that occur.
+- "alpha_nominal", "alpha_ordinal", "alpha_interval": Krippendorff's. These, the kappas and the plain accuracy need
+  categories: None for more than 200 different values.
+- "pearson"; "spearman", ties sharing their middle rank; "kendall_tau_b".
+- "pairwise_accuracy": pairs put in the same order or tied by both, of all pairs.
+- "pairwise_decided_accuracy": pairs put in the same order, of those that people do not tie.
+- "true_positive_rate", "true_negative_rate": of what people pass (fail), how much the judge passes (fails);
+  "base_rate", "judge_rate": how much people (the judge) pass; all need `pass_from`.
+- "mean_difference": the judge's mean less people's.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polyjudge.records.calibration import Figure
+
+from .rankings import PairCounts, Spearman, Sums, joined, pair_rates
+from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
+
+MOST_CATEGORIES = 200
+"""With more different values a scale is not one of categories, and what needs categories is None."""
+
+Flags = NDArray[np.bool_]
+
+Rates = dict[str, Floats]
+"""By name, a number for each resample; NaN where it is not defined."""
+
+OF_CATEGORIES = (
+    "accuracy",
+    "kappa",
+    "kappa_linear",
+    "kappa_quadratic",
+    "alpha_nominal",
+    "alpha_ordinal",
+    "alpha_interval",
+)
+"""What compares equal with unequal values, and so needs a scale of few."""
+
+NAMES = (
+    *OF_CATEGORIES,
+    "pearson",
+    "spearman",
+    "kendall_tau_b",
+    "pairwise_accuracy",
+    "pairwise_decided_accuracy",
+    "true_positive_rate",
+    "true_negative_rate",
+    "base_rate",
+    "judge_rate",
+    "mean_difference",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Two raters' scores, in an order of their own: the draws then do not depend on the order they came in."""
+
+    first: Floats
+    second: Floats
+    groups: Codes
+    clusters: Codes | None
+    first_codes: Codes
+    second_codes: Codes
+    cells: Codes
+    """The distinct pairs of scores, numbered in order."""
+
+
+def agreement_figures(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    groups: Sequence[Hashable] | None = None,
+    pass_from: tuple[float, float] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> dict[str, Figure]:
+    """Return every measure of agreement (see above) between a judge's scores and people's of the same items.
+
+    Intervals are percentile intervals of a bootstrap that draws whole clusters (by default each item is one). They
+    have no width where the measure is the same in every resample, such as an accuracy of 1. All values are None where
+    they are not defined, such as a correlation with a rater who always says the same.
+
+    With `groups` a pair is two items of the same group; measures that do not look at pairs are as without.
+    """
+    sample = _sample(scores_of(first), scores_of(second), clusters, groups)
+    measures = _measures(sample, pass_from)
+    blocks = [
+        {name: values for measure in measures for name, values in measure(weights).items()}
+        for weights in Resamples(
+            None if sample.clusters is None else sample.clusters.tolist(),
+            len(sample.first),
+            resamples=resamples,
+            seed=seed,
+        )
+    ]
+    return {
+        name: figure(np.concatenate([block[name] for block in blocks])) if name in blocks[0] else Figure(None)
+        for name in NAMES
+    }
+
+
+def _sample(
+    first: Floats, second: Floats, clusters: Sequence[Hashable] | None, groups: Sequence[Hashable] | None
+) -> _Sample:
+    for others in (second, clusters, groups):
+        if others is not None and len(others) != len(first):
+            raise ValueError(f"{len(others)} entries for {len(first)} scores: there must be as many")
+    group_codes = np.zeros(len(first), dtype=np.int64) if groups is None else codes_of(groups)
+    cluster_codes = None if clusters is None else codes_of(clusters)
+    keys = (second, first, group_codes)
+    order = np.lexsort(keys if cluster_codes is None else (cluster_codes, *keys))
+    first, second = first[order], second[order]
+    first_codes, second_codes = (np.unique(scores, return_inverse=True)[1].reshape(-1) for scores in (first, second))
+    return _Sample(
+        first=first,
+        second=second,
+        groups=group_codes[order],
+        clusters=None if cluster_codes is None else cluster_codes[order],
+        first_codes=first_codes,
+        second_codes=second_codes,
+        cells=joined(first_codes, second_codes),
+    )
+
+
+def _measures(sample: _Sample, pass_from: tuple[float, float] | None) -> list[Callable[[Weights], Rates]]:
+    if not len(sample.first):
+        return []
+    spearman = Spearman(sample.first_codes, sample.second_codes, sample.cells)
+    pairs = PairCounts(sample.first_codes, sample.second_codes, sample.groups, sample.clusters)
+    measures: list[Callable[[Weights], Rates]] = [
+        _Pearson(sample),
+        lambda weights: {"spearman": spearman(weights)},
+        lambda weights: pair_rates(pairs, weights),
+    ]
+    values = np.unique(np.concatenate([sample.first, sample.second]))
+    if len(values) <= MOST_CATEGORIES:
+        measures.append(_Categories(sample, values))
+    if pass_from is not None:
+        # After the categories, so that this accuracy replaces theirs.
+        measures.append(_Verdicts(sample.first >= pass_from[0], sample.second >= pass_from[1]))
+    return measures
+
+
+class _Pearson:
+    """Means and Pearson's correlation, from sums of products."""
+
+    def __init__(self, sample: _Sample) -> None:
+        self._difference = sample.first - sample.second
+        # Taken from the middle, so that squares lose no digits.
+        first, second = sample.first - sample.first.mean(), sample.second - sample.second.mean()
+        self._columns = np.stack([np.ones_like(first), first, second, first**2, second**2, first * second], axis=1)
+
+    def __call__(self, weights: Weights) -> Rates:
+        count, first, second, first_squares, second_squares, products = (weights @ self._columns).T
+        first_spread = _spread(first_squares, first**2 / count)
+        second_spread = _spread(second_squares, second**2 / count)
+        correlation = ratio(products - first * second / count, np.sqrt(first_spread * second_spread))
+        return {
+            "pearson": np.clip(correlation, -1, 1),
+            "mean_difference": weights @ self._difference / count,
+        }
+
+
+def _spread(squares: Floats, of_mean: Floats) -> Floats:
+    """Return the sum of squares about the mean; zero where it is no more than rounding leaves of equal scores."""
+    spread = squares - of_mean
+    return np.where(spread > 1e-12 * squares, spread, 0.0)
+
+
+class _Verdicts:
+    """Agreement on pass and fail."""
+
+    def __init__(self, judge: Flags, people: Flags) -> None:
+        columns: list[Floats | Flags] = [np.ones(len(judge)), judge, people, judge & people, ~judge & ~people]
+        self._columns = np.stack(columns, axis=1).astype(np.float64)
+
+    def __call__(self, weights: Weights) -> Rates:
+        count, judge, people, both_pass, both_fail = (weights @ self._columns).T
+        return {
+            "accuracy": (both_pass + both_fail) / count,
+            "true_positive_rate": ratio(both_pass, people),
+            "true_negative_rate": ratio(both_fail, count - people),
+            "base_rate": people / count,
+            "judge_rate": judge / count,
+        }
+
+
+class _Margin:
+    """How often a rater gave each value, also those that only the other gave."""
+
+    def __init__(self, codes: Codes, values: int) -> None:
+        self._sums, self._present, self._values = Sums(codes), np.unique(codes), values
+
+    def __call__(self, cells: Weights) -> Floats:
+        counts = np.zeros((len(cells), self._values))
+        counts[:, self._present] = self._sums(cells)
+        return counts
+
+
+class _Categories:
+    """Exact agreement, Cohen's kappa and Krippendorff's alpha, from how often each pair of scores occurs."""
+
+    def __init__(self, sample: _Sample, values: Floats) -> None:
+        self._cells = Sums(sample.cells)
+        places = np.unique(sample.cells, return_index=True)[1]
+        self._first = np.searchsorted(values, sample.first[places])
+        self._second = np.searchsorted(values, sample.second[places])
+        self._margins = _Margin(self._first, len(values)), _Margin(self._second, len(values))
+        distance = np.abs(values[:, None] - values)
+        self._distances = [(distance > 0).astype(np.float64), distance, distance**2]
+
+    def __call__(self, weights: Weights) -> Rates:
+        cells = self._cells(weights)
+        first, second, count = *(margin(cells) for margin in self._margins), weights.sum(axis=1)
+        nominal, linear, square = ((cells @ by[self._first, self._second], by) for by in self._distances)
+        pooled = first + second
+        return {
+            "accuracy": 1 - nominal[0] / count,
+            "kappa": 1 - ratio(nominal[0] * count, _products(first, nominal[1], second)),
+            "kappa_linear": 1 - ratio(linear[0] * count, _products(first, linear[1], second)),
+            "kappa_quadratic": 1 - ratio(square[0] * count, _products(first, square[1], second)),
+            "alpha_nominal": _alpha(nominal[0], _products(pooled, nominal[1], pooled), count),
+            "alpha_interval": _alpha(square[0], _products(pooled, square[1], pooled), count),
+            "alpha_ordinal": self._ordinal(cells, pooled, count),
+        }
+
+    def _ordinal(self, cells: Weights, pooled: Floats, count: Floats) -> Floats:
+        """Return alpha with the distance of two scores counted in ratings between them, half of those at either end."""
+        ranks = np.cumsum(pooled, axis=1) - pooled / 2 - count[:, None]
+        observed = (cells * (ranks[:, self._first] - ranks[:, self._second]) ** 2).sum(axis=1)
+        return _alpha(observed, 4 * count * (pooled * ranks**2).sum(axis=1), count)
+
+
+def _products(first: Floats, distance: Floats, second: Floats) -> Floats:
+    return np.einsum("ij,ij->i", first @ distance, second)
+
+
+def _alpha(observed: Floats, expected: Floats, count: Floats) -> Floats:
+    """Return Krippendorff's alpha of two raters from summed distances: within items, and of all ordered pairs."""
+    return 1 - ratio(2 * observed * (2 * count - 1), expected)

@@ -1,0 +1,1 @@
+"""Run files, run folders, labels and trust cards on disk."""

@@ -1,0 +1,213 @@
+"""Run rows in Parquet files.
+
+What every result has is a column of its own kind, so that other tools read it as it is: text, numbers, yes or no, and
+objects by their fields. What has no fixed form is JSON text. A value that its column cannot hold, such as half a
+character, stands as JSON in the column `more`.
+"""
+
+import json
+import types
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from polyjudge.errors import DataError
+from polyjudge.extras import require
+from polyjudge.files.atomic import readable_json, standing_in_for
+from polyjudge.records.codec import camel, from_json
+from polyjudge.records.outcomes import SCHEMA_VERSION, Failure, JudgeResult, Outcome, Provenance
+
+Form = type | str | dict[str, Any]
+"""Of a column: a scalar type, `json`, `texts`, or the forms of an object's fields."""
+_MARK, _KIND = b"polyjudge", "results"
+_MORE = "more"
+_ROWS_IN_GROUP = 2_000
+_LARGEST_INTEGER = 2**63
+_SUMMED = ("outcome", "kind", "score", "subscores", "flags", "cached", "members", _MORE)
+
+
+class ParquetRows:
+    """Takes rows of outcomes and writes them in groups."""
+
+    def __init__(self, path: Path, forms: Mapping[str, Form]) -> None:
+        arrow: Any = require("pyarrow", feature="writing Parquet", extra="parquet")
+        parquet: Any = require("pyarrow.parquet", feature="writing Parquet", extra="parquet")
+        told = json.dumps({"kind": _KIND, "schemaVersion": SCHEMA_VERSION})
+        named = [(name, _arrow_type(form, arrow)) for name, form in forms.items()]
+        self._schema = arrow.schema(named, metadata={_MARK: told.encode()})
+        self._arrow = arrow
+        self._forms = forms
+        self._rows: list[dict[str, Any]] = []
+        self._writer = parquet.ParquetWriter(path, self._schema, compression="zstd", write_page_checksum=True)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Take a row."""
+        stored, left = _encoded(row, self._forms)
+        stored[_MORE] = readable_json(left) if left else None
+        self._rows.append(stored)
+        if len(self._rows) >= _ROWS_IN_GROUP:
+            self._write()
+
+    def finish(self) -> None:
+        """Write what is left."""
+        if self._rows:
+            self._write()
+
+    def close(self) -> None:
+        """End the file."""
+        self._writer.close()
+
+    def _write(self) -> None:
+        batch = self._arrow.RecordBatch.from_pylist(self._rows, schema=self._schema)
+        self._rows.clear()
+        self._writer.write_batch(batch, row_group_size=_ROWS_IN_GROUP)
+
+
+@contextmanager
+def write_parquet_rows(path: Path, criteria: Sequence[str], flags: Sequence[str]) -> Generator[ParquetRows]:
+    """Give somewhere to put rows by a rubric with these criteria and flags; the file is there when all are written."""
+    with standing_in_for(path) as part:
+        rows = ParquetRows(part, _forms(criteria, flags))
+        try:
+            yield rows
+            rows.finish()
+        finally:
+            rows.close()
+
+
+def row_decoder(path: Path, metadata: Mapping[bytes, bytes] | None) -> Callable[[dict[str, Any]], Mapping[str, Any]]:
+    """Return what turns a row of a Parquet file into the row that it stands for; foreign rows stay as they are."""
+    told = (metadata or {}).get(_MARK)
+    if told is None:
+        return lambda row: row
+    about: object = json.loads(told)
+    if about != {"kind": _KIND, "schemaVersion": SCHEMA_VERSION}:
+        raise DataError(f"is of a form that this version does not know: {told.decode(errors='replace')}", path=path)
+    return _decoded
+
+
+def outcomes_in(path: Path) -> Iterator[Outcome]:
+    """Yield the outcomes of a file of results with only what they are summed up by; the texts are left out."""
+    parquet: Any = require("pyarrow.parquet", feature="reading Parquet", extra="parquet")
+    arrow: Any = require("pyarrow", feature="reading Parquet", extra="parquet")
+    try:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            decoded = row_decoder(path, file.schema_arrow.metadata)
+            wanted = [name for name in _SUMMED if name in file.schema_arrow.names]
+            for batch in file.iter_batches(batch_size=_ROWS_IN_GROUP, columns=wanted):
+                for row in batch.to_pylist():
+                    yield _summed(decoded(row))
+    except (arrow.ArrowException, ValueError, OSError) as error:
+        raise DataError(f"cannot be read: {error}", path=path) from None
+
+
+def _summed(row: Mapping[str, Any]) -> Outcome:
+    known = {"reason": "", **{name: row[name] for name in _SUMMED if name in row}}
+    return from_json(Failure if row.get("outcome") == "failure" else JudgeResult, known)
+
+
+def _decoded(row: dict[str, Any]) -> dict[str, Any]:
+    left = row.pop(_MORE, None)
+    found = _without_nothing(row)
+    if "members" in found:
+        found["members"] = json.loads(found["members"])
+    if "parameters" in found.get("provenance", {}):
+        found["provenance"]["parameters"] = json.loads(found["provenance"]["parameters"])
+    return _laid_over(found, json.loads(left)) if left else found
+
+
+def _without_nothing(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop what is null, and objects of nothing else."""
+    cleaned = (
+        (name, _without_nothing(cast(Mapping[str, Any], each)) if isinstance(each, Mapping) else each)
+        for name, each in row.items()
+    )
+    return {name: each for name, each in cleaned if each is not None and each != {} and each != []}
+
+
+def _laid_over(row: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in more.items():
+        under = row.get(name)
+        both = isinstance(under, dict) and isinstance(value, dict)
+        row[name] = _laid_over(cast(dict[str, Any], under), cast(dict[str, Any], value)) if both else value
+    return row
+
+
+def _forms(criteria: Sequence[str], flags: Sequence[str]) -> dict[str, Form]:
+    """Return the form of each column; an object without fields, which Parquet does not have, is none."""
+    by_name = {"subscores": dict.fromkeys(criteria, float), "flags": dict.fromkeys(flags, bool)}
+    forms: dict[str, Form] = {"schemaVersion": int, "id": str, "outcome": str}
+    for name, form in (*_record_forms(JudgeResult), *_record_forms(Failure)):
+        forms.setdefault(name, by_name.get(name, form))
+    forms.update({"language": str, "cluster": str, _MORE: "json"})
+    return {name: form for name, form in forms.items() if form != {}}
+
+
+def _record_forms(record_type: type) -> Iterator[tuple[str, Form]]:
+    hints = get_type_hints(record_type)
+    for field in fields(record_type):
+        yield camel(field.name), _form(hints[field.name])
+
+
+def _form(hint: Any) -> Form:
+    if get_origin(hint) in (Union, types.UnionType):
+        hint = next(each for each in get_args(hint) if each is not type(None))
+    if hint in (str, bool, int, float):
+        return hint
+    if get_origin(hint) is Literal:
+        return str
+    if hint is Provenance:
+        return dict(_record_forms(Provenance))
+    return "texts" if hint == tuple[str, ...] else "json"
+
+
+def _arrow_type(form: Form, arrow: Any) -> Any:
+    if isinstance(form, dict):
+        return arrow.struct([(name, _arrow_type(each, arrow)) for name, each in form.items()])
+    kinds = {str: arrow.string(), "json": arrow.string(), bool: arrow.bool_(), int: arrow.int64()}
+    return {**kinds, float: arrow.float64(), "texts": arrow.list_(arrow.string())}[form]
+
+
+def _encoded(row: Mapping[str, Any], forms: Mapping[str, Form]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the columns hold of a row, and what they cannot."""
+    stored: dict[str, Any] = {}
+    left: dict[str, Any] = {}
+    for name, value in row.items():
+        form = forms.get(name)
+        if isinstance(form, dict) and isinstance(value, dict):
+            stored[name], inner = _encoded(cast(dict[str, Any], value), form)
+            if inner:
+                left[name] = inner
+        elif form == "json":
+            stored[name] = readable_json(value)
+        elif form is not None and _fits(value, form):
+            stored[name] = value
+        else:
+            left[name] = value
+            if isinstance(value, str) and form is str:
+                stored[name] = value.encode(errors="replace").decode()
+    return stored, left
+
+
+def _fits(value: object, form: Form) -> bool:
+    """Say whether a column of this form gives a value back as it was."""
+    if form == "texts":
+        return isinstance(value, list) and all(_fits(each, str) for each in cast(list[object], value))
+    if form is str:
+        return isinstance(value, str) and _is_whole(value)
+    if form is float:
+        return isinstance(value, float) or (type(value) is int and abs(value) <= 2**53)
+    if form is int:
+        return type(value) is int and -_LARGEST_INTEGER <= value < _LARGEST_INTEGER
+    return isinstance(value, bool)
+
+
+def _is_whole(text: str) -> bool:
+    """Say whether a text has no half of a character in it, which UTF-8 cannot hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,165 @@
+"""Trust cards on disk: read, update and find the card of a judge."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from polyjudge.errors import DataError
+from polyjudge.files.atomic import readable_json, write_atomically
+from polyjudge.files.json_lines import parse_data
+from polyjudge.files.names import safe_name
+from polyjudge.folder_trust import make_folder, private_path
+from polyjudge.records.calibration import JudgeIdentity, TrustCard, identity_of
+from polyjudge.records.codec import from_json, to_json
+from polyjudge.records.translation import LanguageScore
+from polyjudge.verdicts.trust import JudgeTrust
+
+CARDS_FOLDER = "cards"
+"""The folder of trust cards in the private folder."""
+SCHEMA_VERSION = 1
+_LONGEST_REASON = 200
+
+
+def card_path(judge: JudgeIdentity, folder: Path | None = None) -> Path:
+    """Return where the card of a judge is: another model or rubric has another card."""
+    folder = folder or private_path(CARDS_FOLDER)
+    name = safe_name("-".join([judge.provider, judge.model, judge.rubric]))
+    return folder / f"{name}-{judge.rubric_fingerprint[:8]}.json"
+
+
+def read_card(path: Path) -> TrustCard:
+    """Read a card."""
+    try:
+        found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
+        row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+        if row.pop("schemaVersion", None) != SCHEMA_VERSION:
+            raise DataError(f"is no trust card of version {SCHEMA_VERSION}", path=path)
+        return from_json(TrustCard, row)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    except DataError as error:
+        if error.path:
+            raise
+        raise DataError(f"is no trust card: {error}", path=path) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is not JSON: {str(error)[:_LONGEST_REASON]}", path=path) from None
+
+
+def card_row(card: TrustCard) -> dict[str, Any]:
+    """Return a card as it stands on disk: numbers to four places, more of which nobody has measured."""
+    return {"schemaVersion": SCHEMA_VERSION, **cast(dict[str, Any], _rounded(to_json(card)))}
+
+
+def card_lines(card: TrustCard) -> Iterator[str]:
+    """Yield a card as text: a line for each language and each kind, which keeps it short and its changes readable."""
+    ends = "{\n"
+    for name, value in card_row(card).items():
+        yield f"{ends} {readable_json(name)}: "
+        if isinstance(value, dict) and name != "judge":
+            rows = cast(dict[str, Any], value).items()
+            yield "{\n" + ",\n".join(f"  {readable_json(key)}: {readable_json(row)}" for key, row in rows) + "\n }"
+        else:
+            yield readable_json(cast(object, value))
+        ends = ",\n"
+    yield "\n}\n"
+
+
+def write_card(path: Path, card: TrustCard) -> None:
+    """Write a card."""
+    with write_atomically(path) as file:
+        file.writelines(card_lines(card))
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return round(value, 4) + 0.0  # no minus before a zero
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in cast(dict[str, object], value).items()}
+    return [_rounded(each) for each in cast(list[object], value)] if isinstance(value, list) else value
+
+
+def update_card(path: Path, change: Callable[[TrustCard | None], TrustCard]) -> TrustCard:
+    """Change a card, or make it; two runs that do so at once come one after the other, and neither is lost."""
+    try:
+        make_folder(path.parent)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror}", path=path) from None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        card = change(read_card(path) if path.exists() else None)
+        write_card(path, card)
+    finally:
+        os.close(folder)
+    return card
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCard:
+    """The card of a judge, or why there is none that counts."""
+
+    card: TrustCard | None
+    path: Path | None = None
+    why: str = ""
+    """Why no card counts: there is none, or it was made of another model or rubric."""
+
+
+def find_card(judge: JudgeIdentity, folder: Path | None = None, path: Path | None = None) -> FoundCard:
+    """Return the card of a judge: the one named, or else the one in the folder."""
+    folder = folder or private_path(CARDS_FOLDER)
+    place = path or card_path(judge, folder)
+    if path is None and not place.exists():
+        return FoundCard(None, None, _other_card(judge, folder) or "no card was made of it yet")
+    card = read_card(place)
+    expired = expiry(card.judge, judge)
+    return FoundCard(None, place, f"its card has expired: {expired}") if expired else FoundCard(card, place)
+
+
+def expiry(carded: JudgeIdentity, judge: JudgeIdentity) -> str:
+    """Return what of a judge has changed since its card was made; what is not known of it has not."""
+    pairs = {
+        "judge": (f"{carded.provider}/{carded.model}", f"{judge.provider}/{judge.model}"),
+        "rubric": (carded.rubric_fingerprint, judge.rubric_fingerprint),
+        "prompt": (carded.prompt_sha256, judge.prompt_sha256),
+        "model that answers": (carded.model_answered, judge.model_answered),
+    }
+    for what, (old, new) in pairs.items():
+        if old and new and old != new:
+            return f"the {what} has changed" if what in ("rubric", "prompt") else f"the {what} was {old}, now {new}"
+    return ""
+
+
+def _other_card(judge: JudgeIdentity, folder: Path) -> str:
+    """Say that there is a card of the same judge by an older rubric of the same name."""
+    mine = card_path(judge, folder).name.rpartition("-")[0]
+    places = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    others = [place for place in places if place.name.rpartition("-")[0] == mine]
+    return "its card has expired: the rubric has changed" if others else ""
+
+
+def trust_in(judge: JudgeIdentity | None, cards: Sequence[Path] = ()) -> JudgeTrust:
+    """Return the trust in a judge by the cards named, or else by its own in the folder of cards."""
+    if judge is None:
+        return JudgeTrust("unknown judge", None, "its scores do not say who gave them")
+    title, found = f"{judge.provider}/{judge.model}", FoundCard(None, None, "")
+    for path in cards:
+        card = read_card(path)
+        expired = expiry(card.judge, judge)
+        if not expired:
+            return JudgeTrust(title, card, "")
+        found = replace(found, why=f"its card has expired: {expired}")
+    if not cards:
+        try:
+            found = find_card(judge)
+        except DataError as error:
+            found = replace(found, why=str(error))
+    return JudgeTrust(title, found.card, found.why)
+
+
+def identity_in(scores: Iterable[LanguageScore]) -> JudgeIdentity | None:
+    """Return who gave scores, by the first of them that says so."""
+    origins = (prompt.provenance for score in scores for prompt in score.prompts)
+    return next((identity_of(origin) for origin in origins if origin is not None), None)

@@ -1,0 +1,52 @@
+"""Read numbers in the digits of any script, and read a judge's number strictly."""
+
+import math
+import re
+import unicodedata
+
+from polyjudge.records.rubrics import Scale
+
+_DIGIT = re.compile(r"\d")
+_SIGNS = str.maketrans({"٫": ".", "．": ".", "／": "/", "∕": "/", "⁄": "/", "−": "-", "－": "-", "＋": "+"})
+_NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:\s*(?:/|out of)\s*([0-9]+(?:\.[0-9]+)?))?")
+
+
+def fold_digits(text: str) -> str:
+    """Return `text` with the decimal digits of every script written as 0 to 9, and signs of numbers likewise."""
+    if text.isascii():
+        return text
+    return _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text).translate(_SIGNS)
+
+
+def plain_number(text: str) -> tuple[float, float | None] | None:
+    """Read text that is nothing but a number, such as '85' or '85/100': the number, and what it is out of."""
+    match = _NUMBER.fullmatch(fold_digits(text).strip())
+    if match is None:
+        return None
+    return float(match[1]), float(match[2]) if match[2] else None
+
+
+def read_number(value: object, scale: Scale) -> float:
+    """Return a number of the scale from 85, 85.0, '85' or '85/100'; anything else is a `ValueError`."""
+    if (type(value) is float or type(value) is int) and scale.lowest <= value <= scale.highest:
+        return float(value)
+    number = _number(value, scale)
+    if number is None:
+        raise ValueError(f"{value!r} is not a number")
+    if not math.isfinite(number) or not scale.lowest <= number <= scale.highest:
+        raise ValueError(f"{value!r} is off the scale {scale.lowest:g} to {scale.highest:g}")
+    return number
+
+
+def _number(value: object, scale: Scale) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        # An integer too large for a float is off every scale; infinity says so without an OverflowError.
+        return float(value) if abs(value) < 1e300 else math.inf
+    if not isinstance(value, str):
+        return None
+    parts = plain_number(value)
+    if parts is None or parts[1] not in (None, scale.highest):
+        return None
+    return parts[0]

@@ -1,0 +1,1 @@
+"""The rules that decide whether an item, a language or a run passes."""

@@ -1,0 +1,63 @@
+"""Decide whether a change between two runs fails the gate."""
+
+from collections.abc import Iterator
+
+from polyjudge.records.comparison import Alarm, Comparison, Difference, FailOn, LanguageChange, Ruling
+
+DEFAULT_MAX_UNJUDGED = 0.2
+
+
+def rule(comparison: Comparison, fail_on: FailOn | None, max_unjudged: float | None) -> Ruling:
+    """Say what got worse, and whether the comparison fails; too many items without a verdict win over that."""
+    alarms = tuple(_alarms(comparison, fail_on or FailOn()))
+    if max_unjudged is None and fail_on is not None:
+        max_unjudged = DEFAULT_MAX_UNJUDGED
+    share = unjudged_share(comparison)
+    nothing = fail_on is not None and any(map(_lost_all, (comparison.overall, *comparison.languages)))
+    too_many = nothing or (max_unjudged is not None and share > max_unjudged)
+    return Ruling(
+        fail_on=fail_on,
+        alarms=alarms,
+        unjudged_share=share,
+        max_unjudged=max_unjudged,
+        exit_code=3 if too_many else 1 if alarms and fail_on is not None else 0,
+    )
+
+
+def _lost_all(row: LanguageChange) -> bool:
+    """Say whether nothing is left to compare of what had a verdict before."""
+    counts = row.counts
+    return not counts.paired and bool(counts.newly_unjudged + counts.missing_judged or not row.language)
+
+
+def unjudged_share(comparison: Comparison) -> float:
+    """Return the share of the items with a verdict before that have none now, or are no longer there."""
+    counts = comparison.overall.counts
+    lost = counts.newly_unjudged + counts.missing_judged
+    if not counts.paired:
+        return 1.0
+    return lost / (counts.paired + lost)
+
+
+def _alarms(comparison: Comparison, fail_on: FailOn) -> Iterator[Alarm]:
+    rows = [
+        ("", True, comparison.overall.score),
+        *((each.language, False, each.score) for each in comparison.languages),
+    ]
+    for language, is_overall, found in rows:
+        if _fails(found, fail_on):
+            yield Alarm(language=language, is_overall=is_overall, sentence=_sentence(found))
+
+
+def _fails(found: Difference, fail_on: FailOn) -> bool:
+    if fail_on.drop is None:
+        return found.verdict == "worse"
+    value, high = found.difference.value, found.difference.high
+    return value is not None and high is not None and value < -fail_on.drop and high < 0
+
+
+def _sentence(found: Difference) -> str:
+    figure = found.difference
+    p = found.p if found.adjusted_p is None else found.adjusted_p
+    fell = f"the score fell by {-(figure.value or 0):.3g}, from {found.before or 0:.3g} to {found.after or 0:.3g}"
+    return f"{fell} (95% interval {figure.low or 0:+.3g} to {figure.high or 0:+.3g}, p = {p or 0:.2g})"

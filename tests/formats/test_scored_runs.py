@@ -1,0 +1,41 @@
+"""Scores on disk are what a dictionary and `sorted` would make of them."""
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredItems
+
+ANY_TEXT = st.text(alphabet=st.characters(), max_size=6)  # half characters and NUL included
+ITEMS = st.lists(st.builds(ScoredItem, ANY_TEXT, ANY_TEXT, st.none() | st.floats(-1e12, 1e12), ANY_TEXT), max_size=30)
+
+
+@given(ITEMS)
+@example([ScoredItem("", "\ud800"), ScoredItem("", "\ue000"), ScoredItem("", "\U0001f600"), ScoredItem("", "\uffff")])
+def test_items_come_by_language_and_id_and_the_first_of_equals_stays(items):
+    kept = ScoredItems()
+    known = {}
+    for item in items:
+        assert kept.add(item) == (item.key not in known)
+        known.setdefault(item.key, item)
+
+    assert list(kept) == [known[key] for key in sorted(known)]
+    assert len(kept) == len(known)
+    assert kept.names_languages == any(item.language for item in items)
+
+
+@given(ITEMS, ANY_TEXT)
+def test_an_id_in_one_language_has_it_and_in_several_has_none(items, wanted):
+    kept = ScoredItems(items)
+
+    for item_id in {wanted, *(item.id for item in items)}:
+        languages = {item.language for item in items if item.id == item_id}
+        assert kept.only_language(item_id) == (languages.pop() if len(languages) == 1 else "")
+
+
+@given(st.lists(ANY_TEXT, max_size=30))
+def test_names_are_numbered_as_they_come_and_told_as_they_are_sorted(given):
+    names = Names()
+    distinct = list(dict.fromkeys(given))
+
+    assert [names.number(name) for name in given] == [distinct.index(name) for name in given]
+    assert [distinct[number] for number in names.in_order()] == sorted(distinct)

@@ -1,0 +1,191 @@
+"""A folder of results that fills part by part: what is whole is kept, what is another run's is refused."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from polyjudge.errors import DataError
+from polyjudge.files.json_lines import Mark
+from polyjudge.formats.items import rows_of
+from polyjudge.records.codec import schema
+from polyjudge.store.run_folder import ResultsPart, RunFolder, RunIdentity, Shard, sha256_of
+
+SHARDS = [Shard(f"part-0000{n}", Path("items.jsonl"), Mark(10 * n), 10, 10, f"{n:016x}") for n in range(3)]
+RUN = RunIdentity(fingerprint="0123456789ab", rubric="general", rubric_fingerprint="a" * 16, judges=("local/m",))
+
+
+@pytest.fixture
+def path(tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    return folder
+
+
+def put(folder, shard, *, unjudged=0, text="rows"):
+    path = folder.path / f"{shard.name}.parquet"
+    path.write_text(f"{text} of {shard.name}", encoding="utf-8")
+    part = ResultsPart(
+        file=path.name,
+        rows=10,
+        judged=10 - unjudged,
+        unjudged=unjudged,
+        sha256=sha256_of(path),
+        items_file="items.jsonl",
+        items_line=shard.start.line,
+        items_fingerprint=shard.fingerprint,
+    )
+    folder.put(part)
+
+
+def finished(path, run=RUN, shards=SHARDS, unjudged=(0, 0, 0)):
+    folder = RunFolder(path, run, shards)
+    folder.begin()
+    for shard, count in zip(shards, unjudged, strict=True):
+        put(folder, shard, unjudged=count)
+    folder.finish()
+    return folder
+
+
+def again(path, run=RUN, shards=SHARDS):
+    folder = RunFolder(path, run, shards)
+    return folder, [shard.name[-1] for shard in folder.begin()]
+
+
+def test_an_unfinished_run_goes_on_with_what_is_missing(path):
+    folder = RunFolder(path, RUN, SHARDS)
+    assert folder.begin() == SHARDS
+    put(folder, SHARDS[1])
+
+    resumed, waiting = again(path)
+
+    assert (waiting, resumed.began, resumed.damaged) == (["0", "2"], folder.began, [])
+    assert resumed.files == [path / "part-00001.parquet"]
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("rows of part-0000x", encoding="utf-8")])
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_a_damaged_part_is_named_and_made_again(path, damage, is_finished):
+    folder = finished(path)
+    if not is_finished:
+        put(folder, SHARDS[2])
+    damage(path / "part-00001.parquet")
+
+    resumed, waiting = again(path)
+
+    assert (waiting, resumed.damaged) == (["1"], ["part-00001.parquet"])
+
+
+def test_a_finished_run_is_done_again_and_its_parts_stand_until_others_replace_them(path):
+    folder = finished(path)
+
+    resumed, waiting = again(path)
+
+    assert waiting == ["0", "1", "2"]
+    assert resumed.files == []
+    assert [file.read_text(encoding="utf-8")[:4] for file in path.glob("part-*")] == ["rows"] * 3
+    with pytest.raises(DataError, match="holds the results of a run that is not finished"):
+        list(rows_of(path))
+    put(resumed, SHARDS[0])
+    assert again(path)[1] == ["1", "2"]
+    assert folder.began <= resumed.began
+
+
+def test_where_only_the_end_was_missing_nothing_is_done_again(path):
+    folder = RunFolder(path, RUN, SHARDS)
+    folder.begin()
+    for shard in SHARDS:
+        put(folder, shard)
+
+    assert again(path)[1] == []
+
+
+def test_other_items_in_one_shard_are_judged_and_more_shards_too(path):
+    finished(path)
+    changed = [SHARDS[0], replace(SHARDS[1], fingerprint="f" * 16), SHARDS[2], replace(SHARDS[0], name="part-00003")]
+
+    resumed, waiting = again(path, shards=changed)
+
+    assert (waiting, resumed.damaged) == (["1", "3"], [])
+
+
+def test_parts_that_nobody_asks_for_any_more_and_half_written_ones_are_removed(path):
+    finished(path)
+    half = path / ".part-00001.parquet.0123.part"
+    half.write_text("half", encoding="utf-8")
+
+    folder, waiting = again(path, shards=SHARDS[:2])
+    for shard in SHARDS[:2]:
+        put(folder, shard)
+    folder.finish()
+
+    assert waiting == ["0", "1"]
+    assert sorted(file.name for file in path.iterdir()) == ["manifest.json", "part-00000.parquet", "part-00001.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("run", "shards", "told"),
+    [
+        (replace(RUN, fingerprint="b" * 12), SHARDS, "another run, with other judges or options; name another folder"),
+        (RUN, [replace(shard, fingerprint="f" * 16) for shard in SHARDS], "other items; name another folder"),
+    ],
+)
+def test_another_run_is_refused_with_a_remedy(path, run, shards, told):
+    finished(path)
+
+    with pytest.raises(DataError, match=told):
+        RunFolder(path, run, shards).begin()
+
+
+def test_a_folder_of_something_else_is_refused(path):
+    (path / "thesis.txt").write_text("mine", encoding="utf-8")
+
+    with pytest.raises(DataError, match="holds no results of polyjudge; name another folder"):
+        RunFolder(path, RUN, SHARDS).begin()
+
+
+def test_failures_are_asked_about_again_where_there_are_any(path):
+    with pytest.raises(DataError, match="no failures to ask about"):
+        RunFolder(path, replace(RUN, asking="retry-failures"), SHARDS).begin()
+    finished(path, unjudged=(0, 2, 1))
+
+    folder, waiting = again(path, replace(RUN, asking="retry-failures"))
+    assert waiting == ["1", "2"]
+    put(folder, SHARDS[1], unjudged=1)
+    assert again(path, replace(RUN, asking="retry-failures"))[1] == ["2"]
+
+    with pytest.raises(DataError, match="begun with --retry-failures; finish that first"):
+        RunFolder(path, RUN, SHARDS).begin()
+
+
+def test_a_finished_run_is_refreshed_as_a_whole(path):
+    finished(path)
+    (path / "part-00001.parquet").unlink()
+
+    assert again(path, replace(RUN, asking="refresh"))[1] == ["0", "1", "2"]
+
+
+def test_the_manifest_fits_its_schema(path):
+    finished(path, unjudged=(0, 2, 1))
+    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+
+    jsonschema.validate(manifest, schema("results-manifest"))
+    assert (manifest["rows"], manifest["judged"], manifest["unjudged"]) == (30, 27, 3)
+
+
+def test_a_damaged_manifest_is_one_clear_error(path):
+    finished(path)
+    (path / "manifest.json").write_text('{"kind": "polyjudge results", ', encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"manifest\.json: cannot be read"):
+        RunFolder(path, RUN, SHARDS).begin()
+
+
+def test_a_part_that_was_changed_is_not_read(path):
+    finished(path)
+    (path / "part-00000.parquet").write_text("rows of part-0000x", encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"part-00000\.parquet: is not as it was written; the command of its run"):
+        list(rows_of(path))

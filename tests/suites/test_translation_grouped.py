@@ -1,0 +1,378 @@
+"""Several languages in a call: how batches are made, and what happens when they move the scores."""
+
+import asyncio
+import json
+import re
+
+import pytest
+from tests.folding import for_each
+
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.errors import CapReachedError, EmptyBatchesError
+from polyjudge.judges.grouped import GroupedJudge
+from polyjudge.judges.offline import OfflineJudge
+from polyjudge.languages.table import language_table
+from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.translation import LanguageResult, PromptResult
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.suites.translation import tasks_of
+from polyjudge.suites.translation_grouped import BatchOptions, BatchRun, batches_of, judge_each
+
+TABLE = language_table()
+TAGS = [each.tag for each in TABLE]
+RUBRIC = load_rubric("translation")
+IDS = re.compile(r"^## Candidate ([0-9a-f]{8})$", re.MULTILINE)
+
+
+def languages(count, prompts=1):
+    return [
+        LanguageResult(
+            language_name=tag,
+            language_code=tag,
+            prompts=tuple(PromptResult(generated_output=f"{tag} {number}") for number in range(prompts)),
+        )
+        for tag in TAGS[:count]
+    ]
+
+
+def tasks(count, prompts=1, **options):
+    return tasks_of(languages(count, prompts), TABLE, **options)
+
+
+def verdict(score, right=True):
+    scores = {"script": score, "grammar": score, "coherence": score}
+    return {"reason": "", "subscores": scores, "isCorrectLanguage": right}
+
+
+class Model:
+    """Gives each candidate a 4 alone, and in a batch what `batched` says of the batch's size."""
+
+    def __init__(self, batched, alone=lambda _: json.dumps(verdict(4))):
+        self.singles, self.sizes = 0, []
+        self._batched, self._alone = batched, alone
+
+    def answer(self, request):
+        ids = IDS.findall(request.prompt)
+        if not ids:
+            self.singles += 1
+            return self._alone(request.prompt)
+        self.sizes.append(len(ids))
+        return json.dumps({"rows": [{"id": item_id, **self._batched(len(ids))} for item_id in ids]})
+
+
+def run(model, given, stop=None, concurrency=4, allow_single=False, **options):
+    told = []
+
+    async def judged():
+        judge = GroupedJudge(RUBRIC, "m", provider=ScriptedProvider(model.answer), allow_single=allow_single)
+        batches = BatchOptions(**options)
+        whole = BatchRun(
+            judge, batches, concurrency=concurrency, stop=stop or StopToken(), done=lambda task, _: told.append(task)
+        )
+        return await whole.judge(given)
+
+    outcomes, drift = asyncio.run(judged())
+    assert sorted(task.id for task in told) == sorted(task.id for task in outcomes)
+    return outcomes, drift
+
+
+@for_each("count", [1, 2, 7, 8, 9, 16, 17, 40, 73])
+@for_each("size", [1, 2, 5, 8, 10])
+@for_each("prompts", [1, 3])
+def test_batches_hold_every_task_once_no_language_twice_and_are_of_even_size(count, size, prompts):
+    given = tasks(count, prompts)
+
+    batches = batches_of(given, size)
+
+    assert sorted(task.id for batch in batches for task in batch) == sorted(task.id for task in given)
+    assert all(len({task.language.language_code for task in batch}) == len(batch) for batch in batches)
+    sizes = [len(batch) for batch in batches]
+    assert max(sizes) <= size
+    assert max(sizes) - min(sizes) <= 1
+    assert len(batches) == prompts * -(-min(count, len(TAGS)) // size)
+
+
+def test_a_sample_fills_its_calls_as_all_prompts_would():
+    """Each language has other places in its sample; a call takes one prompt of each all the same."""
+    given = tasks(20, prompts=50, samples=2, seed=3)
+
+    batches = batches_of(given, 10)
+
+    assert [len(batch) for batch in batches] == [10, 10, 10, 10]
+    assert all(len({task.language.language_code for task in batch}) == 10 for batch in batches)
+
+
+def test_languages_of_unlike_length_and_of_one_name_are_kept_apart():
+    file = [
+        LanguageResult(language_name="Portuguese", language_code=tag, prompts=languages(1, count)[0].prompts)
+        for tag, count in (("pt", 3), ("pt-BR", 1))
+    ]
+
+    batches = batches_of(tasks_of(file, TABLE), 8)
+
+    assert [[task.id for task in batch] for batch in batches] == [["pt:0", "pt-BR:0"], ["pt:1"], ["pt:2"]]
+    assert batches_of([], 8) == []
+
+
+def test_batches_that_move_nothing_are_left_as_they_are():
+    model = Model(lambda _: verdict(4))
+
+    outcomes, drift = run(model, tasks(40))
+
+    assert {outcome.score for outcome in outcomes.values()} == {4}
+    assert model.sizes == [8] * 5
+    assert model.singles == 2
+    measured = {"compared": 2, "meanDistance": 0, "flipped": 0, "tolerance": 0.5}
+    assert drift.as_row() == {"batchSize": 8, "rowsFromBatches": 38, "emptyBatches": 0, **measured}
+
+
+def test_batches_that_move_the_scores_are_halved_until_they_do_not():
+    model = Model(lambda size: verdict(1 if size > 2 else 4))
+
+    outcomes, drift = run(model, tasks(40))
+
+    assert {outcome.score for outcome in outcomes.values()} == {4}
+    assert len(outcomes) == 40
+    assert drift.batch_size == 2
+    assert [each["batchSize"] for each in drift.tried] == [8, 4]
+    assert [each["meanDistance"] for each in drift.tried] == [3, 3]
+    assert drift.mean_distance == 0
+    assert model.sizes.count(2) == 20
+
+
+def test_batches_that_always_move_the_scores_end_with_each_alone():
+    model = Model(lambda _: verdict(1))
+
+    outcomes, drift = run(model, tasks(20))
+
+    assert {outcome.score for outcome in outcomes.values()} == {4}
+    assert drift.batch_size == 1
+    assert [each["batchSize"] for each in drift.tried] == [8, 4, 2]
+    assert drift.as_row()["tried"] == drift.tried
+
+
+@pytest.mark.parametrize(("tolerance", "size"), [(0.9, 1), (1.0, 8), (5.0, 8), (0.0, 1)])
+def test_the_tolerance_decides(tolerance, size):
+    outcomes, drift = run(Model(lambda _: verdict(3)), tasks(16), tolerance=tolerance)
+
+    assert drift.batch_size == size
+    assert drift.tolerance == tolerance
+    assert len(outcomes) == 16
+
+
+def test_verdicts_that_turn_halve_the_batches_even_where_the_scores_agree():
+    _, drift = run(Model(lambda _: verdict(4, right=False)), tasks(40))
+
+    assert [each["meanDistance"] for each in drift.tried] == [0, 0, 0]
+    assert (drift.batch_size, drift.flipped, drift.compared) == (1, 0, 0)  # in the end no row came from a batch
+    assert (drift.rows_from_batches, drift.mean_distance) == (0, None)
+
+
+def test_one_verdict_that_turns_is_counted_and_may_be_chance():
+    _, drift = run(Model(lambda _: verdict(2)), tasks(5), tolerance=5.0)
+
+    assert (drift.mean_distance, drift.flipped, drift.compared, drift.tried) == (2, 1, 1, [])
+
+
+def test_what_was_judged_alone_counts_for_itself():
+    model = Model(lambda _: verdict(3), alone=lambda _: json.dumps(verdict(5)))
+
+    outcomes, drift = run(model, tasks(40), tolerance=5.0)
+
+    assert sorted(outcome.score for outcome in outcomes.values()) == [3.0] * 38 + [5.0] * 2
+    assert drift.compared == 2
+
+
+@pytest.mark.parametrize(("count", "share", "controls"), [(40, 0.05, 2), (40, 0.5, 20), (5, 0.05, 1), (2, 0.05, 1)])
+@pytest.mark.parametrize("none", [0.0, None])
+def test_a_share_of_the_rows_is_judged_alone_as_well_and_at_least_one(count, share, controls, none):
+    model = Model(lambda _: verdict(4))
+
+    _, drift = run(model, tasks(count), control_share=share if none is None else none)
+
+    assert drift.compared == (controls if none is None else 1)
+
+
+def test_the_rows_judged_alone_are_a_matter_of_the_seed():
+    def controls(seed):
+        asked = []
+
+        def alone(prompt):
+            asked.append(prompt)
+            return json.dumps(verdict(4))
+
+        run(Model(lambda _: verdict(4), alone=alone), tasks(60), seed=seed)
+        return asked
+
+    assert controls(1) == controls(1)
+    assert controls(1) != controls(2)
+
+
+def test_no_more_languages_are_said_to_stand_in_a_call_than_there_are():
+    model = Model(lambda _: verdict(1))
+
+    _, drift = run(model, tasks(3))
+
+    assert model.sizes == [3]
+    assert [each["batchSize"] for each in drift.tried] == [3]
+    assert drift.batch_size == 1
+
+
+def test_a_single_language_is_asked_about_alone():
+    model = Model(lambda _: verdict(1))
+
+    outcomes, drift = run(model, tasks(1, prompts=3))
+
+    assert model.sizes == []
+    assert len(outcomes) == 3
+    assert drift.batch_size == 1
+
+
+def test_where_nothing_can_be_compared_nothing_is_said_of_the_drift():
+    model = Model(lambda _: verdict(4), alone=lambda _: "no")
+
+    outcomes, drift = run(model, tasks(16))
+
+    assert drift.mean_distance is None
+    assert drift.compared == 0
+    assert "meanDistance" not in drift.as_row()
+    assert {outcome.score for outcome in outcomes.values()} == {4}
+
+
+def test_rows_that_came_back_amiss_are_failures_only_if_they_fail_alone_too():
+    def alone(prompt):
+        return "no" if "en 0" in prompt else json.dumps(verdict(4))
+
+    model = Model(lambda _: {"reason": "no scores"}, alone=alone)
+
+    outcomes, drift = run(model, tasks(16), allow_single=True)
+
+    assert [task.id for task, outcome in outcomes.items() if isinstance(outcome, Failure)] == ["en:0"]
+    assert len(outcomes) == 16
+    assert (drift.empty_batches, drift.rows_from_batches) == (2, 0)
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_after_two_batches_without_a_usable_row_the_run_stops(concurrency):
+    stop, model = StopToken(), Model(lambda _: {"id": "another"})
+
+    outcomes, _ = run(model, tasks(73), stop=stop, concurrency=concurrency)
+
+    assert isinstance(stop.error, EmptyBatchesError)
+    assert 2 <= len(model.sizes) <= 1 + concurrency
+    assert model.singles <= 4 + 8  # the controls, and the rows of the first batch
+    assert len(outcomes) < 73
+
+
+def test_one_batch_without_a_usable_row_is_asked_alone_and_the_run_goes_on():
+    empty = []
+
+    def batched(_):
+        empty.append(True)
+        return {"id": "another"} if len(empty) <= 8 else verdict(4)  # the eight rows of the first batch
+
+    outcomes, drift = run(Model(batched), tasks(40), concurrency=1)
+
+    assert len(outcomes) == 40
+    assert (drift.empty_batches, drift.batch_size) == (1, 8)
+    assert 30 <= drift.rows_from_batches <= 32  # the two that were judged alone first may be among the others
+
+
+def test_rows_that_were_asked_alone_say_nothing_about_the_drift():
+    """A batch that was never used would move the scores by nothing: its rows are the single ones."""
+    model = Model(lambda _: {"id": "another"})
+
+    outcomes, drift = run(model, tasks(40), allow_single=True)
+
+    assert len(outcomes) == 40
+    assert (drift.compared, drift.mean_distance, drift.rows_from_batches) == (0, None, 0)
+    assert "meanDistance" not in drift.as_row()
+    assert drift.empty_batches == 5
+
+
+def test_a_wish_to_stop_is_heeded_and_what_was_done_is_returned():
+    stop = StopToken()
+
+    def batched(_):
+        stop.request()
+        return verdict(4)
+
+    model = Model(batched)
+    outcomes, _ = run(model, tasks(73), stop=stop, concurrency=1)
+
+    assert len(model.sizes) == 1
+    assert 0 < len(outcomes) < 73
+    assert all(isinstance(outcome, JudgeResult) for outcome in outcomes.values())
+
+
+def test_a_wish_to_stop_before_the_first_call_asks_nothing():
+    stop, model = StopToken(), Model(lambda _: verdict(4))
+    stop.request()
+
+    outcomes, _ = run(model, tasks(20), stop=stop)
+
+    assert outcomes == {}
+    assert (model.singles, model.sizes) == (0, [])
+
+
+def test_a_stop_between_two_sizes_leaves_no_row_that_was_moved_too_far():
+    stop = StopToken()
+
+    def batched(_):
+        stop.request()
+        return verdict(1)
+
+    outcomes, _ = run(Model(batched), tasks(8), stop=stop)
+
+    assert [outcome.score for outcome in outcomes.values()] == [4]  # the one that was judged alone
+
+
+def test_a_cap_in_the_middle_of_halving_ends_the_run():
+    stop = StopToken()
+
+    def batched(size):
+        if size == 4:
+            raise CapReachedError("enough")
+        return verdict(1)
+
+    model = Model(batched)
+    run(model, tasks(40), stop=stop)
+
+    assert str(stop.error) == "enough"
+    assert min(model.sizes) == 4
+
+
+def test_progress_is_told_while_the_rest_is_still_being_judged():
+    told, seen = [], []
+
+    def batched(_):
+        seen.append(len(told))
+        return verdict(4)
+
+    async def judged():
+        judge = GroupedJudge(RUBRIC, "m", provider=ScriptedProvider(Model(batched).answer))
+        options = BatchOptions(size=5, control_share=0.01)
+        whole = BatchRun(judge, options, concurrency=1, stop=StopToken(), done=lambda task, _: told.append(task))
+        await whole.judge(tasks(70))
+
+    asyncio.run(judged())
+    assert max(seen) > 5
+    assert len(told) == 70
+
+
+def test_each_task_can_be_judged_by_a_judge_of_its_own():
+    judge, told = OfflineJudge(RUBRIC), []
+    given = tasks(20)
+
+    outcomes = asyncio.run(
+        judge_each(
+            lambda task: (judge, task.plain_context()),
+            given,
+            concurrency=3,
+            stop=StopToken(),
+            done=lambda task, _: told.append(task),
+        )
+    )
+
+    assert list(outcomes) == given == told

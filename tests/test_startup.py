@@ -1,0 +1,21 @@
+"""What each command loads: starting must not wait for modules that it does not need."""
+
+import subprocess
+import sys
+
+
+def loaded_by(code: str) -> set[str]:
+    shown = f"{code}\nimport sys\nprint(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_scoring_loads_neither_other_commands_nor_what_only_few_runs_need():
+    loaded = loaded_by("import polyjudge.cli.score")
+
+    assert "polyjudge.runs.summary" in loaded
+    unwanted = {
+        "polyjudge.cache.postgres", "polyjudge.cli.score_ray", "polyjudge.judges.review", "polyjudge.pages",
+        "polyjudge.batches.provider", "polyjudge.reports.blocks", "polyjudge.suites.regression",
+        "polyjudge.checks.checker", "aiohttp", "asyncpg", "jinja2", "numpy", "pyarrow", "ray", "rich",
+    }  # fmt: skip
+    assert not loaded & unwanted
