@@ -30,6 +30,12 @@ from polyjudge.records.requests import ModelName
 IGNORED = pytest.warns(UntrustedFolderWarning, match="run: polyjudge trust")
 
 
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path_factory, monkeypatch):
+    """Keep records of trust that no other test process reads: some tests here damage them."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+
+
 def strangers_folder(folder: Path) -> Path:
     """A private folder as a clone brings it."""
     (folder / ".polyjudge").mkdir(parents=True)

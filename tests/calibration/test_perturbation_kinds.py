@@ -264,7 +264,7 @@ def test_added_sentences_are_those_of_other_texts():
 
 
 def test_the_facts_are_small_say_where_they_come_from_and_know_every_language():
-    folder = files("polyjudge.calibration") / "facts"
+    folder = files("polyjudge.calibration") / "fact_tables"
     texts = {
         name: (folder / f"{name}.tsv").read_text(encoding="utf-8")
         for name in ("calendar", "places", "negations", "neighbours", "registers", "homoglyphs")

@@ -39,7 +39,7 @@ MOVING_WORDS = ["drop_words", "repeat_words", "swap_words", "shuffle_words", "tr
 
 @lru_cache(maxsize=1)
 def sample() -> dict[str, list[str]]:
-    text = (files("polyjudge.calibration") / "facts" / "sample.tsv").read_text(encoding="utf-8")
+    text = (files("polyjudge.formats") / "sample.tsv").read_text(encoding="utf-8")
     rows = [line.split("\t") for line in text.split("\n")[1:] if line.strip()]
     return {tag: texts for tag, *texts in rows}
 

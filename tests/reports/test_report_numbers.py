@@ -120,7 +120,7 @@ def test_where_nothing_was_judged_there_is_no_rate(make_report):
 
 
 def test_a_conflict_is_counted_in_plain_sight_and_in_the_rates(make_report):
-    from tests.reports.test_verdicts import HINDI
+    from tests.verdicts.test_language_verdicts import HINDI
 
     rows = [{"languageName": "Marathi", "languageCode": "mr", "prompts": [{"generatedOutput": each} for each in HINDI]}]
     good = {"scriptScore": 5, "grammarScore": 5, "coherenceScore": 5, "isCorrectLanguage": True}
