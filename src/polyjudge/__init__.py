@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from polyjudge.cache.sqlite import JudgeCache
     from polyjudge.errors import PolyjudgeError, UnreadableReplyError
+    from polyjudge.formats.items import read_items
     from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
     from polyjudge.judges.critique import parse_critique
     from polyjudge.judges.jury import Jury, jury_agreement
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
     from polyjudge.judges.parsing import parse_judge_json, read_judge_json
     from polyjudge.judges.rubric import RubricJudge
     from polyjudge.providers.scripted import ScriptedProvider
-    from polyjudge.records.outcomes import Failure, JudgeResult, PairwiseResult
+    from polyjudge.records.outcomes import Failure, Item, JudgeResult, PairwiseResult
     from polyjudge.records.requests import Reply, Request
     from polyjudge.records.rubrics import Rubric, RubricCriterion
+    from polyjudge.records.runs import Limits
     from polyjudge.rubrics.loading import load_rubric
+    from polyjudge.runs.run import Run
+    from polyjudge.runs.summary import RunSummary
     from polyjudge.version import __version__
 
 
@@ -24,9 +28,11 @@ __all__ = [
     "BinaryJudge",
     "ChoiceJudge",
     "Failure",
+    "Item",
     "JudgeCache",
     "JudgeResult",
     "Jury",
+    "Limits",
     "PairwiseJudge",
     "PairwiseResult",
     "PolyjudgeError",
@@ -35,6 +41,8 @@ __all__ = [
     "Rubric",
     "RubricCriterion",
     "RubricJudge",
+    "Run",
+    "RunSummary",
     "ScriptedProvider",
     "UnreadableReplyError",
     "__version__",
@@ -43,6 +51,7 @@ __all__ = [
     "parse_critique",
     "parse_judge_json",
     "position_bias",
+    "read_items",
     "read_judge_json",
 ]
 
@@ -50,6 +59,7 @@ __all__ = [
 _HOMES = {
     "cache.sqlite": "JudgeCache",
     "errors": "PolyjudgeError UnreadableReplyError",
+    "formats.items": "read_items",
     "judges.choice": "BinaryJudge ChoiceJudge",
     "judges.critique": "parse_critique",
     "judges.jury": "Jury jury_agreement",
@@ -57,10 +67,13 @@ _HOMES = {
     "judges.parsing": "parse_judge_json read_judge_json",
     "judges.rubric": "RubricJudge",
     "providers.scripted": "ScriptedProvider",
-    "records.outcomes": "Failure JudgeResult PairwiseResult",
+    "records.outcomes": "Failure Item JudgeResult PairwiseResult",
     "records.requests": "Reply Request",
     "records.rubrics": "Rubric RubricCriterion",
+    "records.runs": "Limits",
     "rubrics.loading": "load_rubric",
+    "runs.run": "Run",
+    "runs.summary": "RunSummary",
     "version": "__version__",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge.batches.provider import BatchProgress
 from polyjudge.cli import main
 from polyjudge.cli.heartbeat import QUIET_S, Heartbeat, clock_time
 from polyjudge.cli.progress import CountShow, ProgressShow
 from polyjudge.cli.wait_show import WaitShow
-from polyjudge.records.runs import Spent
+from polyjudge.records.runs import BatchesWaiting, Spent
 
 
 def lines(capsys):
@@ -58,7 +57,7 @@ def test_counting_and_waiting_are_told_too(capsys):
     assert lines(capsys)[0] == "polyjudge: 1 languages read, 0:00 elapsed"
 
     with WaitShow(quiet_s=0.05) as show:
-        show.tell(BatchProgress(jobs=1, done=0, requests=5))
+        show.tell(BatchesWaiting(batches=1, done=0, requests=5))
         time.sleep(0.3)
     told = lines(capsys)
     assert len(told) >= 3

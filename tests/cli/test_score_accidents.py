@@ -64,7 +64,7 @@ def test_devices_are_no_place_for_results(items, score, server, in_folder, capsy
 
     assert score(output="out") == 2
 
-    assert "is no ordinary file" in capsys.readouterr().err
+    assert "is not an ordinary file" in capsys.readouterr().err
     assert (server.asked, Path("out").is_symlink(), Path("/dev/stdout").is_symlink()) == (0, True, True)
 
 
@@ -157,7 +157,7 @@ def test_failures_of_one_judge_are_not_asked_of_another(items, score, server, ca
 
     assert score("--retry-failures", judge="local/another") == 2
 
-    assert "the results are of local/m; --retry-failures asks the same judge again" in capsys.readouterr().err
+    assert "the results are of local/m, and failures are retried with the same judge" in capsys.readouterr().err
     assert server.asked == 5
 
 

@@ -410,7 +410,7 @@ def test_a_run_killed_in_the_middle_of_a_submit_finds_what_was_handed_over(vendo
 
     assert batch(vendor) == 0
 
-    assert "looking for 1 batch that may have been handed over" in capsys.readouterr().err
+    assert "looking for 1 batch that may have been submitted" in capsys.readouterr().err
     assert (server.submits, set(server.handed_over.values()), len(server.handed_over)) == (5, {1}, 5)
     assert server.calls["list"] > 1  # it stood on a later page
     assert all(isinstance(outcome, JudgeResult) for outcome in outcomes().values())

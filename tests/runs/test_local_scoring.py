@@ -6,9 +6,10 @@ import pytest
 
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import CapReachedError
+from polyjudge.judges.base import as_item_judge
 from polyjudge.records.outcomes import Failure, Item, JudgeResult
 from polyjudge.rubrics.loading import load_rubric
-from polyjudge.runs.local import answer_of, score_items
+from polyjudge.runs.local import judge_in_order
 from polyjudge.runs.summary import Tally
 
 SUBSCORES = {"script": 5.0, "grammar": 4.0, "coherence": 3.0}
@@ -69,7 +70,10 @@ class Answering:
 def run(judge, count, stop, **options):
     async def collect():
         items = (Item(str(number), str(number)) for number in range(count))
-        return [pair async for pair in score_items(answer_of(judge), items, concurrency=4, stop=stop, **options)]
+        return [
+            pair
+            async for pair in judge_in_order(as_item_judge(judge).judge, items, concurrency=4, stop=stop, **options)
+        ]
 
     return asyncio.run(collect())
 

@@ -3,10 +3,10 @@
 import pytest
 
 from polyjudge.errors import DataError
-from polyjudge.records.outcomes import JudgeResult, outcome_row
-from polyjudge.store.run_file import RunFile
+from polyjudge.records.outcomes import Failure, Item, JudgeResult
+from polyjudge.store.run_file import RunFile, read_outcomes
 
-ROW = outcome_row("i0", JudgeResult(1.0, "fine"))
+ITEM, OUTCOME = Item("i0", "a candidate"), JudgeResult(1.0, "fine")
 
 
 def beside(path):
@@ -16,13 +16,13 @@ def beside(path):
 def test_a_run_that_is_gone_on_with_knows_when_it_was_begun(tmp_path):
     path = tmp_path / "r.jsonl"
     with RunFile(path, "f") as file:
-        began = file.began
+        began = file.started_at
     with RunFile(path, "f") as file:
-        assert file.began == began
-        file.append(ROW)
+        assert file.started_at == began
+        file.append(ITEM, OUTCOME)
     with RunFile(path, "f") as file:
-        assert file.began == began
-        assert [item_id for item_id, _ in file.rows()] == ["i0"]
+        assert file.started_at == began
+        assert [item_id for item_id, _ in file.stored()] == ["i0"]
         file.finish()
 
     assert beside(path) == ["r.jsonl"]
@@ -32,19 +32,19 @@ def test_a_note_of_the_beginning_that_a_full_disk_left_empty_is_written_anew(tmp
     (tmp_path / "r.jsonl.f.begun").write_bytes(b"")
 
     with RunFile(tmp_path / "r.jsonl", "f") as file:
-        assert file.began
-        assert (tmp_path / "r.jsonl.f.begun").read_text(encoding="ascii") == file.began
+        assert file.started_at
+        assert (tmp_path / "r.jsonl.f.begun").read_text(encoding="ascii") == file.started_at
 
 
 def test_a_run_that_was_killed_while_it_finished_is_finished_and_not_taken_for_the_next_one(tmp_path):
     """The note goes before the rows get their name; between the two there are rows without a note."""
     path = tmp_path / "r.jsonl"
     with RunFile(path, "f") as file:
-        file.append(ROW)
+        file.append(ITEM, OUTCOME)
     (tmp_path / "r.jsonl.f.begun").unlink()
 
     with RunFile(path, "f") as file:
-        assert len(list(file.rows())) == 1
+        assert len(list(file.stored())) == 1
         file.finish()
     assert beside(path) == ["r.jsonl"]
 
@@ -52,9 +52,57 @@ def test_a_run_that_was_killed_while_it_finished_is_finished_and_not_taken_for_t
 def test_a_folder_that_is_removed_meanwhile_is_one_clear_error(tmp_path):
     path = tmp_path / "folder/r.jsonl"
     with RunFile(path, "f") as file:
-        file.append(ROW)
+        file.append(ITEM, OUTCOME)
         for left in path.parent.iterdir():
             left.unlink()
         path.parent.rmdir()
         with pytest.raises(DataError, match=r"r\.jsonl: cannot be written: No such file or directory"):
             file.finish()
+
+
+def test_a_file_that_is_deleted_during_the_run_is_written_again(tmp_path):
+    path = tmp_path / "r.jsonl"
+    with RunFile(path, "f") as file:
+        file.append(ITEM, OUTCOME)
+        file.partial.unlink()
+        file.append(Item("i1", "another"), OUTCOME)
+        file.finish()
+
+    assert [item_id for item_id, _ in read_outcomes(path)] == ["i0", "i1"]
+    assert beside(path) == ["r.jsonl"]
+
+
+def test_a_file_that_is_replaced_during_the_run_holds_the_rows_of_the_run(tmp_path):
+    path = tmp_path / "r.jsonl"
+    with RunFile(path, "f") as file:
+        file.append(ITEM, OUTCOME)
+        file.partial.unlink()
+        file.partial.write_text("something else\n", encoding="utf-8")
+        file.finish()
+
+    assert [item_id for item_id, _ in read_outcomes(path)] == ["i0"]
+
+
+def test_outcomes_that_wait_for_their_turn_are_found_by_position_and_by_id(tmp_path):
+    path = tmp_path / "r.jsonl"
+    long = JudgeResult(2.0, "x" * 200_000)
+    with RunFile(path, "f") as file:
+        positions = [file.append_ahead(Item(f"i{number}", ""), long) for number in range(3)]
+        file.append_ahead(Item("busy", ""), Failure("busy", "transient"))
+        assert file.read_ahead(positions[1]) == long
+
+    with RunFile(path, "f") as file:
+        ahead = file.ahead()
+        assert sorted(ahead) == ["i0", "i1", "i2"]
+        assert ahead["i2"] == long
+
+
+def test_an_unfinished_file_of_an_earlier_version_is_resumed_under_its_own_name(tmp_path):
+    path = tmp_path / "r.jsonl"
+    with RunFile(path, "old") as file:
+        file.append(ITEM, OUTCOME)
+
+    with RunFile(path, "new", legacy=["old"]) as file:
+        assert [item_id for item_id, _ in file.stored()] == ["i0"]
+        file.finish()
+    assert beside(path) == ["r.jsonl"]

@@ -2,12 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from polyjudge.judges.base import ProviderSource, bound, close_judge
+from polyjudge.judges.pairwise import PairwiseJudge
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import ReferenceText
+from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
+from polyjudge.rubrics.prompts import rubric_fingerprint
+from polyjudge.runs.plan import models_of
+from polyjudge.runs.stack import judge_by_models
 from polyjudge.text.pieces import whole_sentences
 
 from .perturbations import apply_perturbation
@@ -187,3 +195,37 @@ def parallel(texts: Iterable[ReferenceText]) -> dict[str, list[ReferenceText]]:
         if text.source:
             groups[text.source].append(text)
     return {source: group for source, group in groups.items() if len({text.language for text in group}) > 1}
+
+
+class ProbeJudge:
+    """Judges probes: alone, by the rubric with its criteria in another order, or two texts side by side."""
+
+    def __init__(self, probes: Iterable[Probe], rubric: Rubric, names: Sequence[ModelName]) -> None:
+        self.rubric = rubric
+        self._probes = {probe.id: probe for probe in probes}
+        self._alone = judge_by_models(rubric, names)
+        self._reordered = judge_by_models(reordered(rubric), names)
+        self._pairs = PairwiseJudge(rubric.criteria, str(names[0])) if len(names) == 1 else None
+        self.models = models_of(self._alone)
+        self.fingerprint = rubric_fingerprint(rubric)
+
+    def bind(self, source: ProviderSource) -> "ProbeJudge":
+        """Return this judge with its providers opened by a run."""
+        bound_judge = copy(self)
+        bound_judge._alone = bound(self._alone, source)
+        bound_judge._reordered = bound(self._reordered, source)
+        bound_judge._pairs = bound(self._pairs, source)
+        return bound_judge
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
+        """Judge the probe that has the id of the item."""
+        probe = self._probes[item.id]
+        if probe.asks == "pair" and self._pairs is not None:
+            return await self._pairs.ask(probe.candidate, probe.other, item.context)
+        judge = self._reordered if probe.asks == "reordered" else self._alone
+        return await judge.judge(item, repeat=probe.repeat or repeat)
+
+    async def aclose(self) -> None:
+        """Close the providers of all judges."""
+        for judge in (self._alone, self._reordered, self._pairs):
+            await close_judge(judge)

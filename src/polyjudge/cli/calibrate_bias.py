@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,29 +10,24 @@ from polyjudge.calibration.agreement import match
 from polyjudge.calibration.cards import family_of, with_effects
 from polyjudge.calibration.effects import effects_of, own_family
 from polyjudge.calibration.measurement import text_context
-from polyjudge.calibration.probes import EFFECTS, Probe, ProbeOptions, plan_probes, reordered
+from polyjudge.calibration.probes import EFFECTS, Probe, ProbeJudge, ProbeOptions, plan_probes
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import readable_json
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, read_ratings
 from polyjudge.judges.offline import OfflineJudge
-from polyjudge.judges.pairwise import PairwiseJudge
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import Effect, JudgeIdentity
 from polyjudge.records.codec import to_json
-from polyjudge.records.outcomes import Item, Outcome
-from polyjudge.records.requests import ModelName
+from polyjudge.records.outcomes import Item
 from polyjudge.records.rubrics import Rubric
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.calibration import effect_blocks
 from polyjudge.rubrics.loading import load_rubric, rubric_names
-from polyjudge.runs.local import answer_of
-from polyjudge.runs.stack import ProviderStack, open_judge
 
 from .batching import add_batch_option
 from .calibrating import (
-    Opened,
     Questioning,
     add_text_options,
     add_to_card,
@@ -88,11 +83,11 @@ def run(options: argparse.Namespace) -> int:
     print(f"polyjudge: {questions(len(probes), len(judges))}", file=sys.stderr)
     refuse_many_calls(options, len(probes) * len(judges))
     questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias")
-    ended = questioning.run(lambda access: _open({probe.id: probe for probe in probes}, rubric, judges, access))
-    if isinstance(ended, int):
-        return ended
-    judge = replace(judge, model_answered=ended.result.model_answered if compares else "")
-    effects = effects_of(probes, ended.result.outcomes, rubric, wanted.effects) | effects
+    answers = questioning.run(ProbeJudge(probes, rubric, judges))
+    if isinstance(answers, int):
+        return answers
+    judge = replace(judge, model_answered=answers.model_answered if compares else "")
+    effects = effects_of(probes, answers.outcomes, rubric, wanted.effects) | effects
     at = utc_now()
     about = {"kind": "bias", "at": at, "effects": list(effects)}
     place = add_to_card(options, judge, lambda card: with_effects(card, effects, about), at=at)
@@ -135,28 +130,6 @@ def _items(probes: Sequence[Probe], table: LanguageTable, *, by_tag: bool) -> li
         )
         for probe in probes
     ]
-
-
-def _open(probes: Mapping[str, Probe], rubric: Rubric, judges: Sequence[ModelName], access: ProviderStack) -> Opened:
-    """Open the judge, the judge with its criteria in another order, and the judge that compares."""
-    alone = open_judge(rubric, judges, access)
-    other_order = open_judge(reordered(rubric), judges, access)
-    one = len(judges) == 1
-    pairs = PairwiseJudge(rubric.criteria, judges[0].model, provider=access.open(judges[0])) if one else None
-
-    def answer(item: Item) -> Awaitable[Outcome]:
-        probe = probes[item.id]
-        if probe.asks == "pair" and pairs is not None:
-            return pairs.ask(probe.candidate, probe.other, item.context)
-        if probe.repeat:
-            return alone.outcome(probe.candidate, _told(item, judges), repeat=probe.repeat)
-        return answer_of(other_order if probe.asks == "reordered" else alone)(item)
-
-    return Opened(answer, (alone, other_order, *([pairs] if pairs else [])))
-
-
-def _told(item: Item, judges: Sequence[ModelName]) -> dict[str, str]:
-    return dict(item.context) if judges else {**item.context, "language": item.language}
 
 
 def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -> dict[str, Effect]:

@@ -20,13 +20,11 @@ from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.reports.translation_formats import CARD_FORMATS
 from polyjudge.rubrics.loading import load_rubric, rubric_names
-from polyjudge.runs.local import answer_of
-from polyjudge.runs.stack import ProviderStack, open_judge
+from polyjudge.runs.stack import judge_by_models
 
 from .batching import add_batch_option
 from .calibrating import (
     Answers,
-    Opened,
     Questioning,
     add_text_options,
     add_to_card,
@@ -75,11 +73,11 @@ def run(options: argparse.Namespace) -> int:
     _announce(plan, judges, options.repeats)
     refuse_many_calls(options, len(plan.trials) * len(judges) * options.repeats)
     questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb")
-    ended = questioning.run(lambda access: _open(options, rubric, judges, access))
-    if isinstance(ended, int):
-        return ended
-    measured = measurement(plan, ended.result, rubric, wanted)
-    judge = replace(judge, model_answered=ended.result.model_answered if len(judges) == 1 else "")
+    answers = questioning.run(judge_by_models(rubric, judges), repeats=options.repeats)
+    if isinstance(answers, int):
+        return answers
+    measured = measurement(plan, answers, rubric, wanted)
+    judge = replace(judge, model_answered=answers.model_answered if len(judges) == 1 else "")
     at, about = utc_now(), run_notes(measured, questioning.rows_file)
     place = add_to_card(options, judge, lambda card: with_measurement(card, measured, about), at=at)
     shown = with_measurement(new_card(None, judge, at=at), measured, about)
@@ -121,11 +119,6 @@ def run_notes(measured: Measurement, rows: Path | None) -> dict[str, Any]:
         "unjudged": measured.unjudged,
         **({"answers": rows.name} if rows else {}),
     }
-
-
-def _open(options: argparse.Namespace, rubric: Rubric, judges: Sequence[ModelName], access: ProviderStack) -> Opened:
-    judge = open_judge(rubric, judges, access, repeats=options.repeats)
-    return Opened(answer_of(judge), (judge,))
 
 
 def _announce(plan: TrialPlan, judges: Sequence[ModelName], repeats: int) -> None:

@@ -4,36 +4,29 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from polyjudge.calibration.cards import new_card
-from polyjudge.concurrency.pool import StopToken
-from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.folder_trust import private_path
 from polyjudge.formats.reference_texts import TextSource, sample_texts
-from polyjudge.judges.base import close_judge
+from polyjudge.judges.base import ItemJudge
 from polyjudge.records.calibration import JudgeIdentity, ReferenceText, TrustCard
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.prompts import rubric_fingerprint
-from polyjudge.runs.local import Answer
-from polyjudge.runs.stack import ProviderStack
-from polyjudge.store.run_file import remove_empty_run
+from polyjudge.runs.run import Run
 from polyjudge.store.trust_cards import card_path, expiry, read_card, update_card, write_card
 from polyjudge.text.display import harmless, one_line
 
-from .asking import ask_all, forget_if_unasked
-from .batching import Questions, in_batches, refuse_batch, wait_for_batches
-from .options import Several, add_force_option, at_least, check_output, filters_of, open_access, open_cache
-from .progress import ProgressShow
-from .score_rows import Rows, open_rows
-from .stopping import Ended, until_stopped
+from .batching import refuse_batch
+from .options import Several, add_force_option, at_least, check_output, filters_of, run_options
+from .run_progress import RunProgress
+from .score_job import explain_end
+from .signals import stop_on_signals
 from .summaries import print_estimate, spent_line, too_many_unjudged
 
 _MANY_CALLS = 5_000
@@ -142,8 +135,8 @@ class Answers:
     """What the first failure said."""
     model_answered: str = ""
 
-    def take(self, item: Item, outcome: Outcome) -> None:
-        """Take in one answer."""
+    def put(self, item: Item, outcome: Outcome) -> None:
+        """Add one answer."""
         if isinstance(outcome, Failure):
             self.unjudged += 1
             self.kinds[outcome.kind] += 1
@@ -161,15 +154,6 @@ def _light(outcome: Outcome) -> Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """Judges ready to be asked."""
-
-    answer: Answer
-    opened: tuple[object, ...]
-    """What is to be closed in the end."""
-
-
-@dataclass(frozen=True, slots=True)
 class Questioning:
     """One run of questions to a judge."""
 
@@ -181,76 +165,59 @@ class Questioning:
 
     @property
     def rows_file(self) -> Path:
-        """Where the answers stand: where the user says, or among the runs of calibration."""
+        """Where the answers are stored: where the user says, or among the runs of calibration."""
         name = f"{self.doing}-{self.fingerprint}.jsonl"
         return self.options.answers or private_path(_RUNS_FOLDER, name)
 
     @property
     def fingerprint(self) -> str:
-        """What makes an unfinished run the same as this one."""
+        """Names the file of the answers, and the unfinished files of earlier versions."""
         asked = fingerprint([[item.id, item.candidate, dict(item.context)] for item in self.items], 16)
         judges = list(map(str, self.judges)) or ["offline"]
         how = [judges, self.options.repeats, self.options.refresh]
         return fingerprint([asked, rubric_fingerprint(self.rubric), how], 12)
 
-    def run(self, open_answer: Callable[[ProviderStack], "Opened"]) -> Ended[Answers] | int:
-        """Ask all questions; return what they brought, or an exit code where nothing can be made of it."""
+    def run(self, judge: ItemJudge, *, repeats: int = 1) -> Answers | int:
+        """Ask all questions; return the answers, or an exit code if nothing can be measured from them."""
         refuse_batch(self.options, self.judges)
-        with ExitStack() as opened:
+        answers = Answers()
+        run = Run(
+            self.items,
+            judge,
+            output=None if self.options.dry_run else self.rows_file,
+            repeats=repeats,
+            exports=[answers],
+            legacy_fingerprints=[self.fingerprint],
+            **run_options(self.options),
+        )
+        try:
+            return self._estimate(run) if self.options.dry_run else self._execute(run, answers)
+        except (MissingKeyError, MissingExtraError) as error:
+            print(error, file=sys.stderr)
+            return 3 if self.options.require_judge else 0
+
+    def _estimate(self, run: Run) -> int:
+        with stop_on_signals(run) as signals:
             try:
-                cache = open_cache(self.options)
-                if cache is not None:
-                    opened.callback(cache.close)
-                place = None if self.options.dry_run else self.rows_file
-                rows = opened.enter_context(open_rows(place, self.fingerprint, force=self.options.force))
-                access = open_access(self.options, cache, rows.began)
-                access = opened.enter_context(in_batches(access, self.options, rows.began))
-                judge = open_answer(access)
-            except (MissingKeyError, MissingExtraError) as error:
-                opened.close()
-                remove_empty_run(self.rows_file)
-                print(error, file=sys.stderr)
-                return 3 if self.options.require_judge else 0
+                estimate = run.estimate()
+            except StoppedError as error:
+                return signals.explain(error, f"not all of the {len(self.items)} questions were counted")
+        print_estimate(estimate, len(self.items), self.options.format)
+        return 0
 
-            async def asked() -> Ended[Answers]:
-                try:
-                    work = partial(self._ask, judge.answer, access, rows)
-                    return await until_stopped(work, deadline_s=self.options.deadline)
-                finally:
-                    forget_if_unasked(rows, access)
-                    for each in judge.opened:
-                        await close_judge(each)
-
-            return self._ended(run_sync(asked()), access)
-
-    async def _ask(self, answer: Answer, access: ProviderStack, rows: Rows, stop: StopToken) -> Answers:
-        answers, options = Answers(), self.options
-        if access.batches is not None:
-            questions = Questions(answer, self.items, rows, {}, options.concurrency, stop)
-            await wait_for_batches(access.batches, questions.pass_over, stop)
-        with ProgressShow(len(self.items), access.meter.spent, shown=not options.dry_run) as progress:
-            asking = ask_all(answer, iter(self.items), rows, options, stop=stop, resume=progress.resume)
-            async with aclosing(asking):
-                async for item, outcome in asking:
-                    answers.take(item, outcome)
-                    progress.advance(unjudged=isinstance(outcome, Failure))
-        return answers
-
-    def _ended(self, ended: Ended[Answers], access: ProviderStack) -> Ended[Answers] | int:
-        """Say what was asked; return the exit code of a run that ended early, or was no run."""
-        answers, count = ended.result, len(self.items)
-        if access.estimate is not None and not ended.stop.requested:
-            print_estimate(access.estimate, count, self.options.format)
-            return 0
+    def _execute(self, run: Run, answers: Answers) -> Answers | int:
+        """Execute the run and print what was asked; return the exit code of a run that ended early."""
+        with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
+            summary = run.execute(progress)
+        count = len(self.items)
         if self.judges:
-            print(f"polyjudge: asked {spent_line(access.meter.spent)}", file=sys.stderr)
-        if ended.cut_short(left := count - len(answers.outcomes)):
-            code = ended.explain(f"{left} of {count} questions were not reached")
-            print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
-            return code
-        if len(answers.outcomes) == answers.unjudged or answers.unjudged > self.options.max_unjudged * count:
+            print(f"polyjudge: asked {spent_line(summary.spent)}", file=sys.stderr)
+        if summary.status in ("stopped", "capped"):
+            left = f"{count - len(answers.outcomes)} of {count} questions were not reached"
+            return explain_end(signals, summary.stopped_by, left, self.rows_file)
+        if summary.status == "unjudged":
             kinds = ", ".join(f"{number} {kind}" for kind, number in answers.kinds.most_common())
             told = f"{answers.unjudged} without a verdict: {kinds}; the first: {one_line(answers.reason, 200)}"
             print(f"polyjudge: {told}; all of them: {self.rows_file}", file=sys.stderr)
             return too_many_unjudged(answers.unjudged, count)
-        return ended
+        return answers

@@ -5,25 +5,17 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
-from polyjudge.cache.address import is_url, shown
-from polyjudge.cache.opening import open_cache as open_cache_at
-from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
-from polyjudge.cache.postgres_writer import import_command
 from polyjudge.cache.protocol import Cache
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.files.ownership import refuse_foreign
-from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.providers.budget import Budget
 from polyjudge.providers.models import parse_price, resolve_model
 from polyjudge.providers.registry import PROVIDERS
 from polyjudge.records.requests import ModelName, Price
-from polyjudge.records.runs import Caps, Estimate
-from polyjudge.runs.stack import ProviderStack
-
-CACHE_FILE = "cache.sqlite"
-DEFAULT_CACHE = str(PRIVATE_FOLDER / CACHE_FILE)
+from polyjudge.records.runs import Caps, Estimate, Event, Limits, Warned
+from polyjudge.runs.stack import DEFAULT_CACHE, ProviderStack, open_run_cache
 
 
 def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) -> None:
@@ -137,32 +129,63 @@ def open_access(
     )
 
 
+class RunOptions(TypedDict):
+    """The arguments of a `Run` that every judging command takes from the same options."""
+
+    cache: str | None
+    fallback_cache: Path | None
+    limits: Limits
+    batch: bool
+    refresh: bool
+    reread: bool
+    force: bool
+
+
+def run_options(options: argparse.Namespace) -> RunOptions:
+    """Return the arguments of a `Run` that the options of a judging command name."""
+    return {
+        "cache": None if options.cache == "none" else options.cache,
+        "fallback_cache": options.local_cache,
+        "limits": limits_of(options),
+        "batch": options.batch,
+        "refresh": options.refresh,
+        "reread": options.reread,
+        "force": options.force,
+    }
+
+
+def limits_of(options: argparse.Namespace) -> Limits:
+    """Return the limits that the options name."""
+    return Limits(
+        concurrency=options.concurrency,
+        rpm=options.rpm,
+        tpm=options.tpm,
+        max_calls=options.max_calls,
+        max_tokens=options.max_tokens,
+        max_cost_usd=options.max_cost,
+        price=parse_price(options.price) if options.price else None,
+        timeout_s=options.timeout,
+        deadline_s=options.deadline,
+        max_unjudged=options.max_unjudged,
+    )
+
+
 def open_cache(options: argparse.Namespace) -> Cache | None:
     """Open the cache that `--cache` names; a replay and a dry run write nothing to it."""
     if options.cache == "none":
         return None
-    if options.cache == DEFAULT_CACHE:
-        options.cache = str(private_path(CACHE_FILE))
-    if options.dry_run and not is_url(options.cache) and not Path(options.cache).exists():
-        return None
-    try:
-        return open_cache_at(options.cache, read_only=options.reread or options.dry_run)
-    except NoCacheYetError:
-        if options.dry_run:
-            return None
-        raise
-    except UnreachableCacheError as error:
-        if options.local_cache is None:
-            raise
-        return _open_local_cache(options, error)
+    return open_run_cache(
+        options.cache,
+        read_only=options.reread,
+        is_dry=options.dry_run,
+        fallback=options.local_cache,
+        emit=_print_warning,
+    )
 
 
-def _open_local_cache(options: argparse.Namespace, error: UnreachableCacheError) -> Cache | None:
-    """Go on without the shared cache, as was asked for."""
-    home = import_command(options.local_cache, shown(options.cache))
-    print(f"polyjudge: warning: {error}; going on with {options.local_cache}; afterwards: {home}", file=sys.stderr)
-    options.cache = str(options.local_cache)
-    return open_cache(options)
+def _print_warning(event: Event) -> None:
+    if isinstance(event, Warned):
+        print(f"polyjudge: warning: {event.message}", file=sys.stderr)
 
 
 class Several(argparse.Action):

@@ -55,10 +55,11 @@ def joins_cluster() -> bool:
 def shared_cache(options: argparse.Namespace) -> str:
     """Make sure that the cache can be used, and return where the workers find it: never with a password."""
     cache = open_cache(options)
-    if cache is not None:
-        cache.close()
-    if not is_url(options.cache):
-        return str(Path(options.cache).resolve())
+    if cache is None:
+        return ""
+    cache.close()
+    if not is_url(cache.place):
+        return str(Path(cache.place).resolve())
     _hand_over_password(options.cache)
     return shown(options.cache)
 

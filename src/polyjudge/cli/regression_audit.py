@@ -13,11 +13,11 @@ from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import MissingExtraError, MissingKeyError
 from polyjudge.formats.fixtures import FixtureFile, read_fixtures
-from polyjudge.judges.base import Judge, close_judge
+from polyjudge.judges.base import Judge, as_item_judge, close_judge
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.outcomes import Failure, Item
 from polyjudge.rubrics.loading import load_rubric
-from polyjudge.runs.local import answer_of, score_items
+from polyjudge.runs.local import judge_in_order
 from polyjudge.runs.stack import open_judge
 from polyjudge.suites.fixtures import AuditFinding, audit_fixtures
 from polyjudge.text.display import one_line
@@ -100,7 +100,7 @@ async def _judged(
     async def work(stop: StopToken) -> None:
         nonlocal unjudged, seen
         try:
-            scored = score_items(answer_of(judge), items, concurrency=options.concurrency, stop=stop)
+            scored = judge_in_order(as_item_judge(judge).judge, items, concurrency=options.concurrency, stop=stop)
             async with aclosing(scored):
                 async for item, outcome in scored:
                     seen += 1

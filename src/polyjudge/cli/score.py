@@ -3,34 +3,28 @@
 import argparse
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, aclosing
 from pathlib import Path
+from typing import cast
 
-from polyjudge.concurrency.pool import StopToken
-from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
-from polyjudge.files.json_lines import read_json_lines
-from polyjudge.judges.base import Judge, close_judge
+from polyjudge.clock import utc_now
+from polyjudge.errors import DataError, MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.files.json_lines import row_line
 from polyjudge.judges.rubric import RubricJudge
-from polyjudge.records.outcomes import Failure, Outcome, read_outcome_row
+from polyjudge.records.outcomes import Item, Outcome, item_row
 from polyjudge.rubrics.loading import rubric_names
-from polyjudge.runs.local import answer_of
-from polyjudge.runs.plan import kept_answers
-from polyjudge.runs.stack import ProviderStack, open_judge
-from polyjudge.runs.summary import Tally
-from polyjudge.store.run_file import remove_empty_run
+from polyjudge.runs.run import Run
+from polyjudge.runs.shards import ShardedSurvey
+from polyjudge.runs.stack import judge_by_models
 from polyjudge.text.display import harmless
 
-from .asking import ask_all, forget_if_unasked
-from .batching import Questions, add_batch_option, in_batches, refuse_batch, wait_for_batches
+from .batching import add_batch_option, refuse_batch
 from .environment import load_environment
-from .options import Several, add_force_option, add_judging_options, open_access, open_cache
-from .progress import ProgressShow
+from .options import Several, add_force_option, add_judging_options, run_options
 from .ray_options import add_engine_options
-from .score_job import ScoreJob, explain_end, finish, read_job, trust_of
-from .score_rows import Rows, open_rows
-from .stopping import Ended, until_stopped
-from .summaries import print_estimate
+from .run_progress import RunProgress
+from .score_job import ScoreJob, explain_end, read_job, trust_of, warn_of_skipped
+from .signals import stop_on_signals
+from .summaries import print_estimate, print_summary, too_many_unjudged
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,40 +50,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the input, open the judge, judge, and sum up."""
+    """Check the input, judge, and print the summary."""
     load_environment()
     job = read_job(options)
     refuse_batch(options, job.judges)
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
-    trust = trust_of(job)
+    run = None if job.sharded is not None else _open_run(job)
+    plan = job.sharded.survey if job.sharded is not None else cast(Run, run).plan()
+    warn_of_skipped(plan.problems, plan.skipped)
+    trust = trust_of(job, plan.languages)
     if options.require_calibrated and (unmet := trust.unmet()):
         print(f"polyjudge: {unmet}", file=sys.stderr)
         return 1
-    if job.sharded is not None:
+    if run is None:
         from .score_ray import run_on_ray  # here, because most runs need none of it
 
-        return run_on_ray(job, job.sharded, trust)
-    with ExitStack() as opened:
-        try:
-            cache = open_cache(options)
-            if cache is not None:
-                opened.callback(cache.close)
-            output = None if options.dry_run else options.output
-            rows = opened.enter_context(open_rows(output, job.fingerprint, force=options.force))
-            access = open_access(options, cache, rows.began)
-            access = opened.enter_context(in_batches(access, options, rows.began))
-            judge = open_judge(job.rubric, job.judges, access, repeats=options.repeats)
-        except (MissingKeyError, MissingExtraError) as error:
-            opened.close()
-            if options.output is not None:
-                remove_empty_run(options.output)
-            print(error, file=sys.stderr)
-            return 3 if options.require_judge else 0
-        code = run_sync(_run(job, judge, access, rows))
-        if not options.dry_run and options.format == "text":
-            trust.show(sys.stdout if options.output is not None else sys.stderr)
-        return code
+        return run_on_ray(job, cast(ShardedSurvey, job.sharded), trust)
+    try:
+        code = _estimate(job, run) if options.dry_run else _execute(job, run)
+    except (MissingKeyError, MissingExtraError) as error:
+        print(error, file=sys.stderr)
+        return 3 if options.require_judge else 0
+    if not options.dry_run and options.format == "text":
+        trust.show(sys.stdout if options.output is not None else sys.stderr)
+    return code
+
+
+def _open_run(job: ScoreJob) -> Run:
+    options = job.options
+    return Run(
+        job.source,
+        judge_by_models(job.rubric, job.judges),
+        output=_PrintedRows() if options.output is None and not options.dry_run else options.output,
+        repeats=options.repeats,
+        retry_failures=options.retry_failures,
+        **run_options(options),
+    )
 
 
 def _show_prompt(job: ScoreJob, item_id: str) -> int:
@@ -100,58 +97,52 @@ def _show_prompt(job: ScoreJob, item_id: str) -> int:
     return 0
 
 
-async def _run(job: ScoreJob, judge: Judge, access: ProviderStack, rows: Rows) -> int:
-    async def work(stop: StopToken) -> Tally:
+def _estimate(job: ScoreJob, run: Run) -> int:
+    items = run.plan().items
+    with stop_on_signals(run) as signals:
         try:
-            return await _judge_all(job, judge, access, rows, stop)
-        finally:
-            await close_judge(judge)
-
-    try:
-        ended = await until_stopped(work, deadline_s=job.options.deadline)
-    finally:
-        forget_if_unasked(rows, access)
-    return _finish(job, ended, access)
+            estimate = run.estimate()
+        except StoppedError as error:
+            return signals.explain(error, f"not all of the {items} items were counted")
+    print_estimate(estimate, items, job.options.format)
+    return 0
 
 
-async def _judge_all(job: ScoreJob, judge: Judge, access: ProviderStack, rows: Rows, stop: StopToken) -> Tally:
-    """Judge what is left to judge, and write each row as it comes."""
-    tally, options = Tally(job.rubric), job.options
-    known: Mapping[str, Outcome] = _known_results(job) if options.retry_failures else {}
-    if access.batches is not None:
-        questions = Questions(answer_of(judge), job.source, rows, known, options.concurrency, stop)
-        await wait_for_batches(access.batches, questions.pass_over, stop)
-    with ProgressShow(job.survey.count, access.meter.spent, shown=not options.dry_run) as progress:
-        items, resume = iter(job.source), progress.resume
-        asked = ask_all(answer_of(judge), items, rows, options, stop=stop, known=known, resume=resume)
-        async with aclosing(asked):
-            async for _, outcome in asked:
-                tally.add(outcome)
-                progress.advance(unjudged=isinstance(outcome, Failure))
-    return tally
+def _execute(job: ScoreJob, run: Run) -> int:
+    options = job.options
+    with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
+        summary = run.execute(progress)
+    if summary.status == "items_changed" and summary.stopped_by is not None:
+        raise summary.stopped_by
+    scores = summary.scores
+    print_summary(scores, summary.spent, options, skipped=summary.skipped)
+    if summary.status in ("stopped", "capped"):
+        left = f"{scores.not_reached} of {scores.items} items were not reached"
+        return explain_end(signals, summary.stopped_by, left, options.output)
+    return too_many_unjudged(scores.unjudged, scores.items) if summary.status == "unjudged" else 0
 
 
-def _known_results(job: ScoreJob) -> Mapping[str, Outcome]:
-    """Return the results of an earlier run of the same kind by the ids of their items; its failures are left out."""
-    path = job.options.output
-    known = kept_answers(_earlier(path), job.source, job.rubric, job.judges)
-    for item_id in known.unwanted():
-        raise DataError(f"holds {item_id!r}, which is not among the items now; --output would lose it", path=path)
-    return known
+class _PrintedRows:
+    """Prints the rows of a run that has no output file; such a run cannot be resumed."""
 
+    def __init__(self) -> None:
+        self.started_at = utc_now()
 
-def _earlier(path: Path) -> Iterator[tuple[str, Outcome]]:
-    for number, row in read_json_lines(path):
-        try:
-            yield read_outcome_row(row)
-        except DataError as error:
-            raise DataError(str(error), path=path, line=number) from None
+    def stored(self) -> Iterator[tuple[str, Outcome]]:
+        return iter(())
 
+    def append(self, item: Item, outcome: Outcome) -> None:
+        sys.stdout.write(row_line(item_row(item, outcome)))
+        sys.stdout.flush()
 
-def _finish(job: ScoreJob, ended: Ended[Tally], access: ProviderStack) -> int:
-    if access.estimate is None:
-        return finish(job, ended, access.meter.spent)
-    if not ended.stop.requested:
-        print_estimate(access.estimate, job.survey.count, job.options.format)
-        return 0
-    return explain_end(ended, f"not all of the {job.survey.count} items were counted", None)
+    def ahead(self) -> Mapping[str, Outcome]:
+        return {}
+
+    def finish(self) -> None:
+        pass
+
+    def discard_if_empty(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

@@ -30,8 +30,10 @@ from .items_trust import ItemsTrust
 from .options import open_access
 from .progress import ProgressShow
 from .ray_options import joins_cluster, rows_in_shard, shared_cache
-from .score_job import ScoreJob, finish
+from .score_job import ScoreJob, explain_end
+from .signals import Signals
 from .stopping import Ended, until_stopped
+from .summaries import print_summary, too_many_unjudged
 
 
 def run_on_ray(job: ScoreJob, sharded: ShardedSurvey, trust: ItemsTrust) -> int:
@@ -44,7 +46,7 @@ def run_on_ray(job: ScoreJob, sharded: ShardedSurvey, trust: ItemsTrust) -> int:
         with only_run_in(options.output):
             run = _Run(job, sharded)
             ended = run.judge()
-            code = finish(job, Ended(run.tally(), ended.stop, ended.interrupted), run.spent)
+            code = _finish(job, sharded, run, ended)
     except (MissingKeyError, MissingExtraError) as error:
         print(error, file=sys.stderr)
         return 3 if options.require_judge else 0
@@ -52,6 +54,18 @@ def run_on_ray(job: ScoreJob, sharded: ShardedSurvey, trust: ItemsTrust) -> int:
         trust.show(sys.stdout)
     broken = run.tell_of_broken()
     return broken if broken and not ended.early else code
+
+
+def _finish(job: ScoreJob, sharded: ShardedSurvey, run: "_Run", ended: Ended[None]) -> int:
+    """Print the summary of all parts; return the exit code."""
+    options, summary = job.options, run.tally().summary(sharded.survey.count)
+    print_summary(summary, run.spent, options, skipped=sharded.survey.skipped)
+    if ended.cut_short(summary.not_reached):
+        left = f"{summary.not_reached} of {summary.items} items are in shards that are not finished"
+        return explain_end(Signals(ended.interrupted), ended.stop.error, left, options.output)
+    if not summary.judged or summary.unjudged > options.max_unjudged * summary.items:
+        return too_many_unjudged(summary.unjudged, summary.items)
+    return 0
 
 
 def _open_judge_once(job: ScoreJob) -> None:
@@ -80,6 +94,7 @@ class _Run:
     def __init__(self, job: ScoreJob, sharded: ShardedSurvey) -> None:
         self.spent = Spent()
         self._job = job
+        self._sharded = sharded
         self._folder = RunFolder(job.options.output, _identity(job), sharded.shards)
         self._cache = shared_cache(job.options) if job.judges else ""
         self._broken = list(sharded.broken)
@@ -133,9 +148,9 @@ class _Run:
         return await until_stopped(work, deadline_s=options.deadline)
 
     async def _watch(self, placing: ShardPlacing, waiting: list[Shard]) -> None:
-        done = self._job.survey.count - sum(shard.items for shard in waiting)
+        done = self._sharded.survey.count - sum(shard.items for shard in waiting)
         unjudged, left = self._folder.unjudged, {shard.name for shard in waiting}
-        with ProgressShow(self._job.survey.count, placing.spent) as progress:
+        with ProgressShow(self._sharded.survey.count, placing.spent) as progress:
             progress.already = done
 
             def watch(more: int, more_unjudged: int) -> None:

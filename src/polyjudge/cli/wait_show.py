@@ -3,13 +3,11 @@
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+from polyjudge.records.runs import BatchesWaiting
 
 from .heartbeat import QUIET_S, Heartbeat
-
-if TYPE_CHECKING:
-    from polyjudge.batches.provider import BatchProgress
-
 
 _PLAIN_EVERY_S = 10.0
 """Between two plain lines, while the batches are asked about."""
@@ -36,12 +34,12 @@ class WaitShow:
         if self._on_terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
-    def tell(self, progress: "BatchProgress") -> None:
+    def tell(self, progress: BatchesWaiting) -> None:
         """Take note of how far the batches have come."""
         now = time.monotonic()
-        if not progress.jobs:
+        if not progress.batches:
             return
-        waited = f"waiting for {counted(progress.jobs, 'batch', 'batches')}"
+        waited = f"waiting for {counted(progress.batches, 'batch', 'batches')}"
         self._told = f"{waited}: {progress.done}/{counted(progress.requests, 'request', 'requests')} done"
         if not self._on_terminal and now < self._next:
             return

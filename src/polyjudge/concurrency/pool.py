@@ -16,23 +16,23 @@ _WINDOW = 8
 
 
 class StopToken:
-    """A wish to stop: nothing new is begun, and what is under way may end in peace."""
+    """Request a graceful stop: start no new calls, let in-flight calls finish within a grace period."""
 
     def __init__(self) -> None:
         self.requested = False
         self.error: StoppedError | None = None
-        """Why, where it was not a person's wish."""
+        """Why, unless a person asked for it."""
         self._on_request: list[Callable[[float | None], None]] = []
 
     def request(self, error: StoppedError | None = None, *, grace_s: float | None = None) -> None:
-        """Stop; what is under way is cancelled after `grace_s`, or not at all. A second wish may shorten the grace."""
+        """Stop; in-flight calls are cancelled after `grace_s`, or never. A second request may shorten the grace."""
         if not self.requested:
             self.requested, self.error = True, error
         for react in self._on_request:
             react(grace_s)
 
     def on_request(self, react: Callable[[float | None], None]) -> None:
-        """Have a function called, with the grace, when the wish is uttered."""
+        """Call a function, with the grace, when a stop is requested."""
         self._on_request.append(react)
 
 
@@ -44,18 +44,24 @@ _NOT_DONE = _NotDone()
 
 
 async def in_order(
-    work: Callable[[Item], Awaitable[Result]], items: Iterable[Item], *, concurrency: int, stop: StopToken | None = None
+    work: Callable[[Item], Awaitable[Result]],
+    items: Iterable[Item],
+    *,
+    concurrency: int,
+    stop: StopToken | None = None,
+    window: int | None = None,
 ) -> AsyncGenerator[Result]:
     """Yield the result of `work` for each item, in order.
 
-    An error stops what is under way and is raised, except a `StoppedError`: that is a wish to stop, for `stop` to
-    remember. After such a wish the results end with the last one that has all before it. After an error nothing more is
-    begun: what comes before it may end and be handed out, then it is raised. Nor is anything begun when whoever takes
-    the results takes no more, for want of room on a disk say: what is in flight is paid for, and may end.
+    `window` is the most results that may wait for a slow one before them, eight times the concurrency by default. An
+    error stops the run: nothing more is started, results before it are yielded, then it is raised. A `StoppedError` is
+    a stop request instead, which `stop` remembers; the results end with the last one that has all before it. If the
+    caller takes no more results, because a disk is full for example, nothing more is started, and in-flight work may
+    finish.
     """
     if concurrency < 1:
         raise ConfigError(f"concurrency must be at least 1, not {concurrency}")
-    pool = _Pool(work, items, concurrency, stop or StopToken())
+    pool = _Pool(work, items, concurrency, stop or StopToken(), window or concurrency * _WINDOW)
     try:
         while (turn := await pool.next()) is not None and not isinstance(turn.result, _NotDone):
             yield turn.result
@@ -87,13 +93,18 @@ class _Pool(Generic[Item, Result]):
     """
 
     def __init__(
-        self, work: Callable[[Item], Awaitable[Result]], items: Iterable[Item], concurrency: int, stop: StopToken
+        self,
+        work: Callable[[Item], Awaitable[Result]],
+        items: Iterable[Item],
+        concurrency: int,
+        stop: StopToken,
+        window: int,
     ) -> None:
         self.stop = stop
         self._work = work
         self._items = iter(items)
         self._turns: deque[_Turn[Result]] = deque()
-        self._most = concurrency * _WINDOW
+        self._most = window
         self._error: BaseException | None = None
         self._is_left = False
         self._news = asyncio.Event()

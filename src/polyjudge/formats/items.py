@@ -130,6 +130,29 @@ class Survey:
     """Those that the items name, and an empty one where some name none."""
 
 
+class ItemList:
+    """Items that are in memory."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._items = list(items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._items)
+
+    def survey(self) -> Survey:
+        """Count the items; an id that occurs twice is an error."""
+        digest, seen = ItemsDigest(), set[str]()
+        for item in self._items:
+            digest.add(item)
+            if item.id in seen:
+                raise DataError(f"two items have the id {item.id!r}")
+            seen.add(item.id)
+        if not self._items:
+            raise DataError("there is no item to judge")
+        languages = tuple(sorted({item.language for item in self._items}))
+        return Survey(len(self._items), 0, (), digest.hexdigest(), languages)
+
+
 class ItemsDigest:
     """Tells whether items are the same that they were."""
 
@@ -196,6 +219,22 @@ class SeenIds:
             return bool(np.any(many[1:] == many[:-1]))
         ordered = sorted(self.hashes)
         return any(first == second for first, second in zip(ordered, islice(ordered, 1, None), strict=False))
+
+
+def read_items(
+    path: Path | str,
+    *,
+    context: Sequence[str] | None = None,
+    filters: Mapping[str, Iterable[str]] | None = None,
+    limit: int | None = None,
+) -> ItemSource:
+    """Return the items of a JSON Lines, CSV, TSV or Parquet file, or of a folder of them.
+
+    `context` names the columns that the judge sees; by default source, reference and context. `filters` gives for a
+    column the values that are wanted.
+    """
+    wanted = {name: frozenset(values) for name, values in (filters or {}).items()}
+    return ItemSource(Path(path), context, wanted, limit)
 
 
 def rows_of(path: Path, start: Mark = START) -> Rows:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, TypeVar, cast
@@ -15,10 +16,10 @@ from polyjudge.providers.caching import CachedProvider, ReplayProvider
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import PROVIDERS, open_provider
 from polyjudge.providers.retrying import RetryingProvider
-from polyjudge.providers.services import is_remote
+from polyjudge.providers.services import address_of, is_remote
 from polyjudge.records.fingerprint import prompt_sha256
-from polyjudge.records.outcomes import Failure, FailureKind, JudgeResult, Outcome, Provenance
-from polyjudge.records.requests import Origin, Reply, Request
+from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance
+from polyjudge.records.requests import ModelName, Origin, Reply, Request
 from polyjudge.version import __version__
 
 from .reply_text import without_reasoning
@@ -69,6 +70,18 @@ class Reading(TypedDict):
     repaired: NotRequired[bool]
 
 
+class ProviderSource(Protocol):
+    """Opens the providers of a run: with its cache, retries, rate limits and budget."""
+
+    def open(self, name: ModelName) -> Provider:
+        """Open the provider of a model."""
+        ...
+
+    def around(self, provider: Provider, name: ModelName) -> Provider:
+        """Put the run's cache, retries, rate limits and budget around a provider that the caller has opened."""
+        ...
+
+
 class Asker:
     """Asks one model, through the provider given or the one that its name stands for.
 
@@ -112,6 +125,29 @@ class Asker:
             asked = _provenance(provider.origin, request, question, Reply(text="", model="", attempts=error.attempts))
             return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, asked)
         return _read(reply, read, _provenance(provider.origin, request, question, reply))
+
+    @property
+    def name(self) -> ModelName:
+        """The model that is asked, with its provider."""
+        if self._given is not None:
+            return ModelName(self._given.origin.provider, self._name)
+        return resolve_model(self._name)
+
+    @property
+    def address(self) -> str:
+        """Where the model is asked; empty for the vendor's own address."""
+        return self._given.origin.base_url if self._given is not None else address_of(self.name.provider)
+
+    def bind(self, stack: ProviderSource) -> "Asker":
+        """Return the same asker with the provider stack of a run around, or in place of, its own provider."""
+        bound = copy(self)
+        bound._cache_db, bound._opened, bound._thinks = None, None, False
+        if self._given is not None:
+            bound._given = stack.around(self._given, self.name)
+        else:
+            name = resolve_model(self._name)
+            bound._given, bound._name = stack.open(name), name.model
+        return bound
 
     def _most_tokens(self, provider: Provider) -> int | None:
         name = provider.origin.provider
@@ -201,16 +237,81 @@ def _provenance(origin: Origin, request: Request, question: Question, reply: Rep
 
 Done = TypeVar("Done")
 Context = Mapping[str, Any]
-Item = str | tuple[str, Context]
-"""A candidate, alone or with its context."""
+Candidate = str | tuple[str, Context] | Item
+"""A candidate, alone, with its context, or as an item."""
 
 
 class Judge(Protocol):
-    """Anything that can judge a candidate."""
+    """Judges a candidate."""
 
     async def outcome(self, candidate: str, context: Context | None = None, *, repeat: int = 0) -> Outcome:
         """Return a result, or a failure with its reason; never raise because the judge failed."""
         ...
+
+
+class ItemJudge(Protocol):
+    """Judges the items of a run.
+
+    A judge may also have `bind(source)`, which returns the judge with its providers opened by the run; `models`, the
+    models that it asks with their addresses; `fingerprint`, which changes when its prompts do; `rubric`; and `aclose`.
+    """
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
+        """Return a result, or a failure with its reason; raise only what stops the run."""
+        ...
+
+
+class _Asking(Protocol):
+    asker: Asker
+
+
+async def judge(self: Judge, item: Item, *, repeat: int = 0) -> Outcome:
+    """Judge an item of a run."""
+    return await self.outcome(item.candidate, item.context, repeat=repeat)
+
+
+class _Adapted:
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
+        return await self._judge.outcome(item.candidate, item.context, repeat=repeat)
+
+    async def aclose(self) -> None:
+        await close_judge(self._judge)
+
+
+def as_item_judge(judge: ItemJudge | Judge) -> ItemJudge:
+    """Return a judge that judges items: the judge itself, or an adapter around its `outcome`."""
+    return cast(ItemJudge, judge) if hasattr(judge, "judge") else _Adapted(cast(Judge, judge))
+
+
+BoundJudge = TypeVar("BoundJudge", bound=_Asking)
+
+
+def bind(self: BoundJudge, source: ProviderSource) -> BoundJudge:
+    """Return this judge with its provider opened by a run, so that the run's cache and limits hold for it."""
+    bound = copy(self)
+    bound.asker = self.asker.bind(source)
+    return bound
+
+
+AnyJudge = TypeVar("AnyJudge")
+
+
+def bound(judge: AnyJudge, source: ProviderSource) -> AnyJudge:
+    """Return a judge with its providers opened by a run; one that asks no model is returned as it is."""
+    own: Callable[[ProviderSource], AnyJudge] | None = getattr(judge, "bind", None)
+    return judge if own is None else own(source)
+
+
+ModelAddresses = tuple[tuple[ModelName, str], ...]
+"""Models, each with the address at which it is asked; empty for the vendor's own."""
+
+
+def models(self: _Asking) -> ModelAddresses:
+    """Return the model that the judge asks, with its address."""
+    return ((self.asker.name, self.asker.address),)
 
 
 async def score(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:
@@ -221,10 +322,12 @@ async def score(judge: Judge, candidate: str, context: Context | None = None) ->
     return outcome
 
 
-async def score_batch(judge: Judge, items: Sequence[Item], concurrency: int = 5) -> list[Outcome]:
+async def score_batch(judge: Judge, items: Sequence[Candidate], concurrency: int = 5) -> list[Outcome]:
     """Judge many candidates, so many at a time; results in the order of the items, failures among them."""
 
-    async def one(item: Item) -> Outcome:
+    async def one(item: Candidate) -> Outcome:
+        if isinstance(item, Item):
+            return await as_item_judge(judge).judge(item)
         candidate, context = (item, None) if isinstance(item, str) else _unpacked(item)
         if not isinstance(candidate, str):
             return Failure(f"an item is a text, or a text and its context, not {str(item)[:100]!r}", "bad_item")
@@ -246,7 +349,7 @@ def score_sync(judge: Judge, candidate: str, context: Context | None = None) -> 
     return run_sync(then_close(judge, score(judge, candidate, context)))
 
 
-def score_batch_sync(judge: Judge, items: Sequence[Item], concurrency: int = 5) -> list[Outcome]:
+def score_batch_sync(judge: Judge, items: Sequence[Candidate], concurrency: int = 5) -> list[Outcome]:
     """Do what `score_batch` does, from ordinary code or a notebook."""
     return run_sync(then_close(judge, score_batch(judge, items, concurrency)))
 

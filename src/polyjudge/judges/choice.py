@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -11,11 +12,11 @@ from polyjudge.errors import ConfigError, UnreadableReplyError
 from polyjudge.providers.base import Provider
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Outcome
-from polyjudge.records.requests import Reply
+from polyjudge.records.requests import ModelName, Reply
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, render_context
 
 from . import base
-from .base import LABEL_LIMIT, Asker, Question, Reading
+from .base import LABEL_LIMIT, Asker, ProviderSource, Question, Reading
 from .judged_text import ReplyContext, judged_texts
 from .parsing import JudgeJson, read_reply
 from .reply_text import without_reasoning
@@ -35,6 +36,9 @@ class ChoiceJudge:
     score_batch = base.score_batch
     score_sync = base.score_sync
     score_batch_sync = base.score_batch_sync
+    judge = base.judge
+    bind = base.bind
+    models = property(base.models)
 
     def __init__(
         self,
@@ -47,18 +51,18 @@ class ChoiceJudge:
         self.labels = Labels(labels)
         self.model = model
         self._template = read_prompt("choice")
-        self._fingerprint = fingerprint([self._template, self.labels.scores], 16)
-        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
+        self.fingerprint = fingerprint([self._template, self.labels.scores], 16)
+        self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
-        question = Question(prompt, self.labels.schema(), "choice", self._fingerprint, repeat)
-        return await self._asker.outcome(question, partial(self.labels.read, judged=judged_texts(candidate, context)))
+        question = Question(prompt, self.labels.schema(), "choice", self.fingerprint, repeat)
+        return await self.asker.outcome(question, partial(self.labels.read, judged=judged_texts(candidate, context)))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
-        await self._asker.aclose()
+        await self.asker.aclose()
 
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""
@@ -151,6 +155,7 @@ class BinaryJudge:
     score_batch = base.score_batch
     score_sync = base.score_sync
     score_batch_sync = base.score_batch_sync
+    judge = base.judge
 
     def __init__(
         self,
@@ -170,6 +175,22 @@ class BinaryJudge:
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
         return await self._choice.outcome(candidate, context, repeat=repeat)
+
+    def bind(self, source: ProviderSource) -> "BinaryJudge":
+        """Return this judge with its provider opened by a run."""
+        bound = copy(self)
+        bound._choice = self._choice.bind(source)
+        return bound
+
+    @property
+    def models(self) -> tuple[tuple[ModelName, str], ...]:
+        """The model that the judge asks, with its address."""
+        return self._choice.models
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the prompt does."""
+        return self._choice.fingerprint
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""

@@ -83,7 +83,7 @@ class GroupedJudge:
         self.model = model
         self._fingerprint = rubric_fingerprint(rubric)
         self._renderer = PromptRenderer(rubric)
-        self._asker = Asker(model, provider=provider)
+        self.asker = Asker(model, provider=provider)
         self._provider = provider
         self._alone: dict[str, RubricJudge] = {}
 
@@ -108,7 +108,7 @@ class GroupedJudge:
             found.update(read_rows(self.rubric, reply, set(distinct), judged))
             return {"score": 0.0, "reason": "", "rung": ""}
 
-        whole = await self._asker.outcome(question, read)
+        whole = await self.asker.outcome(question, read)
         if isinstance(whole, Failure) and whole.kind not in ("unreadable", "refused"):
             return [BatchRow(whole, from_batch=False)] * len(items)
         if not found:
@@ -148,7 +148,7 @@ class GroupedJudge:
 
     async def aclose(self) -> None:
         """Close connections; the next question opens new ones."""
-        await self._asker.aclose()
+        await self.asker.aclose()
         for judge in self._alone.values():
             await judge.aclose()
 

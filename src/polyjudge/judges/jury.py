@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, mean_difference
 
 from . import base
-from .base import Judge, close_judge
+from .base import Judge, ModelAddresses, ProviderSource, bound, close_judge
 
 
 class RepeatedJudge:
@@ -24,19 +25,26 @@ class RepeatedJudge:
     score_batch = base.score_batch
     score_sync = base.score_sync
     score_batch_sync = base.score_batch_sync
+    judge = base.judge
 
     def __init__(self, judge: Judge, times: int) -> None:
         if times < 1:
             raise ConfigError(f"a question is asked at least once, not {times} times")
         self._judge = judge
         self.rubric: object = getattr(judge, "rubric", None)
-        self._times = times
+        self.fingerprint: str = getattr(judge, "fingerprint", "")
+        self.models: ModelAddresses = getattr(judge, "models", ())
+        self.repeats = times
+
+    def bind(self, source: ProviderSource) -> "RepeatedJudge":
+        """Return this judge with its provider opened by a run."""
+        return RepeatedJudge(bound(self._judge, source), self.repeats)
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the mean of all answers that hold a verdict; most must."""
-        numbers = range(repeat * self._times, (repeat + 1) * self._times)
+        numbers = range(repeat * self.repeats, (repeat + 1) * self.repeats)
         answers = await together(self._judge.outcome(candidate, context, repeat=number) for number in numbers)
-        return combined(tuple(answers), quorum=self._times // 2 + 1)
+        return combined(tuple(answers), quorum=self.repeats // 2 + 1)
 
     async def aclose(self) -> None:
         """Close what the judge has open."""
@@ -57,6 +65,7 @@ class Jury:
     score_batch = base.score_batch
     score_sync = base.score_sync
     score_batch_sync = base.score_batch_sync
+    judge = base.judge
 
     def __init__(
         self, judges: Sequence[Judge], *, aggregate: Literal["mean", "median"] = "mean", quorum: int | None = None
@@ -74,6 +83,26 @@ class Jury:
             told = " and ".join(f"{low:g} to {high:g}" for low, high in sorted(scales))
             raise ConfigError(f"the judges of a jury score on different scales: {told}")
         self._aggregate = _AGGREGATES[aggregate]
+        first = self.judges[0]
+        self.rubric: object = getattr(first, "rubric", None)
+        self.fingerprint: str = getattr(first, "fingerprint", "")
+        self.repeats: int = getattr(first, "repeats", 1)
+
+    @property
+    def models(self) -> ModelAddresses:
+        """The models that the members ask, with their addresses."""
+        return tuple(model for judge in self.judges for model in getattr(judge, "models", ()))
+
+    def bind(self, source: ProviderSource) -> "Jury":
+        """Return this jury with the providers of its members opened by a run."""
+        return self.with_judges([bound(judge, source) for judge in self.judges])
+
+    def with_judges(self, judges: Sequence[Judge]) -> "Jury":
+        """Return a jury with other members and the same rules."""
+        jury = copy(self)
+        jury.judges = tuple(judges)
+        jury.repeats = getattr(judges[0], "repeats", 1)
+        return jury
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return what the members say together, or a failure when too few of them could judge."""

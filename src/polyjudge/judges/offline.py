@@ -8,7 +8,7 @@ from polyjudge.errors import ConfigError
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.findings import ScriptCheck, TextCheck
 from polyjudge.records.fingerprint import prompt_sha256
-from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, Provenance
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.translation import Language
 from polyjudge.rubrics.prompts import rubric_fingerprint
@@ -48,7 +48,11 @@ class OfflineJudge:
         )
 
         self._checker = TextChecker(self._table)
-        self._fingerprint = rubric_fingerprint(rubric)
+        self.fingerprint = rubric_fingerprint(rubric)
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
+        """Judge an item of a run by its language."""
+        return await self.outcome(item.candidate, {**item.context, "language": item.language}, repeat=repeat)
 
     async def outcome(
         self,
@@ -89,7 +93,7 @@ class OfflineJudge:
                 model=MODEL,
                 model_answered=MODEL,
                 rubric=self.rubric.name,
-                rubric_fingerprint=self._fingerprint,
+                rubric_fingerprint=self.fingerprint,
                 prompt_sha256=prompt_sha256(candidate),
                 parameters={} if agreement is None else {"chrf": chrf_signature()},
                 polyjudge_version=__version__,

@@ -14,6 +14,7 @@ from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, PairwiseRe
 from polyjudge.records.rubrics import RubricCriterion
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, render_context
 
+from . import base
 from .base import LABEL_LIMIT, Asker, Context, Question, raise_failure, then_close
 from .choice import Labels, read_prompt
 from .judged_text import judged_texts
@@ -41,8 +42,8 @@ class PairwiseJudge:
         self.model = model
         self._template = read_prompt("pairwise")
         self._labels = Labels({"A": 1.0, "B": 0.0, "tie": 0.5}, called="answer")
-        self._fingerprint = fingerprint([self._template, self.criteria], 16)
-        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
+        self.fingerprint = fingerprint([self._template, self.criteria], 16)
+        self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
 
     async def outcome(self, first: str, second: str, context: Context | None = None) -> PairwiseOutcome:
         """Return the preference, or the failure of whichever order could not be judged."""
@@ -77,9 +78,12 @@ class PairwiseJudge:
         """Do what `compare_batch` does, from ordinary code or a notebook."""
         return run_sync(then_close(self, self.compare_batch(pairs, concurrency)))
 
+    bind = base.bind
+    models = property(base.models)
+
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
-        await self._asker.aclose()
+        await self.asker.aclose()
 
     def build_prompt(self, first: str, second: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent with `first` shown first."""
@@ -95,9 +99,9 @@ class PairwiseJudge:
     async def ask(self, shown_first: str, shown_second: str, context: Context) -> Outcome:
         """Ask in one order; the verdict is A for the one shown first, B for the other, or tie."""
         prompt = self.build_prompt(shown_first, shown_second, context)
-        question = Question(prompt, self._labels.schema(), "pairwise", self._fingerprint)
+        question = Question(prompt, self._labels.schema(), "pairwise", self.fingerprint)
         judged = (shown_first, *judged_texts(shown_second, context))
-        return await self._asker.outcome(question, partial(self._labels.read, judged=judged))
+        return await self.asker.outcome(question, partial(self._labels.read, judged=judged))
 
 
 def _combined(forward: JudgeResult, backward: JudgeResult) -> PairwiseResult:

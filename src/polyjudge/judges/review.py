@@ -24,17 +24,17 @@ class ReviewJudge:
     """Asks for a review and reads its end."""
 
     def __init__(self, model: str, provider: Provider | None = None, instruction: str | None = None) -> None:
-        self._asker = Asker(model, provider=provider)
+        self.asker = Asker(model, provider=provider)
         self._fingerprint = fingerprint([_asked(instruction)], 16)
 
     async def outcome(self, prompt: str) -> Outcome:
         """Return the result of the review, or a failure with its reason; the whole review is in `raw`."""
         question = Question(prompt, None, "review", self._fingerprint)
-        return await self._asker.outcome(question, lambda reply: _read(reply, prompt))
+        return await self.asker.outcome(question, lambda reply: _read(reply, prompt))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
-        await self._asker.aclose()
+        await self.asker.aclose()
 
 
 def review_prompt(transcript: str, *, template: str = "", instruction: str | None = None, note: str = "") -> str:

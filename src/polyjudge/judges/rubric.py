@@ -120,10 +120,13 @@ class RubricJudge:
     score_batch = base.score_batch
     score_sync = base.score_sync
     score_batch_sync = base.score_batch_sync
+    judge = base.judge
+    bind = base.bind
+    models = property(base.models)
 
     def __init__(
         self,
-        criteria: Sequence[RubricCriterion] | Rubric,
+        criteria: Sequence[RubricCriterion] | Rubric | str,
         model: str = "opus",
         system: str = "",
         cache_db: Path | str | None = None,
@@ -143,17 +146,17 @@ class RubricJudge:
         self._wanted = [*(overall or ["subscores"]), *flags]
         self._on_lines = [*(overall or names), *flags]
         self._also = [*names, "reason"]
-        self._asker = Asker(model, system=system, cache_db=cache_db, provider=provider, max_tokens=max_tokens)
+        self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, max_tokens=max_tokens)
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
         question = Question(prompt, self._schema, self.rubric.name, self.fingerprint, repeat)
-        return await self._asker.outcome(question, partial(self._read, judged=judged_texts(candidate, context)))
+        return await self.asker.outcome(question, partial(self._read, judged=judged_texts(candidate, context)))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
-        await self._asker.aclose()
+        await self.asker.aclose()
 
     def build_prompt(self, candidate: str, context: Mapping[str, Any] | None = None) -> str:
         """Return the prompt that would be sent."""
@@ -186,7 +189,9 @@ class RubricJudge:
             return read(self._on_lines, also=["reason"])
 
 
-def _rubric(criteria: Sequence[RubricCriterion] | Rubric, template: str) -> Rubric:
+def _rubric(criteria: Sequence[RubricCriterion] | Rubric | str, template: str) -> Rubric:
+    if isinstance(criteria, str):
+        criteria = load_rubric(criteria)
     if not isinstance(criteria, Rubric):
         general = load_rubric("general")
         criteria = Rubric(name="custom", instruction=general.instruction, criteria=tuple(criteria), scale=general.scale)

@@ -27,17 +27,17 @@ class WordJudge:
         self, wording: WordWording, model: str, provider: Provider | None = None, *, max_tokens: int | None = None
     ) -> None:
         self._wording = wording
-        self._asker = Asker(model, provider=provider, max_tokens=max_tokens, limit=WORD_LIMIT)
+        self.asker = Asker(model, provider=provider, max_tokens=max_tokens, limit=WORD_LIMIT)
         self._fingerprint = fingerprint([wording], 16)
 
     async def outcome(self, prompt: str) -> Outcome:
         """Return the verdict on what `word_prompt` has put together, or a failure with its reason."""
         question = Question(prompt, None, "vocabulary", self._fingerprint)
-        return await self._asker.outcome(question, lambda reply: self._read(reply, prompt))
+        return await self.asker.outcome(question, lambda reply: self._read(reply, prompt))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""
-        await self._asker.aclose()
+        await self.asker.aclose()
 
     def _read(self, reply: Reply, prompt: str) -> Reading:
         reading = read_word_verdict(reply.text, self._wording, prompt)

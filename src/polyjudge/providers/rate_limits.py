@@ -51,8 +51,10 @@ class RateLimiter:
         rpm: float | None = None,
         tpm: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        on_change: Callable[[float], None] | None = None,
     ) -> None:
         self._most = most
+        self._on_change = on_change
         self._limit = min(most, _FIRST_IN_FLIGHT)
         self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -137,6 +139,8 @@ class RateLimiter:
         self._answers_since_cut = 0
         self._last_cut = self._last_grown = now
         self._next_call = now + 1 / self._rate
+        if self._on_change is not None:
+            self._on_change(self._rate)
 
     def _cut(self, rate: float) -> float:
         """Return the rate to go on with; a limit lets some calls through at every rate, and only then is it learnt."""

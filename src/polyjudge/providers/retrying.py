@@ -1,4 +1,4 @@
-"""Ask again where that may help: decided by the class of the error, after the wait that the provider named."""
+"""Retry calls that failed for a while, after the wait that the provider named; the class of the error decides."""
 
 import asyncio
 import random
@@ -30,12 +30,22 @@ class RetryPolicy:
     """A provider that names a longer wait than this is not waited for; the item fails and can be retried later."""
 
 
+OnRetry = Callable[[TransientError, float], None]
+"""Called with the error and the seconds to wait, before a call is made again."""
+
+
 class Tries:
     """The tries of one call: counted, with growing waits and jitter between; Retry-After goes before both."""
 
-    def __init__(self, policy: RetryPolicy, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        policy: RetryPolicy,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        on_retry: OnRetry | None = None,
+    ) -> None:
         self._policy = policy
         self._sleep = sleep
+        self._on_retry = on_retry
         self._failed = self._limited = 0
 
     @property
@@ -50,7 +60,10 @@ class Tries:
         error.attempts = self.failed
         if self._was_last(error):
             raise error
-        await self._sleep(self._wait_s(error))
+        wait_s = self._wait_s(error)
+        if self._on_retry is not None:
+            self._on_retry(error, wait_s)
+        await self._sleep(wait_s)
 
     def _was_last(self, error: TransientError) -> bool:
         policy = self._policy
@@ -90,8 +103,10 @@ class RetryingProvider:
         policy: RetryPolicy | None = None,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        on_retry: OnRetry | None = None,
     ) -> None:
         self._provider = provider
+        self._on_retry = on_retry
         self.origin = provider.origin
         self._policy = policy or RetryPolicy()
         self._sleep = sleep
@@ -100,7 +115,7 @@ class RetryingProvider:
 
     async def complete(self, request: Request) -> Reply:
         """Ask until there is an answer, an error that will not pass, or no try left."""
-        tries = Tries(self._policy, self._sleep)
+        tries = Tries(self._policy, self._sleep, self._on_retry)
         while True:
             try:
                 reply = await self._provider.complete(request)

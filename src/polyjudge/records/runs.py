@@ -1,6 +1,33 @@
-"""What a run may spend, what it has spent, and what it is expected to spend."""
+"""The limits of a run, what it has spent, what it is expected to spend, and the events that it emits."""
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from .outcomes import Item, Outcome
+from .requests import Price
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a run may use; None is no limit."""
+
+    concurrency: int = 16
+    """Calls in flight at most."""
+    rpm: float | None = None
+    """Calls a minute."""
+    tpm: float | None = None
+    """Tokens a minute."""
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    price: Price | None = None
+    """In place of the known price of the model."""
+    timeout_s: float | None = None
+    """For one call; by default 120 seconds, and 300 for an agent."""
+    deadline_s: float | None = None
+    """For the whole run; in-flight calls get five seconds more."""
+    max_unjudged: float = 0.2
+    """The largest share of items without a verdict that a run may have and still count as finished."""
 
 
 @dataclass(slots=True)
@@ -46,3 +73,123 @@ class Spent:
     def tokens(self) -> int:
         """Tokens in both directions."""
         return self.input_tokens + self.output_tokens
+
+
+RunStatus = Literal["finished", "stopped", "capped", "unjudged", "items_changed"]
+"""How a run ended.
+
+`stopped` by the caller; `capped` by a limit, or by an error that makes further calls useless; `unjudged`: too many
+items have no verdict; `items_changed`: the items were changed while they were judged.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The items are read, and judging starts."""
+
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """All items that an earlier run judged have been read; judging continues with the others."""
+
+    done: int
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFinished:
+    """An item has its outcome, and the row is stored."""
+
+    item: Item
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A call failed and is made again after a wait."""
+
+    provider: str
+    reason: str
+    wait_s: float
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class RateChanged:
+    """A provider has refused calls for their rate, and calls are made at this rate now."""
+
+    provider: str
+    calls_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class BatchesSearched:
+    """Batches that an interrupted run may have submitted are looked for at the provider."""
+
+    batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemCollected:
+    """An item was looked at, and its requests are put into batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchesWaiting:
+    """How far the submitted batches have come; the first of these follows the submission."""
+
+    done: int
+    requests: int
+    batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchesFinished:
+    """All batches have ended, and their results are stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchesLeft:
+    """The run stops while batches continue at the provider; the same run collects their results later."""
+
+    batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something that the caller should know, and that does not stop the run."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The run stops before its end; the reason is empty if the caller asked for it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Judging has ended."""
+
+    status: RunStatus
+
+
+Event: TypeAlias = (
+    Started
+    | Resumed
+    | ItemFinished
+    | Retried
+    | RateChanged
+    | BatchesSearched
+    | ItemCollected
+    | BatchesWaiting
+    | BatchesFinished
+    | BatchesLeft
+    | Warned
+    | Stopped
+    | Finished
+)

@@ -4,48 +4,83 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import aclosing
 
 from polyjudge.concurrency.pool import StopToken, in_order
-from polyjudge.judges.base import Judge
-from polyjudge.judges.offline import OfflineJudge
 from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.store.run_file import OutcomeStore, WaitingStore
 
 Answer = Callable[[Item], Awaitable[Outcome]]
-"""Finds out what a judge makes of an item."""
+"""Returns the judge's outcome for an item."""
+
+_WAITING_MOST = 20_000
+"""Items that may wait for a slow one before them."""
+_WAITING_IN_MEMORY = 256
+"""Outcomes among them that are held in memory; the others wait in the store."""
 
 
-def answer_of(judge: Judge) -> Answer:
-    """Return what asks a judge about an item; only the judge `offline` is told the item's language as a tag."""
-    needs_language = isinstance(judge, OfflineJudge)
-
-    def answer(item: Item) -> Awaitable[Outcome]:
-        context = {**item.context, "language": item.language} if needs_language else item.context
-        return judge.outcome(item.candidate, context)
-
-    return answer
-
-
-async def score_items(
+async def judge_in_order(
     answer: Answer,
     items: Iterable[Item],
     *,
     concurrency: int,
     stop: StopToken,
     known: Mapping[str, Outcome] | None = None,
-    done: Callable[[Item, Outcome], None] | None = None,
+    store: OutcomeStore | None = None,
+    is_cached: bool = True,
 ) -> AsyncGenerator[tuple[Item, Outcome]]:
     """Yield each item with its outcome, in order; items whose outcome is `known` by their id are not asked about.
 
-    `done` is told of each answer as it comes, ahead of its turn.
+    Each row is in the store before it is yielded. A slow item does not stall the others: outcomes that wait for it are
+    kept in the store. Without a cache, each of them is, because an outcome that is lost would be paid for again.
     """
     found = known or {}
+    rows = _Rows(store, is_cached=is_cached)
 
-    async def one(item: Item) -> tuple[Item, Outcome]:
+    async def one(turn: tuple[int, Item]) -> tuple[int, Item, Outcome | int]:
+        number, item = turn
         if item.id in found:
-            return item, found[item.id]
-        outcome = await answer(item)
-        if done is not None:
-            done(item, outcome)
-        return item, outcome
+            return number, item, rows.hold(found[item.id])
+        return number, item, rows.put(number, item, await answer(item))
 
-    async with aclosing(in_order(one, items, concurrency=concurrency, stop=stop)) as results:
-        async for scored in results:
-            yield scored
+    turns = in_order(one, enumerate(items), concurrency=concurrency, stop=stop, window=rows.window)
+    async with aclosing(turns) as results:
+        async for number, item, kept in results:
+            yield item, rows.take(number, item, kept)
+
+
+class _Rows:
+    """Writes rows to the store in order: at once if it is their turn, else when they are taken."""
+
+    def __init__(self, store: OutcomeStore | None, *, is_cached: bool) -> None:
+        self._store = store
+        self._waiting = store if isinstance(store, WaitingStore) else None
+        self.window = _WAITING_MOST if self._waiting is not None else None
+        self._is_cached = is_cached
+        self._written = self._in_memory = 0
+
+    def put(self, number: int, item: Item, outcome: Outcome) -> Outcome | int:
+        """Write a row, or keep it until its turn; return the outcome, or where it is kept in the store."""
+        if number == self._written:
+            self._write(item, outcome)
+        elif self._waiting is not None and (not self._is_cached or self._in_memory >= _WAITING_IN_MEMORY):
+            return self._waiting.append_ahead(item, outcome)
+        return self.hold(outcome)
+
+    def hold(self, outcome: Outcome) -> Outcome:
+        self._in_memory += 1
+        return outcome
+
+    def take(self, number: int, item: Item, kept: Outcome | int) -> Outcome:
+        """Return the outcome whose turn has come; its row is written now if it is not yet."""
+        if isinstance(kept, int):
+            assert self._waiting is not None
+            outcome = self._waiting.read_ahead(kept)
+        else:
+            outcome = kept
+            self._in_memory -= 1
+        if number == self._written:
+            self._write(item, outcome)
+        return outcome
+
+    def _write(self, item: Item, outcome: Outcome) -> None:
+        if self._store is not None:
+            self._store.append(item, outcome)
+        self._written += 1

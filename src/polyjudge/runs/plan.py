@@ -1,43 +1,115 @@
-"""Decide which stored outcomes a resumed run keeps."""
+"""What a run is about: its items, its judge, the fingerprint by which it is resumed, and what it need not ask again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
-from polyjudge.errors import ConfigError
-from polyjudge.records.fingerprint import prompt_sha256
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.formats.items import ItemList, ItemSource
+from polyjudge.judges.base import ItemJudge, Judge, ModelAddresses
+from polyjudge.judges.jury import Jury, RepeatedJudge
+from polyjudge.records.fingerprint import fingerprint, prompt_sha256
 from polyjudge.records.outcomes import Failure, Item, Outcome, Provenance
-from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.prompts import PromptRenderer
-from polyjudge.store.run_file import StoredOutcomes
+from polyjudge.store.run_file import StoredOutcomes, read_outcomes
+
+Items = ItemSource | ItemList
 
 
-def kept_answers(
-    outcomes: Iterable[tuple[str, Outcome]], items: Iterable[Item], rubric: Rubric, judges: Sequence[ModelName]
-) -> StoredOutcomes:
-    """Return by the ids of their items the results that answer the very prompts of these items, by these judges.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The items and the judge of a run, as they were found before the first call."""
 
-    Results of what is not among the items are in it, too, and unwanted. Those of other judges are an error: it would be
-    all that is asked again.
+    items: int
+    """Items to judge."""
+    skipped: int
+    """Rows that hold no item."""
+    problems: tuple[str, ...]
+    """What is wrong with the first few of them."""
+    languages: tuple[str, ...]
+    """The languages that items name; an empty one if some name none."""
+    items_fingerprint: str
+    fingerprint: str
+    """Two runs with the same fingerprint are the same run: one resumes the other."""
+
+
+def make_plan(
+    items: Items, judge: ItemJudge, *, repeats: int, refresh: bool, reread: bool, retried: Path | None
+) -> Plan:
+    """Read the items once, and return the plan; `retried` is the file whose failures are asked again."""
+    survey = items.survey()
+    judges = [[str(name), address] for name, address in models_of(judge)]
+    how = [_version(retried) if retried is not None else None, refresh, reread]
+    own = getattr(judge, "fingerprint", "")
+    return Plan(
+        items=survey.count,
+        skipped=survey.skipped,
+        problems=survey.problems,
+        languages=survey.languages,
+        items_fingerprint=survey.fingerprint,
+        fingerprint=fingerprint([survey.fingerprint, own, judges, getattr(judge, "repeats", repeats), how], 12),
+    )
+
+
+def models_of(judge: object) -> ModelAddresses:
+    """Return the models that a judge asks; none for a judge without a model."""
+    return cast(ModelAddresses, getattr(judge, "models", ()))
+
+
+def repeated(judge: ItemJudge, repeats: int) -> ItemJudge:
+    """Return a judge that asks each question several times; the members of a jury each do."""
+    if repeats == 1 or not models_of(judge):
+        return judge
+    if isinstance(judge, Jury):
+        return judge.with_judges([RepeatedJudge(member, repeats) for member in judge.judges])
+    return RepeatedJudge(cast(Judge, judge), repeats)
+
+
+def _version(path: Path) -> list[int]:
+    """Return values that change when the file does; none if there is no file."""
+    if not path.is_file():
+        return []
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def stored_results(rows: Iterable[tuple[str, Outcome]], items: Iterable[Item], judge: object) -> StoredOutcomes:
+    """Return the results of a finished run by the ids of their items, so that only its failures are asked again.
+
+    A result counts if it answers the present prompt of its item. Results of another judge are an error: all of them
+    would be asked again. Results of items that are no longer there are included, and not marked as needed.
     """
-    known = StoredOutcomes()
-    for item_id, outcome in outcomes:
+    rubric = getattr(judge, "rubric", None)
+    if not isinstance(rubric, Rubric):
+        raise ConfigError("failures can be retried only for a judge with a rubric")
+    known, renderer = StoredOutcomes(), PromptRenderer(rubric)
+    names = {str(name) for name, _ in models_of(judge)}
+    for item_id, outcome in rows:
         if not isinstance(outcome, Failure):
             known.add(item_id, outcome)
-    renderer = PromptRenderer(rubric)
     for item in items:
-        outcome = known.get(item.id)
-        if outcome is None:
+        if (result := known.get(item.id)) is None:
             continue
         known.want(item.id)
-        if others := {f"{each.provider}/{each.model}" for each in _asked(outcome)} - set(map(str, judges)):
-            told = f"the results are of {', '.join(sorted(others))}; --retry-failures asks the same judge again"
-            raise ConfigError(f"{told}: name it, or another --output")
+        if others := {f"{each.provider}/{each.model}" for each in _asked(result)} - names:
+            told = f"the results are of {', '.join(sorted(others))}, and failures are retried with the same judge"
+            raise ConfigError(f"{told}: name it, or another output")
         prompt = prompt_sha256(renderer.render(item.candidate, item.context))
-        if {each.prompt_sha256 for each in _asked(outcome)} != {prompt}:
+        if {each.prompt_sha256 for each in _asked(result)} != {prompt}:
             known.drop(item.id)
     return known
 
 
+def results_to_keep(path: Path, items: Iterable[Item], judge: object) -> StoredOutcomes:
+    """Return the results of a run file whose failures are asked again; one that would be lost is an error."""
+    known = stored_results(read_outcomes(path), items, judge)
+    for item_id in known.unwanted():
+        raise DataError(f"holds {item_id!r}, which is not among the items now and would be lost", path=path)
+    return known
+
+
 def _asked(outcome: Outcome) -> list[Provenance]:
-    """Return where the parts of a result come from."""
+    """Return the provenance of each part of a result."""
     return [part.provenance for part in outcome.members or (outcome,) if part.provenance is not None]

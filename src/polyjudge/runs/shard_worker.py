@@ -24,7 +24,7 @@ from polyjudge.errors import (
 )
 from polyjudge.folder_trust import TRUST_VARIABLE
 from polyjudge.formats.items import ItemSource, rows_of
-from polyjudge.judges.base import close_judge
+from polyjudge.judges.base import as_item_judge, close_judge
 from polyjudge.providers.budget import Budget
 from polyjudge.providers.services import use_addresses
 from polyjudge.records.outcomes import Failure, Item, Outcome, item_row, read_outcome_row
@@ -32,12 +32,12 @@ from polyjudge.store.parquet import write_parquet_rows
 from polyjudge.store.run_folder import ResultsPart, sha256_of
 from polyjudge.version import __version__
 
-from .local import answer_of, score_items
-from .plan import kept_answers
+from .local import judge_in_order
+from .plan import stored_results
 from .ray_cluster import Tell
 from .shard_orders import ShardNote, ShardOrder, ShardReport, Trouble, TroubleKind
 from .shards import shard_digest
-from .stack import ProviderStack, open_judge
+from .stack import ProviderStack, judge_by_models, open_judge
 
 _TELL_EVERY_S = 0.5
 _PATIENCE_S, _PAUSE_S = 60.0, 1.0
@@ -159,7 +159,9 @@ class _Scoring:
         )
         judge = open_judge(job.rubric, job.judges, access, repeats=job.repeats)
         known = _known(order, source)
-        scored = score_items(answer_of(judge), source, concurrency=order.share.concurrency, stop=self.stop, known=known)
+        scored = judge_in_order(
+            as_item_judge(judge).judge, source, concurrency=order.share.concurrency, stop=self.stop, known=known
+        )
         try:
             async with aclosing(scored):
                 async for item, outcome in scored:
@@ -218,4 +220,4 @@ def _known(order: ShardOrder, source: ItemSource) -> Mapping[str, Outcome]:
         kept = [read_outcome_row(row) for _, row in rows_of(path) if not isinstance(row, str)]
     except DataError:
         return {}  # a part that is damaged is made anew from the cache
-    return kept_answers(kept, source, job.rubric, job.judges)
+    return stored_results(kept, source, judge_by_models(job.rubric, job.judges))

@@ -1,13 +1,19 @@
 """Build the providers of a run: cache, retries, rate limits and budget around the vendor's client."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polyjudge.cache.address import is_url, shown
+from polyjudge.cache.opening import open_cache
+from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
+from polyjudge.cache.postgres_writer import import_command
 from polyjudge.cache.protocol import Cache
-from polyjudge.errors import ConfigError, UnknownNameError
-from polyjudge.judges.base import Judge
+from polyjudge.errors import ConfigError, TransientError, UnknownNameError
+from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
+from polyjudge.judges.base import ItemJudge, Judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import RubricJudge
@@ -18,16 +24,24 @@ from polyjudge.providers.models import in_batches, price_of
 from polyjudge.providers.rate_limits import RateLimitedProvider, RateLimiter
 from polyjudge.providers.registry import PROVIDERS, open_provider
 from polyjudge.providers.retrying import RetryingProvider, RetryPolicy
+from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.providers.services import is_remote, origin_of
 from polyjudge.records.requests import ModelName, Origin, Price
 from polyjudge.records.rubrics import Rubric
-from polyjudge.records.runs import Estimate
+from polyjudge.records.runs import Estimate, Event, RateChanged, Retried, Warned
 
 if TYPE_CHECKING:
     from polyjudge.batches.provider import Batches
 
 
 _AGENT_ATTEMPTS = 2
+_CACHE_FILE = "cache.sqlite"
+DEFAULT_CACHE = str(PRIVATE_FOLDER / _CACHE_FILE)
+"""The cache of the working folder."""
+
+
+def ignore(_: Event) -> None:
+    """Do nothing with an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +71,45 @@ class ProviderStack:
     batches: "Batches | None" = None
     """Where requests are put into batches instead of being asked one by one."""
     paces: dict[Origin, RateLimiter] = field(default_factory=dict[Origin, RateLimiter])
+    emit: Callable[[Event], None] = ignore
+    """Called with retries and changes of the rate."""
 
     def open(self, name: ModelName) -> Provider:
-        """Open a provider as this run uses it: cached, retried, paced and metered, from the outside in."""
+        """Open the provider of a model with the run's cache, retries, rate limit and budget, from the outside in."""
         if self.replay:
             return self._replay(name)
-        price = self.price or price_of(name)
-        if self.at_batch_price:
-            price = in_batches(price)
+        price = self._price(name)
         if self.estimate is not None:
             return CountingProvider(_origin(name), self.cache, price, self.estimate, since=self.since)
         if self.batches is not None:
             return self._batched(self.batches, name, price)
-        inner = open_provider(name, timeout_s=self.timeout_s, workspace=self.workspace)
-        # Metered inside the pace: a call that still waits for its turn has not been made.
+        return self._wrap(open_provider(name, timeout_s=self.timeout_s, workspace=self.workspace), name, price)
+
+    def around(self, provider: Provider, name: ModelName) -> Provider:
+        """Put the run's cache, retries, rate limit and budget around a provider that the caller has opened."""
+        if self.batches is not None:
+            raise ConfigError("a provider that was opened outside the run cannot be used in batches; name the model")
+        if self.replay:
+            return ReplayProvider(provider.origin, self._needed_cache())
+        price = self._price(name)
+        if self.estimate is not None:
+            return CountingProvider(provider.origin, self.cache, price, self.estimate, since=self.since)
+        return self._wrap(provider, name, price)
+
+    def _wrap(self, inner: Provider, name: ModelName, price: Price | None) -> Provider:
+        # The budget is inside the rate limit: a call that still waits for its turn has not been made.
         provider: Provider = BudgetedProvider(inner, self.meter, price, name=str(name))
-        if is_remote(name.provider):  # a recording needs no pace, and says the same each time
-            provider = RetryingProvider(RateLimitedProvider(provider, self._pace(inner.origin)), self._retries(name))
+        if not isinstance(inner, ScriptedProvider):  # it has no rate limit, and says the same each time
+            limited = RateLimitedProvider(provider, self._rate_limiter(inner.origin))
+            provider = RetryingProvider(limited, self._retries(name), on_retry=partial(self._retried, name.provider))
         return CachedProvider(provider, self.cache, since=self.since) if self.cache else provider
+
+    def _price(self, name: ModelName) -> Price | None:
+        price = self.price or price_of(name)
+        return in_batches(price) if self.at_batch_price else price
+
+    def _retried(self, provider: str, error: TransientError, wait_s: float) -> None:
+        self.emit(Retried(provider, str(error), wait_s, error.attempts))
 
     def _batched(self, batches: "Batches", name: ModelName, price: Price | None) -> Provider:
         if self.cache is None:
@@ -84,21 +119,29 @@ class ProviderStack:
         )
 
     def _retries(self, name: ModelName) -> RetryPolicy:
-        """Return how often to try: an agent is given minutes each time, so not as often."""
-        if not PROVIDERS[name.provider].is_agent:
+        """Return how often to try: an agent gets minutes each time, so fewer tries."""
+        if name.provider not in PROVIDERS or not PROVIDERS[name.provider].is_agent:
             return self.retries
         return replace(self.retries, attempts=min(self.retries.attempts, _AGENT_ATTEMPTS))
 
-    def _pace(self, origin: Origin) -> RateLimiter:
-        """Return the pace of an address, which all its models share."""
+    def _rate_limiter(self, origin: Origin) -> RateLimiter:
+        """Return the rate limiter of an address, which all its models share."""
+
+        def changed(calls_per_s: float) -> None:
+            self.emit(RateChanged(origin.provider, calls_per_s))
+
         if origin not in self.paces:
-            self.paces[origin] = RateLimiter(self.concurrency, rpm=self.rpm, tpm=self.tpm)
+            limits = RateLimiter(self.concurrency, rpm=self.rpm, tpm=self.tpm, on_change=changed)
+            self.paces[origin] = limits
         return self.paces[origin]
 
     def _replay(self, name: ModelName) -> Provider:
+        return ReplayProvider(_origin(name), self._needed_cache())
+
+    def _needed_cache(self) -> Cache:
         if self.cache is None:
             raise ConfigError("answering from the cache alone needs a cache")
-        return ReplayProvider(_origin(name), self.cache)
+        return self.cache
 
 
 def _origin(name: ModelName) -> Origin:
@@ -106,6 +149,43 @@ def _origin(name: ModelName) -> Origin:
     if name.provider not in PROVIDERS:
         raise UnknownNameError("judge provider", name.provider, PROVIDERS)
     return origin_of(name.provider) if is_remote(name.provider) else open_provider(name).origin
+
+
+def open_run_cache(
+    cache: Path | str,
+    *,
+    read_only: bool = False,
+    is_dry: bool = False,
+    fallback: Path | None = None,
+    emit: Callable[[Event], None] = ignore,
+) -> Cache | None:
+    """Open the cache of a run by its path or URL; a dry run has none where there is none yet.
+
+    `fallback` is the file to use if a PostgreSQL server cannot be reached at the start.
+    """
+    place = str(private_path(_CACHE_FILE)) if str(cache) == DEFAULT_CACHE else str(cache)
+    if is_dry and not is_url(place) and not Path(place).exists():
+        return None
+    try:
+        return open_cache(place, read_only=read_only or is_dry)
+    except NoCacheYetError:
+        if is_dry:
+            return None
+        raise
+    except UnreachableCacheError as error:
+        if fallback is None:
+            raise
+        command = import_command(fallback, shown(place))
+        emit(Warned(f"{error}; {fallback} is used instead. Afterwards, run: {command}"))
+        return open_run_cache(fallback, read_only=read_only, is_dry=is_dry)
+
+
+def judge_by_models(rubric: Rubric, names: Sequence[ModelName], *, max_tokens: int | None = None) -> ItemJudge:
+    """Return the judge that models make with a rubric: one model, a jury of several, or without a model the checks."""
+    if not names:
+        return OfflineJudge(rubric)
+    judges = [RubricJudge(rubric, model=str(name), max_tokens=max_tokens) for name in names]
+    return judges[0] if len(judges) == 1 else Jury(judges)
 
 
 def open_judge(

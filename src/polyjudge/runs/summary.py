@@ -1,18 +1,26 @@
 """Summarise outcomes in constant memory."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
+from polyjudge.errors import DataError, MissingExtraError, PolyjudgeError
 from polyjudge.records.calibration import Interval
-from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
 from polyjudge.records.rubrics import Rubric, Scale
+from polyjudge.records.runs import RunStatus, Spent
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
+from polyjudge.store.run_file import read_outcomes
 from polyjudge.verdicts.items import passes
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreSummary:
-    """What a run came to; what could not be judged is counted and left out of every mean and rate."""
+    """The scores of a run; items without a verdict are counted, and are in no mean and no rate."""
 
     items: int
     """Items that were to be judged."""
@@ -39,7 +47,7 @@ class ScoreSummary:
 class Tally:
     """Sums up outcomes as they come, in constant memory."""
 
-    def __init__(self, rubric: Rubric) -> None:
+    def __init__(self, rubric: Rubric | None) -> None:
         self._rubric = rubric
         self._scores = RunningMean()
         self._spreads = RunningMean()
@@ -63,18 +71,22 @@ class Tally:
             return
         self._scores.add(outcome.score)
         self._cached += outcome.cached
-        passed = passes(self._rubric, outcome)
+        passed = self._passes(outcome)
         self._passed += bool(passed)
         self._decided += passed is not None
         answers = [member for member in outcome.members if isinstance(member, JudgeResult)]
         if len(answers) > 1:
             scores = [answer.score for answer in answers]
             self._spreads.add(max(scores) - min(scores))
-            self._flipped += len({passes(self._rubric, answer) for answer in answers}) > 1
+            self._flipped += len({self._passes(answer) for answer in answers}) > 1
+
+    def _passes(self, result: JudgeResult) -> bool | None:
+        return None if self._rubric is None else passes(self._rubric, result)
 
     def summary(self, items: int) -> ScoreSummary:
         """Return what it all came to, of so many items."""
-        scores, has_rule = self._scores, self._rubric.passing is not None
+        scores, rubric = self._scores, self._rubric
+        has_rule = rubric is not None and rubric.passing is not None
         return ScoreSummary(
             items=items,
             judged=scores.count,
@@ -82,7 +94,7 @@ class Tally:
             unjudged_by_kind=dict(self._kinds.most_common()),
             not_reached=items - scores.count - self.unjudged,
             mean=scores.mean if scores.count else None,
-            interval=_within(scores.interval(), self._rubric.scale),
+            interval=_within(scores.interval(), rubric.scale if rubric is not None else None),
             standard_deviation=scores.standard_deviation,
             passed=self._passed if has_rule else None,
             decided=self._decided if has_rule else None,
@@ -93,8 +105,80 @@ class Tally:
         )
 
 
-def _within(interval: Interval | None, scale: Scale) -> Interval | None:
-    """Return an interval cut at the ends of the scale, where no mean can lie beyond."""
-    if interval is None:
-        return None
+def _within(interval: Interval | None, scale: Scale | None) -> Interval | None:
+    """Return an interval cut at the ends of the scale, beyond which no mean can be."""
+    if interval is None or scale is None:
+        return interval
     return Interval(max(interval.low, scale.lowest), min(interval.high, scale.highest))
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """How a run ended, what it found and what it spent."""
+
+    status: RunStatus
+    scores: ScoreSummary
+    spent: Spent
+    skipped: int = 0
+    """Rows that hold no item."""
+    stopped_by: PolyjudgeError | None = None
+    """Why the run ended early, unless the caller stopped it."""
+    path: Path | None = None
+    """The file that holds the rows."""
+    items: Iterable[Item] = ()
+    temporary: object = None
+    """Keeps the temporary file of a run without an output."""
+
+    @property
+    def mean(self) -> float | None:
+        """The mean score of the judged items."""
+        return self.scores.mean
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95% interval of the mean."""
+        return self.scores.interval
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The share of results that pass by the rubric's rule, among those for which it can be decided."""
+        scores = self.scores
+        return scores.passed / scores.decided if scores.passed is not None and scores.decided else None
+
+    @property
+    def cost_usd(self) -> float:
+        """What the calls of this run cost, as far as prices are known."""
+        return self.spent.cost_usd
+
+    @property
+    def failures(self) -> Mapping[str, int]:
+        """How many items have no verdict, by the kind of failure."""
+        return self.scores.unjudged_by_kind
+
+    def outcomes(self) -> Iterator[tuple[Item, Outcome]]:
+        """Read the stored rows again, in order, one at a time."""
+        if self.path is None:
+            raise DataError("the rows of this run are not stored in a file")
+        items = iter(self.items)
+        for item_id, outcome in read_outcomes(self.path):
+            item = next(items, None)
+            if item is None or item.id != item_id:
+                raise DataError(f"the row of {item_id!r} does not fit the items", path=self.path)
+            yield item, outcome
+
+    def to_frame(self) -> Any:
+        """Return a pandas or polars frame with one row for each item, whichever of them is installed."""
+        rows = [_flat_row(item, outcome) for item, outcome in self.outcomes()]
+        for name in ("pandas", "polars"):
+            with suppress(ImportError):
+                return import_module(name).DataFrame(rows)
+        raise MissingExtraError("to_frame needs pandas or polars; install one of them")
+
+
+def _flat_row(item: Item, outcome: Outcome) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": item.id, "language": item.language, "candidate": item.candidate}
+    if isinstance(outcome, Failure):
+        return {**row, "score": None, "reason": outcome.reason, "failure": outcome.kind}
+    named = {f"subscore_{name}": value for name, value in outcome.subscores.items()}
+    more = {"verdict": outcome.verdict, "model": outcome.model, "cached": outcome.cached}
+    return {**row, "score": outcome.score, "reason": outcome.reason, "failure": None, **more, **named}

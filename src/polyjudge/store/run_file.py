@@ -1,51 +1,50 @@
 """The run file: rows are appended in order, and the file takes its final name when it is complete.
 
-While a run is under way its rows stand in `NAME.FINGERPRINT.partial`, in the order of the items. The same run started
-again goes on from there; another run, with other items or another judge, has another fingerprint and begins anew.
-Outcomes that must wait for a slow item before them stand meanwhile in `NAME.FINGERPRINT.ahead`, unless a cache has
-the answers anyway.
+During a run its rows are in `NAME.FINGERPRINT.partial`, in the order of the items. The same run started again resumes
+there; another run, with other items or another judge, has another fingerprint and starts anew. Outcomes that wait for a
+slow item before them are kept in `NAME.FINGERPRINT.ahead`, and `NAME.FINGERPRINT.begun` says when the run was started.
 """
 
 import glob
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Protocol, Self, cast, runtime_checkable
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files.json_lines import RowLog, parse_json
+from polyjudge.files.json_lines import RowLog, parse_json, read_json_lines
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.files.spill import open_scratch, stored, unstored
-from polyjudge.records.outcomes import Failure, Outcome, outcome_row, read_outcome_row
+from polyjudge.records.outcomes import Failure, Item, Outcome, item_row, outcome_row, read_outcome_row
 
 _SCHEMA = "CREATE TABLE outcomes (id BLOB PRIMARY KEY, outcome TEXT, is_wanted INTEGER DEFAULT 0) WITHOUT ROWID"
 
 
 class StoredOutcomes(Mapping[str, Outcome]):
-    """What was found out about some items; of an id that comes twice the last counts."""
+    """The outcomes of some items on disk; of an id that occurs twice the last counts."""
 
     def __init__(self) -> None:
         self._scratch = open_scratch(self, _SCHEMA)
 
     def add(self, item_id: str, outcome: Outcome) -> None:
-        """Take in an outcome."""
+        """Add an outcome."""
         row = json.dumps(outcome_row(item_id, outcome), default=str)
         self._scratch.execute("INSERT OR REPLACE INTO outcomes (id, outcome) VALUES (?, ?)", (stored(item_id), row))
 
     def want(self, item_id: str) -> None:
-        """Say that an outcome is needed, if it is here."""
+        """Mark an outcome as needed, if there is one."""
         self._scratch.execute("UPDATE outcomes SET is_wanted = 1 WHERE id = ?", (stored(item_id),))
 
     def unwanted(self) -> Iterator[str]:
-        """Yield the ids that nobody wanted."""
+        """Yield the ids that were not marked as needed."""
         for (item_id,) in self._scratch.execute("SELECT id FROM outcomes WHERE NOT is_wanted ORDER BY id"):
             yield unstored(item_id)
 
     def drop(self, item_id: str) -> None:
-        """Forget an outcome."""
+        """Remove an outcome."""
         self._scratch.execute("DELETE FROM outcomes WHERE id = ?", (stored(item_id),))
 
     def __getitem__(self, item_id: str) -> Outcome:
@@ -64,67 +63,143 @@ class StoredOutcomes(Mapping[str, Outcome]):
 
 
 _MOST_LINKS = 40
+_CHUNK = 1 << 20
+_RETRIED: frozenset[str] = frozenset({"transient"})
+"""Failures that a resumed run asks about again: what caused them may have passed."""
+
+
+def is_retried(outcome: Outcome) -> bool:
+    """Say whether a resumed run asks again about an item with this stored outcome."""
+    return isinstance(outcome, Failure) and outcome.kind in _RETRIED
+
+
+def read_outcomes(path: Path) -> Iterator[tuple[str, Outcome]]:
+    """Yield the rows of a run file with the ids of their items."""
+    for number, row in read_json_lines(path):
+        try:
+            yield read_outcome_row(row)
+        except DataError as error:
+            raise DataError(str(error), path=path, line=number) from None
+
+
+class OutcomeStore(Protocol):
+    """Stores the outcomes of a run in the order of its items."""
+
+    started_at: str
+    """When the run was first started, ISO 8601 in UTC."""
+
+    def stored(self) -> Iterator[tuple[str, Outcome]]:
+        """Yield the rows of an unfinished run with the ids of their items, in the order of the items."""
+        ...
+
+    def append(self, item: Item, outcome: Outcome) -> None:
+        """Write the row of the next item; it is with the system when this returns."""
+        ...
+
+    def ahead(self) -> Mapping[str, Outcome]:
+        """Return the outcomes that an unfinished run kept ahead of their turn, by the ids of their items."""
+        ...
+
+    def finish(self) -> None:
+        """All rows are written: give the file its name."""
+        ...
+
+    def discard_if_empty(self) -> None:
+        """Forget the start marker if no row was written, so that the next run starts anew."""
+        ...
+
+    def close(self) -> None:
+        """Release the files."""
+        ...
+
+
+@runtime_checkable
+class WaitingStore(Protocol):
+    """Keeps outcomes whose turn has not come; a store that can does."""
+
+    def append_ahead(self, item: Item, outcome: Outcome) -> int:
+        """Keep the outcome of an item whose turn has not come; return where `read_ahead` finds it."""
+        ...
+
+    def read_ahead(self, position: int) -> Outcome:
+        """Return an outcome that `append_ahead` has kept."""
+        ...
 
 
 class RunFile:
-    """Rows of one run, each on disk before the next is written."""
+    """The rows of one run in a file, each on disk before the next is written."""
 
-    def __init__(self, path: Path, fingerprint: str, *, force: bool = False) -> None:
+    def __init__(self, path: Path, fingerprint: str, *, force: bool = False, legacy: Sequence[str] = ()) -> None:
+        """Open the run file; `legacy` are fingerprints that earlier versions gave to the same run."""
         refuse_foreign(path, force=force)
         self._force = force
         if (path.exists() and not path.is_file()) or _leads_to_a_device(path):
-            raise DataError("is no ordinary file; name another one", path=path)
-        path = path.resolve()  # what a link points to is written, and the link stays
+            raise DataError("is not an ordinary file; name another one", path=path)
+        path = path.resolve()  # the target of a link is written, and the link stays
         self.path = path
-        self._rows = RowLog(path.with_name(f"{path.name}.{fingerprint}.partial"))
+        names = [path.with_name(f"{path.name}.{each}.partial") for each in (fingerprint, *legacy)]
+        self._rows = RowLog(next((name for name in names if name.exists()), names[0]))
         self.partial = self._rows.path
         self._ahead: RowLog | None = None
         self._rows.lock()
         self._rows.cut_torn_row()
         try:
-            self._take_back_what_may_pass()
-            self.began = self._note_beginning()
-            """When this run was first begun."""
+            self._take_back_retried()
+            self.started_at = self._write_start_marker()
         except OSError as error:
             self._rows.close()
             raise self._problem(error) from None
 
-    def rows(self) -> Iterator[tuple[str, Outcome]]:
-        """Yield what an earlier run of the same kind left."""
+    def stored(self) -> Iterator[tuple[str, Outcome]]:
+        """Yield the rows of an unfinished run with the ids of their items, in the order of the items."""
         return self._rows.outcomes()
 
-    def append(self, row: dict[str, Any]) -> None:
-        """Write a row."""
-        self._rows.append(row)
+    def append(self, item: Item, outcome: Outcome) -> None:
+        """Write the row of the next item; it is with the system when this returns."""
+        self._rows.append(item_row(item, outcome))
 
-    def rows_ahead(self) -> Iterator[tuple[str, Outcome]]:
-        """Yield what an earlier run kept ahead of its turn, but for what failed for a while."""
-        kept = self._open_ahead().outcomes() if self._ahead_path.exists() else iter(())
-        return (row for row in kept if not (isinstance(row[1], Failure) and row[1].kind == "transient"))
+    def append_ahead(self, item: Item, outcome: Outcome) -> int:
+        """Keep the outcome of an item whose turn has not come; return where `read_ahead` finds it."""
+        log = self._open_ahead()
+        position = os.fstat(log.descriptor).st_size
+        log.append(item_row(item, outcome))
+        return position
 
-    def keep_ahead(self, row: dict[str, Any]) -> None:
-        """Keep a row whose turn has not come."""
-        self._open_ahead().append(row)
+    def read_ahead(self, position: int) -> Outcome:
+        """Return an outcome that `append_ahead` has kept."""
+        return read_outcome_row(_row_at(self._open_ahead().descriptor, position))[1]
+
+    def ahead(self) -> Mapping[str, Outcome]:
+        """Return the outcomes that an unfinished run kept ahead of their turn, by the ids of their items."""
+        return _Ahead(self._open_ahead()) if self._ahead_path.exists() else {}
 
     def finish(self) -> None:
-        """Give the whole file its name.
+        """Give the complete file its name; if it was deleted during the run, write it again.
 
-        What stands beside it goes first: a note of the beginning that outlived its run would be the next one's.
+        The files beside it go first: a start marker that outlived its run would be taken for the next one's.
         """
         try:
             os.fsync(self._rows.descriptor)
             refuse_foreign(self.path, force=self._force)
             self._ahead_path.unlink(missing_ok=True)
-            self._beginning.unlink(missing_ok=True)
+            self._start_marker.unlink(missing_ok=True)
+            if not self._is_in_place():
+                self._write_again()
             self.partial.replace(self.path)
         except OSError as error:
             raise self._problem(error) from None
 
-    def forget_beginning(self) -> None:
-        """Leave nothing behind where no row was written, so that the next run begins when it is begun."""
+    def discard_if_empty(self) -> None:
+        """Forget the start marker if no row was written, so that the next run starts anew."""
         if self._rows.is_empty:
             self.partial.unlink(missing_ok=True)
-            self._beginning.unlink(missing_ok=True)
+            self._start_marker.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Release the files."""
+        self._rows.close()
+        if self._ahead is not None:
+            self._ahead.close()
 
     def __enter__(self) -> Self:
         return self
@@ -132,12 +207,10 @@ class RunFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._rows.close()
-        if self._ahead is not None:
-            self._ahead.close()
+        self.close()
 
     @property
-    def _beginning(self) -> Path:
+    def _start_marker(self) -> Path:
         return self.partial.with_suffix(".begun")
 
     @property
@@ -150,52 +223,99 @@ class RunFile:
             self._ahead.cut_torn_row()
         return self._ahead
 
-    def _take_back_what_may_pass(self) -> None:
-        """Take back the rows from the first on that failed for a while, so that it is asked again.
+    def _is_in_place(self) -> bool:
+        try:
+            return os.path.samestat(self.partial.stat(), os.fstat(self._rows.descriptor))
+        except FileNotFoundError:
+            return False
 
-        The others among them are kept ahead of their turn.
-        """
+    def _write_again(self) -> None:
+        """Copy the rows from the open file, which the system keeps although its name is gone."""
+        self.partial.unlink(missing_ok=True)
+        with self.partial.open("xb") as file:
+            position = 0
+            while chunk := os.pread(self._rows.descriptor, _CHUNK, position):
+                file.write(chunk)
+                position += len(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _take_back_retried(self) -> None:
+        """Cut the rows from the first one on that is asked again; the others after it are kept ahead of their turn."""
         place, end = None, 0
         for line in self._rows.lines():
-            failed = _failed_for_a_while(line)
-            if failed and place is None:
+            retried = _is_retried_line(line)
+            if retried and place is None:
                 place = end
-            elif place is not None and not failed:
+            elif place is not None and not retried:
                 self._open_ahead().write(line)
             end += len(line)
         if place is not None:
             os.ftruncate(self._rows.descriptor, place)
 
-    def _note_beginning(self) -> str:
-        """Return when the run began: a run that asks anew what is kept must know which answers are its own."""
-        began = self._beginning.read_text(encoding="ascii", errors="replace") if self._beginning.exists() else ""
-        if began or not self._rows.is_empty:
-            return began
+    def _write_start_marker(self) -> str:
+        """Return when the run was started: a run that asks everything again must know which replies are its own."""
+        marker = self._start_marker
+        started_at = marker.read_text(encoding="ascii", errors="replace") if marker.exists() else ""
+        if started_at or not self._rows.is_empty:
+            return started_at
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        # Empty where a full disk or a kill came between.
-        with os.fdopen(os.open(self._beginning, flags, 0o666), "w", encoding="ascii") as file:
+        # It is empty if a full disk or a kill interrupted an earlier run here.
+        with os.fdopen(os.open(marker, flags, 0o666), "w", encoding="ascii") as file:
             file.write(utc_now())
             file.flush()
             os.fsync(file.fileno())
-        return self._beginning.read_text(encoding="ascii")
+        return marker.read_text(encoding="ascii")
 
     def _problem(self, error: OSError) -> DataError:
         return DataError(f"cannot be written: {error.strerror}", path=self.path)
 
 
-def _failed_for_a_while(line: bytes) -> bool:
-    """Say whether a row is of trouble that may have passed; most rows need not be parsed for that."""
-    if b'"outcome": "failure"' not in line or b'"kind": "transient"' not in line:
+class _Ahead(Mapping[str, Outcome]):
+    """Rows that were kept ahead of their turn; memory holds their ids and positions."""
+
+    def __init__(self, log: RowLog) -> None:
+        self._descriptor = log.descriptor
+        self._positions: dict[str, int] = {}
+        position = 0
+        for line in log.lines():
+            row = cast(dict[str, Any], parse_json(line.decode()))
+            if row.get("kind") not in _RETRIED:
+                self._positions[str(row["id"])] = position
+            position += len(line)
+
+    def __getitem__(self, item_id: str) -> Outcome:
+        return read_outcome_row(_row_at(self._descriptor, self._positions[item_id]))[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._positions)
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+
+def _row_at(descriptor: int, position: int) -> dict[str, Any]:
+    line = b""
+    while not line.endswith(b"\n") and (chunk := os.pread(descriptor, 65536, position + len(line))):
+        line += chunk
+        if (end := line.find(b"\n")) >= 0:
+            line = line[: end + 1]
+    return cast(dict[str, Any], parse_json(line.decode()))
+
+
+def _is_retried_line(line: bytes) -> bool:
+    """Say whether a row is asked again; most rows need not be parsed for that."""
+    if b'"failure"' not in line or not any(b'"%b"' % kind.encode() in line for kind in _RETRIED):
         return False
     try:
         row = parse_json(line.decode())
     except ValueError:
-        return False  # it is said to be damaged where the rows are read
-    return isinstance(row, dict) and cast(dict[str, object], row).get("kind") == "transient"
+        return False  # it is reported as damaged where the rows are read
+    return isinstance(row, dict) and cast(dict[str, object], row).get("kind") in _RETRIED
 
 
 def _leads_to_a_device(path: Path) -> bool:
-    """Say whether a path is one of the system's own, such as /dev/stdout, or a link to one."""
+    """Say whether a path is a device such as /dev/stdout, or a link to one."""
     here = path.absolute()
     for _ in range(_MOST_LINKS):
         if here.is_relative_to("/dev") or here.is_relative_to("/proc"):
@@ -207,7 +327,7 @@ def _leads_to_a_device(path: Path) -> bool:
 
 
 def remove_empty_run(path: Path) -> None:
-    """Remove what a run left that could not begin: its empty file of rows, and the note of its beginning."""
+    """Remove the files of a run that wrote no row: its empty file and its start marker."""
     path = path.resolve()
     for partial in path.parent.glob(f"{glob.escape(path.name)}.*.partial"):
         if not partial.stat().st_size:

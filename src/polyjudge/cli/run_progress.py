@@ -1,0 +1,93 @@
+"""Show the events of a run: a bar on a terminal, a plain line now and then elsewhere; always on stderr."""
+
+import sys
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from polyjudge.records.outcomes import Failure
+from polyjudge.records.runs import (
+    BatchesFinished,
+    BatchesLeft,
+    BatchesSearched,
+    BatchesWaiting,
+    Event,
+    ItemCollected,
+    ItemFinished,
+    Resumed,
+    Spent,
+    Started,
+    Warned,
+)
+from polyjudge.text.display import harmless
+
+from .progress import CountShow, ProgressShow
+from .wait_show import WaitShow, counted
+
+
+class RunProgress:
+    """Takes the events of a run, as `Run.execute(on_event=…)` emits them."""
+
+    def __init__(self, spent: Spent, *, doing: str = "judging") -> None:
+        self._spent = spent
+        self._doing = doing
+        self._open = ExitStack()
+        self._bar: ProgressShow | None = None
+        self._count: CountShow | None = None
+        self._wait: WaitShow | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.__exit__(kind, error, trace)
+
+    def __call__(self, event: Event) -> None:
+        """Show an event."""
+        if isinstance(event, ItemFinished):
+            if self._bar is not None:
+                self._bar.advance(unjudged=isinstance(event.outcome, Failure))
+        elif isinstance(event, Started):
+            self._close_shows()
+            self._bar = self._open.enter_context(ProgressShow(event.items, self._spent, doing=self._doing))
+        elif isinstance(event, Resumed):
+            if self._bar is not None:
+                self._bar.resume()
+        elif isinstance(event, Warned):
+            self._line(f"warning: {harmless(event.message)}")
+        else:
+            self._show_batches(event)
+
+    def _show_batches(self, event: Event) -> None:
+        if isinstance(event, ItemCollected):
+            if self._count is None:
+                self._close_shows()
+                self._count = self._open.enter_context(CountShow("items looked at, for batches"))
+            self._count.advance()
+        elif isinstance(event, BatchesWaiting):
+            if self._wait is None:
+                self._close_shows()
+                self._wait = self._open.enter_context(WaitShow())
+            self._wait.tell(event)
+        elif isinstance(event, BatchesSearched):
+            self._line(f"looking for {counted(event.batches, 'batch', 'batches')} that may have been submitted")
+        elif isinstance(event, BatchesFinished):
+            self._close_shows()
+        elif isinstance(event, BatchesLeft):
+            self._close_shows()
+            go, their = ("goes", "its") if event.batches == 1 else ("go", "their")
+            told = f"{counted(event.batches, 'batch', 'batches')} {go} on at the provider"
+            self._line(f"{told}; the same command takes {their} results in")
+
+    def _close_shows(self) -> None:
+        self._open.close()
+        self._open = ExitStack()
+        self._bar = self._count = self._wait = None
+
+    def _line(self, text: str) -> None:
+        if self._bar is not None:
+            self._bar.line(f"polyjudge: {text}")
+        else:
+            print(f"polyjudge: {text}", file=sys.stderr)

@@ -1,0 +1,143 @@
+"""One execution of a run: stored outcomes first, then batches, then what is left, each row stored as it comes."""
+
+from collections import ChainMap
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol, cast
+
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.errors import DataError
+from polyjudge.formats.items import ItemsDigest
+from polyjudge.judges.base import ItemJudge, close_judge
+from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.runs import Event, Finished, ItemCollected, ItemFinished, Resumed, RunStatus, Started, Stopped
+from polyjudge.store.run_file import OutcomeStore
+
+from .local import judge_in_order
+from .plan import Items, Plan
+from .stack import ProviderStack
+
+OnEvent = Callable[[Event], None]
+
+
+class Export(Protocol):
+    """Receives each item with its outcome, in order, beside the run's own rows."""
+
+    def put(self, item: Item, outcome: Outcome) -> None:
+        """Take the next outcome."""
+        ...
+
+
+@dataclass(slots=True)
+class Execution:
+    """Everything that a run has open while it is executed."""
+
+    items: Items
+    plan: Plan
+    stack: ProviderStack
+    judge: ItemJudge
+    store: OutcomeStore
+    stop: StopToken
+    emit: OnEvent
+    concurrency: int
+    known: Mapping[str, Outcome]
+    """Outcomes that need not be asked for, by the ids of their items."""
+    exports: Sequence[Export] = ()
+    status: RunStatus = "stopped"
+
+    async def outcomes(self) -> AsyncGenerator[tuple[Item, Outcome]]:
+        """Yield each item with its outcome, in order, and set the status; the judge is closed at the end."""
+        try:
+            if self.stack.batches is not None:
+                await self._wait_for_batches()
+            async with aclosing(self._judge_all()) as judged:
+                async for pair in judged:
+                    yield pair
+        finally:
+            # Requests in batches are answered elsewhere, and count as asked.
+            if not self.stack.meter.spent.calls and self.stack.batches is None:
+                self.store.discard_if_empty()
+            await close_judge(self.judge)
+        if self.status != "finished":
+            self.emit(Stopped(str(self.stop.error or "")))
+        self.emit(Finished(self.status))
+
+    async def _judge_all(self) -> AsyncGenerator[tuple[Item, Outcome]]:
+        items, done = _Digested(iter(self.items)), 0
+        self.emit(Started(self.plan.items))
+        for item_id, outcome in self.store.stored():
+            item = next(items, None)
+            if item is None or item.id != item_id:
+                raise DataError(
+                    "does not fit the items; remove it to start anew", path=getattr(self.store, "partial", "")
+                )
+            done += 1
+            yield self._finished(item, outcome)
+        self.emit(Resumed(done, self.plan.items))
+        judged = self._judge(islice(items, self.plan.items - done), store=self.store)
+        async with aclosing(judged):  # if a row cannot be written, in-flight calls end before their connections do
+            async for item, outcome in judged:
+                done += 1
+                yield self._finished(item, outcome)
+        # After a stop all may be done as well: in-flight calls are allowed to finish, and may have been the last ones.
+        if done == self.plan.items and next(items, None) is None and items.hexdigest() == self.plan.items_fingerprint:
+            self.store.finish()
+            self.status = "finished"
+        elif self.stop.requested:
+            self.status = "stopped" if self.stop.error is None else "capped"
+        else:
+            self.status = "items_changed"
+
+    def _judge(self, items: Iterable[Item], store: OutcomeStore | None = None) -> AsyncGenerator[tuple[Item, Outcome]]:
+        # Both mappings are only read.
+        known = ChainMap(cast(dict[str, Outcome], self.store.ahead()), cast(dict[str, Outcome], self.known))
+        return judge_in_order(
+            self.judge.judge,
+            items,
+            concurrency=self.concurrency,
+            stop=self.stop,
+            known=known,
+            store=store,
+            is_cached=self.stack.cache is not None,
+        )
+
+    def _finished(self, item: Item, outcome: Outcome) -> tuple[Item, Outcome]:
+        self.emit(ItemFinished(item, outcome))
+        for export in self.exports:
+            export.put(item, outcome)
+        return item, outcome
+
+    async def _wait_for_batches(self) -> None:
+        """Put what is to be asked into batches and wait for them; their results are in the cache then."""
+        from .batch import wait_for_batches  # here, because most runs need none of it
+
+        async def collect() -> None:
+            done = sum(1 for _ in self.store.stored())
+            judged = self._judge(islice(self.items, done, None))
+            async with aclosing(judged):
+                async for _ in judged:
+                    self.emit(ItemCollected())
+
+        assert self.stack.batches is not None
+        await wait_for_batches(self.stack.batches, collect, self.stop, self.emit)
+
+
+class _Digested:
+    """Items, with a digest of those that were taken."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._items = items
+        self._digest = ItemsDigest()
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        item = next(self._items)
+        self._digest.add(item)
+        return item
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()

@@ -1,0 +1,328 @@
+"""A run: it judges items and owns everything between them and their outcomes."""
+
+import asyncio
+import weakref
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, aclosing, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import cast
+
+from polyjudge.batches.journal import BatchJournal
+from polyjudge.cache.protocol import Cache
+from polyjudge.clock import utc_now
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.sync import run_sync
+from polyjudge.errors import CapReachedError, ConfigError, DataError, StoppedError
+from polyjudge.formats.items import ItemList, ItemSource
+from polyjudge.judges.base import ItemJudge, Judge, as_item_judge, bound, close_judge
+from polyjudge.providers.budget import Budget
+from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.rubrics import Rubric
+from polyjudge.records.runs import (
+    Caps,
+    Estimate,
+    Limits,
+)
+from polyjudge.store.run_file import OutcomeStore, RunFile
+
+from .execution import Execution, Export, OnEvent
+from .local import judge_in_order
+from .plan import Items, Plan, make_plan, repeated, results_to_keep
+from .stack import DEFAULT_CACHE, ProviderStack, ignore, open_run_cache
+from .summary import RunSummary, Tally
+
+_GRACE_S = 5.0
+
+
+class Run:
+    """Judges items: it opens the cache and the providers, resumes, stores each outcome and returns a summary.
+
+    `output` is the run file; an unfinished run of the same plan there is resumed. Without it the rows are kept in a
+    temporary file as long as the summary is used. `cache` is a path, a PostgreSQL URL, an open cache, or None; by
+    default it is the cache of the working folder. `refresh` asks again what the cache could answer, `reread` parses the
+    cached replies again and asks nothing, and `retry_failures` asks again only about the failures in `output`.
+    `legacy_fingerprints` are those that earlier versions gave to this run: their unfinished files are resumed.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[Item],
+        judge: ItemJudge | Judge,
+        *,
+        output: Path | str | OutcomeStore | None = None,
+        cache: Cache | Path | str | None = DEFAULT_CACHE,
+        fallback_cache: Path | None = None,
+        limits: Limits | None = None,
+        batch: bool = False,
+        repeats: int = 1,
+        refresh: bool = False,
+        reread: bool = False,
+        retry_failures: bool = False,
+        force: bool = False,
+        workspace: Path | None = None,
+        exports: Sequence[Export] = (),
+        legacy_fingerprints: Sequence[str] = (),
+    ) -> None:
+        self._items: Items = items if isinstance(items, ItemSource | ItemList) else ItemList(items)
+        self.judge = repeated(as_item_judge(judge), repeats)
+        self.output = Path(output) if isinstance(output, str) else output
+        self.limits = limits or Limits()
+        self._cache = cache
+        self._fallback_cache = fallback_cache
+        self._is_batch = batch
+        self._repeats = repeats
+        self._refresh, self._reread, self._retry_failures = refresh, reread, retry_failures
+        self._force = force
+        self._workspace = workspace
+        self._exports = tuple(exports)
+        self._legacy_fingerprints = tuple(legacy_fingerprints)
+        self._plan: Plan | None = None
+        self._stop = StopToken()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.budget = Budget(Caps(self.limits.max_calls, self.limits.max_tokens, self.limits.max_cost_usd))
+        if retry_failures and not isinstance(self.output, Path):
+            raise ConfigError("retrying failures needs the output of an earlier run")
+        if batch and cache is None:
+            raise ConfigError("batches keep their replies in the cache; a run in batches needs one")
+
+    def plan(self) -> Plan:
+        """Read the items once and return what the run is about; nothing is asked."""
+        if self._plan is None:
+            retried = cast(Path, self.output) if self._retry_failures else None
+            self._plan = make_plan(
+                self._items,
+                self.judge,
+                repeats=self._repeats,
+                refresh=self._refresh,
+                reread=self._reread,
+                retried=retried,
+            )
+        return self._plan
+
+    def estimate(self) -> Estimate:
+        """Count the calls, tokens and cost of the run against the cache; nothing is asked or written."""
+        estimate = Estimate()
+        run_sync(self._count(estimate))
+        return estimate
+
+    def execute(self, on_event: OnEvent = ignore) -> RunSummary:
+        """Judge what is left, store it, and return the summary; this also works inside a running event loop."""
+        return run_sync(self.execute_async(on_event))
+
+    async def execute_async(self, on_event: OnEvent = ignore) -> RunSummary:
+        """Judge what is left, store it, and return the summary."""
+        with ExitStack() as opened:
+            execution, temporary = self._open(opened, on_event)
+            tally = Tally(rubric_of(self.judge))
+            async with aclosing(self._outcomes(execution)) as outcomes:
+                async for _, outcome in outcomes:
+                    tally.add(outcome)
+            return self._summary(execution, tally, temporary)
+
+    async def stream(self, on_event: OnEvent = ignore) -> AsyncGenerator[tuple[Item, Outcome]]:
+        """Yield each item with its outcome, in order; what is stored already comes first.
+
+        The run is resumed from where the caller left the loop.
+        """
+        found: asyncio.Queue[tuple[Item, Outcome] | BaseException | None] = asyncio.Queue(maxsize=1)
+
+        async def judge() -> None:
+            try:
+                async with aclosing(self._stream(on_event)) as outcomes:
+                    async for pair in outcomes:
+                        await found.put(pair)
+            except Exception as error:  # noqa: BLE001 - it is raised where the results are taken
+                await found.put(error)
+            await found.put(None)
+
+        # A task of its own: a caller that breaks off leaves this generator open, and only a task is ended in order.
+        task = asyncio.create_task(judge())
+        try:
+            while (pair := await found.get()) is not None:
+                if isinstance(pair, BaseException):
+                    raise pair
+                yield pair
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _stream(self, on_event: OnEvent) -> AsyncGenerator[tuple[Item, Outcome]]:
+        with ExitStack() as opened:
+            execution, _ = self._open(opened, on_event)
+            async with aclosing(self._outcomes(execution)) as outcomes:
+                async for pair in outcomes:
+                    yield pair
+            if execution.status == "items_changed":
+                raise self._changed()
+            if execution.status == "capped" and self._stop.error is not None:
+                raise self._stop.error
+
+    def stop(self, *, grace_s: float = _GRACE_S) -> None:
+        """Request a graceful stop, from any thread; in-flight calls may finish within the grace period."""
+        if self._loop is None:
+            self._stop.request(grace_s=grace_s)
+            return
+        with suppress(RuntimeError):  # the run has ended meanwhile
+            # Also from the loop's own thread: it may be a signal handler, which runs in the middle of anything.
+            self._loop.call_soon_threadsafe(partial(self._stop.request, grace_s=grace_s))
+
+    def _open(self, opened: ExitStack, emit: OnEvent) -> "tuple[Execution, _TemporaryFolder | None]":
+        """Open the cache, the store and the judge; nothing is left behind if one of them cannot be opened."""
+        plan = self.plan()
+        cache = opened.enter_context(self._opened_cache(emit))
+        temporary = _TemporaryFolder() if self.output is None else None
+        store = self._store(plan, temporary)
+        opened.callback(store.close)
+        try:
+            stack = self._stack(cache, emit, since=store.started_at)
+            stack = opened.enter_context(self._in_batches(stack, store.started_at))
+            judge = bound(self.judge, stack)
+            known = self._known()
+        except ConfigError:
+            store.discard_if_empty()
+            raise
+        concurrency = self.limits.concurrency
+        execution = Execution(
+            self._items, plan, stack, judge, store, self._stop, emit, concurrency, known, self._exports
+        )
+        return execution, temporary
+
+    def _known(self) -> Mapping[str, Outcome]:
+        """Return the results that need not be asked again, because only failures are."""
+        if not self._retry_failures:
+            return {}
+        return results_to_keep(cast(Path, self.output), self._items, self.judge)
+
+    async def _outcomes(self, execution: Execution) -> AsyncGenerator[tuple[Item, Outcome]]:
+        """Yield the outcomes of an execution, which `stop` and the deadline can end."""
+        with self._stoppable():
+            async with aclosing(execution.outcomes()) as outcomes:
+                async for pair in outcomes:
+                    yield pair
+
+    @contextmanager
+    def _stoppable(self) -> Generator[None]:
+        """Let `stop` reach the running loop, and start the deadline."""
+        self._loop = asyncio.get_running_loop()
+        deadline, seconds = None, self.limits.deadline_s
+        if seconds:
+            reached = CapReachedError(f"stopped after {seconds:g} seconds, the deadline")
+            deadline = self._loop.call_later(seconds, partial(self._stop.request, reached, grace_s=_GRACE_S))
+        try:
+            yield
+        finally:
+            self._loop = None
+            if deadline is not None:
+                deadline.cancel()
+
+    def _store(self, plan: Plan, temporary: "_TemporaryFolder | None") -> OutcomeStore:
+        if temporary is not None:
+            return RunFile(temporary.path / "rows.jsonl", plan.fingerprint)
+        if isinstance(self.output, Path):
+            return RunFile(self.output, plan.fingerprint, force=self._force, legacy=self._legacy_fingerprints)
+        return cast(OutcomeStore, self.output)
+
+    @contextmanager
+    def _opened_cache(self, emit: OnEvent, *, is_dry: bool = False) -> Generator[Cache | None]:
+        if self._cache is None or not isinstance(self._cache, str | Path):
+            yield self._cache
+            return
+        cache = open_run_cache(
+            self._cache, read_only=self._reread, is_dry=is_dry, fallback=self._fallback_cache, emit=emit
+        )
+        try:
+            yield cache
+        finally:
+            if cache is not None:
+                cache.close()
+
+    def _stack(
+        self, cache: Cache | None, emit: OnEvent, *, since: str, estimate: Estimate | None = None
+    ) -> ProviderStack:
+        limits = self.limits
+        return ProviderStack(
+            cache=cache,
+            since=since if self._refresh or self._retry_failures else "",
+            replay=self._reread,
+            concurrency=limits.concurrency,
+            rpm=limits.rpm,
+            tpm=limits.tpm,
+            price=limits.price,
+            meter=self.budget,
+            estimate=estimate,
+            timeout_s=limits.timeout_s,
+            workspace=self._workspace,
+            at_batch_price=self._is_batch,
+            emit=emit,
+        )
+
+    @contextmanager
+    def _in_batches(self, stack: ProviderStack, started_at: str) -> Generator[ProviderStack]:
+        if not self._is_batch:
+            yield stack
+            return
+        from polyjudge.batches.provider import Batches  # here, because most runs need none of it
+
+        journal = BatchJournal()
+        with journal.only_writer():
+            yield replace(stack, batches=Batches(journal, began=started_at))
+
+    async def _count(self, estimate: Estimate) -> None:
+        """Ask everything of a provider that only counts."""
+        plan = self.plan()
+        with self._stoppable(), self._opened_cache(ignore, is_dry=True) as cache:
+            judge = bound(self.judge, self._stack(cache, ignore, since=utc_now(), estimate=estimate))
+            concurrency = self.limits.concurrency
+            judged = judge_in_order(
+                judge.judge, self._items, concurrency=concurrency, stop=self._stop, known=self._known()
+            )
+            try:
+                async with aclosing(judged):
+                    counted = sum([1 async for _ in judged])
+            finally:
+                await close_judge(judge)
+        if counted < plan.items:
+            raise self._stop.error or StoppedError(f"not all of the {plan.items} items were counted")
+
+    def _summary(self, execution: Execution, tally: Tally, temporary: "_TemporaryFolder | None") -> RunSummary:
+        plan, store, status = execution.plan, execution.store, execution.status
+        scores = tally.summary(plan.items)
+        if status == "finished" and (not scores.judged or scores.unjudged > self.limits.max_unjudged * plan.items):
+            status = "unjudged"
+        path = None
+        if isinstance(store, RunFile) and status != "items_changed":
+            path = store.path if store.path.exists() else store.partial
+        return RunSummary(
+            status=status,
+            scores=scores,
+            spent=self.budget.spent,
+            skipped=plan.skipped,
+            stopped_by=self._changed() if status == "items_changed" else self._stop.error,
+            path=path,
+            items=self._items,
+            temporary=temporary,
+        )
+
+    def _changed(self) -> DataError:
+        path = self._items.path if isinstance(self._items, ItemSource) else ""
+        kept = f" Progress is kept in {self.output}." if isinstance(self.output, Path) else ""
+        return DataError(f"was changed while it was judged; run again to judge it as it is now.{kept}", path=path)
+
+
+class _TemporaryFolder:
+    """A folder that is removed when nothing refers to it any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(mkdtemp(prefix="polyjudge-run-"))
+        weakref.finalize(self, rmtree, self.path, ignore_errors=True)
+
+
+def rubric_of(judge: object) -> Rubric | None:
+    """Return the rubric of a judge, if it has one."""
+    rubric = getattr(judge, "rubric", None)
+    return rubric if isinstance(rubric, Rubric) else None
