@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.virtual_time import run_in_virtual_time
 
-from polyjudge.concurrency.pool import StopToken, in_order
+from polyjudge.concurrency.pool import Slots, StopToken, in_order
 from polyjudge.errors import ConfigError
 
 
@@ -103,3 +103,24 @@ def test_what_is_under_way_may_end_when_no_more_results_are_taken(takes_s, secon
 
     assert run_in_virtual_time(run()) == pytest.approx(left_at)
     assert done == ended
+
+
+def test_a_task_that_only_waits_lends_its_slot():
+    slots, working, most = Slots(2), 0, 0
+
+    async def work(number):
+        nonlocal working, most
+        if number % 5 == 0:
+            await slots.sleep(0.02)
+        working += 1
+        most = max(most, working)
+        await asyncio.sleep(0.001)
+        working -= 1
+        return number
+
+    async def collect():
+        return [result async for result in in_order(work, range(200), concurrency=slots, window=200)]
+
+    assert asyncio.run(collect()) == list(range(200))
+    assert slots.most == 2
+    assert most >= 2

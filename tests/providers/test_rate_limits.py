@@ -6,7 +6,7 @@ import random
 import pytest
 from tests.virtual_time import run_in_virtual_time
 
-from polyjudge.errors import RateLimitedError, TransientError
+from polyjudge.errors import RateLimitedError, StoppedError, TransientError
 from polyjudge.providers.rate_limits import RateLimitedProvider, RateLimiter, likely_tokens
 from polyjudge.providers.retrying import RetryingProvider
 from polyjudge.providers.scripted import ScriptedProvider
@@ -177,3 +177,20 @@ def test_a_storm_that_refuses_at_any_rate_is_forgotten_when_it_is_over(storm_s, 
         return clock()
 
     assert run_in_virtual_time(use_it()) < 4 * (count / calls_per_s + storm_s)
+
+
+def test_after_a_stop_no_call_starts_and_those_that_wait_are_told():
+    async def waits():
+        limiter = RateLimiter(2)
+        await limiter.enter()
+        await limiter.enter()
+        waiting = [asyncio.create_task(limiter.enter()) for _ in range(3)]
+        await asyncio.sleep(0)
+        limiter.stop()
+        ended = await asyncio.gather(*waiting, return_exceptions=True)
+        limiter.leave()
+        with pytest.raises(StoppedError):
+            await limiter.enter()
+        return ended
+
+    assert [type(error) for error in asyncio.run(waits())] == [StoppedError] * 3

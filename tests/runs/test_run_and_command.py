@@ -32,6 +32,10 @@ def from_command_line(cache):
     return [*command, "--output", "scores.jsonl", "--cache", cache, "--concurrency", "4"]
 
 
+def rows_in(path):
+    return [(item_id, outcome.score, outcome.reason) for item_id, outcome in read_outcomes(path)]
+
+
 @pytest.mark.parametrize("cache", ["none", ".polyjudge/cache.sqlite"])
 @pytest.mark.parametrize(("first", "second"), [(from_python, from_command_line), (from_command_line, from_python)])
 def test_a_killed_run_is_resumed_by_the_other(in_folder, server, monkeypatch, first, second, cache):
@@ -56,6 +60,6 @@ def test_a_killed_run_is_resumed_by_the_other(in_folder, server, monkeypatch, fi
     ]
     undisturbed = ["score", "items.jsonl", "--rubric", "general", "--judge", "local/m", "--output", "other.jsonl"]
     assert main([*undisturbed, "--cache", "none"]) == 0
-    whole = [(item_id, outcome.score, outcome.reason) for item_id, outcome in read_outcomes(in_folder / "other.jsonl")]
+    whole = rows_in(in_folder / "other.jsonl")
     assert resumed == whole
     assert len(whole) == COUNT

@@ -36,6 +36,24 @@ class StopToken:
         self._on_request.append(react)
 
 
+class Slots:
+    """How many tasks may work at once; a task that only waits lends its slot to another one."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.on_lend: Callable[[], None] | None = None
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait while another task works."""
+        self.most += 1
+        if self.on_lend is not None:
+            self.on_lend()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self.most -= 1
+
+
 class _NotDone:
     """Stands for the result of work that was not begun or not finished."""
 
@@ -47,7 +65,7 @@ async def in_order(
     work: Callable[[Item], Awaitable[Result]],
     items: Iterable[Item],
     *,
-    concurrency: int,
+    concurrency: int | Slots,
     stop: StopToken | None = None,
     window: int | None = None,
 ) -> AsyncGenerator[Result]:
@@ -59,9 +77,10 @@ async def in_order(
     caller takes no more results, because a disk is full for example, nothing more is started, and in-flight work may
     finish.
     """
-    if concurrency < 1:
-        raise ConfigError(f"concurrency must be at least 1, not {concurrency}")
-    pool = _Pool(work, items, concurrency, stop or StopToken(), window or concurrency * _WINDOW)
+    slots = concurrency if isinstance(concurrency, Slots) else Slots(concurrency)
+    if slots.most < 1:
+        raise ConfigError(f"concurrency must be at least 1, not {slots.most}")
+    pool = _Pool(work, items, slots, stop or StopToken(), window or slots.most * _WINDOW)
     try:
         while (turn := await pool.next()) is not None and not isinstance(turn.result, _NotDone):
             yield turn.result
@@ -96,11 +115,12 @@ class _Pool(Generic[Item, Result]):
         self,
         work: Callable[[Item], Awaitable[Result]],
         items: Iterable[Item],
-        concurrency: int,
+        slots: Slots,
         stop: StopToken,
         window: int,
     ) -> None:
         self.stop = stop
+        self._slots = slots
         self._work = work
         self._items = iter(items)
         self._turns: deque[_Turn[Result]] = deque()
@@ -111,8 +131,18 @@ class _Pool(Generic[Item, Result]):
         """The earliest item is over, or a worker has gone."""
         self._room = asyncio.Event()
         stop.on_request(self._end)
-        self._workers = [asyncio.create_task(self._take_turns()) for _ in range(concurrency)]
-        self._at_work = concurrency
+        self._workers: set[asyncio.Task[None]] = set()
+        self._at_work = 0
+        slots.on_lend = self._add_worker
+        for _ in range(slots.most):
+            self._add_worker()
+
+    def _add_worker(self) -> None:
+        if not self._is_over and self._at_work < self._slots.most:
+            self._at_work += 1
+            worker = asyncio.create_task(self._take_turns())
+            self._workers.add(worker)
+            worker.add_done_callback(self._workers.discard)
 
     async def next(self) -> _Turn[Result] | None:
         """Return what came of the earliest item, or None when there are no more; raise its error."""
@@ -138,16 +168,18 @@ class _Pool(Generic[Item, Result]):
         """Begin nothing more, and give what is under way some time to end."""
         self._is_left = True
         self._end(_GRACE_S)
-        await asyncio.wait(self._workers)
+        if self._workers:
+            await asyncio.wait(self._workers)
 
     async def cancel(self) -> None:
-        for worker in self._workers:
+        workers = list(self._workers)
+        for worker in workers:
             worker.cancel()
-        await asyncio.gather(*self._workers, return_exceptions=True)
+        await asyncio.gather(*workers, return_exceptions=True)
 
     async def _take_turns(self) -> None:
         try:
-            while not self._is_over:
+            while not self._is_over and self._at_work <= self._slots.most:
                 if len(self._turns) >= self._most:
                     self._room.clear()
                     await self._room.wait()
@@ -194,7 +226,7 @@ class _Pool(Generic[Item, Result]):
         """Let the workers go that wait, and after the grace those that do not."""
         self._room.set()
         if grace_s is not None:
-            asyncio.get_running_loop().call_later(grace_s, lambda: [worker.cancel() for worker in self._workers])
+            asyncio.get_running_loop().call_later(grace_s, lambda: [worker.cancel() for worker in list(self._workers)])
 
 
 async def unless_stopped(work: Coroutine[Any, Any, Result], stop: StopToken) -> Result | None:

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from polyjudge.errors import RateLimitedError
+from polyjudge.errors import RateLimitedError, StoppedError
 from polyjudge.records.requests import Reply, Request
 
 from .base import Provider, close_provider
@@ -31,6 +31,7 @@ At high rates they must take some seconds, too.
 _LOWEST_UNTOLD = 0.2
 """Calls a second that are tried even where every one is refused: only an answer can tell that it is over."""
 LIKELY_ANSWER_TOKENS = 200
+_STOPPED = "the run is stopped, and no more calls are started"
 
 
 class RateLimiter:
@@ -55,6 +56,7 @@ class RateLimiter:
     ) -> None:
         self._most = most
         self._on_change = on_change
+        self._is_stopped = False
         self._limit = min(most, _FIRST_IN_FLIGHT)
         self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -78,6 +80,7 @@ class RateLimiter:
 
         `tokens` tells how many the call will take, and is asked only where tokens are limited.
         """
+        self._refuse_if_stopped()
         if self._in_flight >= self._limit:
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
@@ -91,10 +94,23 @@ class RateLimiter:
         try:
             await self._wait_for_slot()
             await self._wait_for_tokens(tokens)
-        except asyncio.CancelledError:
+            self._refuse_if_stopped()
+        except (asyncio.CancelledError, StoppedError):
             self.leave()
             raise
         return self._clock()
+
+    def stop(self) -> None:
+        """Let no more calls start: those that wait for a place end with a `StoppedError`."""
+        self._is_stopped = True
+        waiting, self._waiting = self._waiting, deque()
+        for place in waiting:
+            if not place.done():
+                place.set_exception(StoppedError(_STOPPED))
+
+    def _refuse_if_stopped(self) -> None:
+        if self._is_stopped:
+            raise StoppedError(_STOPPED)
 
     def leave(self) -> None:
         """Give the place to the next."""
@@ -121,12 +137,15 @@ class RateLimiter:
 
     def refused(self, begun: float) -> None:
         """Take note of a refusal; calls begun before the last cut tell nothing new."""
-        now = self._clock()
+        now, again = self._clock(), bool(self._outcomes) and self._outcomes[-1]
         self._note(refused=True)
         if begun < self._last_cut:
             return
         if self._rate is None:
-            self._limit = max(1, self._limit // 2)  # fewer at once until it is clear what this is
+            if (
+                again
+            ):  # one refusal among answers is chance; two in a row may be a limit: fewer at once until it is clear
+                self._limit = max(1, self._limit // 2)
             if not self._are_many_refused():
                 return
             window = max(0.1, min(_WINDOW_S, now - self._answered[0])) if self._answered else _WINDOW_S

@@ -49,6 +49,7 @@ class Execution:
 
     async def outcomes(self) -> AsyncGenerator[tuple[Item, Outcome]]:
         """Yield each item with its outcome, in order, and set the status; the judge is closed at the end."""
+        self.stop.on_request(lambda _: self.stack.stop())
         try:
             if self.stack.batches is not None:
                 await self._wait_for_batches()
@@ -96,7 +97,7 @@ class Execution:
         return judge_in_order(
             self.judge.judge,
             items,
-            concurrency=self.concurrency,
+            concurrency=self.stack.slots or self.concurrency,
             stop=self.stop,
             known=known,
             store=store,

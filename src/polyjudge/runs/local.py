@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 
-from polyjudge.concurrency.pool import StopToken, in_order
+from polyjudge.concurrency.pool import Slots, StopToken, in_order
 from polyjudge.records.outcomes import Item, Outcome
 from polyjudge.store.run_file import OutcomeStore, WaitingStore
 
@@ -20,7 +20,7 @@ async def judge_in_order(
     answer: Answer,
     items: Iterable[Item],
     *,
-    concurrency: int,
+    concurrency: int | Slots,
     stop: StopToken,
     known: Mapping[str, Outcome] | None = None,
     store: OutcomeStore | None = None,

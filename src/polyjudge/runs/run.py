@@ -14,7 +14,7 @@ from typing import cast
 from polyjudge.batches.journal import BatchJournal
 from polyjudge.cache.protocol import Cache
 from polyjudge.clock import utc_now
-from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import CapReachedError, ConfigError, DataError, StoppedError
 from polyjudge.formats.items import ItemList, ItemSource
@@ -258,6 +258,7 @@ class Run:
             timeout_s=limits.timeout_s,
             workspace=self._workspace,
             at_batch_price=self._is_batch,
+            slots=Slots(limits.concurrency),
             emit=emit,
         )
 

@@ -1,5 +1,6 @@
 """Build the providers of a run: cache, retries, rate limits and budget around the vendor's client."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,6 +12,7 @@ from polyjudge.cache.opening import open_cache
 from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
 from polyjudge.cache.postgres_writer import import_command
 from polyjudge.cache.protocol import Cache
+from polyjudge.concurrency.pool import Slots
 from polyjudge.errors import ConfigError, TransientError, UnknownNameError
 from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.judges.base import ItemJudge, Judge
@@ -71,6 +73,8 @@ class ProviderStack:
     batches: "Batches | None" = None
     """Where requests are put into batches instead of being asked one by one."""
     paces: dict[Origin, RateLimiter] = field(default_factory=dict[Origin, RateLimiter])
+    slots: Slots | None = None
+    """The places of the run's tasks; a call that waits to be made again lends its place."""
     emit: Callable[[Event], None] = ignore
     """Called with retries and changes of the rate."""
 
@@ -96,12 +100,19 @@ class ProviderStack:
             return CountingProvider(provider.origin, self.cache, price, self.estimate, since=self.since)
         return self._wrap(provider, name, price)
 
+    def stop(self) -> None:
+        """Start no more calls."""
+        for limits in self.paces.values():
+            limits.stop()
+
     def _wrap(self, inner: Provider, name: ModelName, price: Price | None) -> Provider:
         # The budget is inside the rate limit: a call that still waits for its turn has not been made.
         provider: Provider = BudgetedProvider(inner, self.meter, price, name=str(name))
         if not isinstance(inner, ScriptedProvider):  # it has no rate limit, and says the same each time
             limited = RateLimitedProvider(provider, self._rate_limiter(inner.origin))
-            provider = RetryingProvider(limited, self._retries(name), on_retry=partial(self._retried, name.provider))
+            sleep = asyncio.sleep if self.slots is None else self.slots.sleep
+            retried = partial(self._retried, name.provider)
+            provider = RetryingProvider(limited, self._retries(name), sleep=sleep, on_retry=retried)
         return CachedProvider(provider, self.cache, since=self.since) if self.cache else provider
 
     def _price(self, name: ModelName) -> Price | None:
