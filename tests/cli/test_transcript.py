@@ -689,10 +689,10 @@ def test_failures_are_not_kept(programs):
 
 
 def test_a_cap_on_calls_holds(programs, capsys):
-    judge(THREE, "--max-calls", "1", "--max-unjudged", "1")
+    assert judge(THREE, "--max-calls", "1", "--max-unjudged", "1") == 3
 
     assert sum(len(programs.calls(name)) for name in ("claude", "gemini", "codex")) == 1
-    assert "the most allowed" in capsys.readouterr().out
+    assert "stopped after 1 calls, the most allowed; 2 of 3 judges have not answered" in capsys.readouterr().err
 
 
 # --- settings ----------------------------------------------------------------------------------------------------

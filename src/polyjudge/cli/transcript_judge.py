@@ -4,24 +4,21 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from polyjudge.clock import utc_now
-from polyjudge.concurrency.pool import StopToken, in_order
-from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files.atomic import readable_json
 from polyjudge.formats.transcripts import Transcript
-from polyjudge.judges.base import close_judge
+from polyjudge.judges.jury import Panel
 from polyjudge.judges.review import ReviewJudge, review_prompt
 from polyjudge.providers.agents import NOT_IN_WORKSPACE
 from polyjudge.providers.registry import check_workspace
-from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
 from polyjudge.records.requests import ModelName
 from polyjudge.reports.blocks import BLOCK_FORMATS, Block, Heading, Lines, Table
+from polyjudge.runs.run import Run
 from polyjudge.runs.stack import ProviderStack
 from polyjudge.statistics.agreement import exact_agreement, mean_difference
 from polyjudge.suites.transcript import Rendering, render_transcript
@@ -34,12 +31,12 @@ from .options import (
     add_judge_options,
     at_least,
     judge_names,
-    open_access,
-    open_cache,
+    limits_of,
+    run_options,
 )
 from .output import reader_may_leave
-from .progress import ProgressShow
-from .stopping import Ended, until_stopped
+from .run_progress import RunProgress
+from .signals import stop_on_signals
 from .summaries import print_estimate, spent_line, too_many_unjudged
 from .tables import print_table
 from .transcript_artifacts import Artifacts
@@ -82,33 +79,54 @@ class _Job:
 def run(options: argparse.Namespace) -> int:
     """Read the session, have it reviewed, write what was said, and sum up."""
     load_environment()
-    options.retry_failures = False
+    options.batch = options.force = False
     job = _job(options)
     if options.show_prompt:
         print(harmless(job.prompt))
         return 0
-    cache = open_cache(options)
-    try:
-        access = open_access(options, cache, utc_now(), workspace=options.workspace)
-        judges = _opened(job, access)
-        if len(judges) < len(job.judges) and (options.require_judge or not judges):
-            return 3 if options.require_judge else 0
-        return run_sync(_run(job, judges, access))
-    finally:
-        if cache is not None:
-            cache.close()
+    judges = _usable(job)
+    if len(judges) < len(job.judges) and (options.require_judge or not judges):
+        return 3 if options.require_judge else 0
+    return _estimate(job, judges) if options.dry_run else _execute(job, judges)
 
 
-def _opened(job: _Job, access: ProviderStack) -> dict[ModelName, ReviewJudge]:
-    """Open the judges; of one that cannot be used it is said what is missing, and the others are asked."""
-    opened: dict[ModelName, ReviewJudge] = {}
+def _usable(job: _Job) -> list[ModelName]:
+    """Return the judges that can be opened; of the others, what is missing is printed."""
+    usable, stack = list[ModelName](), ProviderStack(workspace=job.options.workspace)
     for name in job.judges:
         try:
-            opened[name] = ReviewJudge(name.model, access.open(name), job.instruction)
+            if not job.options.reread and not job.options.dry_run:
+                stack.open(name)
         except (MissingKeyError, MissingExtraError) as error:
             told = error.instead("transcript judging") if isinstance(error, MissingKeyError) else error
             print(told, file=sys.stderr)
-    return opened
+        else:
+            usable.append(name)
+    return usable
+
+
+def _run_of(job: _Job, judges: Sequence[ModelName], done: Callable[[Item, Outcome], None] | None = None) -> Run:
+    """Return a run with one item for each judge; a review is stored in its own files, and a run is not resumed."""
+    options = job.options
+    panel = Panel({str(name): ReviewJudge(str(name), None, job.instruction) for name in judges}, _judge_of, done)
+    given = run_options(options)
+    given["limits"] = replace(limits_of(options), concurrency=len(judges))
+    return Run([Item(str(name), job.prompt) for name in judges], panel, workspace=options.workspace, **given)
+
+
+def _judge_of(item: Item) -> str:
+    return item.id
+
+
+def _estimate(job: _Job, judges: Sequence[ModelName]) -> int:
+    run = _run_of(job, judges)
+    with stop_on_signals(run) as signals:
+        try:
+            estimate = run.estimate()
+        except StoppedError as error:
+            return signals.explain(error, "not all judges were counted")
+    print_estimate(estimate, len(judges), job.options.format)
+    return 0
 
 
 def _job(options: argparse.Namespace) -> _Job:
@@ -148,59 +166,38 @@ def _warn_of(transcript: Transcript, rendering: Rendering) -> None:
         print(f"polyjudge: {rendering.omissions}", file=sys.stderr)
 
 
-async def _run(job: _Job, judges: dict[ModelName, ReviewJudge], access: ProviderStack) -> int:
+def _execute(job: _Job, judges: Sequence[ModelName]) -> int:
     artifacts = Artifacts(job.options, job.transcript, job.rendering)
-    if not job.options.dry_run:
-        artifacts.claim(list(judges))
-    is_real, outcomes, files = not job.options.dry_run, dict[ModelName, Outcome](), dict[ModelName, Path]()
+    artifacts.claim(list(judges))
+    by_id = {str(name): name for name in judges}
+    outcomes, files = dict[ModelName, Outcome](), dict[ModelName, Path]()
 
-    async def one(name: ModelName) -> tuple[ModelName, Outcome]:
-        """Ask one judge, and keep what it says at once; one that cannot be used does not keep the others from it."""
-        try:
-            outcome = await judges[name].outcome(job.prompt)
-        except StoppedError as error:
-            outcome = Failure(str(error), model=name.model)
-        finally:
-            await close_judge(judges[name])
-        outcomes[name] = outcome
-        if is_real:
-            files[name] = artifacts.write(name, outcome)
-        return name, outcome
+    def write(item: Item, outcome: Outcome) -> None:
+        """Write each review as it comes: a slow judge does not delay the others."""
+        name = by_id[item.id]
+        outcomes[name], files[name] = outcome, artifacts.write(name, outcome)
 
-    async def work(stop: StopToken) -> None:
-        with ProgressShow(len(judges), access.meter.spent, shown=is_real, doing="reviewing") as progress:
-            async with aclosing(in_order(one, judges, concurrency=len(judges), stop=stop)) as reviews:
-                async for name, outcome in reviews:
-                    progress.advance(unjudged=isinstance(outcome, Failure), current=str(name))
-
+    run = _run_of(job, judges, write)
     try:
-        ended = await until_stopped(work, deadline_s=job.options.deadline)
+        with stop_on_signals(run) as signals, RunProgress(run.budget.spent, doing="reviewing") as progress:
+            summary = run.execute(progress)
     finally:
         artifacts.release()
-    if access.estimate is not None:
-        print_estimate(access.estimate, len(judges), job.options.format)
-        return 0
     outcomes = {name: outcomes[name] for name in judges if name in outcomes}
     with reader_may_leave():
         _show(job.options, outcomes, files)
-    return _finish(job, ended, outcomes, files, access)
-
-
-def _finish(
-    job: _Job,
-    ended: Ended[None],
-    outcomes: Mapping[ModelName, Outcome],
-    files: Mapping[ModelName, Path],
-    access: ProviderStack,
-) -> int:
-    options = job.options
-    print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)
+    print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     for path in files.values():
         print(f"review:  {path.with_suffix('.md')}", file=sys.stderr)
-    if ended.cut_short(left := len(job.judges) - len(outcomes)):
-        return ended.explain(f"{left} of {len(job.judges)} judges have not answered")
+    left = len(judges) - len(outcomes)
+    if left and summary.status in ("stopped", "capped"):
+        return signals.explain(summary.stopped_by, f"{left} of {len(job.judges)} judges have not answered")
+    return _exit_code(job, outcomes)
+
+
+def _exit_code(job: _Job, outcomes: Mapping[ModelName, Outcome]) -> int:
     failed = sum(isinstance(outcome, Failure) for outcome in outcomes.values())
-    if failed == len(outcomes) or failed > options.max_unjudged * len(outcomes):
+    if failed == len(outcomes) or failed > job.options.max_unjudged * len(outcomes):
         return too_many_unjudged(failed, len(outcomes))
     return 1 if any(not isinstance(each, Failure) and each.verdict != "PASS" for each in outcomes.values()) else 0
 

@@ -296,6 +296,19 @@ def bind(self: BoundJudge, source: ProviderSource) -> BoundJudge:
     return bound
 
 
+class PromptJudge(Protocol):
+    """Judges a prompt that is already complete."""
+
+    async def outcome(self, prompt: str) -> Outcome:
+        """Return a result, or a failure with its reason."""
+        ...
+
+
+async def judge_prompt(self: PromptJudge, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG001 - asked once
+    """Judge an item of a run whose candidate is the complete prompt."""
+    return await self.outcome(item.candidate)
+
+
 AnyJudge = TypeVar("AnyJudge")
 
 

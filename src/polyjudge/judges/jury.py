@@ -9,13 +9,13 @@ from statistics import fmean, median
 from typing import Any, Literal
 
 from polyjudge.concurrency.pool import together
-from polyjudge.errors import ConfigError
-from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, Provenance
+from polyjudge.errors import ConfigError, UnusableError
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance
 from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, mean_difference
 
 from . import base
-from .base import Judge, ModelAddresses, ProviderSource, bound, close_judge
+from .base import ItemJudge, Judge, ModelAddresses, ProviderSource, bound, close_judge
 
 
 class RepeatedJudge:
@@ -112,6 +112,53 @@ class Jury:
     async def aclose(self) -> None:
         """Close what the members have open."""
         for judge in self.judges:
+            await close_judge(judge)
+
+
+class Panel:
+    """Judges side by side, not combined: each item is judged by the judge that its id names.
+
+    A judge that becomes unusable fails its own items only. `done` is called with each outcome as it comes.
+    """
+
+    def __init__(
+        self,
+        judges: Mapping[str, ItemJudge],
+        judge_of: Callable[[Item], str],
+        done: Callable[[Item, Outcome], None] | None = None,
+    ) -> None:
+        self.judges = dict(judges)
+        self._judge_of = judge_of
+        self._done = done
+
+    @property
+    def models(self) -> ModelAddresses:
+        """The models that the judges ask, with their addresses."""
+        return tuple(model for judge in self.judges.values() for model in getattr(judge, "models", ()))
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the prompts of the judges do."""
+        return ",".join(getattr(judge, "fingerprint", "") for judge in self.judges.values())
+
+    def bind(self, source: ProviderSource) -> "Panel":
+        """Return this panel with the providers of its judges opened by a run."""
+        return Panel({name: bound(judge, source) for name, judge in self.judges.items()}, self._judge_of, self._done)
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
+        """Judge an item by its own judge."""
+        name = self._judge_of(item)
+        try:
+            outcome = await self.judges[name].judge(item, repeat=repeat)
+        except UnusableError as error:
+            outcome = Failure(str(error), model=name.partition("/")[2])
+        if self._done is not None:
+            self._done(item, outcome)
+        return outcome
+
+    async def aclose(self) -> None:
+        """Close what the judges have open."""
+        for judge in self.judges.values():
             await close_judge(judge)
 
 

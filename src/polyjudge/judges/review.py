@@ -9,6 +9,7 @@ from polyjudge.records.outcomes import Outcome
 from polyjudge.records.requests import Reply
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence
 
+from . import base
 from .base import Asker, Question, Reading
 from .choice import read_prompt
 from .review_parsing import read_review
@@ -23,13 +24,17 @@ VERDICT: <PASS, FAIL_AGENT, FAIL_SYSTEM or FAIL_BOTH>"""
 class ReviewJudge:
     """Asks for a review and reads its end."""
 
+    judge = base.judge_prompt
+    bind = base.bind
+    models = property(base.models)
+
     def __init__(self, model: str, provider: Provider | None = None, instruction: str | None = None) -> None:
         self.asker = Asker(model, provider=provider)
-        self._fingerprint = fingerprint([_asked(instruction)], 16)
+        self.fingerprint = fingerprint([_asked(instruction)], 16)
 
     async def outcome(self, prompt: str) -> Outcome:
         """Return the result of the review, or a failure with its reason; the whole review is in `raw`."""
-        question = Question(prompt, None, "review", self._fingerprint)
+        question = Question(prompt, None, "review", self.fingerprint)
         return await self.asker.outcome(question, lambda reply: _read(reply, prompt))
 
     async def aclose(self) -> None:

@@ -10,6 +10,7 @@ from polyjudge.records.requests import Reply
 from polyjudge.records.vocabulary import PromptName
 from polyjudge.rubrics.prompts import fence
 
+from . import base
 from .base import WORD_LIMIT, Asker, Question, Reading
 from .word_verdicts import WordWording, read_word_verdict
 
@@ -23,16 +24,20 @@ class WordJudge:
     The reply is one word. `max_tokens` bounds it; without it, a local model may write 512 tokens and a vendor's 4,096.
     """
 
+    judge = base.judge_prompt
+    bind = base.bind
+    models = property(base.models)
+
     def __init__(
         self, wording: WordWording, model: str, provider: Provider | None = None, *, max_tokens: int | None = None
     ) -> None:
         self._wording = wording
         self.asker = Asker(model, provider=provider, max_tokens=max_tokens, limit=WORD_LIMIT)
-        self._fingerprint = fingerprint([wording], 16)
+        self.fingerprint = fingerprint([wording], 16)
 
     async def outcome(self, prompt: str) -> Outcome:
         """Return the verdict on what `word_prompt` has put together, or a failure with its reason."""
-        question = Question(prompt, None, "vocabulary", self._fingerprint)
+        question = Question(prompt, None, "vocabulary", self.fingerprint)
         return await self.asker.outcome(question, lambda reply: self._read(reply, prompt))
 
     async def aclose(self) -> None:
