@@ -1,0 +1,61 @@
+"""Count the modules that one item crosses on its way through `polyjudge score`, and the changes from one to another."""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+
+from tests.loopback.vendor_server import Server, ServerThread
+
+import polyjudge
+
+PACKAGE = str(Path(polyjudge.__file__).parent) + os.sep
+_NOT_CALLS = ("<module>", "<listcomp>", "<genexpr>", "<lambda>", "<dictcomp>", "<setcomp>")
+
+
+class Crossings:
+    """Notes the calls into our modules; code that runs at import is left out."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+        self.switches = 0
+        self._last = ""
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        """Take note of one call."""
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(PACKAGE) or code.co_name in _NOT_CALLS:
+            return
+        back = frame.f_back
+        if code.co_flags & 0x2 == 0 or (back is not None and back.f_code.co_name == "<module>"):
+            return  # the body of a class, or what a module calls while it is imported
+        module = code.co_filename.removeprefix(PACKAGE)
+        self.modules.add(module)
+        self.switches += module != self._last
+        self._last = module
+
+
+def main() -> None:
+    """Judge one item with a model on a loopback server, and print the counts."""
+    from polyjudge.cli import main as command
+
+    with tempfile.TemporaryDirectory() as folder, ServerThread(Server()) as server:
+        os.chdir(folder)
+        os.environ.update(LOCAL_OPENAI_BASE_URL=f"{server.url}/v1", POLYJUDGE_TRUST=folder)
+        Path("items.jsonl").write_text(json.dumps({"id": "1", "candidate": "text"}) + "\n", encoding="utf-8")
+        crossings = Crossings()
+        sys.setprofile(crossings)
+        try:
+            code = command(["score", "items.jsonl", "--rubric", "general", "--judge", "local/m", "--output", "r.jsonl"])
+        finally:
+            sys.setprofile(None)
+        os.chdir("/")
+    print(f"exit {code}: {len(crossings.modules)} modules, {crossings.switches} switches", file=sys.stderr)
+    for module in sorted(crossings.modules):
+        print(module, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
