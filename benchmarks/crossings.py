@@ -37,7 +37,7 @@ class Crossings:
         self._last = module
 
 
-def main() -> None:
+def run() -> None:
     """Judge one item with a model on a loopback server, and print the counts."""
     from polyjudge.cli import main as command
 
@@ -55,7 +55,3 @@ def main() -> None:
     print(f"exit {code}: {len(crossings.modules)} modules, {crossings.switches} switches", file=sys.stderr)
     for module in sorted(crossings.modules):
         print(module, file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()
