@@ -451,6 +451,13 @@ def test_judging_commands_agree_with_the_report_on_many_more(rows, reply, trust)
     with_a_judge(rows, reply, trust)
 
 
+def test_the_list_of_runs_counts_every_status():
+    page = Path(polyjudge.__file__).parent / "pages" / "templates" / "view.js"
+    order = re.search(r"^const ORDER = (\[.*\]);$", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert json.loads(order[1]) == [status.lower() for status in STATUSES]
+
+
 # One module holds the share
 
 

@@ -1,6 +1,7 @@
 """`polyjudge report` as a person runs it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -130,6 +131,7 @@ def test_the_quick_judge_alone_leaves_the_others_to_their_script(files, capsys):
     assert "### Spanish — PASS (judge not calibrated)\n" in shown
     assert "| Spanish | 5/5 | 4/5 | 4/5 | Yes | PASS (judge not calibrated) |" in shown
     assert "Quick (sonnet): quick likes it" in shown
+    assert re.search(r"^Passed: 1 \(.*\); judge not calibrated", shown, re.MULTILINE)
     assert "### Thai — FAIL\n" in shown
 
 

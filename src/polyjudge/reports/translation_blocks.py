@@ -89,11 +89,15 @@ def shown_statuses(found: Totals, always: tuple[Status, ...]) -> list[Status]:
 
 
 def count_note(report: Report, status: Status) -> str:
-    """Return what a reader must know about the count of a status: what was not judged, or that no judge was asked."""
+    """Return what limits the count of a status: what was not judged, or that the judge is not calibrated."""
     members = [verdict for verdict in report.verdicts if verdict.status == status]
     if status == "CHECKED":
         common = [part for part in members[0].not_judged if all(part in each.not_judged for each in members)]
         return f"; {', '.join(common)} not judged"
+    if status == "PASS":
+        loose = sum(not verdict.is_calibrated for verdict in members)
+        some = "" if loose == len(members) else f"{loose} of them by a "
+        return f"; {some}judge not calibrated" if loose else ""
     alone = sum(verdict.script_only for verdict in members)
     if not alone or not report.judges:
         return ""
