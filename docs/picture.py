@@ -34,7 +34,7 @@ def excerpt(text: str) -> str:
 WIDTH = 132
 console = Console(record=True, width=WIDTH + 2, file=io.StringIO())
 text = Text("$ make demo\n" + excerpt(shown))
-for word, style in {"PASS": "green", "FAIL": "red", "UNJUDGED": "yellow"}.items():
+for word, style in {"PASS": "green", "CHECKED": "cyan", "FAIL": "red", "UNJUDGED": "yellow"}.items():
     text.highlight_words([word], style)
 console.print(text)
 drawing = console.export_svg(title="polyjudge demo", unique_id="demo")

@@ -196,7 +196,7 @@ def test_the_card_tells_sharp_from_blind_by_language(perturb, server, capsys):
 
     verdicts = {tag: each["verdict"] for tag, each in card()["languages"].items()}
     assert verdicts == {"fr": "sensitive", "th": "insensitive"}
-    assert "It cannot tell good from spoiled in: Thai (th)." in capsys.readouterr().out
+    assert "It is unreliable in: Thai (th)." in capsys.readouterr().out
 
 
 def test_a_judge_that_always_says_the_same_is_insensitive(perturb, server, capsys):

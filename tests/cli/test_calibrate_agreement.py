@@ -419,13 +419,13 @@ def test_score_asks_nobody_before_its_judge_is_known_to_be_good(calibrated, serv
     asked = server.asked
 
     assert main([*command, "th.jsonl"]) == 1
-    assert "insensitive in th" in capsys.readouterr().err
+    assert "unreliable in th" in capsys.readouterr().err
     assert main([*command, "fr.jsonl", "--judge", "local/other"]) == 1
     assert "not calibrated" in capsys.readouterr().err
     assert server.asked == asked
     assert not Path("s.jsonl").exists()
     assert main([*command, "fr.jsonl"]) == 0
-    assert "sensitive in fr" in capsys.readouterr().out
+    assert "reliable in fr" in capsys.readouterr().out
 
 
 def test_report_passes_the_gate_when_all_is_well(calibrated, capsys):

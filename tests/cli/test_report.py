@@ -1,6 +1,7 @@
 """`polyjudge report` as a person runs it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -111,14 +112,15 @@ def test_a_file_gets_what_stdout_would(files, capsys, form):
     assert [line for line in written if "Generated" not in line and "timestamp" not in line] == without_time
 
 
-def test_without_scores_languages_pass_on_script_alone_and_it_says_so(files, capsys):
+def test_without_scores_languages_are_checked_and_it_says_what_was_not_judged(files, capsys):
     main(["report", "--results", "r.json"])
 
     shown = capsys.readouterr().out
     assert "No judge scores were given" in shown
-    assert "### Spanish — PASS (script-only)" in shown
-    assert "### Thai — FAIL (script-only)" in shown
-    assert "| Spanish | 2/2 outputs | – | – | – | PASS (script-only) |" in shown
+    assert "### Spanish — CHECKED (script-only; grammar, meaning not judged)" in shown
+    assert "### Thai — FAIL\n" in shown
+    assert "| Spanish | 2/2 outputs | – | – | – | CHECKED (script-only; grammar, meaning not judged) |" in shown
+    assert "PASS" not in shown
 
 
 def test_the_quick_judge_alone_leaves_the_others_to_their_script(files, capsys):
@@ -126,10 +128,11 @@ def test_the_quick_judge_alone_leaves_the_others_to_their_script(files, capsys):
 
     shown = capsys.readouterr().out
     assert "No judge scores" not in shown
-    assert "### Spanish — PASS\n" in shown
-    assert "| Spanish | 5/5 | 4/5 | 4/5 | Yes | PASS |" in shown
+    assert "### Spanish — PASS (judge not calibrated)\n" in shown
+    assert "| Spanish | 5/5 | 4/5 | 4/5 | Yes | PASS (judge not calibrated) |" in shown
     assert "Quick (sonnet): quick likes it" in shown
-    assert "### Thai — FAIL (script-only)" in shown
+    assert re.search(r"^Passed: 1 \(.*\); judge not calibrated", shown, re.MULTILINE)
+    assert "### Thai — FAIL\n" in shown
 
 
 def test_both_judges_are_shown_with_their_disagreement(files, capsys):
@@ -179,7 +182,7 @@ def test_malformed_parts_are_warned_about_and_the_rest_is_reported(files, capsys
     assert "q.json:1: a row must be an object" in warnings[3]
     assert "q.json:1: scriptScore: 50 is not on the scale from 1 to 5" in warnings[4]
     assert not set(shown.err + shown.out) & set("\x1b\u202e")
-    assert "### Spanish — PASS\n" in shown.out
+    assert "### Spanish — PASS (judge not calibrated)\n" in shown.out
     assert "### Rows that could not be used" in shown.out
 
 

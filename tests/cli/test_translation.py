@@ -479,7 +479,8 @@ def test_the_checks_can_judge_alone(action, in_folder, capsys):
     assert translation(action, "results.json", "--max-unjudged", "0.5", judge="offline") == 1
 
     shown = capsys.readouterr()
-    assert "1 PASS, 1 FAIL, 1 UNJUDGED" in shown.out
+    assert "3 languages: 2 CHECKED, 1 FAIL" in shown.out
+    assert "CHECKED (script-only; grammar, meaning not judged)" in shown.out
     rows = scores(f"results-{action}-judge.json")
     assert (rows["th"]["scriptScore"], rows["th"]["grammarScore"]) == (5, None)
     assert rows["ru"]["scriptScore"] == 1
@@ -491,7 +492,7 @@ def test_a_language_that_the_table_does_not_have_is_unjudged_by_the_checks_and_j
     write([language("th"), language("tlh", ["nuqDaq 'oH tebwI'e'?"])])
 
     assert translation("full", "results.json", "--max-unjudged", "0.5", judge="offline") == 0
-    assert "1 PASS, 1 UNJUDGED" in capsys.readouterr().out
+    assert "1 CHECKED, 1 UNJUDGED" in capsys.readouterr().out
     assert translation("full", "results.json") == 0
     assert "2 PASS" in capsys.readouterr().out
 
@@ -822,9 +823,11 @@ def test_check_says_what_it_finds_and_is_exit_one_where_a_language_fails(in_fold
     assert check() == 1
 
     shown = capsys.readouterr().out
-    assert re.search(r"^ *Thai .* 1/1 .* ok$", shown, re.MULTILINE)
+    assert re.search(r"^ *Thai .* 1/1 .* CHECKED \(script-only; grammar, meaning not judged\)$", shown, re.MULTILINE)
     assert re.search(r"^ *Russian .* 0/2 .* wrong script 2 .* FAIL$", shown, re.MULTILINE)
-    assert re.search(r"^ *tlh .* not checked$", shown, re.MULTILINE)
+    assert re.search(r"^ *tlh .* UNJUDGED$", shown, re.MULTILINE)
+    assert "3 languages: 1 CHECKED, 1 FAIL, 1 UNJUDGED" in shown
+    assert "Russian: 2 of 2 outputs fail the checks (wrong script 2)" in shown
     assert "Not in the table of languages:\n  tlh" in shown
     assert [path.name for path in in_folder.iterdir()] == ["results.json"]
 
@@ -843,6 +846,7 @@ def test_check_can_be_read_by_programs(in_folder, capsys):
 
     thai, marathi = json.loads(capsys.readouterr().out)
     assert (thai["passed"], thai["problems"], thai["prompts"]) == (True, {}, 1)
+    assert (thai["status"], thai["notJudged"], marathi["status"]) == ("CHECKED", ["grammar", "meaning"], "FAIL")
     assert (marathi["passed"], marathi["wrongLanguage"], marathi["looksLike"]) == (False, 3, "hi")
     assert marathi["scriptPassed"] == 3
 

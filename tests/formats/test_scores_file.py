@@ -10,7 +10,7 @@ from polyjudge.errors import DataError
 from polyjudge.formats.translation_scores import TranslationScores, read_score_row, score_row, write_translation_scores
 from polyjudge.records.outcomes import Provenance
 from polyjudge.records.translation import LanguageScore, PromptScore
-from polyjudge.verdicts.items import scores_pass
+from polyjudge.verdicts.translation import scores_pass
 
 FOUNDING = {
     "languageName": "Thai",

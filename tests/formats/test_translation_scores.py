@@ -5,7 +5,7 @@ import pytest
 from polyjudge.formats.translation_scores import language_score
 from polyjudge.records.outcomes import Failure, JudgeResult, Provenance
 from polyjudge.records.translation import LanguageResult, PromptResult
-from polyjudge.verdicts.items import scores_pass
+from polyjudge.verdicts.translation import scores_pass
 
 THAI = LanguageResult(language_name="Thai", language_code="th", prompts=(PromptResult(generated_output="x"),) * 20)
 FROM = Provenance(provider="p", model="m", rubric="translation", rubric_fingerprint="f", prompt_sha256="h")

@@ -16,7 +16,7 @@ from polyjudge.records.comparison import ComparisonOptions, FailOn
 from polyjudge.reports.blocks import html_page, markdown, plain_text
 from polyjudge.reports.comparison import compare_runs, fewest_clusters, notes_on, unlike
 from polyjudge.reports.comparison_report import comparison_blocks
-from polyjudge.verdicts.comparison import rule
+from polyjudge.verdicts.comparison import compare_gate
 
 QUICK = ComparisonOptions(resamples=100, permutations=2_000)
 NO_INTERVALS = replace(QUICK, resamples=1)
@@ -104,10 +104,10 @@ def test_a_failure_now_is_newly_unjudged_and_never_worse():
     assert [item.id for item in found.newly_unjudged] == ["0", "1", "2", "3", "4"]
     assert [item.id for item in (*found.newly_judged, *found.missing, *found.added)] == ["x", "gone", "new"]
     assert found.overall.score.difference.value == 0
-    assert rule(found, None, None).exit_code == 0
-    assert rule(found, FailOn(), None).exit_code == 3, "6 of 21 lost their verdict, and a fifth may"
-    assert rule(found, FailOn(), 0.3).exit_code == 0
-    assert rule(found, None, 0.1).exit_code == 3
+    assert compare_gate(found, None, None).exit_code == 0
+    assert compare_gate(found, FailOn(), None).exit_code == 3, "6 of 21 lost their verdict, and a fifth may"
+    assert compare_gate(found, FailOn(), 0.3).exit_code == 0
+    assert compare_gate(found, None, 0.1).exit_code == 3
 
 
 def test_a_run_without_any_verdict_is_no_error_and_no_pass():
@@ -115,7 +115,7 @@ def test_a_run_without_any_verdict_is_no_error_and_no_pass():
 
     assert found.overall.score.difference.value is None
     assert found.overall.score.verdict == "too few items"
-    assert rule(found, FailOn(drop=0.1), None).exit_code == 3
+    assert compare_gate(found, FailOn(drop=0.1), None).exit_code == 3
 
 
 def test_the_same_run_twice_is_no_change():
@@ -125,7 +125,7 @@ def test_the_same_run_twice_is_no_change():
     assert set(verdicts(found).values()) == {"no change seen"}
     assert found.overall.score.p == 1
     assert found.worse == found.better == ()
-    assert rule(found, FailOn(drop=0), None).exit_code == 0
+    assert compare_gate(found, FailOn(drop=0), None).exit_code == 0
 
 
 def test_ids_pair_within_a_language_only():
@@ -159,9 +159,11 @@ def test_items_of_one_document_count_as_one():
 def test_a_drop_must_be_large_and_its_interval_below_0():
     found = compare_runs(*moved_by({"de": [-0.3, -0.5] * 20, "fr": [-3.0, 2.9] * 3, "th": [-4.0]}), QUICK)
 
-    assert [alarm.language for alarm in rule(found, FailOn(drop=0.3), None).alarms if not alarm.is_overall] == ["de"]
-    assert rule(found, FailOn(drop=0.5), None).exit_code == 0
-    assert rule(found, FailOn(drop=0.3), None).exit_code == 1
+    assert [alarm.language for alarm in compare_gate(found, FailOn(drop=0.3), None).alarms if not alarm.is_overall] == [
+        "de"
+    ]
+    assert compare_gate(found, FailOn(drop=0.5), None).exit_code == 0
+    assert compare_gate(found, FailOn(drop=0.3), None).exit_code == 1
 
 
 def test_the_share_that_passes_is_a_second_measure():
@@ -182,7 +184,9 @@ def test_other_levels_need_other_numbers_of_items():
 
 @pytest.mark.slow
 def test_two_runs_of_the_same_system_raise_a_false_alarm_in_at_most_one_of_twenty():
-    alarms = [rule(compare_runs(*simulated(seed, 12), NO_INTERVALS), FailOn(), None).exit_code for seed in range(150)]
+    alarms = [
+        compare_gate(compare_runs(*simulated(seed, 12), NO_INTERVALS), FailOn(), None).exit_code for seed in range(150)
+    ]
 
     assert set(alarms) == {0, 1}
     assert sum(alarms) / len(alarms) <= 0.05
@@ -282,7 +286,7 @@ def test_a_run_that_does_not_name_its_judge_is_noted():
 
 def test_the_worst_comes_first_and_no_change_stands_beside_what_could_be_found():
     found = compare_runs(*moved_by(MOVED), replace(QUICK, pass_from=3.0))
-    text = "".join(plain_text(comparison_blocks(found, rule(found, FailOn(), None), language_table())))
+    text = "".join(plain_text(comparison_blocks(found, compare_gate(found, FailOn(), None), language_table())))
 
     assert "Languages: 1 worse, 1 better, 1 no change seen." in text
     worst_first = [text.index(row) for row in ("German (de)  worse", "Thai (th)    better", "French (fr)  no change")]
@@ -297,7 +301,7 @@ def test_hostile_ids_and_languages_stay_text(shape):
     evil = "\u202e\x9b31m|<script>alert(1)</script>\n# h"
     before = {(evil, f"{evil}{n}"): 3.0 for n in range(8)}
     found = compare_runs(run_of(before), run_of(dict.fromkeys(before, 1.0), name=evil), QUICK)
-    text = "".join(shape(comparison_blocks(found, rule(found, FailOn(), None), language_table())))
+    text = "".join(shape(comparison_blocks(found, compare_gate(found, FailOn(), None), language_table())))
 
     assert "\u202e" not in text
     assert "\x9b" not in text

@@ -24,8 +24,8 @@ WILSON = {
 }
 
 
-def language(name, *, passed=True, **more):
-    prompts = [{"generatedOutput": "x", "sourceText": "y", "scriptValidationPassed": passed}]
+def language(name, *, passed=True, output="x", **more):
+    prompts = [{"generatedOutput": output, "sourceText": "y", "scriptValidationPassed": passed}]
     return {"languageName": name, "prompts": prompts, **more}
 
 
@@ -54,18 +54,18 @@ def test_priority_languages_come_first_and_then_all_stand_by_the_alphabet(make_r
 
 def test_both_spellings_of_a_family_are_one_family(make_report):
     rows = [
-        language("Chinese", languageCode="zh", scriptFamily="cjk"),
-        language("Japanese", languageCode="ja", scriptFamily="CJK", passed=False),
-        language("Korean", languageCode="ko", scriptFamily="Cjk"),
+        language("Chinese", languageCode="zh", scriptFamily="cjk", output="水"),
+        language("Japanese", languageCode="ja", scriptFamily="CJK", output="みず", passed=False),
+        language("Korean", languageCode="ko", scriptFamily="Cjk", output="물이"),
         language("Hindi", languageCode="hi", scriptFamily="devanagari"),
         language("Marathi", languageCode="mr"),
         language("Klingon"),
     ]
 
-    families = {row.family: row for row in make_report(rows).families()}
+    families = make_report(rows).families
 
     assert list(families) == ["CJK", "Devanagari", "unknown"]
-    assert (families["CJK"].languages, families["CJK"].passed, families["CJK"].failed) == (3, 2, 1)
+    assert {status: count for status, count in families["CJK"].counts.items() if count} == {"CHECKED": 2, "FAIL": 1}
     assert families["CJK"].rate == pytest.approx(2 / 3)
     assert families["Devanagari"].languages == 2
 
@@ -88,7 +88,7 @@ def test_a_founding_file_has_a_full_priority_table_and_the_right_families(make_r
         "English",
         "Spanish (Latin American)",
     ]
-    assert [(row.family, row.languages) for row in report.families()] == [("CJK", 2), ("Latin", 2), ("Thai", 1)]
+    assert {name: each.languages for name, each in report.families.items()} == {"CJK": 2, "Latin": 2, "Thai": 1}
     assert "Binding" not in text
     assert "Device" not in text
 
@@ -99,11 +99,13 @@ def test_totals_and_intervals_are_those_of_scipy(make_report):
 
     report = make_report(rows, quick=[{"languageName": "asked", "error": "timeout"}])
 
-    assert (report.interval("PASS").low, report.interval("PASS").high) == pytest.approx(WILSON[3, 7], abs=1e-12)
+    found = report.totals.interval("CHECKED")
+    assert (found.low, found.high) == pytest.approx(WILSON[3, 7], abs=1e-12)
     text = drawn(report)
     assert "Total languages tested: 8  \n" in text
-    assert "Passed: 3 (42.9%, 95% interval 15.8% to 75.0%)" in text
-    assert "Failed: 4 (57.1%, 95% interval 25.0% to 84.2%)" in text
+    assert "Passed: 0 (0.0%, 95% interval 0.0% to 35.4%)" in text
+    assert "Checked: 3 (42.9%, 95% interval 15.8% to 75.0%); language, grammar, meaning not judged" in text
+    assert "Failed: 4 (57.1%, 95% interval 25.0% to 84.2%), by the checks alone" in text
     assert "Unjudged: 1  \nSkipped: 1\n" in text
     made = json.loads(drawn(report, "json"))
     assert (made["passRate"], made["passRateInterval"]["low"]) == pytest.approx((3 / 7, WILSON[3, 7][0]))
@@ -112,7 +114,7 @@ def test_totals_and_intervals_are_those_of_scipy(make_report):
 def test_where_nothing_was_judged_there_is_no_rate(make_report):
     report = make_report([{"languageName": "empty", "prompts": []}])
 
-    assert report.interval("PASS") is None
+    assert report.totals.interval("PASS") is None
     assert "Passed: 0  \n" in drawn(report)
     made = json.loads(drawn(report, "json"))
     assert (made["passRate"], made["passRateInterval"]) == (None, None)
@@ -125,11 +127,12 @@ def test_a_conflict_is_counted_in_plain_sight_and_in_the_rates(make_report):
     rows = [{"languageName": "Marathi", "languageCode": "mr", "prompts": [{"generatedOutput": each} for each in HINDI]}]
     good = {"scriptScore": 5, "grammarScore": 5, "coherenceScore": 5, "isCorrectLanguage": True}
 
-    report = make_report([*rows, language("Spanish")], full=[{"languageName": "Marathi", **good}])
+    report = make_report([*rows, language("Spanish", output="agua")], full=[{"languageName": "Marathi", **good}])
 
     text = drawn(report)
-    assert "Passed: 1 (50.0%" in text
+    assert "Checked: 1 (50.0%" in text
     assert "Conflict: 1 (50.0%" in text
+    assert "| Devanagari | 1 | 0 | 0 | 0 | 1 | 0.0% | 0% to 79% |" in text, "a conflict is no failure in one table only"
     assert "| Marathi | CONFLICT | a judge passes it, but the check is sure that it is Hindi |" in text
 
 
@@ -152,7 +155,8 @@ def test_a_field_called_extra_does_not_stop_the_report(make_report):
 
     report = make_report([row], full=[{"languageName": "Spanish", "extra": [7], "scriptScore": 5}])
 
-    assert "### Spanish — PASS" in drawn(report)
+    assert "### Spanish — UNJUDGED" in drawn(report)
+    assert "Why: full: no grammar, coherence, answer about the language" in drawn(report)
     made = json.loads(drawn(report, "json"))
     assert (made["languageResults"][0]["extra"], made["languageResults"][0]["prompts"][0]["extra"]) == (7, "seven")
     assert made["judgeScores"][0]["extra"] == [7]

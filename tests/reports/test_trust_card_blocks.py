@@ -77,10 +77,10 @@ def test_a_card_says_first_where_the_judge_can_be_trusted_and_where_not():
     text = shown(FULL)
 
     assert text.startswith("Trust card of claude-code/opus, rubric translation\n")
-    assert "Measured in 3 languages: 1 sensitive, 1 insensitive, 1 not enough data." in text
+    assert "Measured in 3 languages: 1 reliable, 1 unreliable, 1 not enough data." in text
     assert "It notices: typos." in text
     assert "It does not notice: loop." in text
-    assert "It cannot tell good from spoiled in: Hindi (hi)." in text
+    assert "It is unreliable in: Hindi (hi)." in text
     assert "by polyjudge 1.2.3" in text
 
 
@@ -224,7 +224,7 @@ def test_a_plot_is_well_formed_and_says_what_it_shows():
 
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert (tags.count("circle"), tags.count("polyline"), tags.count("polygon")) == (3, 1, 1)
-    assert root.get("aria-label").startswith("typos: sensitive. Mean score by severity: 0: 1.00, 0.5: 0.50")
+    assert root.get("aria-label").startswith("typos: reliable. Mean score by severity: 0: 1.00, 0.5: 0.50")
 
 
 def test_every_kind_with_a_curve_is_drawn():

@@ -7,11 +7,12 @@ from importlib.resources import files
 import pytest
 
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
+from polyjudge.judges.rubric import weighted_mean
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.rubrics import Flag, PassRule, RubricCriterion, Scale
 from polyjudge.rubrics.loading import check_rubric, load_rubric, rubric_names
 from polyjudge.rubrics.prompts import answer_schema, rubric_fingerprint
-from polyjudge.verdicts.items import passes, weighted_mean
+from polyjudge.verdicts.items import passes
 
 MINIMAL = """
 name = "mine"

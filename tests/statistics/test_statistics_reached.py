@@ -32,12 +32,12 @@ def test_enough_of_the_values_reach_it_and_too_few_reach_more(values, share):
 def test_the_order_of_the_values_is_of_no_matter(values, random):
     shuffled = random.sample(values, len(values))
 
-    assert reached_by(shuffled) == reached_by(values)
+    assert reached_by(shuffled, 0.8) == reached_by(values, 0.8)
 
 
 @given(st.lists(SCORES, min_size=1, max_size=40), SCORES)
 def test_better_values_never_make_it_lower(values, better):
-    assert reached_by([max(value, better) for value in values]) >= reached_by(values)
+    assert reached_by([max(value, better) for value in values], 0.8) >= reached_by(values, 0.8)
 
 
 @given(st.lists(SCORES, min_size=1, max_size=40), SHARES, SHARES)
@@ -61,15 +61,15 @@ def test_asking_for_more_of_the_values_never_makes_it_higher(values, one, other)
     ],
 )
 def test_the_borders_are_exact(values, expected):
-    assert reached_by(values) == expected
+    assert reached_by(values, 0.8) == expected
 
 
 @for_each("count", range(1, 400))
 def test_four_fifths_are_counted_in_whole_numbers(count):
     enough = next(part for part in range(count + 1) if 5 * part >= 4 * count)
 
-    assert reached_by([5.0] * enough + [1.0] * (count - enough)) == 5.0
-    assert reached_by([5.0] * (enough - 1) + [1.0] * (count - enough + 1)) == 1.0
+    assert reached_by([5.0] * enough + [1.0] * (count - enough), 0.8) == 5.0
+    assert reached_by([5.0] * (enough - 1) + [1.0] * (count - enough + 1), 0.8) == 1.0
 
 
 WITH_UNKNOWN = st.lists(SCORES | st.none(), min_size=1, max_size=8).filter(lambda values: values.count(None) < 4)
@@ -111,4 +111,4 @@ def test_nothing_that_may_be_is_more_than_what_is_reached_at_best(values, share)
 
 @given(SCORES)
 def test_one_unknown_beside_four_that_agree_changes_nothing(score):
-    assert reached_by([score, score, None, score, score]) == score
+    assert reached_by([score, score, None, score, score], 0.8) == score

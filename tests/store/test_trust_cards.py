@@ -359,3 +359,16 @@ def test_a_card_row_is_read_by_its_record():
 
     assert row.pop("schemaVersion") == 1
     assert from_json(TrustCard, row, strict=True) == FULL
+
+
+def test_a_card_in_the_words_that_are_shown_is_read_too(tmp_path):
+    written = tmp_path / "card.json"
+    update_card(written, lambda _: FULL)
+    words = written.read_text(encoding="utf-8").replace("insensitive", "unreliable").replace("sensitive", "reliable")
+    written.write_text(words, encoding="utf-8")
+
+    card = read_card(written)
+
+    assert "reliable" in words
+    assert card.languages["th"].verdict == "insensitive"
+    assert card.languages["th"].perturbations["drop_words"].languages == {"sensitive": 3}

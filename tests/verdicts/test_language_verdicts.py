@@ -1,16 +1,27 @@
 """Every state that a language can be in, and the borders between them."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyjudge.checks.checker import TextChecker
 from polyjudge.languages.table import language_table
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
-from polyjudge.verdicts.items import scores_pass
-from polyjudge.verdicts.translation import STATUSES, VerdictMaker, is_enough, is_must_have
+from polyjudge.verdicts.items import STATUSES
+from polyjudge.verdicts.translation import (
+    family_totals,
+    is_enough,
+    is_must_have,
+    language_verdict,
+    scores_pass,
+    status_label,
+    totals,
+)
 
 TABLE = language_table()
-MAKER = VerdictMaker(TABLE)
+CHECKER = TextChecker(TABLE)
 HINDI = [
     "मुझे आपकी मदद की ज़रूरत है, कृपया डॉक्टर को बुलाइए।",
     "सबसे नज़दीकी रेलवे स्टेशन कहाँ है और वहाँ कैसे पहुँचा जाए?",
@@ -35,8 +46,8 @@ def language(outputs=MARATHI, *, name="Marathi", code="mr", script=None, **more)
 
 def with_script(passed, failed):
     """Return a language of which the file says how many outputs are in the right script."""
-    prompts = [PromptResult(generated_output="x", script_validation_passed=True)] * passed
-    prompts += [PromptResult(generated_output="x", script_validation_passed=False)] * failed
+    prompts = [PromptResult(generated_output=MARATHI[0], script_validation_passed=True)] * passed
+    prompts += [PromptResult(generated_output=MARATHI[0], script_validation_passed=False)] * failed
     return LanguageResult(language_name="Marathi", language_code="mr", prompts=tuple(prompts))
 
 
@@ -49,21 +60,51 @@ def unjudged(error="refused: no"):
 
 
 def verdict(of, **scores):
-    return MAKER.verdict(of, MAKER.checks(of), scores)
+    return language_verdict(of, CHECKER.check_outputs(of), scores, TABLE)
 
 
-def test_without_judges_the_right_script_passes_and_says_that_it_was_script_alone():
+def test_without_judges_a_clean_language_is_checked_and_says_what_was_not_judged():
     made = verdict(language())
 
-    assert (made.status, made.script_only, made.reason) == ("PASS", True, "")
+    assert (made.status, made.script_only, made.reason) == ("CHECKED", True, "")
+    assert made.not_judged == ("grammar", "meaning")
+    assert status_label(made) == "CHECKED (script-only; grammar, meaning not judged)"
     assert (made.prompts, made.script_checked, made.script_passed) == (5, 5, 5)
 
 
-def test_without_judges_the_wrong_script_fails_by_script_alone():
+@pytest.mark.parametrize("values", [{}, {"coherence_score": 5}, {"coherence_score": 1, "is_correct_language": False}])
+def test_the_scores_of_offline_are_no_judge_s(values):
+    made = verdict(language(), full=score(**{"grammar_score": None, "judge": "offline"} | values))
+
+    assert (made.status, made.script_only) == ("CHECKED", True)
+    assert verdict(language(HINDI), full=score(judge="offline")).status == "FAIL"
+    nothing = LanguageScore(language_name="Marathi", error="nothing to see", judge="offline")
+    assert verdict(language(), full=nothing).status == "CHECKED"
+    assert verdict(language(), full=score(judge="offline"), quick=score()).status == "PASS"
+
+
+def test_without_judges_the_wrong_script_fails_by_the_checks_alone():
     made = verdict(language(["I need your help, please call a doctor."] * 5))
 
     assert (made.status, made.script_only) == ("FAIL", True)
-    assert made.reason == "wrong script in 5 of 5 outputs"
+    assert made.reason == "5 of 5 outputs fail the checks (wrong script 5)"
+
+
+@pytest.mark.parametrize("scores", [{}, {"quick": score()}, {"quick": unjudged()}])
+@pytest.mark.parametrize(("bad", "fails"), [(1, False), (2, True)])
+def test_findings_of_any_kind_fail_a_language_with_and_without_scores(scores, bad, fails):
+    outputs = ["मदत " * 60, ""][:bad] + MARATHI[bad:]
+
+    made = verdict(language(outputs), **scores)
+
+    assert (made.checked_outputs, made.failing_outputs, made.passes_checks) == (5, bad, not fails)
+    assert (made.status == "FAIL") is fails
+    if fails:
+        assert made.reason == "2 of 5 outputs fail the checks (empty 1, repetition 1)"
+
+
+def test_a_pass_without_a_trust_card_says_so():
+    assert status_label(verdict(language(), quick=score())) == "PASS (judge not calibrated)"
 
 
 def test_scores_of_three_in_the_right_language_pass_and_are_not_by_script_alone():
@@ -92,22 +133,23 @@ def test_the_wrong_script_fails_whatever_a_judge_says():
     made = verdict(with_script(3, 2), quick=score())
 
     assert (made.status, made.script_only) == ("FAIL", False)
+    assert made.reason == "2 of 5 outputs fail the checks (wrong script 2)"
 
 
 @pytest.mark.parametrize(
     ("passed", "failed", "status"),
     [
-        (4, 1, "PASS"),
+        (4, 1, "CHECKED"),
         (3, 1, "FAIL"),
-        (28, 7, "PASS"),
+        (28, 7, "CHECKED"),
         (27, 8, "FAIL"),
-        (8, 2, "PASS"),
+        (8, 2, "CHECKED"),
         (79, 21, "FAIL"),
-        (80, 20, "PASS"),
-        (1, 0, "PASS"),
+        (80, 20, "CHECKED"),
+        (1, 0, "CHECKED"),
         (0, 1, "FAIL"),
-        (44, 11, "PASS"),
-        (56, 14, "PASS"),
+        (44, 11, "CHECKED"),
+        (56, 14, "CHECKED"),
     ],
 )
 def test_four_fifths_in_the_right_script_are_enough_and_one_less_is_not(passed, failed, status):
@@ -119,9 +161,10 @@ def test_the_needed_share_is_exact_for_all_counts(part, more):
     assert is_enough(part, part + more) == (5 * part >= 4 * (part + more))
 
 
-def test_what_the_file_says_of_the_script_goes_before_our_own_check():
+def test_a_script_that_the_file_or_our_own_check_finds_wrong_fails():
     assert verdict(language(script=False)).status == "FAIL"
-    assert verdict(language(["only English here"] * 5, script=True)).status == "PASS"
+    assert verdict(language(["only English here"] * 5, script=True)).status == "FAIL"
+    assert verdict(language(["only English here"] * 5, script=True)).script_passed == 5
 
 
 def test_a_language_without_a_usable_prompt_is_skipped():
@@ -136,6 +179,21 @@ def test_a_judge_without_an_answer_leaves_the_language_unjudged():
 
     assert (made.status, made.script_only, made.reason) == ("UNJUDGED", False, "refused: I cannot")
     assert verdict(language(), quick=LanguageScore(language_name="Marathi")).status == "UNJUDGED"
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"grammar_score": None}, "quick: no grammar"),
+        ({"grammar_score": None, "coherence_score": None}, "quick: no grammar, coherence"),
+        ({"is_correct_language": None}, "quick: no answer about the language"),
+    ],
+)
+def test_a_judge_that_leaves_out_a_score_passes_nothing(values, reason):
+    made = verdict(language(), quick=score(**values))
+
+    assert (made.status, made.reason) == ("UNJUDGED", reason)
+    assert verdict(language(), quick=score(**values | {"script_score": 1})).status == "FAIL"
 
 
 def test_one_answer_of_two_judges_is_a_verdict():
@@ -163,17 +221,23 @@ def test_a_judge_that_fails_hindi_for_marathi_is_in_no_conflict():
     made = verdict(language(HINDI), quick=score(is_correct_language=False))
 
     assert (made.status, made.looks_like, made.disagreements) == ("FAIL", "Hindi", ())
+    assert made.reason.endswith("(wrong language 4); quick: wrong language")
 
 
-def test_without_judges_another_language_is_no_conflict_but_is_told():
+def test_without_judges_another_language_fails():
     made = verdict(language(HINDI))
 
-    assert (made.status, made.script_only, made.looks_like) == ("PASS", True, "Hindi")
+    assert (made.status, made.script_only, made.looks_like) == ("FAIL", True, "Hindi")
     assert made.problems["wrong_language"] >= 4
 
 
 def test_without_an_answer_there_is_no_conflict():
-    assert verdict(language(HINDI), quick=unjudged()).status == "UNJUDGED"
+    assert verdict(language(HINDI), quick=unjudged()).status == "FAIL"
+
+
+def test_other_findings_than_the_language_are_no_conflict():
+    assert verdict(language(["", "", *HINDI[2:]]), quick=score()).status == "FAIL"
+    assert verdict(language(["", *HINDI[1:]]), quick=score()).status == "CONFLICT"
 
 
 @pytest.mark.parametrize(("wrong", "status"), [(1, "PASS"), (2, "CONFLICT")])
@@ -185,13 +249,15 @@ def test_a_language_that_nobody_knows_and_nobody_judged_does_not_pass():
     made = verdict(language(["blip blop"], name="Klingon", code="tlh"))
 
     assert (made.status, made.script_only) == ("UNJUDGED", False)
-    assert (made.script_checked, made.script_passed) == (0, 0)
+    assert (made.script_checked, made.script_passed, made.passes_checks) == (0, 0, None)
 
 
 def test_a_language_that_nobody_knows_goes_by_the_file_and_by_its_judges():
     unknown = {"name": "Klingon", "code": "tlh"}
 
-    assert verdict(language(["blip"], **unknown, script=True)).status == "PASS"
+    by_file = verdict(language(["blip"], **unknown, script=True))
+
+    assert (by_file.status, by_file.not_judged) == ("CHECKED", ("language", "grammar", "meaning"))
     assert verdict(language(["blip"], **unknown, script=False)).status == "FAIL"
     assert verdict(language(["blip"], **unknown), quick=score()).status == "PASS"
     assert verdict(language(["blip"], **unknown), quick=score(script_score=1)).status == "FAIL"
@@ -254,10 +320,12 @@ def test_a_language_passes_only_by_the_rules_of_the_report(passed, failed, score
     made = verdict(with_script(passed, failed), **scores)
 
     assert made.status in STATUSES
-    if made.status == "PASS":
+    if made.status in ("PASS", "CHECKED"):
         assert 5 * passed >= 4 * (passed + failed) > 0
         assert all(scores_pass(each) is not False for each in scores.values())
-        assert made.script_only == (not scores)
+        assert made.script_only == (not scores) == (made.status == "CHECKED")
+    if made.status == "PASS":
+        assert any(scores_pass(each) for each in scores.values())
     if made.status in ("FAIL", "UNJUDGED", "SKIPPED"):
         assert made.reason
     if made.status == "UNJUDGED":
@@ -287,18 +355,38 @@ def test_no_verdict_is_never_a_fail_and_an_error_is_no_verdict(given_score):
         assert passed is False
 
 
-def test_the_unjudged_and_the_skipped_are_in_no_rate(make_report):
-    rows = [
-        {"languageName": name, "prompts": [{"generatedOutput": "x", "scriptValidationPassed": name != "French"}]}
-        for name in ("Spanish", "German", "French", "Thai")
-    ]
-    rows.append({"languageName": "Lao", "prompts": []})
+def test_the_unjudged_and_the_skipped_are_in_no_rate():
+    thai = LanguageResult(language_name="Thai", prompts=(PromptResult(generated_output="สวัสดีครับ"),))
+    found = totals(
+        [
+            verdict(language()),
+            verdict(language(), quick=score()),
+            verdict(with_script(0, 5)),
+            verdict(thai, quick=unjudged("timeout")),
+            verdict(LanguageResult(language_name="Lao")),
+        ]
+    )
 
-    report = make_report(rows, quick=[{"languageName": "Thai", "error": "timeout"}])
+    assert dict(found.counts) == {
+        "PASS": 1,
+        "CHECKED": 1,
+        "FAIL": 1,
+        "CONFLICT": 0,
+        "UNRELIABLE": 0,
+        "UNJUDGED": 1,
+        "SKIPPED": 1,
+    }
+    assert (found.languages, found.decided, found.without_failure, found.rate) == (5, 3, 2, 2 / 3)
+    assert found.interval("UNJUDGED") is None
+    assert totals([]).rate is None
 
-    assert [report.count(status) for status in STATUSES] == [2, 1, 0, 0, 1, 1]
-    assert (report.total, report.judged) == (5, 3)
-    assert [(row.family, row.rate, row.other) for row in report.families() if row.rate is None] == [
-        ("Lao", None, 1),
-        ("Thai", None, 1),
-    ]
+
+@given(st.lists(st.tuples(st.sampled_from(STATUSES), st.sampled_from(["Latin", "Thai", ""]))))
+def test_totals_by_family_add_up_to_the_totals(pairs):
+    made = [replace(verdict(language([])), status=status, family=family) for status, family in pairs]
+    families, overall = family_totals(made), totals(made)
+
+    assert sum(each.languages for each in families.values()) == overall.languages == len(pairs)
+    for status in STATUSES:
+        assert sum(each.counts[status] for each in families.values()) == overall.counts[status]
+    assert overall.fails_gate == any(status in ("FAIL", "CONFLICT", "UNRELIABLE") for status, _ in pairs)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from polyjudge.checks.checker import TextChecker
 from polyjudge.formats.translation_results import TranslationResults
 from polyjudge.formats.translation_scores import TranslationScores
 from polyjudge.languages.table import language_table
@@ -14,8 +15,8 @@ from polyjudge.records.translation import LanguageResult, LanguageScore, PromptR
 from polyjudge.reports.translation import Report
 from polyjudge.reports.translation_formats import FORMATS
 from polyjudge.store.trust_cards import identity_in, trust_in, update_card
-from polyjudge.verdicts.translation import VerdictMaker
-from polyjudge.verdicts.trust import JudgeTrust
+from polyjudge.verdicts.translation import language_verdict, status_label
+from polyjudge.verdicts.trust import JudgeTrust, unmet_trust
 
 TABLE = language_table()
 OUTPUTS = (
@@ -47,10 +48,9 @@ UNMEASURED, UNKNOWN = trust("insensitive", "th"), JudgeTrust("p/m")
 
 
 def verdict(scores, judges, outputs=OUTPUTS, code="mr"):
-    made = VerdictMaker(TABLE, judges)
     prompts = tuple(PromptResult(generated_output=output) for output in outputs)
     language = LanguageResult(language_name="Marathi", language_code=code, prompts=prompts)
-    return made.verdict(language, made.checks(language), scores)
+    return language_verdict(language, TextChecker(TABLE).check_outputs(language), scores, TABLE, judges)
 
 
 @pytest.mark.parametrize("score", [GOOD, BAD])
@@ -58,7 +58,7 @@ def test_what_a_blind_judge_passes_or_fails_is_unreliable(score):
     made = verdict({"quick": score}, {"quick": BLIND})
 
     assert made.status == "UNRELIABLE"
-    assert made.reason == "quick cannot tell good from spoiled here (clean above spoiled 0.50 [0.45, 0.55])"
+    assert made.reason == "quick is unreliable in this language (clean above perturbed: 0.50 [0.45, 0.55])"
     assert made.is_calibrated is False
 
 
@@ -72,6 +72,9 @@ def test_only_a_judge_known_to_see_makes_a_language_calibrated():
     assert verdict({"quick": GOOD}, {"quick": SEEING}).is_calibrated is True
     for known in (BLIND, UNSURE, UNMEASURED, UNKNOWN):
         assert verdict({"quick": GOOD}, {"quick": known}).is_calibrated is False
+    assert status_label(verdict({"quick": GOOD}, {"quick": SEEING})) == "PASS"
+    for known in (UNSURE, UNMEASURED, UNKNOWN):
+        assert status_label(verdict({"quick": GOOD}, {"quick": known})) == "PASS (judge not calibrated)"
 
 
 @pytest.mark.parametrize(("score", "status"), [(GOOD, "PASS"), (BAD, "FAIL")])
@@ -101,13 +104,13 @@ def test_a_second_judge_that_brought_no_score_does_not_rescue():
 def test_the_wrong_script_fails_whatever_a_blind_judge_passes():
     made = verdict({"quick": GOOD}, {"quick": BLIND}, ENGLISH)
 
-    assert (made.status, made.reason) == ("FAIL", "wrong script in 3 of 3 outputs")
+    assert (made.status, made.reason) == ("FAIL", "3 of 3 outputs fail the checks (wrong script 3)")
 
 
 def test_the_wrong_script_fails_whatever_a_blind_judge_fails():
     made = verdict({"quick": BAD}, {"quick": BLIND}, ENGLISH)
 
-    assert (made.status, made.reason) == ("FAIL", "wrong script in 3 of 3 outputs")
+    assert (made.status, made.reason) == ("FAIL", "3 of 3 outputs fail the checks (wrong script 3); quick: grammar 1/5")
 
 
 def test_a_conflict_stays_a_conflict():
@@ -118,7 +121,7 @@ def test_a_conflict_stays_a_conflict():
 def test_unjudged_skipped_and_script_alone_stay_what_they_are():
     assert verdict({"quick": FAILED}, {"quick": BLIND}).status == "UNJUDGED"
     assert verdict({"quick": GOOD}, {"quick": BLIND}, ()).status == "SKIPPED"
-    assert verdict({}, {"quick": BLIND}).status == "PASS"
+    assert verdict({}, {"quick": BLIND}).status == "CHECKED"
     assert verdict({}, {}, ENGLISH).status == "FAIL"
 
 
@@ -137,7 +140,7 @@ def test_each_judge_with_a_card_is_told_of():
     )
 
     assert len(made.trust) == 2
-    assert made.trust[0].startswith("quick: insensitive, clean above spoiled 0.50")
+    assert made.trust[0].startswith("quick: unreliable, clean above perturbed 0.50")
     assert made.trust[0].endswith("does not notice typos")
     assert made.trust[1] == "full: not measured in this language"
 
@@ -191,10 +194,8 @@ def test_the_uncalibrated_are_the_languages_with_scores_that_no_seeing_judge_gav
 def test_unreliable_languages_are_in_no_rate(tmp_path):
     found = report(tmp_path, BLIND)
 
-    assert (found.count("UNRELIABLE"), found.count("PASS") + found.count("CONFLICT") + found.count("FAIL")) == (
-        1,
-        found.judged,
-    )
+    assert found.totals.counts["UNRELIABLE"] == 1
+    assert found.totals.decided == found.totals.languages - 1
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -244,7 +245,14 @@ def test_the_folder_of_cards_is_looked_at_where_none_is_named(in_folder):
 
 def test_languages_are_told_by_what_the_judge_is_in_them():
     assert BLIND.by_verdict(["mr", "th", "mr-IN", ""], TABLE) == {
-        "insensitive": ["mr", "mr-IN"],
-        "unmeasured": ["th", ""],
+        "unreliable": ["mr", "mr-IN"],
+        "not measured": ["th", ""],
     }
-    assert UNKNOWN.by_verdict(["mr"], TABLE) == {"unmeasured": ["mr"]}
+    assert UNKNOWN.by_verdict(["mr"], TABLE) == {"not measured": ["mr"]}
+
+
+def test_trust_is_unmet_in_every_language_in_which_the_judge_is_not_known_to_be_reliable():
+    assert unmet_trust(SEEING, ["mr", "mr-IN"], TABLE) == {}
+    assert unmet_trust(SEEING, ["mr", "th"], TABLE) == {"not measured": ["th"]}
+    assert unmet_trust(BLIND, ["mr", "th"], TABLE) == {"unreliable": ["mr"], "not measured": ["th"]}
+    assert unmet_trust(UNKNOWN, ["mr"], TABLE) == {"not measured": ["mr"]}

@@ -1,10 +1,10 @@
-"""All checks of one text at once: what the judge `offline` and `polyjudge translation check` go by."""
+"""Run all checks on a text, as the judge `offline`, `translation check` and reports do."""
 
 from dataclasses import dataclass, replace
 
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.findings import LanguageCheck, Problem, TextCheck
-from polyjudge.records.translation import Language
+from polyjudge.records.translation import Language, LanguageResult
 
 from .degeneration import copied, cut_off, leaked, length, looping
 from .language import language_identifier
@@ -36,6 +36,14 @@ class TextChecker:
             name = self._name(identity.found)
             problems.append(Problem("wrong_language", f"this looks like {name}, not {language.name}"))
         return TextCheck(script=script, language=identity, problems=tuple(problems))
+
+    def check_outputs(self, language: LanguageResult) -> list[TextCheck | None]:
+        """Return the check of each output of a language; None for all where the table does not have the language."""
+        known = self.table.find(language.language_code, language.language_name)
+        return [
+            self.check(each.generated_output, known, source=each.source_text, prompt=each.prompt) if known else None
+            for each in language.prompts
+        ]
 
     def check_language(self, text: str, language: Language) -> LanguageCheck:
         """Say whether a text is in a language, by its words alone."""

@@ -12,7 +12,7 @@ from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, 
 from polyjudge.reports.comparison import compare_runs, notes_on, unlike
 from polyjudge.reports.comparison_report import COMPARISON_FORMATS, no_command, workflow_commands
 from polyjudge.text.display import harmless, one_line
-from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, rule
+from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 
 from .options import Several, add_force_option, at_least, check_output, finite, share
 from .output import write_pieces
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     )
     comparison = compare_runs(before, after, wanted, tuple(notes_on(before, after)))
     _warn_of_few_permutations(comparison)
-    ruling = rule(comparison, options.fail_on, options.max_unjudged)
+    ruling = compare_gate(comparison, options.fail_on, options.max_unjudged)
     _bless(options.bless, after, ruling, force=options.force)
     _write(options, comparison, ruling)
     _tell(ruling)

@@ -10,6 +10,7 @@ from pathlib import Path
 from polyjudge.calibration.cards import new_card, with_measurement
 from polyjudge.calibration.measurement import calibrate_sync
 from polyjudge.calibration.trials import TrialOptions
+from polyjudge.checks.checker import TextChecker
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
@@ -32,7 +33,6 @@ from polyjudge.store.trust_cards import update_card
 from polyjudge.suites.translation import MUST_HAVE, quick_choice, tasks_of
 from polyjudge.suites.translation_grouped import judge_each
 from polyjudge.text.display import harmless
-from polyjudge.verdicts.translation import VerdictMaker
 from polyjudge.verdicts.trust import JudgeTrust
 
 from .calibrate_perturb import run_notes
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     write_report(report, "html", page, force=options.force)
     sys.stdout.writelines(plain_text(translation_scorecard(report)))
     _show_faults(languages, planted, table)
-    print("No model was asked: whether a sentence is good, the checks cannot see, and they say so.")
+    print("No model was asked: the checks look at neither grammar nor meaning, so no language is shown as PASS.")
     print(f"Report: {report_file}\nAs a page: {page}\nWhat was judged: {results}\nScores: {scores}")
     print(f"Trust card: {card_file} (polyjudge calibrate card {card_file} shows it)")
     print(f"To look at the page: polyjudge view {folder}")
@@ -146,9 +146,9 @@ async def _judge(judge: OfflineJudge, languages: list[LanguageResult], table: La
 
 def _show_faults(languages: list[LanguageResult], planted: Planted, table: LanguageTable) -> None:
     """Compare what the checks found with what was planted."""
-    maker, hits, missed, accused = VerdictMaker(table), 0, list[str](), list[str]()
+    checker, hits, missed, accused = TextChecker(table), 0, list[str](), list[str]()
     for language in languages:
-        for prompt, check in zip(language.prompts, maker.checks(language), strict=True):
+        for prompt, check in zip(language.prompts, checker.check_outputs(language), strict=True):
             kind, _ = planted.get((language.language_code, prompt.category), ("", ""))
             found = {problem.kind for problem in check.problems} if check else set[str]()
             place = f"{language.language_name}, {prompt.category}"

@@ -15,13 +15,13 @@ from polyjudge.errors import MissingExtraError, MissingKeyError
 from polyjudge.formats.fixtures import FixtureFile, read_fixtures
 from polyjudge.judges.base import Judge, as_item_judge, close_judge
 from polyjudge.languages.table import LanguageTable, language_table
-from polyjudge.records.outcomes import Failure, Item
+from polyjudge.records.outcomes import Item
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.runs.local import judge_in_order
 from polyjudge.runs.stack import open_judge
 from polyjudge.suites.fixtures import AuditFinding, audit_fixtures
 from polyjudge.text.display import one_line
-from polyjudge.verdicts.items import passes
+from polyjudge.verdicts.items import item_status
 
 from .environment import load_environment
 from .heartbeat import Heartbeat
@@ -88,6 +88,7 @@ def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -
 async def _judged(
     options: argparse.Namespace, file: FixtureFile, table: LanguageTable, judge: Judge
 ) -> tuple[list[AuditFinding], int]:
+    rubric = load_rubric("translation")
     fixtures = {each.case_id: each for each in file.fixtures if each.suite == "translation"}
     findings: list[AuditFinding] = []
     unjudged = seen = 0
@@ -104,9 +105,10 @@ async def _judged(
             async with aclosing(scored):
                 async for item, outcome in scored:
                     seen += 1
-                    if isinstance(outcome, Failure):
+                    status = item_status(outcome, (), rubric)
+                    if status == "UNJUDGED":
                         unjudged += 1
-                    elif passes(load_rubric("translation"), outcome) is False:
+                    elif status == "FAIL":
                         fixture = fixtures[item.id]
                         told = f"the judge doubts the expected output: {outcome.reason}"
                         findings.append(AuditFinding(item.id, "doubted", told, fixture.path, fixture.line))

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--quick-judge", type=Path, metavar="FILE", help="scores of `translation quick`")
     add("--full-judge", type=Path, metavar="FILE", help="scores of `translation full`")
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust cards; default: the judges' own")
-    gate = "exit 1 where no judge of a language is known to tell good from spoiled in it"
+    gate = "exit 1 unless a judge is calibrated for each language that has scores"
     add("--require-calibrated", action="store_true", help=gate)
     add("--output", type=Path, metavar="FILE", help="default: stdout")
     add_force_option(add)
@@ -60,13 +60,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _gate(report: Report) -> int:
-    """Say in which languages no judge is known to tell good from spoiled; that is exit 1."""
+    """Name the languages for which no judge is calibrated, and return the exit code."""
     unknown = report.uncalibrated()
     if not report.judges:
         print("polyjudge: no judge scores were given, so no judge is calibrated", file=sys.stderr)
     elif unknown:
         named = one_line(", ".join(unknown), _LONGEST_WARNING)
-        print(f"polyjudge: not calibrated in {len(unknown)} languages: {named}", file=sys.stderr)
+        print(f"polyjudge: not calibrated for {len(unknown)} languages: {named}", file=sys.stderr)
     return 1 if unknown or not report.judges else 0
 
 

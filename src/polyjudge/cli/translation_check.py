@@ -2,12 +2,12 @@
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from polyjudge.checks.checker import TextChecker
 from polyjudge.checks.reference import Agreement, agreement
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import readable_json
@@ -18,7 +18,15 @@ from polyjudge.records.codec import to_json
 from polyjudge.records.findings import TextCheck
 from polyjudge.records.translation import Language, LanguageResult, PromptResult
 from polyjudge.text.display import harmless, one_line
-from polyjudge.verdicts.translation import VerdictMaker, is_enough
+from polyjudge.verdicts.translation import (
+    Verdict,
+    counts_text,
+    language_verdict,
+    script_ok,
+    status_fields,
+    status_label,
+    totals,
+)
 
 from .options import add_force_option, check_output
 from .progress import CountShow
@@ -38,31 +46,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(slots=True)
-class _Findings:
-    """What the checks say of one language."""
+class _Checked:
+    """What the checks found in one language."""
 
-    name: str
-    language: str
+    verdict: Verdict
     known: bool
-    prompts: int = 0
+    """The language is in the table."""
     script_passed: int = 0
     wrong_language: int = 0
     unsure: int = 0
     looks_like: str = ""
-    problems: Counter[str] = field(default_factory=Counter[str])
     disagreements: list[str] = field(default_factory=list[str])
+    """Outputs for which the file's scriptValidationPassed differs from the check."""
     examples: list[str] = field(default_factory=list[str])
     references: int = 0
     agreement: Agreement | None = None
     """With the references, where there are any."""
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether at least 80% of the outputs are in the right script and none too many in another language."""
-        if not self.known or not self.prompts:
-            return None
-        right = self.prompts - self.wrong_language
-        return is_enough(self.script_passed, self.prompts) and is_enough(right, self.prompts)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         check_output(options.output, [], force=options.force)
     elif options.correct:
         raise ConfigError("--correct needs an --output to write to")
-    table, results, found = language_table(), TranslationResults(options.results), list[_Findings]()
+    table, results, found = language_table(), TranslationResults(options.results), list[_Checked]()
     if options.output is not None:
         results.about.update({**own_fields(), **_about(options.results)})
         languages = _checked(results, table, found, correct=options.correct)
@@ -86,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         _show(found)
     for problem in results.problems[:5]:
         print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
-    return 1 if any(each.passed is False for each in found) else 0
+    return 1 if totals(each.verdict for each in found).fails_gate else 0
 
 
 def check_results_name(path: Path) -> None:
@@ -106,80 +105,84 @@ def _about(path: Path) -> dict[str, Any]:
 
 
 def _checked(
-    results: TranslationResults, table: LanguageTable, found: list[_Findings], *, correct: bool
+    results: TranslationResults, table: LanguageTable, found: list[_Checked], *, correct: bool
 ) -> Iterator[LanguageResult]:
-    """Yield each language as it is to be written, and note what was found."""
-    maker = VerdictMaker(table)
+    """Yield each language as it is written, and collect what was found."""
+    checker = TextChecker(table)
     with CountShow("languages checked") as progress:
         for language in results:
-            known = table.find(language.language_code, language.language_name)
-            findings = _Findings(language.language_name, language.language_code, known is not None)
-            found.append(findings)
-            prompts = [
-                _note(findings, index, prompt, check, correct)
-                for index, (prompt, check) in enumerate(zip(language.prompts, maker.checks(language), strict=True))
-            ]
-            _compare(findings, language, known)
+            known, checks = table.find(language.language_code, language.language_name), checker.check_outputs(language)
+            prompts = [_with_check(*pair, correct=correct) for pair in zip(language.prompts, checks, strict=True)]
+            written = replace(language, prompts=tuple(prompts))
+            checked = _Checked(language_verdict(written, checks, {}, table), known is not None)
+            for index, check in enumerate(checks):
+                if check is not None:
+                    _collect(checked, index, language.prompts[index], check)
+            _compare(checked, language, known)
+            found.append(checked)
             progress.advance()
-            yield replace(language, prompts=tuple(prompts))
+            yield written
 
 
-def _compare(findings: _Findings, language: LanguageResult, known: Language | None) -> None:
+def _compare(checked: _Checked, language: LanguageResult, known: Language | None) -> None:
     """Measure how far the outputs agree with the references that the file has."""
     pairs = [(each.generated_output, each.reference) for each in language.prompts if each.reference]
-    findings.references = len(pairs)
+    checked.references = len(pairs)
     if pairs and known is not None:
-        findings.agreement = agreement([text for text, _ in pairs], [reference for _, reference in pairs], known)
+        checked.agreement = agreement([text for text, _ in pairs], [reference for _, reference in pairs], known)
 
 
-def _note(
-    findings: _Findings, index: int, prompt: PromptResult, check: TextCheck | None, correct: bool
-) -> PromptResult:
-    findings.prompts += 1
+def _with_check(prompt: PromptResult, check: TextCheck | None, *, correct: bool) -> PromptResult:
+    """Return an output with its findings, and with scriptValidationPassed filled in or, on request, corrected."""
     if check is None:
         return prompt
     passed = check.script.state != "fail"
-    findings.script_passed += passed
-    findings.wrong_language += check.language.state == "wrong"
-    findings.unsure += check.language.state == "unsure"
-    findings.problems.update({problem.kind for problem in check.problems})
-    if check.language.state == "wrong":
-        findings.looks_like = check.language.found
-    if check.problems:
-        findings.examples.append(f"output {index}: {check.problems[0].message}")
-    given = prompt.script_validation_passed
-    if given is not None and given != passed:
-        findings.disagreements.append(f"output {index}: the file says {given}, the check {passed}")
-    settled = passed if given is None or correct else given
-    said = {"script": check.script.state, "language": check.language.state, "found": check.language.found}
-    problems = [to_json(problem) for problem in check.problems]
+    states = {"script": check.script.state, "language": check.language.state, "found": check.language.found}
     return replace(
         prompt,
-        script_validation_passed=settled,
-        extra={**prompt.extra, "checks": {**said, "problems": problems}},
+        script_validation_passed=passed if correct else script_ok(prompt, check),
+        extra={**prompt.extra, "checks": {**states, "problems": [to_json(problem) for problem in check.problems]}},
     )
 
 
-def _show(found: list[_Findings]) -> None:
+def _collect(checked: _Checked, index: int, prompt: PromptResult, check: TextCheck) -> None:
+    passed, given = check.script.state != "fail", prompt.script_validation_passed
+    checked.script_passed += passed
+    checked.wrong_language += check.language.state == "wrong"
+    checked.unsure += check.language.state == "unsure"
+    if check.language.state == "wrong":
+        checked.looks_like = check.language.found
+    if check.problems:
+        checked.examples.append(f"output {index}: {check.problems[0].message}")
+    if given is not None and given != passed:
+        checked.disagreements.append(f"output {index}: the file says {given}, the check {passed}")
+
+
+def _show(found: list[_Checked]) -> None:
     rows = [
         (
-            each.name,
-            str(each.prompts),
-            f"{each.script_passed}/{each.prompts}" if each.known else "–",
+            each.verdict.name,
+            str(each.verdict.prompts),
+            f"{each.script_passed}/{each.verdict.prompts}" if each.known else "–",
             str(each.wrong_language) if each.known else "–",
             str(each.unsure) if each.known else "–",
-            _kinds(each),
-            {True: "ok", False: "FAIL", None: "not checked"}[each.passed],
+            _kinds(each.verdict),
+            status_label(each.verdict),
         )
         for each in found
     ]
-    header = ("Language", "Outputs", "Right script", "Wrong language", "Unsure", "Problems", "")
+    header = ("Language", "Outputs", "Right script", "Wrong language", "Unsure", "Problems", "Status")
     print_table(header, rows, numbers=(1, 2, 3, 4))
+    print(counts_text(totals(each.verdict for each in found)))
     _show_agreement(found)
     for title, lines in (
-        ("Problems", [f"{each.name}, {line}" for each in found for line in each.examples]),
-        ("Disagreements with scriptValidationPassed", [f"{e.name}, {line}" for e in found for line in e.disagreements]),
-        ("Not in the table of languages", [each.name for each in found if not each.known]),
+        ("Fails", [f"{each.verdict.name}: {each.verdict.reason}" for each in found if each.verdict.status == "FAIL"]),
+        ("Problems", [f"{each.verdict.name}, {line}" for each in found for line in each.examples]),
+        (
+            "Disagreements with scriptValidationPassed",
+            [f"{each.verdict.name}, {line}" for each in found for line in each.disagreements],
+        ),
+        ("Not in the table of languages", [each.verdict.name for each in found if not each.known]),
     ):
         if lines:
             print(f"{title}:")
@@ -189,8 +192,8 @@ def _show(found: list[_Findings]) -> None:
                 print(f"  and {len(lines) - _SHOWN} more; --format json lists all")
 
 
-def _show_agreement(found: list[_Findings]) -> None:
-    measured = [(each.name, each.agreement) for each in found if each.agreement is not None]
+def _show_agreement(found: list[_Checked]) -> None:
+    measured = [(each.verdict.name, each.agreement) for each in found if each.agreement is not None]
     if measured:
         rows = [
             (
@@ -209,23 +212,23 @@ def _show_agreement(found: list[_Findings]) -> None:
         print(f"polyjudge: {told}", file=sys.stderr)
 
 
-def _kinds(findings: _Findings) -> str:
-    return ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in sorted(findings.problems.items()))
+def _kinds(verdict: Verdict) -> str:
+    return ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in sorted(verdict.problems.items()))
 
 
-def _as_row(findings: _Findings) -> dict[str, Any]:
+def _as_row(checked: _Checked) -> dict[str, Any]:
+    verdict = checked.verdict
     return {
-        "languageName": findings.name,
-        "languageCode": findings.language,
-        "known": findings.known,
-        "passed": findings.passed,
-        "prompts": findings.prompts,
-        "scriptPassed": findings.script_passed,
-        "wrongLanguage": findings.wrong_language,
-        "unsure": findings.unsure,
-        "looksLike": findings.looks_like,
-        "agreement": None if findings.agreement is None else asdict(findings.agreement),
-        "problems": dict(findings.problems),
-        "examples": findings.examples,
-        "disagreements": findings.disagreements,
+        **status_fields(verdict),
+        "known": checked.known,
+        "passed": {"CHECKED": True, "FAIL": False}.get(verdict.status),
+        "prompts": verdict.prompts,
+        "scriptPassed": checked.script_passed,
+        "wrongLanguage": checked.wrong_language,
+        "unsure": checked.unsure,
+        "looksLike": checked.looks_like,
+        "agreement": None if checked.agreement is None else asdict(checked.agreement),
+        "problems": dict(verdict.problems),
+        "examples": checked.examples,
+        "disagreements": checked.disagreements,
     }

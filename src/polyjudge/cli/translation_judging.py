@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.cache.protocol import Cache
+from polyjudge.checks.checker import TextChecker
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
@@ -37,7 +38,7 @@ from polyjudge.store.trust_cards import identity_in, trust_in
 from polyjudge.suites.translation import Task, tasks_of
 from polyjudge.suites.translation_grouped import Drift, judge_each
 from polyjudge.text.display import harmless, one_line
-from polyjudge.verdicts.translation import STATUSES, Verdict, VerdictMaker
+from polyjudge.verdicts.translation import Verdict, counts_text, language_verdict, status_fields, status_label, totals
 
 from .batching import add_batch_option, in_batches, refuse_batch, wait_for_batches
 from .environment import load_environment
@@ -315,9 +316,9 @@ def _finish(job: Job, ended: Ended[Judged], access: ProviderStack) -> int:
     scores = _scores(job, outcomes, drift)
     write_translation_scores(job.output, scores, force=job.options.force)
     trust = trust_in(identity_in(scores))
-    maker = VerdictMaker(job.table, {job.tier: trust})
+    checker = TextChecker(job.table)
     verdicts = [
-        maker.verdict(language, maker.checks(language), {job.tier: score})
+        language_verdict(language, checker.check_outputs(language), {job.tier: score}, job.table, {job.tier: trust})
         for language, score in zip(job.languages, scores, strict=True)
     ]
     with reader_may_leave():
@@ -329,7 +330,7 @@ def _finish(job: Job, ended: Ended[Judged], access: ProviderStack) -> int:
     unjudged = sum(isinstance(outcome, Failure) for outcome in outcomes.values())
     if unjudged == len(outcomes) or unjudged > job.options.max_unjudged * len(outcomes):
         return too_many_unjudged(unjudged, len(outcomes))
-    return 1 if any(verdict.status in ("FAIL", "CONFLICT", "UNRELIABLE") for verdict in verdicts) else 0
+    return 1 if totals(verdicts).fails_gate else 0
 
 
 _AFTER_EMPTY_BATCHES = (
@@ -349,8 +350,12 @@ def _scores(job: Job, outcomes: Mapping[Task, Outcome], drift: Drift | None) -> 
 
 def _show(job: Job, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore], drift: Drift | None) -> None:
     if job.options.format == "json":
-        rows = [{"languageName": each.name, "status": each.status, "reason": each.reason} for each in verdicts]
-        print(readable_json({"languages": rows, "batching": drift.as_row() if drift else None}, indent=1))
+        found = {
+            "languages": [status_fields(verdict) for verdict in verdicts],
+            "statuses": totals(verdicts).counts,
+            "batching": drift.as_row() if drift else None,
+        }
+        print(readable_json(found, indent=1))
         return
     rows = [
         (
@@ -358,17 +363,14 @@ def _show(job: Job, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore]
             *("–" if value is None else f"{value:g}" for value in _points(score)),
             {True: "yes", False: "no", None: "–"}[score.is_correct_language],
             f"{score.judged}/{score.judged + score.unjudged}",
-            verdict.status,
+            status_label(verdict),
             one_line(verdict.reason or score.notes, 70),
         )
         for verdict, score in zip(verdicts, scores, strict=True)
     ]
     header = ("Language", "Script", "Grammar", "Coherence", "Right language", "Judged", "Status", "Why")
     print_table(header, rows, numbers=(1, 2, 3))
-    counts = ", ".join(
-        f"{count} {status}" for status in STATUSES if (count := sum(verdict.status == status for verdict in verdicts))
-    )
-    print(f"{len(verdicts)} {'language' if len(verdicts) == 1 else 'languages'}: {counts}")
+    print(counts_text(totals(verdicts)))
     if drift is not None:
         print(f"batches: {_drift_line(drift)}")
 

@@ -14,8 +14,7 @@ from polyjudge.files.spill import ScratchRows
 from polyjudge.records.codec import from_open_json, to_open_json
 from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
 from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageScore, PromptScore
-from polyjudge.statistics.intervals import reached_at_best, reached_by
-from polyjudge.verdicts.items import PASSING_SCORE, scores_pass
+from polyjudge.verdicts.translation import has_scores, reached_by_enough, scores_pass
 
 SCHEMA_VERSION = 1
 _NULLS = dict.fromkeys(("scriptScore", "grammarScore", "coherenceScore", "isCorrectLanguage"))
@@ -154,7 +153,6 @@ def _unjudged(row: Mapping[str, Any], problem: str) -> LanguageScore | None:
     return LanguageScore(language_name=name or code, language_code=code, error=error) if name or code else None
 
 
-NEEDED_SHARE = 0.8
 _NOTES_KEPT = 3
 
 
@@ -191,19 +189,19 @@ def language_score(
     judge: str,
     batching: Mapping[str, Any] | None = None,
 ) -> LanguageScore:
-    """Return a language's scores: what at least 80% of its judged prompts reach, with the means beside."""
+    """Return a language's scores: what the needed share of its judged prompts reach, and the means."""
     prompts = tuple(prompt_score(index, outcome) for index, outcome in sorted(outcomes.items()))
     results = [outcome for outcome in outcomes.values() if isinstance(outcome, JudgeResult)]
     values = {name: [result.subscores.get(name) for result in results] for name in DIMENSIONS}
     flags = [result.flags.get("isCorrectLanguage") for result in results]
-    reached = _score([None if flag is None else float(flag) for flag in flags], sure_below=1.0)
+    reached = reached_by_enough([None if flag is None else float(flag) for flag in flags], sure_below=1.0)
     unjudged = len(prompts) - len(results)
     return LanguageScore(
         language_name=language.language_name,
         language_code=language.language_code,
-        script_score=_score(values["script"]),
-        grammar_score=_score(values["grammar"]),
-        coherence_score=_score(values["coherence"]),
+        script_score=reached_by_enough(values["script"]),
+        grammar_score=reached_by_enough(values["grammar"]),
+        coherence_score=reached_by_enough(values["coherence"]),
         is_correct_language=None if reached is None else bool(reached),
         notes=_notes(prompts),
         error="" if results else _error(prompts),
@@ -216,12 +214,6 @@ def language_score(
     )
 
 
-def _score(values: Sequence[float | None], sure_below: float = PASSING_SCORE) -> float | None:
-    """Return what 80% reach; where that hangs on unknown values, what they reach at best if even that is too low."""
-    best = reached_at_best(values, NEEDED_SHARE)
-    return best if best is not None and best < sure_below else reached_by(values, NEEDED_SHARE)
-
-
 def _means(values: Mapping[str, Sequence[float | None]]) -> Iterator[tuple[str, float]]:
     for name, given in values.items():
         known = [value for value in given if value is not None]
@@ -230,10 +222,10 @@ def _means(values: Mapping[str, Sequence[float | None]]) -> Iterator[tuple[str, 
 
 
 def _notes(prompts: Sequence[PromptScore]) -> str:
-    """Return what the judge said of the prompts that fail, the worst first; of one that passes where all do."""
+    """Return the notes on the prompts that fail, the worst first; if none fails, those on the first scored prompt."""
     failing = sorted((prompt for prompt in prompts if scores_pass(prompt) is False), key=_goodness)
-    passing = [prompt for prompt in prompts if scores_pass(prompt)][:1]
-    notes = list(dict.fromkeys(prompt.notes for prompt in failing or passing if prompt.notes))
+    scored = [prompt for prompt in prompts if has_scores(prompt)][:1]
+    notes = list(dict.fromkeys(prompt.notes for prompt in failing or scored if prompt.notes))
     return " | ".join(notes[:_NOTES_KEPT])
 
 

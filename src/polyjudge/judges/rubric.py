@@ -16,7 +16,6 @@ from polyjudge.records.rubrics import Rubric, RubricCriterion
 from polyjudge.rubrics.loading import check_rubric, load_rubric
 from polyjudge.rubrics.prompts import PromptRenderer, answer_schema, render_prompt, rubric_fingerprint
 from polyjudge.text.numbers import read_number
-from polyjudge.verdicts.items import weighted_mean
 
 from . import base
 from .base import Asker, Question, Reading
@@ -34,6 +33,18 @@ def judge_identity(provider: str, model: str, rubric: Rubric, *, model_answered:
         prompt_sha256=prompt_sha256(render_prompt(rubric, "")),
         model_answered=model_answered,
     )
+
+
+def weighted_mean(rubric: Rubric, subscores: Mapping[str, float]) -> float | None:
+    """Return the mean of the subscores by the criteria's weights; None unless every criterion has one."""
+    total = weights = 0.0
+    for criterion in rubric.criteria:
+        score = subscores.get(criterion.name)
+        if score is None:
+            return None
+        total += criterion.weight * score
+        weights += criterion.weight
+    return total / weights
 
 
 _YES_NO = {"true": True, "yes": True, "false": False, "no": False}

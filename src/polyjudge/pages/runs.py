@@ -20,7 +20,6 @@ from polyjudge.reports.blocks import Block, Heading, Lines, Table
 from polyjudge.reports.translation import Report
 from polyjudge.statistics.intervals import RunningMean
 from polyjudge.store.trust_cards import identity_in, read_card, trust_in
-from polyjudge.verdicts.translation import STATUSES
 
 Kind = Literal["translation", "score"]
 _JUDGES = ("quick", "full")
@@ -101,15 +100,15 @@ def report_of(run: RunEntry, table: LanguageTable) -> Report:
 
 
 def summary_of(run: RunEntry, table: LanguageTable) -> dict[str, Any]:
-    """Return what a run comes to, in a few numbers."""
+    """Return the counts of a run: items, languages, and languages by status."""
     if run.kind == "score":
         rows, unread = _by_language(run)
         judged, items = sum(row.mean.count for row in rows.values()), sum(row.items for row in rows.values())
         counts = {"items": items, "judged": judged, "unjudged": items - judged, "unreadable": unread}
         return {"languages": len(rows.keys() - {""}), **counts}
     report = report_of(run, table)
-    counts = {status.lower(): report.count(status) for status in STATUSES}
-    return {"languages": report.total, "items": sum(each.prompts for each in report.verdicts), **counts}
+    counts = {status.lower(): count for status, count in report.totals.counts.items()}
+    return {"languages": report.totals.languages, "items": sum(each.prompts for each in report.verdicts), **counts}
 
 
 def score_blocks(run: RunEntry, table: LanguageTable) -> Iterator[Block]:

@@ -26,14 +26,14 @@ def comparison_page(before: RunEntry, after: RunEntry, table: LanguageTable) -> 
     # here, because they need numpy, and looking at a list of runs does not
     from polyjudge.reports.comparison import compare_runs, notes_on
     from polyjudge.reports.comparison_report import comparison_html
-    from polyjudge.verdicts.comparison import rule
+    from polyjudge.verdicts.comparison import compare_gate
 
     paths = _compared(before, after)
     first, second = (  # people know them by these names
         replace(read_run(path), path=Path(run.name)) for path, run in zip(paths, (before, after), strict=True)
     )
     comparison = compare_runs(first, second, ComparisonOptions(), tuple(notes_on(first, second)))
-    return comparison_html(comparison, rule(comparison, None, None), table)
+    return comparison_html(comparison, compare_gate(comparison, None, None), table)
 
 
 def _compared(before: RunEntry, after: RunEntry) -> tuple[Path, Path]:

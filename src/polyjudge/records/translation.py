@@ -88,7 +88,7 @@ class PromptScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageScore:
-    """What a judge says of a language: what at least 80% of its judged prompts reach."""
+    """A judge's scores of a language: what the needed share of its judged prompts reach."""
 
     language_name: str
     language_code: str = ""

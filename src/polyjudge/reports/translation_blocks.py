@@ -6,8 +6,8 @@ from polyjudge.files.atomic import readable_json
 from polyjudge.records.calibration import Interval
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptScore
 from polyjudge.text.display import one_line
-from polyjudge.verdicts.items import scores_pass
-from polyjudge.verdicts.translation import Status, Verdict
+from polyjudge.verdicts.items import STATUSES, Status
+from polyjudge.verdicts.translation import FAILING, Totals, Verdict, scores_pass, status_label
 
 from .blocks import Block, Heading, Lines, Table
 from .translation import Report
@@ -19,6 +19,16 @@ _LONGEST_NAME = 100
 _WARNINGS_SHOWN = 20
 _NAMED = 12
 _YES_OR_NO = {True: "Yes", False: "No", None: "–"}
+STATUS_NAMES: dict[Status, str] = {
+    "PASS": "Passed",
+    "CHECKED": "Checked",
+    "FAIL": "Failed",
+    "CONFLICT": "Conflict",
+    "UNRELIABLE": "Unreliable",
+    "UNJUDGED": "Unjudged",
+    "SKIPPED": "Skipped",
+}
+"""Statuses as headings of counts."""
 
 
 def translation_blocks(report: Report) -> Iterator[Block]:
@@ -61,27 +71,37 @@ def report_facts(report: Report) -> Iterator[str]:
         if value is not None:
             yield f"{name}: {_cell(value if isinstance(value, str) else readable_json(value))}"
     if not report.judges:
-        yield "No judge scores were given: languages pass or fail on script alone."
+        yield "No judge scores were given: the checks alone decide, and grammar and meaning were not judged."
 
 
 def _totals(report: Report) -> Iterator[str]:
-    yield f"Total languages tested: {report.total - report.count('SKIPPED')}"
-    words: dict[Status, str] = {"PASS": "Passed", "FAIL": "Failed", "CONFLICT": "Conflict"}
-    for status, word in words.items():
-        count = report.count(status)
-        if status != "CONFLICT" or count:
-            rate = _rate(count, report.judged, report.interval(status))
-            yield f"{word}: {count}{rate}{on_script_alone(report, status)}"
-    if report.count("UNRELIABLE"):
-        yield f"Unreliable: {report.count('UNRELIABLE')}"
-    yield f"Unjudged: {report.count('UNJUDGED')}"
-    yield f"Skipped: {report.count('SKIPPED')}"
+    found = report.totals
+    yield f"Total languages tested: {found.languages - found.counts['SKIPPED']}"
+    for status in shown_statuses(found, ("PASS", "FAIL", "UNJUDGED", "SKIPPED")):
+        interval = found.interval(status)
+        rate = "" if interval is None else f" ({_percent(found.counts[status] / found.decided, interval)})"
+        yield f"{STATUS_NAMES[status]}: {found.counts[status]}{rate}{count_note(report, status)}"
 
 
-def on_script_alone(report: Report, status: Status) -> str:
-    """Say how many of a state no judge was asked about, beside those that one was."""
-    alone = sum(verdict.status == status and verdict.script_only for verdict in report.verdicts)
-    return f", {alone} of them on script alone" if alone and report.judges else ""
+def shown_statuses(found: Totals, always: tuple[Status, ...]) -> list[Status]:
+    """Return the statuses that a table or list of counts shows: these, and all that occur, so that they add up."""
+    return [status for status in STATUSES if found.counts[status] or status in always]
+
+
+def count_note(report: Report, status: Status) -> str:
+    """Return what limits the count of a status: what was not judged, or that the judge is not calibrated."""
+    members = [verdict for verdict in report.verdicts if verdict.status == status]
+    if status == "CHECKED":
+        common = [part for part in members[0].not_judged if all(part in each.not_judged for each in members)]
+        return f"; {', '.join(common)} not judged"
+    if status == "PASS":
+        loose = sum(not verdict.is_calibrated for verdict in members)
+        some = "" if loose == len(members) else f"{loose} of them by a "
+        return f"; {some}judge not calibrated" if loose else ""
+    alone = sum(verdict.script_only for verdict in members)
+    if not alone or not report.judges:
+        return ""
+    return ", by the checks alone" if alone == len(members) else f", {alone} of them by the checks alone"
 
 
 def _trust(report: Report) -> Iterator[Block]:
@@ -103,14 +123,12 @@ def trust_lines(report: Report) -> Iterator[str]:
         if unknown and any(trust.card is not None for trust in report.trust.values()):
             named, more = ", ".join(unknown[:_NAMED]), len(unknown) - _NAMED
             told = f"{named} and {more} more" if more > 0 else named
-            lines.append(f"Not known to tell good from spoiled in: {told}.")
+            lines.append(f"Not calibrated for: {told}.")
         yield from lines
 
 
-def _rate(count: int, total: int, interval: Interval | None) -> str:
-    if not total or interval is None:
-        return ""
-    return f" ({count / total:.1%}, 95% interval {interval.low:.1%} to {interval.high:.1%})"
+def _percent(rate: float, interval: Interval) -> str:
+    return f"{rate:.1%}, 95% interval {interval.low:.1%} to {interval.high:.1%}"
 
 
 def _priority_table(report: Report) -> Iterator[Block]:
@@ -124,7 +142,7 @@ def _priority_row(verdict: Verdict) -> tuple[str, ...]:
     scores = list(verdict.scores.values())
     if not scores:
         share = f"{verdict.script_passed}/{verdict.script_checked} outputs" if verdict.script_checked else "–"
-        return _name(verdict), share, "–", "–", "–", status_word(verdict)
+        return _name(verdict), share, "–", "–", "–", status_label(verdict)
     cells = [
         _lowest([score.script_score for score in scores]),
         _lowest([score.grammar_score for score in scores]),
@@ -132,7 +150,7 @@ def _priority_row(verdict: Verdict) -> tuple[str, ...]:
     ]
     answers = [score.is_correct_language for score in scores if score.is_correct_language is not None]
     correct = ("Yes" if all(answers) else "No") if answers else "–"
-    return _name(verdict), *cells, correct, status_word(verdict)
+    return _name(verdict), *cells, correct, status_label(verdict)
 
 
 def _lowest(values: list[float | None]) -> str:
@@ -143,23 +161,28 @@ def _lowest(values: list[float | None]) -> str:
 
 def _family_table(report: Report) -> Iterator[Block]:
     yield Heading(3, "By Script Family")
+    statuses = shown_statuses(report.totals, ("PASS", "FAIL"))
     rows = [
         (
-            one_line(row.family, _LONGEST_NAME),
-            str(row.languages),
-            str(row.passed),
-            str(row.failed),
-            "–" if row.rate is None else f"{row.rate:.1%}",
-            "–" if row.interval is None else f"{row.interval.low:.0%} to {row.interval.high:.0%}",
+            one_line(family, _LONGEST_NAME),
+            str(found.languages),
+            *(str(found.counts[status]) for status in statuses),
+            "–" if found.rate is None else f"{found.rate:.1%}",
+            "–" if found.rate_interval is None else _range(found.rate_interval),
         )
-        for row in report.families()
+        for family, found in report.families.items()
     ]
-    header = ("Script Family", "Languages", "Passed", "Failed", "Pass Rate", "95% interval")
-    yield Table(header, tuple(rows), numbers=(1, 2, 3, 4))
+    rate = "Passed or Checked" if "CHECKED" in statuses else "Pass Rate"
+    header = ("Script Family", "Languages", *(STATUS_NAMES[status] for status in statuses), rate, "95% interval")
+    yield Table(header, tuple(rows), numbers=tuple(range(1, len(header) - 1)))
+
+
+def _range(interval: Interval) -> str:
+    return f"{interval.low:.0%} to {interval.high:.0%}"
 
 
 def _failures(report: Report) -> Iterator[Block]:
-    failing = [each for each in report.verdicts if each.status in ("FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED")]
+    failing = [each for each in report.verdicts if each.status in (*FAILING, "UNJUDGED")]
     if failing:
         yield Heading(3, "Quick Failures")
         rows = [
@@ -183,11 +206,11 @@ def _disagreements(report: Report) -> Iterator[Block]:
 
 
 def _findings(report: Report) -> Iterator[Block]:
-    """Show what the checks found, also where nothing hangs on it: a script may be right and the language wrong."""
+    """Yield what the checks found, warnings included."""
     found = [each for each in report.verdicts if each.problems]
     if found:
         yield Heading(3, "Findings of the checks")
-        rows = [(_name(each), _kinds(each), each.looks_like or "–", status_word(each)) for each in found]
+        rows = [(_name(each), _kinds(each), each.looks_like or "–", status_label(each)) for each in found]
         yield Table(("Language", "Problems (outputs)", "Looks like", "Status"), tuple(rows))
 
 
@@ -196,7 +219,7 @@ def _kinds(verdict: Verdict) -> str:
 
 
 def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, LanguageScore]) -> Iterator[Block]:
-    yield Heading(3, f"{_name(verdict)} — {status_word(verdict)}")
+    yield Heading(3, f"{_name(verdict)} — {status_label(verdict)}")
     family, priority = one_line(verdict.family, _LONGEST_NAME), one_line(language.priority, _LONGEST_NAME)
     facts = [f"Script: {family or 'unknown'} | Priority: {priority or '–'}"]
     facts.append(f"Prompts tested: {verdict.prompts}")
@@ -254,11 +277,6 @@ def _points(score: PromptScore) -> str:
     values = (score.script_score, score.grammar_score, score.coherence_score)
     points = "·".join("–" if value is None else f"{value:g}" for value in values)
     return f"{points} wrong language" if score.is_correct_language is False else points
-
-
-def status_word(verdict: Verdict) -> str:
-    """Return the state with its mark: a pass on script alone says so."""
-    return f"{verdict.status} (script-only)" if verdict.script_only else verdict.status
 
 
 def _name(verdict: Verdict) -> str:

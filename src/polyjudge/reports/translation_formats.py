@@ -8,7 +8,7 @@ from polyjudge.files.atomic import readable_json
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import TrustCard
 from polyjudge.store.trust_cards import card_row
-from polyjudge.verdicts.translation import Verdict
+from polyjudge.verdicts.translation import Totals, Verdict, status_fields
 from polyjudge.verdicts.trust import JudgeTrust
 
 from .blocks import html_page, markdown, plain_text
@@ -38,24 +38,23 @@ def _joined(rows: Iterable[str]) -> Iterator[str]:
 
 
 def _head(report: Report) -> dict[str, Any]:
-    interval = report.interval("PASS")
+    found = report.totals
     head = {
         "schemaVersion": SCHEMA_VERSION,
         "timestamp": report.timestamp,
         **_named(report),
-        "totalLanguages": report.total,
-        "passedLanguages": report.count("PASS"),
-        "failedLanguages": report.count("FAIL"),
-        "conflictLanguages": report.count("CONFLICT"),
-        "unreliableLanguages": report.count("UNRELIABLE"),
-        "unjudgedLanguages": report.count("UNJUDGED"),
-        "skippedLanguages": report.count("SKIPPED"),
-        "passRate": report.count("PASS") / report.judged if report.judged else None,
-        "passRateInterval": asdict(interval) if interval else None,
-        "scriptFamilies": [
-            {**asdict(row), "rate": row.rate, "interval": asdict(row.interval) if row.interval else None}
-            for row in report.families()
-        ],
+        "totalLanguages": found.languages,
+        "passedLanguages": found.without_failure,  # the founding field: PASS and CHECKED
+        "checkedLanguages": found.counts["CHECKED"],
+        "failedLanguages": found.counts["FAIL"],
+        "conflictLanguages": found.counts["CONFLICT"],
+        "unreliableLanguages": found.counts["UNRELIABLE"],
+        "unjudgedLanguages": found.counts["UNJUDGED"],
+        "skippedLanguages": found.counts["SKIPPED"],
+        "passRate": found.rate,
+        "passRateInterval": asdict(found.rate_interval) if found.rate_interval else None,
+        "statuses": dict(found.counts),
+        "scriptFamilies": [_family(family, each) for family, each in report.families.items()],
         "trust": {name: _trusted(trust) for name, trust in report.trust.items()},
         "verdicts": [_verdict(verdict) for verdict in report.verdicts],
         "warnings": list(report.warnings),
@@ -63,6 +62,19 @@ def _head(report: Report) -> dict[str, Any]:
     }
     own = (*head, "binding", "device", "languageResults", "judgeScores")
     return {**head, **{key: value for key, value in report.about.items() if key not in own}}
+
+
+def _family(family: str, found: Totals) -> dict[str, Any]:
+    return {
+        "family": family,
+        "languages": found.languages,
+        "passed": found.without_failure,
+        "failed": found.counts["FAIL"],
+        "other": found.languages - found.without_failure - found.counts["FAIL"],
+        "rate": found.rate,
+        "interval": asdict(found.rate_interval) if found.rate_interval else None,
+        "statuses": dict(found.counts),
+    }
 
 
 def _trusted(trust: JudgeTrust) -> dict[str, Any]:
@@ -81,11 +93,7 @@ def _named(report: Report) -> dict[str, Any]:
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {
-        "languageName": verdict.name,
-        "languageCode": verdict.language,
-        "status": verdict.status,
-        "scriptOnly": verdict.script_only,
-        "reason": verdict.reason,
+        **status_fields(verdict),
         "scriptFamily": verdict.family,
         "mustHave": verdict.is_priority,
         "prompts": verdict.prompts,
@@ -94,6 +102,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "tokensPerSecond": verdict.tokens_per_second,
         "disagreements": list(verdict.disagreements),
         "looksLike": verdict.looks_like,
+        "checkedOutputs": verdict.checked_outputs,
+        "failingOutputs": verdict.failing_outputs,
         "problems": dict(verdict.problems),
         "trust": list(verdict.trust),
         "calibrated": verdict.is_calibrated,

@@ -1,78 +1,103 @@
 """The translation report as an HTML page."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import combinations
 from typing import Any
 
+from polyjudge.checks.checker import TextChecker
 from polyjudge.files.atomic import readable_json
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.findings import Problem, TextCheck
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
 from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.text.display import harmless, one_line
-from polyjudge.verdicts.items import scores_pass
-from polyjudge.verdicts.translation import STATUSES, Verdict, VerdictMaker
+from polyjudge.verdicts.items import STATUSES, Status
+from polyjudge.verdicts.translation import (
+    NEEDED_SHARE,
+    PASSING_SCORE,
+    Totals,
+    Verdict,
+    is_enough,
+    scores_pass,
+    status_label,
+)
+from polyjudge.verdicts.trust import NOT_MEASURED, TRUST_WORDS
 
 from .blocks import Block, Lines, Table, fill_page, for_script, shown
-from .translation import FamilyRow, Report
-from .translation_blocks import judge_name, judge_note, on_script_alone, report_facts, status_word, trust_lines
+from .translation import Report
+from .translation_blocks import (
+    STATUS_NAMES,
+    count_note,
+    judge_name,
+    judge_note,
+    report_facts,
+    shown_statuses,
+    trust_lines,
+)
 
-_ROW, _LEFT, _WIDTH, _RIGHT = 24, 150, 420, 190
+_ROW, _LEFT, _WIDTH, _RIGHT = 24, 150, 420, 250
 
 
-def family_bars(rows: Sequence[FamilyRow]) -> Any:
-    """Return the drawing; each bar says its numbers beside it."""
+def family_bars(families: Mapping[str, Totals]) -> Any:
+    """Return the drawing; each bar has its numbers next to it."""
     from markupsafe import Markup
 
-    height = _ROW * len(rows) + 8
+    height = _ROW * len(families) + 8
     total = _LEFT + _WIDTH + _RIGHT
     parts = [
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Pass rates by script family">'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Languages without failure by script family">'
         f'<svg viewBox="0 0 {total} {height}" width="{total}" height="{height}" role="img" '
-        'aria-label="Pass rate by script family, with 95% intervals">'
+        'aria-label="Share of languages that passed or were checked, by script family, with 95% intervals">'
     ]
-    for place, row in enumerate(rows):
-        parts += _bar(place, row)
+    for place, (family, found) in enumerate(families.items()):
+        parts += _bar(place, family, found)
     return Markup("\n".join([*parts, "</svg></div>"]))
 
 
-def _bar(place: int, row: FamilyRow) -> list[str]:
+def _bar(place: int, family: str, found: Totals) -> list[str]:
+    """Draw one family: the share that passed, then the share that was only checked, and the interval of their sum."""
     top = place * _ROW + 4
     middle = top + _ROW / 2
-    name = escape(shown(row.family)[:60])
+    name = escape(shown(family)[:60])
     parts = [
         f'<text x="{_LEFT - 8}" y="{middle + 4:.0f}" text-anchor="end">{name}</text>',
         f'<rect class="track" x="{_LEFT}" y="{top + 4}" width="{_WIDTH}" height="{_ROW - 8}"/>',
     ]
-    rate, interval = row.rate, row.interval
-    if rate is None or interval is None:
-        told = f"no verdict on {row.languages}"
+    interval = found.rate_interval
+    if interval is None:
+        told = f"no verdict on {found.languages}"
     else:
+        start = float(_LEFT)
+        for style, count in (("bar", found.counts["PASS"]), ("checked", found.counts["CHECKED"])):
+            width = count / found.decided * _WIDTH
+            if count:
+                spot = f'x="{start:.1f}" y="{top + 4}" width="{width:.1f}" height="{_ROW - 8}"'
+                parts.append(f'<rect class="{style}" {spot}/>')
+            start += width
         low, high = _LEFT + interval.low * _WIDTH, _LEFT + interval.high * _WIDTH
-        parts.append(f'<rect class="bar" x="{_LEFT}" y="{top + 4}" width="{rate * _WIDTH:.1f}" height="{_ROW - 8}"/>')
         parts.append(f'<line class="range" x1="{low:.1f}" x2="{high:.1f}" y1="{middle:.0f}" y2="{middle:.0f}"/>')
-        told = f"{row.passed} of {row.passed + row.failed} ({interval.low:.0%} to {interval.high:.0%})"
+        counts = [f"{found.counts[status]} {name}" for status, name in _BAR_NAMES.items() if found.counts[status]]
+        told = f"{' and '.join(counts) or '0 passed'} of {found.decided} ({interval.low:.0%} to {interval.high:.0%})"
     return [*parts, f'<text class="soft" x="{_LEFT + _WIDTH + 8}" y="{middle + 4:.0f}">{told}</text>']
 
 
+_BAR_NAMES: dict[Status, str] = {"PASS": "passed", "CHECKED": "checked"}
 _ITEMS_IN_A_PART = 50
 _LONGEST_TEXT = 20_000
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
 _WARNINGS_SHOWN = 20
-_STYLES = {"PASS": "good", "FAIL": "bad", "CONFLICT": "bad", "UNRELIABLE": "poor"}
-_SAFE_ANCHOR = re.compile(r"[A-Za-z0-9_-]{1,40}")
-_WORDS = {
-    "PASS": "passed",
-    "FAIL": "failed",
-    "CONFLICT": "in conflict",
-    "UNRELIABLE": "unreliable",
-    "UNJUDGED": "unjudged",
-    "SKIPPED": "skipped",
+_STYLES: dict[Status, str] = {
+    "PASS": "good",
+    "CHECKED": "checked",
+    "FAIL": "bad",
+    "CONFLICT": "bad",
+    "UNRELIABLE": "poor",
 }
+_SAFE_ANCHOR = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +116,7 @@ def translation_page(report: Report) -> Iterator[str]:
         "facts": [line.split(": ", 1) for line in report_facts(report) if ": " in line],
         "cards": list(_cards(report)),
         "trust": list(trust_lines(report)),
-        "bars": family_bars(report.families()),
+        "bars": family_bars(report.families),
         "comparisons": list(_comparisons(report)),
         "filters": _filters(report),
         "columns": _columns(report),
@@ -109,15 +134,14 @@ def _warnings(report: Report) -> list[str]:
 
 
 def _cards(report: Report) -> Iterator[dict[str, Any]]:
-    yield {"count": report.total - report.count("SKIPPED"), "name": "languages tested", "rate": "", "style": ""}
-    for status in STATUSES:
-        count = report.count(status)
-        if not count and status not in ("PASS", "FAIL", "UNJUDGED"):
-            continue
-        interval = report.interval(status) if status in ("PASS", "FAIL", "CONFLICT") else None
-        rate = f"{count / report.judged:.1%}, 95%: {interval.low:.1%} to {interval.high:.1%}" if interval else ""
-        style = _STYLES.get(status, "") if count else ""
-        yield {"count": count, "name": _WORDS[status] + on_script_alone(report, status), "rate": rate, "style": style}
+    found = report.totals
+    tested = found.languages - found.counts["SKIPPED"]
+    yield {"count": tested, "name": "languages tested", "rate": "", "style": ""}
+    for status in shown_statuses(found, ("PASS", "FAIL", "UNJUDGED")):
+        count, interval = found.counts[status], found.interval(status)
+        rate = f"{count / found.decided:.1%}, 95%: {interval.low:.1%} to {interval.high:.1%}" if interval else ""
+        name = STATUS_NAMES[status].lower() + count_note(report, status)
+        yield {"count": count, "name": name, "rate": rate, "style": _STYLES.get(status, "") if count else ""}
 
 
 def _filters(report: Report) -> list[tuple[str, str, list[str]]]:
@@ -125,7 +149,7 @@ def _filters(report: Report) -> list[tuple[str, str, list[str]]]:
     problems = sorted({kind for verdict in verdicts for kind in verdict.problems})
     families = sorted({one_line(verdict.family, _LONGEST_NAME) for verdict in verdicts if verdict.family})
     return [
-        ("status", "Status", [status for status in STATUSES if report.count(status)]),
+        ("status", "Status", [status for status in STATUSES if report.totals.counts[status]]),
         ("family", "Script family", families),
         ("priority", "Priority", ["must-have", "standard"]),
         ("problems", "Problem", problems),
@@ -164,7 +188,7 @@ def anchor_of(verdict: Verdict, place: int) -> str:
 
 
 def _cells(report: Report, verdict: Verdict) -> Iterator[Cell]:
-    yield Cell(status_word(verdict), _STYLES.get(verdict.status, "none"), verdict.status)
+    yield Cell(status_label(verdict), _STYLES.get(verdict.status, "none"), verdict.status)
     yield Cell(one_line(verdict.family, _LONGEST_NAME), "", verdict.family)
     yield _share(verdict.script_passed, verdict.script_checked)
     for judge in report.judges:
@@ -182,14 +206,14 @@ def _share(passed: int, checked: int) -> Cell:
     if not checked:
         return Cell("–", "num none")
     share = passed / checked
-    style = "good" if share >= 0.8 else "poor" if share >= 0.5 else "bad"
+    style = "good" if is_enough(passed, checked) else "poor" if share >= 0.5 else "bad"
     return Cell(f"{passed}/{checked}", f"num {style}", f"{share:.4f}")
 
 
 def _points(value: float | None) -> Cell:
     if value is None:
         return Cell("–", "num none")
-    style = "good" if value >= 4 else "fair" if value >= 3 else "poor" if value >= 2 else "bad"
+    style = "good" if value >= 4 else "fair" if value >= PASSING_SCORE else "poor" if value >= 2 else "bad"
     return Cell(f"{value:g}", f"num {style}", f"{value:g}")
 
 
@@ -198,12 +222,11 @@ def _flag(value: bool | None) -> Cell:
 
 
 def _trust(verdict: Verdict) -> Cell:
-    if verdict.is_calibrated:
-        return Cell("sensitive", "good", "sensitive")
-    if verdict.status == "UNRELIABLE" or any("insensitive" in note for note in verdict.trust):
-        return Cell("insensitive", "bad", "insensitive")
-    undecided = any("not enough data" in note for note in verdict.trust)
-    return Cell(*(["not enough data", "none"] if undecided else ["unmeasured", "none"]))
+    """Return the best that the card of a judge says about the language."""
+    for word, style in zip(TRUST_WORDS.values(), ("good", "bad", "none"), strict=True):
+        if word in verdict.trust_words:
+            return Cell(word, style, word)
+    return Cell(NOT_MEASURED, "none")
 
 
 def _comparisons(report: Report) -> Iterator[Block]:
@@ -221,7 +244,8 @@ def _comparisons(report: Report) -> Iterator[Block]:
             "Same",
         )
         yield Table(header, tuple(rows), (1, 2, 3, 4, 5, 6))
-        yield Lines(("The checks fail a language where more than a fifth of its outputs have a serious problem.",))
+        needed = f"at least {NEEDED_SHARE:.0%} of its outputs must have no finding that fails them"
+        yield Lines((f"For the checks to pass a language, {needed}.",))
 
 
 def _is_the_checks(judge: str, report: Report) -> bool:
@@ -240,11 +264,11 @@ def _pair_row(one: str, two: str, report: Report) -> tuple[str, ...]:
 
 def _checks_row(judge: str, report: Report) -> tuple[str, ...]:
     pairs = [
-        (scores_pass(verdict.scores[judge]), 5 * verdict.failing_outputs <= verdict.prompts)
+        (scores_pass(verdict.scores[judge]), verdict.passes_checks)
         for verdict in report.verdicts
-        if judge in verdict.scores and verdict.prompts and report.table.find(verdict.language, verdict.name)
+        if judge in verdict.scores and report.table.find(verdict.language, verdict.name)
     ]
-    return _counts(f"{judge} and the checks", [(a, b) for a, b in pairs if a is not None])
+    return _counts(f"{judge} and the checks", [(a, b) for a, b in pairs if a is not None and b is not None])
 
 
 def _counts(name: str, pairs: Sequence[tuple[bool, bool]]) -> tuple[str, ...]:
@@ -257,9 +281,9 @@ def _counts(name: str, pairs: Sequence[tuple[bool, bool]]) -> tuple[str, ...]:
 
 def _details(report: Report) -> Iterator[tuple[int, int, Any]]:
     """Yield the texts of each language in parts that are read only when they are looked at."""
-    maker = VerdictMaker(report.table)
+    checker = TextChecker(report.table)
     for place, (verdict, language, scores) in enumerate(report.details()):
-        checks = maker.checks(language)
+        checks = checker.check_outputs(language)
         said = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
         total = len(language.prompts)
         for part, start in enumerate(range(0, total, _ITEMS_IN_A_PART)):

@@ -1,4 +1,4 @@
-"""A trust card for people: what a judge notices, where it is blind, and what moves it that should not."""
+"""Show a trust card: what a judge notices, what it misses, and what moves it that should not."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import Effect, Figure, LanguageTrust, MonotonicityResult, TrustCard
 from polyjudge.store.trust_cards import card_lines
-from polyjudge.verdicts.trust import JudgeTrust, figure_text
+from polyjudge.verdicts.trust import TRUST_WORDS, JudgeTrust, figure_text
 
 from .blocks import Block, Heading, Lines, Table
 
 _MOST_NAMED = 6
-_VERDICTS = ("sensitive", "insensitive", "not enough data")
 
 
 def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
@@ -51,7 +50,7 @@ def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     measured = [trust.verdict for trust in card.languages.values() if trust.comparisons or not trust.labels]
     counts = Counter(measured)
     if measured:
-        told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _VERDICTS if counts[verdict])
+        told = ", ".join(f"{counts[verdict]} {word}" for verdict, word in TRUST_WORDS.items() if counts[verdict])
         yield f"Measured in {len(measured)} {'language' if len(measured) == 1 else 'languages'}: {told}."
     notices = [kind for kind, each in card.perturbations.items() if each.verdict == "sensitive"]
     blind = [kind for kind, each in card.perturbations.items() if each.verdict == "insensitive"]
@@ -61,12 +60,12 @@ def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
         yield f"It does not notice: {_named(blind, most=len(blind))}."
     dull = [language_title(tag, table) for tag, trust in card.languages.items() if trust.verdict == "insensitive"]
     if dull:
-        yield f"It cannot tell good from spoiled in: {', '.join(dull)}."
+        yield f"It is unreliable in: {', '.join(dull)}."
     yield f"Last measured {card.updated_at[:10] or 'at an unknown time'}, by polyjudge {card.polyjudge_version or '?'}."
 
 
 def blind_spots(trust: LanguageTrust) -> list[str]:
-    """Return the kinds of spoiling that a judge does not notice in a language."""
+    """Return the perturbations that a judge does not notice in a language."""
     return [kind for kind, each in trust.perturbations.items() if each.verdict == "insensitive"]
 
 
@@ -82,14 +81,14 @@ def agreement_table(rows: Mapping[str, tuple[int, Mapping[str, Figure]]]) -> Tab
 
 
 def _perturbations(card: TrustCard) -> Table:
-    numbers = ("Texts", "Clean above spoiled", "AUC", "Drop", "Rank correlation", "Rises", "Noticed from")
+    numbers = ("Texts", "Clean above perturbed", "AUC", "Drop", "Rank correlation", "Rises", "Noticed from")
     by_size = sorted(card.perturbations.values(), key=lambda each: -(each.noticed.value or 0))
     rows = tuple(_perturbation_row(each) for each in by_size)
-    return Table(("Spoiled by", *numbers, "Verdict", "Languages"), rows, tuple(range(1, 8)))
+    return Table(("Perturbation", *numbers, "Verdict", "Languages"), rows, tuple(range(1, 8)))
 
 
 def _perturbation_row(result: MonotonicityResult) -> tuple[str, ...]:
-    noticed = result.noticed_from
+    noticed, counts = result.noticed_from, result.languages
     return (
         _plain(result.perturbation),
         str(result.texts),
@@ -99,8 +98,8 @@ def _perturbation_row(result: MonotonicityResult) -> tuple[str, ...]:
         figure_text(result.rank_correlation),
         figure_text(result.violations),
         figure_text(noticed) if noticed.value is not None or not result.texts else "never",
-        result.verdict,
-        ", ".join(f"{result.languages[name]} {name}" for name in _VERDICTS if result.languages.get(name)),
+        TRUST_WORDS[result.verdict],
+        ", ".join(f"{counts[verdict]} {word}" for verdict, word in TRUST_WORDS.items() if counts.get(verdict)),
     )
 
 
@@ -122,7 +121,7 @@ def effects_table(effects: Mapping[str, Effect]) -> Table:
 
 
 def _languages(card: TrustCard, table: LanguageTable) -> Table:
-    numbers = ("Clean above spoiled", "Texts", "Comparisons", "False alarms")
+    numbers = ("Clean above perturbed", "Texts", "Comparisons", "False alarms")
     rows = tuple(_language_row(language_title(tag, table), trust) for tag, trust in card.languages.items())
     return Table(("Language", "Verdict", *numbers, "Notices", "Does not notice"), rows, (2, 3, 4, 5))
 
@@ -131,7 +130,7 @@ def _language_row(name: str, trust: LanguageTrust) -> tuple[str, ...]:
     notices = [kind for kind, each in trust.perturbations.items() if each.verdict == "sensitive"]
     return (
         name,
-        trust.verdict,
+        TRUST_WORDS[trust.verdict],
         figure_text(trust.discrimination),
         str(trust.texts),
         str(trust.comparisons),

@@ -57,7 +57,7 @@ class RunningMean:
         return Interval(self.mean - half, self.mean + half)
 
 
-def reached_by(values: Sequence[float | None], share: float = 0.8) -> float | None:
+def reached_by(values: Sequence[float | None], share: float) -> float | None:
     """Return the highest value that at least such a share of the values reach.
 
     A value that is not known may be any: the answer is None where it hangs on those, or where there are no values.
@@ -66,7 +66,7 @@ def reached_by(values: Sequence[float | None], share: float = 0.8) -> float | No
     return best if best is not None and _reached(values, share, -math.inf) == best else None
 
 
-def reached_at_best(values: Sequence[float | None], share: float = 0.8) -> float | None:
+def reached_at_best(values: Sequence[float | None], share: float) -> float | None:
     """Return what `reached_by` cannot be higher than, whatever the unknown values are; None where it may be any."""
     best = _reached(values, share, math.inf) if values else math.inf
     return None if best == math.inf else best

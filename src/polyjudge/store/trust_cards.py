@@ -15,7 +15,7 @@ from polyjudge.folder_trust import make_folder, private_path
 from polyjudge.records.calibration import JudgeIdentity, TrustCard, identity_of
 from polyjudge.records.codec import from_json, to_json
 from polyjudge.records.translation import LanguageScore
-from polyjudge.verdicts.trust import JudgeTrust
+from polyjudge.verdicts.trust import TRUST_WORDS, JudgeTrust
 
 CARDS_FOLDER = "cards"
 """The folder of trust cards in the private folder."""
@@ -37,7 +37,7 @@ def read_card(path: Path) -> TrustCard:
         row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
         if row.pop("schemaVersion", None) != SCHEMA_VERSION:
             raise DataError(f"is no trust card of version {SCHEMA_VERSION}", path=path)
-        return from_json(TrustCard, row)
+        return from_json(TrustCard, cast(dict[str, Any], _stored_words(row)))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except DataError as error:
@@ -46,6 +46,21 @@ def read_card(path: Path) -> TrustCard:
         raise DataError(f"is no trust card: {error}", path=path) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not JSON: {str(error)[:_LONGEST_REASON]}", path=path) from None
+
+
+_STORED_WORDS = {shown: stored for stored, shown in TRUST_WORDS.items()}
+
+
+def _stored_words(value: object) -> object:
+    """Return a card's data with its verdicts in the stored words; a file may also have the words that are shown."""
+    if isinstance(value, list):
+        return [_stored_words(each) for each in cast(list[object], value)]
+    if not isinstance(value, dict):
+        return value
+    found = {_STORED_WORDS.get(key, key): _stored_words(each) for key, each in cast(dict[str, object], value).items()}
+    if isinstance(verdict := found.get("verdict"), str):
+        found["verdict"] = _STORED_WORDS.get(verdict, verdict)
+    return found
 
 
 def card_row(card: TrustCard) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from polyjudge.formats.translation_scores import prompt_score
 from polyjudge.judges.base import Judge
 from polyjudge.judges.grouped import BatchRow, GroupedJudge
 from polyjudge.records.outcomes import JudgeResult, Outcome
-from polyjudge.verdicts.items import scores_pass
+from polyjudge.verdicts.translation import scores_pass
 
 from .translation import Task
 

@@ -7,8 +7,8 @@ from polyjudge.records.comparison import Alarm, Comparison, Difference, FailOn, 
 DEFAULT_MAX_UNJUDGED = 0.2
 
 
-def rule(comparison: Comparison, fail_on: FailOn | None, max_unjudged: float | None) -> Ruling:
-    """Say what got worse, and whether the comparison fails; too many items without a verdict win over that."""
+def compare_gate(comparison: Comparison, fail_on: FailOn | None, max_unjudged: float | None) -> Ruling:
+    """Return what got worse and the exit code; too many items that lost their verdict take precedence."""
     alarms = tuple(_alarms(comparison, fail_on or FailOn()))
     if max_unjudged is None and fail_on is not None:
         max_unjudged = DEFAULT_MAX_UNJUDGED

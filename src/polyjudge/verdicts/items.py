@@ -1,45 +1,60 @@
-"""Decide whether a judged item passes by its rubric."""
+"""Decide the status of one judged item."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
-from polyjudge.records.outcomes import JudgeResult
+from polyjudge.records.findings import Problem
+from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
 from polyjudge.records.rubrics import Rubric
-from polyjudge.records.translation import LanguageScore, PromptScore
 
-PASSING_SCORE = 3.0
+Status = Literal["PASS", "CHECKED", "FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", "SKIPPED"]
+STATUSES: tuple[Status, ...] = ("PASS", "CHECKED", "FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", "SKIPPED")
+OFFLINE = "offline"
+"""Provider and name of the judge that only runs the checks: it looks at neither grammar nor meaning."""
+
+
+def meets(scores: Iterable[float | None], flags: Iterable[bool | None], minimum: float) -> bool | None:
+    """Apply the pass rule: every score at least `minimum`, every flag true.
+
+    One score or flag that fails is enough for False. None: nothing fails, but a score or flag is missing.
+    """
+    scores, flags = list(scores), list(flags)
+    if any(score is not None and score < minimum for score in scores) or False in flags:
+        return False
+    return None if None in scores or None in flags else True
 
 
 def passes(rubric: Rubric, result: JudgeResult) -> bool | None:
-    """Say whether a result passes; None where the rubric has no pass rule, or where it hangs on what is not known."""
+    """Say whether a result passes; None without a pass rule, or if that depends on a missing score or flag."""
     rule = rubric.passing
     if rule is None:
         return None
     scores = [result.subscores.get(criterion.name) for criterion in rubric.criteria]
     scores += [result.score] if rubric.overall else []
-    flags = [result.flags.get(name) for name in rule.flags]
-    if any(score is not None and score < rule.minimum for score in scores) or False in flags:
-        return False
-    return None if None in scores or None in flags else True
+    return meets(scores, [result.flags.get(name) for name in rule.flags], rule.minimum)
 
 
-def weighted_mean(rubric: Rubric, subscores: Mapping[str, float]) -> float | None:
-    """Return the mean of the subscores by the criteria's weights; None unless every criterion has one."""
-    total = weights = 0.0
-    for criterion in rubric.criteria:
-        score = subscores.get(criterion.name)
-        if score is None:
-            return None
-        total += criterion.weight * score
-        weights += criterion.weight
-    return total / weights
+def item_status(outcome: Outcome | None, findings: Sequence[Problem], rubric: Rubric) -> Status | None:
+    """Return the status of an item from a judge's outcome (None: no judge was asked) and what the checks found.
 
-
-def scores_pass(score: LanguageScore | PromptScore) -> bool | None:
-    """Say whether the scores of a translation pass: all that are there at least 3, in the right language.
-
-    None where there are no scores; what a judge cannot tell is left aside.
+    None: a judge scored the item, but the rubric has no pass rule, or a score that the rule needs is missing.
     """
-    found = [value for value in (score.script_score, score.grammar_score, score.coherence_score) if value is not None]
-    if score.error or (not found and score.is_correct_language is None):
-        return None
-    return all(value >= PASSING_SCORE for value in found) and score.is_correct_language is not False
+    failing = {each.kind for each in findings if each.severity == "fail"}
+    passed = passes(rubric, outcome) if isinstance(outcome, JudgeResult) else None
+    by_checks_alone = outcome is None or is_offline(outcome)
+    if passed and not by_checks_alone and failing == {"wrong_language"}:
+        return "CONFLICT"
+    if failing or passed is False:
+        return "FAIL"
+    if by_checks_alone:
+        return "CHECKED"
+    if isinstance(outcome, Failure):
+        return "UNJUDGED"
+    return "PASS" if passed else None
+
+
+def is_offline(outcome: Outcome) -> bool:
+    """Say whether an outcome comes from the judge `offline`."""
+    return (
+        isinstance(outcome, JudgeResult) and outcome.provenance is not None and outcome.provenance.provider == OFFLINE
+    )

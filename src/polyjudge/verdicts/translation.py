@@ -1,30 +1,38 @@
-"""Decide the status of a language from checks, scores and trust in the judge."""
+"""Decide the status of a language from check findings, judge scores and trust: one rule for every command and report.
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+Only this module knows the share of outputs that a language needs and the passing score of the translation dimensions.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
-from typing import Literal
+from typing import Any
 
-from polyjudge.checks.checker import TextChecker
 from polyjudge.languages.table import LanguageTable
+from polyjudge.records.calibration import Interval
 from polyjudge.records.findings import TextCheck
-from polyjudge.records.translation import Language, LanguageResult, LanguageScore
+from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
+from polyjudge.statistics.intervals import reached_at_best, reached_by, wilson_interval
 
-from .items import PASSING_SCORE, scores_pass
-from .trust import JudgeTrust, measured_by, trust_notes, untrusted
+from .items import OFFLINE, STATUSES, Status, meets
+from .trust import RELIABLE, JudgeTrust, trust_notes, untrusted
 
-Status = Literal["PASS", "FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", "SKIPPED"]
-STATUSES: tuple[Status, ...] = ("PASS", "FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", "SKIPPED")
 NEEDED_SHARE = 0.8
-"""Of the prompts, in the right script; with more than the rest sure to be in another language there is a conflict."""
+"""Share of a language's outputs that must have no finding of severity `fail`, and that must reach its scores."""
+PASSING_SCORE = 3.0
+FAILING: tuple[Status, ...] = ("FAIL", "CONFLICT", "UNRELIABLE")
+"""Statuses with which a command that gates on languages exits 1."""
+_DECIDED: tuple[Status, ...] = ("PASS", "CHECKED", "FAIL", "CONFLICT")
+_UNSEEN = {True: ("grammar", "meaning"), False: ("language", "grammar", "meaning")}
+"""What the checks do not look at, for a language that the table has and one that it has not."""
 _FAR_APART = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One language in a report."""
+    """The status of one language and what it is based on."""
 
     language: str
     """Tag, as the file gives it."""
@@ -33,101 +41,195 @@ class Verdict:
     is_priority: bool
     status: Status
     script_only: bool = False
-    """No judge was asked, so it passes or fails on script alone."""
+    """No judge scored grammar and meaning: the checks alone decided."""
+    not_judged: tuple[str, ...] = ()
+    """What neither a check nor a judge looked at, where the status is CHECKED."""
     reason: str = ""
     prompts: int = 0
     script_checked: int = 0
-    """Prompts whose script the file or the check says something of."""
+    """Prompts for which the file or the check gives a script result."""
     script_passed: int = 0
     tokens_per_second: float | None = None
     scores: Mapping[str, LanguageScore] = field(default_factory=dict[str, LanguageScore])
-    """What each judge says of the language as a whole."""
+    """Scores of the language as a whole, by judge."""
     disagreements: tuple[str, ...] = ()
     looks_like: str = ""
-    """The language that the check is sure of instead, where it is sure of one in too many prompts."""
+    """The other language that the check is sure of, where it is sure in too many outputs."""
+    checked_outputs: int = 0
     failing_outputs: int = 0
-    """Outputs with a problem that is more than a warning."""
+    """Of these, outputs with a finding of severity `fail`."""
     trust: tuple[str, ...] = ()
-    """What is known of each judge in this language, where it has a card."""
-    is_calibrated: bool = False
-    """One of its judges is known to tell good texts from spoiled ones in it."""
+    """What the trust card of each judge says about this language."""
+    trust_words: tuple[str, ...] = ()
+    """How far each judge that gave scores can be relied on in this language, in the words of trust cards."""
     problems: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Kinds of problems that the checks found, and in how many prompts."""
+    """Kinds of findings, and the number of outputs with each."""
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether a judge that gave scores is reliable in this language, by its trust card."""
+        return RELIABLE in self.trust_words
+
+    @property
+    def passes_checks(self) -> bool | None:
+        """Whether enough outputs are without a finding of severity `fail`; None if none was checked."""
+        passed = is_enough(self.checked_outputs - self.failing_outputs, self.checked_outputs)
+        return passed if self.checked_outputs else None
 
 
-class VerdictMaker:
-    """Makes up its mind about languages, one after the other."""
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many languages have which status. The counts add up to `languages`."""
 
-    def __init__(self, table: LanguageTable, trust: Mapping[str, JudgeTrust] | None = None) -> None:
-        self._table = table
-        self._trust = trust or {}
-        self._checker = TextChecker(table)
+    counts: Mapping[Status, int]
 
-    def checks(self, language: LanguageResult) -> list[TextCheck | None]:
-        """Return what the checks say of each prompt; None where the table does not know the language."""
-        known = self._table.find(language.language_code, language.language_name)
-        return [
-            self._checker.check(each.generated_output, known, source=each.source_text, prompt=each.prompt)
-            if known
-            else None
-            for each in language.prompts
-        ]
+    @property
+    def languages(self) -> int:
+        """All languages."""
+        return sum(self.counts.values())
 
-    def verdict(
-        self, language: LanguageResult, checks: Sequence[TextCheck | None], scores: Mapping[str, LanguageScore]
-    ) -> Verdict:
-        """Return the verdict on one language by its script, its judges, and the check of its language."""
-        script = [script_ok(language, index, check) for index, check in enumerate(checks)]
-        found = self._other_language(checks)
-        rates = [each.tokens_per_second for each in language.prompts if each.tokens_per_second is not None]
-        known = self._table.find(language.language_code, language.language_name)
-        tag = language.language_code or language.language_name
-        judging = [name for name, score in scores.items() if scores_pass(score) is not None]
-        status, reason = _status(script, scores, found)
-        if not _is_by_script(script):
-            status, reason = self._relied_on(tag, scores, status, reason)
-        return Verdict(
-            language=language.language_code,
-            name=language.language_name,
-            family=self._table.family(language.script_family, language.language_code, language.language_name),
-            is_priority=is_must_have(language.priority),
-            status=status,
-            script_only=not scores and status in ("PASS", "FAIL"),
-            reason=reason,
-            prompts=len(language.prompts),
-            script_checked=len(script) - script.count(None),
-            script_passed=script.count(True),
-            tokens_per_second=fmean(rates) if rates else None,
-            scores=scores,
-            disagreements=tuple(_disagreements(scores, found, known)),
-            looks_like=found,
-            failing_outputs=sum(check is not None and check.fails for check in checks),
-            trust=tuple(trust_notes(self._trust, list(scores), tag, self._table)),
-            is_calibrated=measured_by(self._trust, judging, tag, self._table),
-            problems=Counter(kind for check in checks if check for kind in {each.kind for each in check.problems}),
-        )
+    @property
+    def decided(self) -> int:
+        """Languages that pass, are checked, fail or are in conflict: the base of every rate."""
+        return sum(self.counts[status] for status in _DECIDED)
 
-    def _relied_on(
-        self, tag: str, scores: Mapping[str, LanguageScore], status: Status, reason: str
-    ) -> tuple[Status, str]:
-        """Return a state that hangs on judges as one that cannot be relied on, where they are blind in the language."""
-        passing = {"PASS": True, "FAIL": False}.get(status)
-        deciding = [name for name, score in scores.items() if passing is not None and scores_pass(score) is passing]
-        why = untrusted(self._trust, deciding, tag, self._table)
-        return ("UNRELIABLE", why) if why else (status, reason)
+    @property
+    def without_failure(self) -> int:
+        """Languages that pass or are checked."""
+        return self.counts["PASS"] + self.counts["CHECKED"]
 
-    def _other_language(self, checks: Sequence[TextCheck | None]) -> str:
-        wrong = [check.language.found for check in checks if check is not None and check.language.state == "wrong"]
-        if not wrong or is_enough(len(checks) - len(wrong), len(checks)):
-            return ""
-        (tag, _), *_ = Counter(wrong).most_common(1)
-        found = self._table.find(tag)
-        return found.name if found else tag
+    @property
+    def rate(self) -> float | None:
+        """Share of the decided languages that pass or are checked."""
+        return self.without_failure / self.decided if self.decided else None
+
+    @property
+    def rate_interval(self) -> Interval | None:
+        """The 95% interval of `rate`."""
+        return wilson_interval(self.without_failure, self.decided)
+
+    def interval(self, status: Status) -> Interval | None:
+        """Return the 95% interval of a status's share of the decided languages; None for a status outside them."""
+        return wilson_interval(self.counts[status], self.decided) if status in _DECIDED else None
+
+    @property
+    def fails_gate(self) -> bool:
+        """Whether a command that gates on languages exits 1."""
+        return any(self.counts[status] for status in FAILING)
+
+
+def totals(verdicts: Iterable[Verdict]) -> Totals:
+    """Count languages by status."""
+    found = Counter(verdict.status for verdict in verdicts)
+    return Totals({status: found[status] for status in STATUSES})
+
+
+def family_totals(verdicts: Iterable[Verdict]) -> dict[str, Totals]:
+    """Count languages by script family and status, the largest family first."""
+    families: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        families[verdict.family or "unknown"].append(verdict)
+    by_size = sorted(families.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return {family: totals(members) for family, members in by_size}
+
+
+def status_label(verdict: Verdict) -> str:
+    """Return the status with what limits it: what was not judged, or that no judge is calibrated."""
+    if verdict.status == "CHECKED":
+        return f"CHECKED (script-only; {', '.join(verdict.not_judged)} not judged)"
+    if verdict.status == "PASS" and not verdict.is_calibrated:
+        return "PASS (judge not calibrated)"
+    return verdict.status
+
+
+def status_fields(verdict: Verdict) -> dict[str, Any]:
+    """Return what every JSON output says about the status of a language."""
+    return {
+        "languageName": verdict.name,
+        "languageCode": verdict.language,
+        "status": verdict.status,
+        "label": status_label(verdict),
+        "scriptOnly": verdict.script_only,
+        "notJudged": list(verdict.not_judged),
+        "reason": verdict.reason,
+    }
+
+
+def counts_text(found: Totals) -> str:
+    """Return the totals in one line, statuses without a language left out."""
+    counts = ", ".join(f"{count} {status}" for status, count in found.counts.items() if count)
+    return f"{found.languages} {'language' if found.languages == 1 else 'languages'}: {counts or 'none'}"
+
+
+def language_verdict(
+    language: LanguageResult,
+    checks: Sequence[TextCheck | None],
+    scores: Mapping[str, LanguageScore],
+    table: LanguageTable,
+    trust: Mapping[str, JudgeTrust] | None = None,
+) -> Verdict:
+    """Return the verdict on a language from the checks of its outputs, and the scores of and trust in each judge."""
+    cards, tag = trust or {}, language.language_code or language.language_name
+    script = [script_ok(prompt, check) for prompt, check in zip(language.prompts, checks, strict=True)]
+    rates = [each.tokens_per_second for each in language.prompts if each.tokens_per_second is not None]
+    findings, looks_like = _Findings.of(language.prompts, checks), _other_language(checks, table)
+    judging = {name: score for name, score in scores.items() if score.judge != OFFLINE}
+    scored = [name for name, score in scores.items() if name in cards and has_scores(score)]
+    status, reason = _status(findings, judging, looks_like, lambda names: untrusted(cards, names, tag, table))
+    known = table.find(language.language_code, language.language_name)
+    return Verdict(
+        language=language.language_code,
+        name=language.language_name,
+        family=table.family(language.script_family, language.language_code, language.language_name),
+        is_priority=is_must_have(language.priority),
+        status=status,
+        script_only=not judging and status in ("CHECKED", "FAIL"),
+        not_judged=_UNSEEN[known is not None] if status == "CHECKED" else (),
+        reason=reason,
+        prompts=len(language.prompts),
+        script_checked=len(script) - script.count(None),
+        script_passed=script.count(True),
+        tokens_per_second=fmean(rates) if rates else None,
+        scores=scores,
+        disagreements=tuple(_disagreements(scores, looks_like, known.name if known else "the right language")),
+        looks_like=looks_like,
+        checked_outputs=findings.checked,
+        failing_outputs=len(findings.failing),
+        trust=tuple(trust_notes(cards, list(scores), tag, table)),
+        trust_words=tuple(cards[name].word(tag, table) for name in scored),
+        problems=Counter(kind for check in checks if check for kind in {each.kind for each in check.problems}),
+    )
 
 
 def is_enough(part: int, whole: int) -> bool:
-    """Say whether a part is at least the share that is needed; in whole numbers, since 0.8 is none that a float has."""
+    """Say whether a part is at least the needed share; in whole numbers, because a float cannot hold every share."""
     return 100 * part >= round(100 * NEEDED_SHARE) * whole
+
+
+def reached_by_enough(values: Sequence[float | None], sure_below: float = PASSING_SCORE) -> float | None:
+    """Return the highest value that the needed share of the values reach, None being an unknown value.
+
+    Where that depends on unknown values it is None, unless the value is below `sure_below` even at best.
+    """
+    best = reached_at_best(values, NEEDED_SHARE)
+    return best if best is not None and best < sure_below else reached_by(values, NEEDED_SHARE)
+
+
+def scores_pass(score: LanguageScore | PromptScore) -> bool | None:
+    """Say whether translation scores pass: all three at least 3, in the right language.
+
+    None: no scores, or nothing fails but a score or the answer about the language is missing.
+    """
+    if score.error:
+        return None
+    values = (score.script_score, score.grammar_score, score.coherence_score)
+    return meets(values, [score.is_correct_language], PASSING_SCORE)
+
+
+def has_scores(score: LanguageScore | PromptScore) -> bool:
+    """Say whether a judge answered at all."""
+    values = (score.script_score, score.grammar_score, score.coherence_score, score.is_correct_language)
+    return not score.error and any(value is not None for value in values)
 
 
 def is_must_have(priority: str) -> bool:
@@ -135,43 +237,92 @@ def is_must_have(priority: str) -> bool:
     return "".join(letter for letter in priority.casefold() if letter.isalpha()) == "musthave"
 
 
-def script_ok(language: LanguageResult, index: int, check: TextCheck | None) -> bool | None:
-    """Say whether a prompt passes the script check: as the file says or, where it does not, as our own check does.
+def script_ok(prompt: PromptResult, check: TextCheck | None) -> bool | None:
+    """Say whether an output passes the script check: as the file says or, where it does not, by our own check.
 
-    None where the file does not say and the language is not known.
+    None where the file does not say and the language is not in the table.
     """
-    given = language.prompts[index].script_validation_passed
+    given = prompt.script_validation_passed
     if given is not None or check is None:
         return given
     return check.script.state != "fail"
 
 
-def _is_by_script(script: Sequence[bool | None]) -> bool:
-    """Say whether the script alone decides, so that it matters little what judges are worth."""
-    return not is_enough(script.count(True), script.count(True) + script.count(False))
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """Findings of severity `fail` in the outputs of a language."""
+
+    outputs: int
+    checked: int
+    """Outputs that a check, or the file's own script check, says something about."""
+    failing: Sequence[set[str]]
+    """For each output that fails, the kinds of findings."""
+
+    @classmethod
+    def of(cls, prompts: Sequence[PromptResult], checks: Sequence[TextCheck | None]) -> "_Findings":
+        pairs = [(prompt.script_validation_passed, check) for prompt, check in zip(prompts, checks, strict=True)]
+        kinds = [
+            {each.kind for each in (check.problems if check else ()) if each.severity == "fail"}
+            | ({"wrong_script"} if given is False else set[str]())
+            for given, check in pairs
+        ]
+        checked = sum(given is not None or check is not None for given, check in pairs)
+        return cls(len(pairs), checked, [each for each in kinds if each])
+
+    @property
+    def are_few(self) -> bool:
+        """Whether the needed share of the outputs has none."""
+        return self._are_few(len(self.failing))
+
+    @property
+    def are_of_language_alone(self) -> bool:
+        """Whether the share would be reached without the findings about the language."""
+        return self._are_few(sum(kinds != {"wrong_language"} for kinds in self.failing))
+
+    def _are_few(self, count: int) -> bool:
+        return is_enough(self.checked - count, self.checked)
+
+    def __str__(self) -> str:
+        counts = Counter(kind for kinds in self.failing for kind in kinds)
+        ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+        named = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in ranked)
+        return f"{len(self.failing)} of {self.checked} outputs fail the checks ({named})"
 
 
-def _status(script: Sequence[bool | None], scores: Mapping[str, LanguageScore], other: str) -> tuple[Status, str]:
-    if not script:
+def _status(
+    findings: _Findings, judging: Mapping[str, LanguageScore], looks_like: str, unreliable: Callable[[list[str]], str]
+) -> tuple[Status, str]:
+    """Return the status and the reason; `unreliable` says why the judges that decide cannot be relied on."""
+    if not findings.outputs:
         return "SKIPPED", "no usable prompt"
-    passed, failed = script.count(True), script.count(False)
-    if _is_by_script(script):
-        return "FAIL", f"wrong script in {failed} of {passed + failed} outputs"
-    if scores:
-        return _judged_status(scores, other)
-    return ("PASS", "") if passed else ("UNJUDGED", "nobody says what script it should be in")
+    passing = [name for name, score in judging.items() if scores_pass(score)]
+    failing = [name for name, score in judging.items() if scores_pass(score) is False]
+    shortfalls = [f"{name}: {_shortfall(judging[name])}" for name in failing]
+    if not findings.are_few:
+        if passing and not failing and looks_like and findings.are_of_language_alone:
+            return "CONFLICT", f"a judge passes it, but the check is sure that it is {looks_like}"
+        return "FAIL", "; ".join([str(findings), *shortfalls])
+    if passing or failing:
+        if why := unreliable(failing or passing):
+            return "UNRELIABLE", why
+        return ("FAIL", "; ".join(shortfalls)) if failing else ("PASS", "")
+    if judging:
+        return "UNJUDGED", next((score.error for score in judging.values() if score.error), _missing(judging))
+    return ("CHECKED", "") if findings.checked else ("UNJUDGED", "not in the language table, and no judge scored it")
 
 
-def _judged_status(scores: Mapping[str, LanguageScore], other: str) -> tuple[Status, str]:
-    passing = {name: scores_pass(score) for name, score in scores.items()}
-    failing = [name for name, passed in passing.items() if passed is False]
-    if failing:
-        return "FAIL", "; ".join(f"{name}: {_shortfall(scores[name])}" for name in failing)
-    if all(passed is None for passed in passing.values()):
-        return "UNJUDGED", next((score.error for score in scores.values() if score.error), "no score")
-    if other:
-        return "CONFLICT", f"a judge passes it, but the check is sure that it is {other}"
-    return "PASS", ""
+def _missing(judging: Mapping[str, LanguageScore]) -> str:
+    """Say which scores the judges left out."""
+    name, score = next(iter(judging.items()))
+    if not has_scores(score):
+        return "no score"
+    named = {
+        "script": score.script_score,
+        "grammar": score.grammar_score,
+        "coherence": score.coherence_score,
+        "answer about the language": score.is_correct_language,
+    }
+    return f"{name}: no {', '.join(what for what, value in named.items() if value is None)}"
 
 
 def _shortfall(score: LanguageScore) -> str:
@@ -180,13 +331,25 @@ def _shortfall(score: LanguageScore) -> str:
     return ", ".join([*low, *(["wrong language"] if score.is_correct_language is False else [])])
 
 
-def _disagreements(scores: Mapping[str, LanguageScore], other: str, known: Language | None) -> list[str]:
+def _other_language(checks: Sequence[TextCheck | None], table: LanguageTable) -> str:
+    """Return the language that the check is sure of instead, if it is sure in too many outputs."""
+    wrong = [check.language.found for check in checks if check is not None and check.language.state == "wrong"]
+    if not wrong or is_enough(len(checks) - len(wrong), len(checks)):
+        return ""
+    (tag, _), *_ = Counter(wrong).most_common(1)
+    found = table.find(tag)
+    return found.name if found else tag
+
+
+def _disagreements(scores: Mapping[str, LanguageScore], looks_like: str, wanted: str) -> list[str]:
     found: list[str] = []
-    judged = {name: score for name, score in scores.items() if scores_pass(score) is not None}
+    judged = {name: score for name, score in scores.items() if has_scores(score)}
     for first, second in pairwise(judged):
         one, two = judged[first], judged[second]
-        if scores_pass(one) != scores_pass(two):
-            found.append(f"{first} says {_word(one)}, {second} says {_word(two)}")
+        passed = (scores_pass(one), scores_pass(two))
+        if set(passed) == {True, False}:
+            words = ["PASS" if each else "FAIL" for each in passed]
+            found.append(f"{first} says {words[0]}, {second} says {words[1]}")
         pairs = {
             "script": (one.script_score, two.script_score),
             "grammar": (one.grammar_score, two.grammar_score),
@@ -196,11 +359,6 @@ def _disagreements(scores: Mapping[str, LanguageScore], other: str, known: Langu
             if left is not None and right is not None and abs(left - right) >= _FAR_APART:
                 found.append(f"{dimension}: {first} {left:g}, {second} {right:g}")
     for name, score in judged.items():
-        if other and score.is_correct_language:
-            wanted = known.name if known else "the right language"
-            found.append(f"{name} says that it is {wanted}, the check is sure that it is {other}")
+        if looks_like and score.is_correct_language:
+            found.append(f"{name} says that it is {wanted}, the check is sure that it is {looks_like}")
     return found
-
-
-def _word(score: LanguageScore) -> str:
-    return "PASS" if scores_pass(score) else "FAIL"

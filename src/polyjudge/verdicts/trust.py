@@ -10,6 +10,10 @@ from polyjudge.records.calibration import (
     TrustCard,
 )
 
+RELIABLE, UNRELIABLE, NOT_MEASURED = "reliable", "unreliable", "not measured"
+TRUST_WORDS = {"sensitive": RELIABLE, "insensitive": UNRELIABLE, "not enough data": "not enough data"}
+"""What is shown for each verdict of a trust card file."""
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeTrust:
@@ -20,7 +24,7 @@ class JudgeTrust:
     why: str = "no card was made of it yet"
 
     def of(self, tag: str, table: LanguageTable) -> LanguageTrust | None:
-        """Return what is known of the judge in a language; None where it was not measured."""
+        """Return what the card says about a language; None where it was not measured."""
         if self.card is None:
             return None
         if tag in self.card.languages:
@@ -29,46 +33,53 @@ class JudgeTrust:
         return next((each for own, each in self.card.languages.items() if wanted and table.find(own) == wanted), None)
 
     def by_verdict(self, tags: Iterable[str], table: LanguageTable) -> dict[str, list[str]]:
-        """Return the languages under what the judge is in them: sensitive, insensitive, not enough data, unmeasured."""
+        """Group languages by how far the judge can be relied on: a word of `TRUST_WORDS`, or not measured."""
         found: dict[str, list[str]] = {}
         for tag in tags:
-            known = self.of(tag, table)
-            found.setdefault("unmeasured" if known is None else known.verdict, []).append(tag)
+            found.setdefault(self.word(tag, table), []).append(tag)
         return found
+
+    def word(self, tag: str, table: LanguageTable) -> str:
+        """Say in a word how far the judge can be relied on in a language."""
+        known = self.of(tag, table)
+        return NOT_MEASURED if known is None else TRUST_WORDS[known.verdict]
+
+
+def unmet_trust(trust: JudgeTrust, tags: Iterable[str], table: LanguageTable) -> dict[str, list[str]]:
+    """Return the languages for which a judge is not known to be reliable, grouped by what is known instead.
+
+    Empty: the judge may be relied on in all of them. Without a card no language is measured.
+    """
+    return {word: group for word, group in trust.by_verdict(tags, table).items() if word != RELIABLE}
 
 
 def untrusted(trust: Mapping[str, JudgeTrust], deciding: Sequence[str], tag: str, table: LanguageTable) -> str:
-    """Return why a verdict cannot be relied on: a judge behind it is blind in the language, and none behind it sees."""
+    """Return why a verdict cannot be relied on: of the judges that decided it, one is unreliable and none reliable."""
     known = {name: trust[name].of(tag, table) for name in deciding if name in trust}
-    blind = {name: each for name, each in known.items() if each is not None and each.verdict == "insensitive"}
-    if not blind or any(each is not None and each.verdict == "sensitive" for each in known.values()):
+    unreliable = {name: each for name, each in known.items() if each is not None and each.verdict == "insensitive"}
+    if not unreliable or any(each is not None and each.verdict == "sensitive" for each in known.values()):
         return ""
     return "; ".join(
-        f"{name} cannot tell good from spoiled here (clean above spoiled {figure_text(each.discrimination)})"
-        for name, each in blind.items()
+        f"{name} is unreliable in this language (clean above perturbed: {figure_text(each.discrimination)})"
+        for name, each in unreliable.items()
     )
-
-
-def measured_by(trust: Mapping[str, JudgeTrust], judges: Sequence[str], tag: str, table: LanguageTable) -> bool:
-    """Say whether one of the judges of a language is known to tell good from spoiled in it."""
-    known = [trust[name].of(tag, table) for name in judges if name in trust]
-    return any(each is not None and each.verdict == "sensitive" for each in known)
 
 
 def trust_notes(
     trust: Mapping[str, JudgeTrust], judges: Sequence[str], tag: str, table: LanguageTable
 ) -> Iterator[str]:
-    """Yield what is known of each judge of a language, in words."""
+    """Yield what the card of each judge says about a language."""
     for name in judges:
         if name not in trust or trust[name].card is None:
             continue
         known = trust[name].of(tag, table)
         if known is None:
-            yield f"{name}: not measured in this language"
+            yield f"{name}: {NOT_MEASURED} in this language"
             continue
-        blind = [kind for kind, each in known.perturbations.items() if each.verdict == "insensitive"]
-        unseen = f"; does not notice {', '.join(kind.replace('_', ' ') for kind in blind)}" if blind else ""
-        yield f"{name}: {known.verdict}, clean above spoiled {figure_text(known.discrimination)}{unseen}"
+        missed = [kind for kind, each in known.perturbations.items() if each.verdict == "insensitive"]
+        blind = f"; does not notice {', '.join(kind.replace('_', ' ') for kind in missed)}" if missed else ""
+        figure = figure_text(known.discrimination)
+        yield f"{name}: {TRUST_WORDS[known.verdict]}, clean above perturbed {figure}{blind}"
 
 
 def figure_text(figure: Figure, digits: int = 2) -> str:

@@ -2,9 +2,9 @@
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
-const ORDER = ["pass", "fail", "conflict", "unreliable", "unjudged", "skipped"];
-const WORDS = { pass: "passed", fail: "failed", conflict: "in conflict" };
-const STYLES = { pass: "passed", fail: "failed", conflict: "failed" };
+const ORDER = ["pass", "checked", "fail", "conflict", "unreliable", "unjudged", "skipped"];
+const WORDS = { pass: "passed", checked: "checked (grammar, meaning not judged)", fail: "failed", conflict: "in conflict" };
+const STYLES = { pass: "passed", checked: "checked", fail: "failed", conflict: "failed" };
 
 function shares(counts) {
   const total = ORDER.reduce((sum, name) => sum + (counts[name] || 0), 0);
