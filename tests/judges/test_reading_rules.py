@@ -84,6 +84,14 @@ def label(reply):
         "Оцена је четрдесет.",
         "Skoru kırka çekiyorum.",
         "Eigentlich verdient das höchstens vierzig.",
+        "Translation quality: 4/10.",
+        # A deduction that is not yet in the score, and signs without words.
+        "2 typos: minus 55.",
+        "-50",
+        "÷ 2",
+        "❌",
+        "~~95~~",
+        '{"score_delta": -55}',
     ],
 )
 def test_text_after_a_verdict_that_may_change_it_makes_it_unreadable(after):
@@ -107,6 +115,7 @@ def test_text_after_a_verdict_that_may_change_it_makes_it_unreadable(after):
         "I deducted 5 points for the word order.",
         "5 Punkte Abzug für den Stil.",
         "5점 감점.",
+        "Overall, the translation is accurate and fluent.",
         "The translation keeps the platform and the time.",
         "Die Übersetzung ist treu.",
         "La traduction est fidèle.",
@@ -245,6 +254,10 @@ def test_a_reason_that_gives_another_score_makes_a_verdict_unreadable(reason):
         "Näide:",
         "Ma ei saa siin kuidagi niimoodi vastata:",
         "Formátum:",
+        "Old verdict:",
+        "Ancienne note :",
+        "Прежняя оценка:",
+        "이전 평가:",
     ],
 )
 @pytest.mark.parametrize("gap", [" ", "\n", "\n\n```json\n"])

@@ -301,6 +301,9 @@ def _refuse_if_revised(text: str, value: dict[str, Any], query: Query) -> None:
         _refuse("a later object changes the verdict")
     if (key := contradicting_key(value, later, query.wanted, query.context)) is not None:
         _refuse(f"{key!r} in a later object gives another answer")
+    changes = [key for key, stated in later.items() if "score" in folded_key(key) and isinstance(stated, int | float)]
+    if "score" in query.wanted and any(_differs(later[key], value.get(key)) for key in changes):
+        _refuse("a later object changes the score")
     own = {key: value[key] for key in query.wanted if key in value}
     if (sentence := contradicting_reason({**later, **own}, query.wanted, query.context)) is not None:
         _refuse(f"a later object contradicts the verdict: {sentence[:80]!r}")
@@ -312,7 +315,7 @@ def _refuse_if_contradicted(value: dict[str, Any], query: Query, text: str, *, i
     if line is None and (query.wanted or {"score", "verdict"} & value.keys()):
         line = contradicting_statement(value, keys, text, query.context, is_strict=is_strict and query.is_judging)
     if line is not None:
-        _refuse(f"the JSON and the text after it differ: {line[:80]!r}")
+        _refuse(f"the text after the JSON contradicts it or cannot be checked: {line[:80]!r}")
 
 
 def _refuse_if_preceded(value: dict[str, Any], query: Query, text: str) -> None:

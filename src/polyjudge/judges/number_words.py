@@ -23,6 +23,8 @@ _LONG = 6
 """Letters from which on a number word of one language is no word of another."""
 _SHORT = 3
 """Letters from which on a word may be a small number of a language that is not known."""
+_STEM = 4
+"""Letters of the shortest number word that is recognised with an ending."""
 _LONGEST_ENDING = 5
 _MANY = 11
 """Smaller numbers often count something, and their words are often words of other languages."""
@@ -63,15 +65,18 @@ def number_words(text: str, language: str | None) -> list[NumberWord]:
 
 def may_have_number_word(text: str) -> bool:
     """Say whether a normalised text may have a number of more than ten in words, in any language; a quick test."""
+    signs, stems = _signs()
     if text.isascii():
-        return not _signs().isdisjoint(_TOKEN.findall(text.lower()))
-    if _CHINESE.search(text) or _HANGUL.search(text) or _UNSPACED.search(text):
+        return not signs.isdisjoint(_TOKEN.findall(text.lower()))
+    tokens = _TOKEN.findall(text.lower())
+    if not signs.isdisjoint(tokens) or _CHINESE.search(text) or _HANGUL.search(text) or _UNSPACED.search(text):
         return True
-    signs = _signs()
-    for token in _TOKEN.findall(text.casefold().translate(_APOSTROPHES)):
-        if any(token[:length] in signs for length in range(len(token), max(2, len(token) - _LONGEST_ENDING) - 1, -1)):
-            return True
-    return False
+    return any(
+        token[:length] in signs
+        for token in tokens
+        if token[:_STEM] in stems
+        for length in range(len(token) - 1, max(_STEM, len(token) - _LONGEST_ENDING) - 1, -1)
+    )
 
 
 def with_digits(text: str, language: str | None = None, *, least: int = 0) -> str:
@@ -122,7 +127,7 @@ def _value(values: dict[str, int], form: str, language: str | None) -> int | Non
 def _inflected(token: str, forms: dict[str, dict[str, int]]) -> int | None:
     """Return the number that a word with an ending, or with an article or preposition before it, begins with."""
     bare = _SEMITIC_PREFIX.sub("", token, count=1)
-    shortest = 2 if _HANGUL.match(bare) else 4
+    shortest = 2 if _HANGUL.match(bare) else _STEM
     for length in range(len(bare), max(shortest, len(bare) - _LONGEST_ENDING) - 1, -1):
         value = next(iter(forms.get(bare[:length], {}).values()), 0)
         if value >= _MANY or (value and length == len(bare)):
@@ -157,13 +162,14 @@ def _forms() -> tuple[dict[str, dict[str, int]], dict[str, int]]:
 
 
 @cache
-def _signs() -> frozenset[str]:
-    """Return words that a text with a number of more than ten has: one of every form, and no common English words."""
+def _signs() -> tuple[frozenset[str], frozenset[str]]:
+    """Return words that a text with a number of more than ten has, one of every form, and their first letters."""
     forms, _ = _forms()
     single = {form for form, values in forms.items() if " " not in form and max(values.values()) >= _MANY}
     several = [form.split(" ") for form, values in forms.items() if " " in form and max(values.values()) >= _MANY]
     found = single | {max(words, key=len) for words in several if single.isdisjoint(words)}
-    return frozenset(found) - vocabularies()["en"]
+    signs = frozenset(found) - vocabularies()["en"]
+    return signs, frozenset(sign[:_STEM] for sign in signs if len(sign) >= _STEM)
 
 
 @cache

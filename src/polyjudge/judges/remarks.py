@@ -22,6 +22,8 @@ _MARKS = " \t\r\n*_#>([-–—•|"
 _MOST_COURTEOUS = 16
 """Words of the longest courtesy."""
 _MOST_LABELLING = 4
+_SIGN = re.compile(r"[❌✗✘✖👎🤔😕🚫⛔÷×±≠≈→⇒%‰?]|~~|(?<!\d)\s*[-+/]\s*\d")
+_RATIO = re.compile(r"\d\s*/\s*\d")
 _FEW = 2
 """Words of the longest clause that needs no explanation, such as the label of a note."""
 _CLAUSE = re.compile(r"[,;:،、，；：](?=\D)|\s[–—-]\s")
@@ -33,8 +35,10 @@ def is_harmless(sentence: str, verdict: Stated) -> bool:
     """Say whether a normalised sentence after a verdict shows that it does not change the verdict."""
     plain = _TAG.sub(" ", sentence)
     words, context = _WORD.findall(plain), verdict.context
-    if not words or ECHO in plain or context.has_whole_line(sentence):
+    if ECHO in plain or context.has_whole_line(sentence):
         return True
+    if not words:
+        return _is_only_marks(plain, verdict)
     if len(words) > 1 and context.has_words(plain.strip(_MARKS + ".。।")):
         return True
     if _restates(plain, verdict) or (len(words) <= _MOST_COURTEOUS and _is_courteous(plain)):
@@ -47,6 +51,15 @@ def is_harmless(sentence: str, verdict: Stated) -> bool:
     if has_word(said, "fraction"):
         return False
     return _is_topical(plain, said, verdict, language, is_note=said != bare)
+
+
+def _is_only_marks(plain: str, verdict: Stated) -> bool:
+    """Say whether a text without words is markup or the score again, and no sign such as "❌", "÷ 2" or "~~95~~"."""
+    if _SIGN.search(plain):
+        return False
+    own = {verdict.score, *verdict.numbers.values()}
+    numbers = {float(match[0].replace(",", ".")) for match in number_places(plain)}
+    return not numbers or (bool(numbers & own) and numbers <= own | {verdict.context.scale.highest})
 
 
 def without_note_label(sentence: str) -> str:
@@ -67,6 +80,8 @@ def _is_topical(plain: str, said: str, verdict: Stated, language: str | None, *,
         is_note: It begins as a note.
     """
     numbers = number_places(plain)
+    if _takes_off_too_much(said, verdict):
+        return False
     speaks_of_score = has_word(said, "score", language=language) or has_word(said, "retraction")
     is_about_verdict = speaks_of_score or (language is not None and has_word(said, "verdict", language=language))
     if numbers and not is_about_verdict and all(is_counted(plain, match) for match in numbers):
@@ -78,7 +93,7 @@ def _is_topical(plain: str, said: str, verdict: Stated, language: str | None, *,
     if is_about_verdict or has_word(said, "self", language=language):
         return False
     if has_word(said, "topic", "measure", language=language):
-        return True
+        return not _RATIO.search(said) or _is_explained(said, verdict)
     return _is_explained(plain, verdict)
 
 
@@ -120,6 +135,18 @@ def _explains_deduction(said: str, verdict: Stated) -> bool:
     places = [match for match in number_places(said) if not is_counted(said, match)]
     numbers = {float(match[0].replace(",", ".")) for match in places}
     return missing in numbers and numbers <= {missing, verdict.score, verdict.context.scale.highest}
+
+
+def _takes_off_too_much(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence takes off more than the score lacks, so that the deduction is not yet in it."""
+    if verdict.score is None or not has_word(said, "deduction"):
+        return False
+    missing = verdict.context.scale.highest - verdict.score
+    places = [match for match in number_places(said) if not is_counted(said, match)]
+    own = {verdict.score, verdict.context.scale.highest}
+    return any(
+        float(match[0].replace(",", ".")) > missing for match in places if float(match[0].replace(",", ".")) not in own
+    )
 
 
 def _explains_all(plain: str, verdict: Stated) -> bool:

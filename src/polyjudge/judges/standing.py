@@ -216,6 +216,8 @@ def _unclear_label(before: str, is_final: bool) -> str | None:
         return "negated"
     if has_word(clause, "example"):
         return "an example"
+    if has_word(clause, "foreign"):
+        return "an earlier or another one"
     if is_final:
         return None
     language = checked_language(label)

@@ -65,12 +65,17 @@ def _tables() -> dict[str, dict[str, Any]]:
 
 def _alternatives(entries: set[str]) -> str:
     """Return one regular expression; words that begin alike share a branch, so that a search takes linear time."""
-    groups: dict[str, list[list[str]]] = {}
+    groups: dict[tuple[str, bool], list[list[str]]] = {}
     for entry in sorted(map(normalise, entries)):
-        groups.setdefault(_script(entry), []).append(_tokens(entry))
-    before = f"(?<![{_LETTER}])"
+        tokens = _tokens(entry)
+        is_whole_word = tokens[-1] != r"\w*" and entry[-1].isalnum() and not _UNSPACED.match(entry)
+        groups.setdefault((_script(entry), is_whole_word), []).append(tokens)
+    before, after = f"(?<![{_LETTER}])", f"(?![{_LETTER}])"
     starts = {"semitic": before + _SEMITIC_PREFIX, "unspaced": ""}
-    return "|".join(f"{starts.get(script, before)}{_branches(group)}" for script, group in groups.items())
+    return "|".join(
+        f"{starts.get(script, before)}(?:{_branches(group)}){after if is_whole_word else ''}"
+        for (script, is_whole_word), group in groups.items()
+    )
 
 
 def _script(entry: str) -> str:
@@ -84,11 +89,7 @@ def _tokens(entry: str) -> list[str]:
     special = {" ": r"\s+", "*": r"\w*", "~": r"(?:[^\s.!?]+\s+){0,3}?"}
     tokens = [special.get(mark) or re.escape(mark) for mark in entry.replace(" ~ ", " ~")]
     is_inflected = (_INDIC.match(entry) or _SEMITIC.match(entry)) and len(entry) >= _LONG
-    if is_inflected and not entry.endswith("*"):
-        tokens.append(r"\w*")
-    elif entry[-1].isalnum() and not _UNSPACED.match(entry):
-        tokens.append(rf"(?![{_LETTER}])")
-    return tokens
+    return [*tokens, r"\w*"] if is_inflected and not entry.endswith("*") else tokens
 
 
 def _branches(words: list[list[str]]) -> str:
@@ -98,6 +99,6 @@ def _branches(words: list[list[str]]) -> str:
         if word:
             by_first.setdefault(word[0], []).append(word[1:])
     branches = "|".join(first + _branches(rest) for first, rest in by_first.items())
-    if not branches:
-        return ""
+    if not branches or (len(by_first) == 1 and [] not in words):
+        return branches
     return f"(?:{branches})" + ("?" if [] in words else "")
