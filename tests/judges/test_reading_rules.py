@@ -361,3 +361,8 @@ def test_words_of_another_language_are_no_numbers_where_the_language_is_known():
 )
 def test_languages_whose_words_are_checked(sentence, language):
     assert checked_language(sentence) == language
+
+
+def test_a_verdict_before_more_remarks_than_are_compared_with_the_judged_text_is_unreadable():
+    assert score(verdict(95) + "\n" + "The word is fine. " * 20) == 95
+    assert score(verdict(95) + "\n" + "The word is fine. " * 200) is None

@@ -47,6 +47,8 @@ _ANY_DIGIT = re.compile(r"\d")
 _OPENING_MARKS = " \t*_#>([-–—"
 _LONGEST = 20_000
 """Characters after a verdict that are examined; with more of them the verdict is not clear."""
+_MOST_REMARKS = 100
+"""Sentences and quotations after a judge's verdict that are compared with the judged text."""
 _MOST_KEYS = 64
 _SHORT = 2
 """Words of the longest reason that only says that there is none, such as "Example only"."""
@@ -69,7 +71,10 @@ def contradicting_statement(
     if len(prose) > _LONGEST:
         return f"{len(prose)} characters after the verdict"
     verdict = _stated(value, keys, context)
-    for sentence in _sentences(prose):
+    sentences = _sentences(prose)
+    if is_strict and len(sentences) + len(QUOTED.findall(prose)) > _MOST_REMARKS:
+        return f"{len(sentences)} sentences after the verdict"
+    for sentence in sentences:
         if _contradicts(sentence, verdict):
             return sentence
     for sentence in _sentences(prose.replace(";", ",")) if is_strict else ():
