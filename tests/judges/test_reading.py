@@ -116,7 +116,7 @@ def test_a_verdict_inside_any_noise_is_found(before, verdict, after):
 @given(first=VERDICTS, between=NOISE_BETWEEN, verdict=VERDICTS, after=NOISE_AFTER)
 @settings(max_examples=400, deadline=None)
 def test_a_different_verdict_before_it_never_wins(first, between, verdict, after):
-    reply = json.dumps(first) + "\n" + between + "\n" + json.dumps(verdict, ensure_ascii=False) + "\n" + after
+    reply = f"Draft: {json.dumps(first)}\n{between}\n{json.dumps(verdict, ensure_ascii=False)}\n{after}"
 
     assert parse_judge_json(reply, KEYS) == verdict
 

@@ -103,8 +103,8 @@ def test_a_score_that_may_be_cut_is_none():
 
     assert score("Score: 8", "length") is None
     assert score("Score: 8", "stop") == 8
-    assert score('{"score": 8, "reason": "x"} and {"', "length") is None
-    assert score('{"score": 8, "reason": "x"} and {"', "stop") == 8
+    assert score('{"score": 80, "reason": "x"} {"', "length") is None
+    assert score('{"score": 80, "reason": "x"} {"', "stop") == 80
 
 
 def test_a_pair_may_be_judged_in_the_words_of_the_prompt():

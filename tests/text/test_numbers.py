@@ -21,10 +21,17 @@ def test_what_is_clearly_the_number_is_read(value):
     assert read_number(value, HUNDRED) == 85
 
 
+def test_a_decimal_comma_and_a_share_of_a_hundred_are_read():
+    assert read_number("85,5", HUNDRED) == 85.5
+    assert read_number("85%", HUNDRED) == read_number("85 %", HUNDRED) == 85
+    with pytest.raises(ValueError, match="is not a number"):
+        read_number("85%", Scale(1, 5))
+
+
 @pytest.mark.parametrize(
     "value",
     [
-        *(True, False, None, "high", "", "85%", "8/10", "85,5", "1e2", "about 85", "85-90", "0x55"),
+        *(True, False, None, "high", "", "850%", "8/10", "85,50", "1e2", "about 85", "85-90", "0x55"),
         *(140, -1, "140", 100.5, float("nan"), float("inf"), 10**400, -(10**400), "9" * 400),
         *([85], {"value": 85}, b"85"),
     ],

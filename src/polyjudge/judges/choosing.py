@@ -1,5 +1,6 @@
 """Decide which object of a reply is the judge's verdict, or that none clearly is."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -7,12 +8,13 @@ from typing import Any, NoReturn, cast
 
 from . import strict_json
 from .contradictions import contradicting_line
-from .fitting import fitting, is_answer_key, nested_answers, whole_object
+from .fitting import fitting, is_answer_key, is_quoting_key, nested_answers, own_answers, whole_object
 from .json_repair import comments, ends_with_key, mentions, repair_object, unclosed_part
 from .judged_text import ReplyContext, folded_key
+from .remarks import ECHO
 from .reply_text import Span, find_objects
-from .rivals import contradicting_key, other_scale, rival_key
-from .standing import is_marked, reason_to_doubt
+from .rivals import contradicting_key, has_extra_keys, other_scale, rival_key, withdrawing_key
+from .standing import are_listed, is_marked, reason_to_doubt
 from .statements import contradicting_reason, contradicting_statement, earlier_statement
 
 _MOST_KEYS = 64
@@ -21,6 +23,8 @@ _MOST_RIVALS = 32
 """Verdicts before the last one that are compared with it; likewise."""
 
 
+_FORM = re.compile(r'\{[^{}<>]{0,200}"(?:score|verdict)"\s*:\s*"?<[^<>{}\n]{1,200}>[^{}]{0,600}\}')
+"""An object that explains the form: `{"score": <0-100>}`."""
 _MOST_ECHOES = 1_000
 """Quotations of the judged text that are recognised; likewise."""
 
@@ -67,16 +71,45 @@ class _Found:
 def checked(value: dict[str, Any], query: Query) -> dict[str, Any]:
     """Return a verdict that does not contradict itself: no second score, no other scale."""
     keys = query.answers(value)
-    if (key := rival_key(value, keys, query.context)) is not None:
-        _refuse(f"{key!r} gives another answer than the wanted key")
-    inner = {key: each for key, each in value.items() if key not in keys and is_answer_key(key)}
-    if any(_differs(answer, value.get(key)) for key, answer in nested_answers(inner, keys)):
-        _refuse("an object inside the verdict gives another answer than the wanted key")
-    if (key := other_scale(value, keys, query.context)) is not None:
-        _refuse(f"{key!r} states another scale")
+    if has_extra_keys(value, keys):
+        _refuse_if_extra_keys_differ(value, keys, query)
+    for key, answer in _inner_answers(value, keys):
+        if _differs(answer, value.get(key)):
+            _refuse("an object inside the verdict gives another answer than the wanted key")
     if (sentence := contradicting_reason(value, keys, query.context)) is not None:
         _refuse(f"the verdict contradicts itself: {sentence[:80]!r}")
     return value
+
+
+def _refuse_if_extra_keys_differ(value: dict[str, Any], keys: tuple[str, ...], query: Query) -> None:
+    """Refuse a verdict that keys beside the wanted ones contradict."""
+    if (key := rival_key(value, keys, query.context)) is not None:
+        _refuse(f"{key!r} gives another answer than the wanted key")
+    if (key := withdrawing_key(value, keys)) is not None:
+        _refuse(f"{key!r} says that the verdict does not count")
+    if (key := other_scale(value, keys, query.context)) is not None:
+        _refuse(f"{key!r} states another scale")
+
+
+def _inner_answers(value: Mapping[str, Any], keys: tuple[str, ...]) -> list[tuple[str, object]]:
+    """Return what objects inside a verdict say under the wanted keys, unless they quote or are parts of a whole."""
+    answers: list[tuple[str, object]] = []
+    parts: list[dict[str, object]] = []
+    waiting = [value]
+    for inner in waiting:
+        for key, each in inner.items():
+            if key in keys or not isinstance(each, dict | list):
+                continue
+            if is_answer_key(key):
+                answers += nested_answers(cast(object, each), keys)
+            elif isinstance(each, dict) and not is_quoting_key(key):
+                part = cast(dict[str, Any], each)
+                waiting.append(part)
+                if own := own_answers(part, keys):
+                    parts.append(own)
+    if len(parts) == 1:  # several of them are the criteria, each with a score of its own
+        answers += parts[0].items()
+    return answers
 
 
 def refuse_if_list(text: str, query: Query) -> None:
@@ -102,13 +135,15 @@ def embedded(answer: str, query: Query) -> tuple[dict[str, Any], str]:
         return _mended(_without(settled, answer, 0), query), "repaired"
     _refuse_if_inside(answer, [span for span in spans if span[0] < last.start], last, query)
     later = [span for span in spans if span[0] >= last.end]
-    rest = _without(later, answer, last.end)
+    has_echo = any(query.is_echo(_decoded(answer, span, lenient=True)) for span in later[:_MOST_ECHOES])
+    rest = _without(later, answer, last.end, ECHO if has_echo else "")
     if query.cut_off and "{" in rest:
         _refuse("the reply was cut off in another object after this verdict")
     for start, end in later:
         if (start, end) not in echoes:
             _refuse_if_revised(answer[start:end], last.value, query)
-    if (broken := _later_verdict(last, rest, query)) is not None:
+    broken, rest = _later_verdict(last, rest, query)
+    if broken is not None:
         return broken, "repaired"
     _refuse_if_doubtful(answer, last, rivals, query)
     _refuse_if_contradicted(last.value, query, rest)
@@ -140,9 +175,10 @@ def _verdicts(answer: str, spans: list[Span], query: Query) -> tuple[_Found | No
         if not _may_hold(answer, span, query.wanted):
             continue
         raw = _decoded(answer, span, lenient=bool(found))
-        if query.is_echo(raw):
+        value = fitting(raw, query.wanted)
+        if query.is_echo(raw) or (value is not None and query.is_echo(value)):
             echoes.add(span)
-        elif (value := fitting(raw, query.wanted)) is not None:
+        elif value is not None:
             found.append(_Found(value, *span))
     last = found[0] if found else None
     keys = query.keys(last.value) if last else ()
@@ -166,7 +202,7 @@ def _refuse_if_doubtful(answer: str, last: _Found, rivals: list[_Found], query: 
     differing = [each for each in rivals if any(_differs(each.value.get(key), last.value[key]) for key in keys)]
     start = max((each.end for each in differing), default=0)
     before, after = answer[start : last.start], answer[last.end :]
-    if differing and before.strip() == ",":
+    if differing and are_listed(answer[: differing[0].start], before):
         _refuse("the reply is a list of different verdicts")
     clear = differing and all(is_marked(answer[: each.start]) for each in differing)
     reason = reason_to_doubt(before, after, has_rivals=bool(differing) and not clear, is_judging=query.is_judging)
@@ -174,23 +210,34 @@ def _refuse_if_doubtful(answer: str, last: _Found, rivals: list[_Found], query: 
         _refuse(f"the last verdict is {reason}")
 
 
-def _later_verdict(last: _Found, rest: str, query: Query) -> dict[str, Any] | None:
-    """Return the broken verdict after a sound one, if there is one and it is not from the judged text."""
+def _later_verdict(last: _Found, rest: str, query: Query) -> tuple[dict[str, Any] | None, str]:
+    """Return the broken verdict after a sound one, if it is not from the judged text, and the text without such."""
     keys = query.keys(last.value)
+    rest = _without_escaped_echoes(_FORM.sub(ECHO, rest), query)
     if not mentions(rest, islice((*keys, *last.value), _MOST_KEYS)):
-        return None
+        return None, rest
     found = repair_object(rest, keys)
     if found is None:
         _refuse("the last verdict is broken beyond repair")
     if query.is_echo(found.value):
-        _refuse_if_contradicted(last.value, query, rest[: found.start] + rest[found.end :])
-        return None
+        return None, rest[: found.start] + ECHO + rest[found.end :]
     differs = any(_differs(found.value[key], last.value.get(key)) for key in keys)
     reason = reason_to_doubt(rest[: found.start], rest[found.end :], has_rivals=differs, is_judging=query.is_judging)
     if reason is not None:
         _refuse(f"the last verdict is {reason}")
+    if differs and are_listed("", rest[: found.start]):
+        _refuse("the reply is a list of different verdicts")
     _refuse_if_contradicted(found.value, query, rest[found.end :])
-    return checked(found.value, query)
+    return checked(found.value, query), rest
+
+
+def _without_escaped_echoes(text: str, query: Query) -> str:
+    """Return a text in which objects of the judged text that are written as a JSON string are replaced."""
+    if '\\"' not in text or not query.is_judging:
+        return text
+    plain = text.replace('\\"', '"')
+    spans = [span for span in find_objects(plain)[:_MOST_ECHOES] if query.is_echo(_decoded(plain, span, lenient=True))]
+    return _without(spans, plain, 0, ECHO) if spans else text
 
 
 def _mended(answer: str, query: Query) -> dict[str, Any]:
@@ -204,9 +251,8 @@ def _mended(answer: str, query: Query) -> dict[str, Any]:
         )
         if reason is not None:
             _refuse(f"the only verdict is {reason}")
-        _refuse_if_contradicted(
-            found.value, query, f"{answer[found.end :]}\n{comments(answer[found.start : found.end])}"
-        )
+        _refuse_if_contradicted(found.value, query, answer[found.end :])
+        _refuse_if_contradicted(found.value, query, comments(answer[found.start : found.end]), is_strict=False)
         _refuse_if_preceded(found.value, query, answer[: found.start])
         return checked(found.value, query)
     if (unescaped := whole_object(f'"{answer}"', query.wanted)) is not None:
@@ -221,13 +267,13 @@ def _may_hold(text: str, span: Span, wanted: tuple[str, ...]) -> bool:
     return not piece.isascii() or all(key.casefold() in piece.casefold() for key in wanted) or "\\u" in piece
 
 
-def _without(spans: list[Span], text: str, start: int) -> str:
+def _without(spans: list[Span], text: str, start: int, replacement: str = "") -> str:
     """Return the text from `start` on, less the given spans."""
     pieces: list[str] = []
     for span_start, span_end in spans:
         pieces.append(text[start:span_start])
         start = span_end
-    return "".join([*pieces, text[start:]])
+    return replacement.join([*pieces, text[start:]])
 
 
 def _refuse_if_inside(answer: str, spans: list[Span], found: _Found, query: Query) -> None:
@@ -255,15 +301,21 @@ def _refuse_if_revised(text: str, value: dict[str, Any], query: Query) -> None:
         _refuse("a later object changes the verdict")
     if (key := contradicting_key(value, later, query.wanted, query.context)) is not None:
         _refuse(f"{key!r} in a later object gives another answer")
+    changes = [key for key, stated in later.items() if "score" in folded_key(key) and isinstance(stated, int | float)]
+    if "score" in query.wanted and any(_differs(later[key], value.get(key)) for key in changes):
+        _refuse("a later object changes the score")
+    own = {key: value[key] for key in query.wanted if key in value}
+    if (sentence := contradicting_reason({**later, **own}, query.wanted, query.context)) is not None:
+        _refuse(f"a later object contradicts the verdict: {sentence[:80]!r}")
 
 
-def _refuse_if_contradicted(value: dict[str, Any], query: Query, text: str) -> None:
+def _refuse_if_contradicted(value: dict[str, Any], query: Query, text: str, *, is_strict: bool = True) -> None:
     keys = query.keys(value)
     line = contradicting_line(value, keys, text, query.context)
     if line is None and (query.wanted or {"score", "verdict"} & value.keys()):
-        line = contradicting_statement(value, keys, text, query.context)
+        line = contradicting_statement(value, keys, text, query.context, is_strict=is_strict and query.is_judging)
     if line is not None:
-        _refuse(f"the JSON and the text after it differ: {line[:80]!r}")
+        _refuse(f"the text after the JSON contradicts it or cannot be checked: {line[:80]!r}")
 
 
 def _refuse_if_preceded(value: dict[str, Any], query: Query, text: str) -> None:

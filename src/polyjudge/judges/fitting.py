@@ -54,14 +54,28 @@ def is_answer_key(key: str) -> bool:
     return key.casefold() in _WRAPPERS or _RENEWING_KEY.search(key) is not None
 
 
+def is_quoting_key(key: str) -> bool:
+    """Say whether an object under this key is said to be a quotation, a draft, an example or someone else's."""
+    return _QUOTING_KEY.search(key) is not None
+
+
+def own_answers(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, object]:
+    """Return what an object itself says under the wanted keys."""
+    for name in value:  # most objects inside another one have no such key
+        if name in keys or not name.isascii() or name.strip().casefold() in keys:
+            named = _with_wanted_names(value, keys)
+            return {key: named[key] for key in keys if key in named and not is_placeholder(named[key])}
+    return {}
+
+
 def nested_answers(value: object, keys: tuple[str, ...]) -> Iterator[tuple[str, object]]:
     """Yield what a value, and the objects inside it, say under the wanted keys."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict):
-            mapping = _with_wanted_names(cast(dict[str, Any], each), keys)
-            yield from ((key, mapping[key]) for key in keys if key in mapping and not is_placeholder(mapping[key]))
+            mapping = cast(dict[str, Any], each)
+            yield from own_answers(mapping, keys).items()
             waiting += mapping.values()
         elif isinstance(each, list):
             waiting += cast(list[object], each)
@@ -98,7 +112,19 @@ def _wrapped(value: dict[str, Any]) -> list[dict[str, Any]]:
             mapping = cast(dict[str, Any], each)
             found.append(mapping)
             waiting += [inner for key, inner in mapping.items() if _is_wrapper(key, is_only=len(mapping) == 1)]
+            waiting += [_arguments(mapping)]
     return found[1:]
+
+
+def _arguments(call: dict[str, Any]) -> object:
+    """Return the arguments of a tool call that are written as a JSON string."""
+    written = call.get("arguments")
+    if not isinstance(written, str) or not ("name" in call or "function" in call):
+        return None
+    try:
+        return strict_json.decode(written.strip())
+    except (ValueError, RecursionError):
+        return None
 
 
 def _is_wrapper(key: str, *, is_only: bool) -> bool:

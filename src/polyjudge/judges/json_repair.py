@@ -33,6 +33,7 @@ _CLOSING_QUOTES = {  # each opening mark and what may close it
 _IDENTIFIER = re.compile(r"[^\W\d][\w-]*")
 _WORD = re.compile(r"[^\s,，}\]｝:：]+")
 _AFTER_STRING = re.compile(r"\s*(?:[,，:：}\]｝]|\Z|//|/\*|#|\n)")
+_QUOTED_KEY = re.compile(r'"[^\W\d][\w -]{0,40}"\s*[:：]')
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None}
 _NO_NUMBERS = {"nan", "infinity", "inf"}
@@ -216,8 +217,13 @@ class _Reader:
         mark = self.text[self.place]
         if mark in _COMMAS:
             self.place += 1
-        elif mark not in closers and "\n" not in self.text[before : self.place]:
+        elif mark not in closers and "\n" not in self.text[before : self.place] and not self._is_at_key_after_number():
             raise BrokenJson("neither a comma nor the end after a value")
+
+    def _is_at_key_after_number(self) -> bool:
+        """Say whether only the comma is missing, as in `"score": 80 "reason": …`."""
+        is_after_number = re.search(r"[0-9]\s+\Z", self.text[max(0, self.place - 40) : self.place]) is not None
+        return is_after_number and _QUOTED_KEY.match(self.text, self.place) is not None
 
     def _key(self) -> str:
         if self._next() in _CLOSING_QUOTES:

@@ -10,6 +10,7 @@ with a given place inside or outside a string, so no place is visited by more th
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
 
 _REASONING = (
     ("<think>", "</think>"),
@@ -143,6 +144,11 @@ _CLOSES = {("}", "{ first"), ("}", "{ after"), ("]", "[ first"), ("]", "[ after"
 
 def find_objects(text: str) -> list[Span]:
     """Return start and end of every strict, non-empty JSON object in `text` that lies in no larger one."""
+    return list(_found_objects(text))
+
+
+@lru_cache(maxsize=2)  # one reply is looked through several times in a row
+def _found_objects(text: str) -> tuple[Span, ...]:
     found: list[Span] = []
     tried: set[int] = set()
     position = 0
@@ -151,7 +157,7 @@ def find_objects(text: str) -> list[Span]:
         position = start + 1
         if start not in tried:
             position = max(position, _attempt(text, start, tried, found))
-    return _outermost(found)
+    return tuple(_outermost(found))
 
 
 def _attempt(text: str, start: int, tried: set[int], found: list[Span]) -> int:

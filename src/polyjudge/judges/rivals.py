@@ -7,12 +7,26 @@ from typing import Any, cast
 from polyjudge.text.numbers import plain_number
 
 from .judged_text import ReplyContext, folded_key
-from .statement_words import has_word, key_words, normalise, pattern, with_digits
+from .number_words import with_digits
+from .statement_words import has_word, key_words, normalise, pattern
 
 _WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _EXPECTED = {"reason", "subscores"}
 """Keys beside the wanted ones that every judge is asked for; they are no rivals."""
+_WITHDRAWN = re.compile(
+    "refus|invalid|draft|example|placeholder|supersed|void|withdr|retract|provisional|sample|cancel|abstain|dummy|pending",
+    re.IGNORECASE,
+)
+_HOLDING = re.compile(
+    r"(?:^|_)(?:valid|final|real|own|confirmed|graded|scored|evaluated|is_?valid|is_?final)$", re.IGNORECASE
+)
+_STATUS = re.compile("status|state|kind|type|stage", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
+
+
+def has_extra_keys(value: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
+    """Say whether an object has keys that no judge is asked for."""
+    return any(key not in keys and key not in _EXPECTED for key in value)
 
 
 def rival_key(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
@@ -20,8 +34,6 @@ def rival_key(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyCon
 
     A subscore that is given again beside the subscores, with another value, is a rival too.
     """
-    if not any(key not in keys and key not in _EXPECTED for key in value):
-        return None
     subscores = value.get("subscores")
     if isinstance(subscores, Mapping):
         parts = {folded_key(str(name)): part for name, part in cast(Mapping[object, object], subscores).items()}
@@ -41,6 +53,19 @@ def contradicting_key(
         for wanted in keys:
             if wanted in value and _may_mean(key, wanted) and _differs(value[wanted], stated, context):
                 return key
+    return None
+
+
+def withdrawing_key(value: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    """Return a key that marks the verdict as a draft, an example, refused or void, such as "valid": false."""
+    for key, stated in value.items():
+        if key in keys or key in _EXPECTED:
+            continue
+        if isinstance(stated, bool):
+            if (stated and _WITHDRAWN.search(key)) or (not stated and _HOLDING.search(key)):
+                return key
+        elif isinstance(stated, str) and _STATUS.search(key) and _WITHDRAWN.search(stated):
+            return key
     return None
 
 

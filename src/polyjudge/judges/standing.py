@@ -2,6 +2,7 @@
 
 import re
 
+from .sentence_language import checked_language
 from .statement_words import has_word, normalise, pattern
 
 _SENTENCE = re.compile(r"[.!?。！？।؟۔](?=[\s\"'”»)]|\Z)|\n[ \t]*\n")
@@ -43,6 +44,20 @@ _NAMES_ANSWER = re.compile(r"(?<![^\W_])(?:json|verdict|answer|result|response|e
 _CALL = re.compile(r"[a-z_]\(\Z|\\boxed\{\Z", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,.;:!?，。；：、،]")
 _STRUCK = "~~"
+_TAG = re.compile(r"</?\w+>")
+_BETWEEN = re.compile(r"(?:```|~~~)[ \t]*\w*|[\s,;，、；\[\]|*_#-]+")
+"""What may be between two entries of a list: white space, commas, fences, rules and markup."""
+_ACTUAL = re.compile(
+    r"\W*(?:(?:my|the)\s+)?(?:actual|real|own)\s+(?:evaluation|verdict|score|assessment|judge?ment|answer|result|rating)\b",
+    re.IGNORECASE,
+)
+_INVERSION = re.compile(
+    r"\W*(?:had|were|should)\s+(?:the|it|this|they|he|she|we|i)\b|\W*(?:wäre|hätte|würde)\b", re.IGNORECASE
+)
+"""A condition that is told by the order of its words."""
+_FEW_WORDS = 12
+_ARTICLE = 3
+"""Letters of the longest words that two labels may share, and words of the longest plain label."""
 _FAR = 600
 """Characters before and after an object that can introduce it or comment on it."""
 
@@ -65,12 +80,11 @@ def reason_to_doubt(before: str, after: str, *, has_rivals: bool, is_judging: bo
         return "questioned"
     if is_judging and _is_in_sentence(before):
         return "part of a sentence"
-    intro = _introduction(before, whole_sentence=has_rivals)
+    intro = pattern("requested").sub(" ", _introduction(before, whole_sentence=has_rivals))
     remark = _remark(after)
     is_final = _makes_final(intro)
     if not has_rivals:
-        is_negated = re.search(r"\b(?:not|never)\W*\Z", intro, re.IGNORECASE) is not None
-        return None if is_final and not is_negated else _marked(intro, remark)
+        return _marked(intro, remark, is_final=is_final) or (_unclear_label(before, is_final) if is_judging else None)
     if not is_final and _is_quoted(before, after):
         return "quoted"
     if not is_final and _LISTED.search(before):
@@ -90,8 +104,8 @@ def _is_in_sentence(before: str) -> bool:
     line = line.rstrip(" \t`*_\"'“„«「『(（[")
     if not _WORD.search(line) or line[-1:] in _LEADS_IN or _ENDS_SENTENCE.search(line):
         return False
-    clause = normalise(_CLAUSE.split(line)[-1])
-    if has_word(clause, "negation", "hypothetical", "attribution"):
+    clause, sentence = normalise(_CLAUSE.split(line)[-1]), _introduction(before, whole_sentence=True)
+    if has_word(clause, "negation", "hypothetical", "attribution") or has_word(sentence, "hypothetical", "example"):
         return True
     return not (_NAMES_ANSWER.search(clause) or has_word(clause, "final", "revision"))
 
@@ -99,6 +113,33 @@ def _is_in_sentence(before: str) -> bool:
 def is_marked(before: str) -> bool:
     """Say whether what introduces an object makes it a draft, a quotation or an example."""
     return has_word(_introduction(before, whole_sentence=True), "attribution", "negation", "hypothetical", "draft")
+
+
+def are_listed(before_first: str, between: str) -> bool:
+    """Say whether two different verdicts are entries of a list: nothing is between them, or they are labelled alike.
+
+    Args:
+        before_first: The text before the first of them.
+        between: The text between the two.
+    """
+    if not _BETWEEN.sub("", between if has_word(between, "final", "revision", "draft") else _TAG.sub("", between)):
+        return not is_marked(before_first) or has_word(_label(before_first), "ordinal")
+    label, first = _label(between), _label(before_first)
+    if not (label and first) or has_word(label, "revision", "correction") or _makes_final(label):
+        return False
+    if has_word(first, "attribution", "negation", "hypothetical"):
+        return False
+    shared = set(_WORD.findall(label.casefold())) & set(_WORD.findall(first.casefold()))
+    return any(len(word) > _ARTICLE or not word.isascii() for word in shared) or has_word(first, "ordinal")
+
+
+def _label(before: str) -> str:
+    """Return the words that label an object: what is before it on its line, or the line above it up to a colon."""
+    tail = _FENCE.sub("", before[-_FAR:].rstrip(" \t*_`")).rstrip(" \t*_`")
+    line = normalise(tail[tail.rfind("}") + 1 :].rstrip("\r\n").rpartition("\n")[2]).strip()
+    is_above = tail.endswith("\n")
+    is_label = line.endswith((":", "：", "**")) or line.startswith("#") or not is_above
+    return line if is_label and _WORD.search(line) and not _ENDS_SENTENCE.search(line) else ""
 
 
 def _unclear(intro: str, remark: str, *, is_final: bool, is_same_line: bool) -> str | None:
@@ -123,6 +164,8 @@ def _unclear(intro: str, remark: str, *, is_final: bool, is_same_line: bool) -> 
 def _makes_final(intro: str) -> bool:
     """Say whether an introduction makes an object the judge's last word; "answer:" does, "in the answer:" does not."""
     is_short = len(intro.split()) <= 2
+    if _ACTUAL.match(intro):
+        return True
     return has_word(intro, "revision") or any(
         is_short or match[0].casefold() not in _WEAK for match in pattern("final").finditer(intro)
     )
@@ -135,9 +178,13 @@ def _comes_last(intro: str, found: re.Match[str], kind: str) -> bool:
     return final is not None and bool(_BREAK.search(intro[last : final.start()]) or _OWN.match(final[0]))
 
 
-def _marked(intro: str, remark: str) -> str | None:
+def _marked(intro: str, remark: str, *, is_final: bool) -> str | None:
     """Return why the only verdict of a reply may not be meant."""
     near = intro[-80:]
+    if re.search(r"\b(?:not|never)\W*\Z", intro, re.IGNORECASE):
+        return "negated"
+    if is_final:
+        return None
     if has_word(near, "attribution"):
         return "quoted"
     if _NEGATED.search(near) or has_word(near[-12:].split(" ")[-1], "negation"):
@@ -148,6 +195,36 @@ def _marked(intro: str, remark: str) -> str | None:
     if re.match(r"\W*(?:is|was|would|could|might)\b", opening) and has_word(opening, "attribution", "negation"):
         return "negated"
     return None
+
+
+def _unclear_label(before: str, is_final: bool) -> str | None:
+    """Return why what is written directly above a verdict, or before it on its line, may not present it as the answer.
+
+    A label of a few words does, such as "Ocena:", and so does a longer one in a language whose words are known.
+    """
+    label = pattern("requested").sub(" ", _label(before))
+    if not label:
+        sentence = pattern("requested").sub(" ", _introduction(before, whole_sentence=True))
+        is_example = has_word(sentence, "example") and len(sentence.split()) <= _FEW_WORDS
+        return "an example" if is_example and not is_final else None
+    if pattern("conclusion").fullmatch(label.rpartition(".")[2].strip(_LEADS_IN + _TRAILING)) or _INVERSION.match(
+        label
+    ):
+        return "hypothetical"
+    clause = _CLAUSE.split(label.rstrip(_LEADS_IN + _TRAILING))[-1]
+    if has_word(clause, "negation"):
+        return "negated"
+    if has_word(clause, "example"):
+        return "an example"
+    if has_word(clause, "foreign"):
+        return "an earlier or another one"
+    if is_final:
+        return None
+    language = checked_language(label)
+    if has_word(clause, "hypothetical", language=language):
+        return "hypothetical"
+    is_known = language is not None or has_word(label, "score")
+    return None if is_known or len(_WORD.findall(label)) <= _ARTICLE else "introduced in words that cannot be checked"
 
 
 def _introduction(before: str, *, whole_sentence: bool) -> str:

@@ -7,19 +7,26 @@ language, unless it counts something, names a place, is taken off, or comes from
 import re
 from dataclasses import dataclass
 
+from polyjudge.records.rubrics import Scale
+
 from .judged_text import ReplyContext
-from .statement_words import has_word, pattern, with_digits
+from .number_words import number_words, with_digits
+from .sentence_language import checked_language
+from .statement_words import has_word, pattern
 
 _OUT_OF = (
     r"/|(?:points?\s+|punti\s+)?(?:out\s+of|of|von|sur|de|su|di|из|з|z|van|av|ud\s+af|dari|daripada|trên|من|از|में\s+से"
     r"|üzerinden)|分の|中"
+)
+_STARS = (
+    r"stars?|Sterne|étoiles?|estrellas?|estrelas?|stelle|sterren|gwiazdki|gwiazdek|звёзд\w*|звезд\w*|yıldız|bintang"
 )
 _A = r"(?:an?\s+|one\s+)?"
 _NOT_IN_A_NAME = r"(?<![0-9a-zA-Z_./#§])(?<!\d,)"
 NUMBER = re.compile(
     rf"{_NOT_IN_A_NAME}(?P<fraction>\d{{1,4}}(?:\.\d+)?)\s*/\s*(?P<whole>\d{{1,4}})(?![\d/]|\.\d)"
     rf"|{_NOT_IN_A_NAME}(?<![0-9a-zA-Z][-:'])(?P<number>[+-]?\d{{1,9}}(?:[.,]\d+)?)(?![0-9]|[.,:/-]\d)(?:\s?%)?"
-    rf"(?:\s?(?:分|点|점|pts?\.?|points?|Punkte)?\s*(?:{_OUT_OF})\s*{_A}(?P<out_of>\d{{1,4}})(?!\d|\.\d))?(?!(?!pts?\b|p\b)[a-zA-Z_]|:\d)",
+    rf"(?:\s?(?:分|点|점|星|pts?\.?|points?|Punkte|{_STARS})?\s*(?:{_OUT_OF})\s*{_A}(?P<out_of>\d{{1,4}})(?!\d|\.\d))?(?!(?!pts?\b|p\b)[a-zA-Z_]|:\d)",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"(?<![0-9a-zA-Z])(\d+(?:\.\d+)?)\s?(?:-|–|—|~|to|bis|a|à|до)\s?(\d+(?:\.\d+)?)(?![0-9a-zA-Z])")
@@ -52,8 +59,12 @@ _ONE_WORD = re.compile(r"\s+(?=[^\W\d_])\S+\s*")
 _LAST_WORD = re.compile(r"([^\s\d]+)[ \t]*\Z")
 _MORE = re.compile(r"\b(?:another|more|further|additional|extra|should have)\b", re.IGNORECASE)
 _MARKUP = " \t*_#>-|•"
+_DIGITS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
+_SMALL = 20
+"""A score up to here may be meant on a scale to 5, 10 or 20."""
 _MANY = 10
 """From here on a number before a last word that is not known to be counted is taken for a score with its unit."""
+_FEW_WORDS = 8
 _MOST_NUMBERS = 40
 """Numbers of one sentence that are examined; a sentence with more of them explains nothing."""
 
@@ -84,24 +95,143 @@ def states_other_number(said: str, verdict: Stated, *, is_attributed: bool) -> b
         return False
     is_strong = has_word(said, "score", "correction")
     decides = has_word(said, "final", "correction", "revision")
-    said = with_digits(said, least=0 if is_strong or decides else 10)
+    said = with_digits(said, checked_language(said), least=0 if is_strong or decides else 10)
     matches = [match for match in NUMBER.finditer(said) if not _is_place(said, match)]
     if len(matches) > _MOST_NUMBERS:
         return True
-    if _is_about_text(said, matches, verdict.context, is_attributed=is_attributed):
+    if matches and _is_about_text(said, matches, verdict.context, is_attributed=is_attributed):
         return False
     if matches and _settles(said, matches[-1], verdict):
         return False
+    if _replaces_score(said, verdict):
+        return True
     opens = pattern("score").match(said.lstrip(_MARKUP)) is not None
     expected = verdict.expected(said, is_final=opens or decides)
     return any(_is_statement(said, match, verdict, expected, is_strong=is_strong) for match in matches)
+
+
+def states_number_in_words(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence after a verdict has a greater number in words that neither counts nor is judged."""
+    if verdict.score is None:
+        return False
+    context = verdict.context
+    values = {verdict.score, *verdict.numbers.values()} | context.numbers
+    found = number_words(said, checked_language(said))
+    if verdict.score in {each.value for each in found} or _mentions(said, verdict.score):
+        values.add(context.scale.highest)
+    return any(
+        _MANY < each.value <= context.scale.highest
+        and each.value not in values
+        and not context.has_words(said[each.start : each.end])
+        and not _counts(said, each.end)
+        for each in found
+    )
+
+
+def states_own_score(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence of a reason gives another number as the score: "eigentlich 40", "40점이 적절"."""
+    if verdict.score is None or has_word(said, "attribution", "draft", "measure", "deduction"):
+        return False
+    highest, words = verdict.context.scale.highest, len(said.split())
+    said = with_digits(said, checked_language(said), least=_MANY)
+    known = _explained(verdict) | {highest - verdict.score}
+    for match in NUMBER.finditer(said):
+        is_other = _MANY < _number(match) < highest and _number(match) not in known
+        if not is_other or _is_count(said, match) or _is_place(said, match) or match[0][0] == "-" or "%" in match[0]:
+            continue
+        if _out_of(match) == highest or (_is_near_score(said, match) and not has_word(said, "scale", "hypothetical")):
+            return True
+        if _ends(said, match) and (
+            words <= _FEW_WORDS // 2 or (words <= _FEW_WORDS and has_word(said, "correction", "final"))
+        ):
+            return True
+    return False
+
+
+def _explained(verdict: Stated) -> set[float]:
+    """Return the numbers that need no explanation: those of the verdict, of the judged text, and the highest score."""
+    own: set[float] = set() if verdict.score is None else {verdict.score}
+    return own | {*verdict.numbers.values(), verdict.context.scale.highest} | verdict.context.numbers
+
+
+def labels_other_score(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence before a verdict is a label with another number: "Endnote: 40 Punkte"."""
+    if verdict.score is None or has_word(said, "draft", "attribution", "measure", "deduction", "hypothetical"):
+        return False
+    matches = list(NUMBER.finditer(said))
+    if len(matches) != 1 or not _MANY < _number(matches[0]) <= verdict.context.scale.highest:
+        return False
+    if _number(matches[0]) in _explained(verdict):
+        return False
+    label = _label(said, matches[0])
+    is_labelled = (
+        label is not None and len(label.split()) <= _FEW_WORDS // 2 and not has_word(label, "count", "reference")
+    )
+    return is_labelled and (_ends(said, matches[0]) or _ONE_WORD.fullmatch(said, matches[0].end()) is not None)
+
+
+def number_places(said: str) -> list[re.Match[str]]:
+    """Return the numbers in digits, wherever they are in a sentence."""
+    return list(_DIGITS.finditer(said))
+
+
+def is_explained_number(said: str, match: re.Match[str], verdict: Stated) -> bool:
+    """Say whether a number of a sentence is one of the judged text, counts something or names a place."""
+    number = float(match[0].replace(",", "."))
+    return number in verdict.context.numbers or is_counted(said, match) or _is_place(said, match)
+
+
+def is_counted(said: str, match: re.Match[str]) -> bool:
+    """Say whether a number counts what is named directly after it, or before it as in "makosa 2"."""
+    before = _LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
+    return _is_count(said, match) or (before is not None and pattern("count").fullmatch(before[1]) is not None)
+
+
+def _mentions(said: str, number: float) -> bool:
+    return any(float(each[0].replace(",", ".")) == number for each in _DIGITS.finditer(said))
+
+
+def _replaces_score(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence has the score and another number that nothing explains: "read 79, not 97", "s/84/48/"."""
+    scale, score = verdict.context.scale, verdict.score
+    if score is None or not _mentions(said, score):
+        return False
+    known = {score, *verdict.numbers.values(), scale.lowest, scale.highest} | verdict.context.numbers
+    for match in _DIGITS.finditer(said):
+        number = float(match[0].replace(",", "."))
+        if number in known or not scale.lowest <= number <= scale.highest:
+            continue
+        if not (_is_count(said, match) or _is_place(said, match) or _is_deducted(said, match)):
+            return True
+    return False
+
+
+def is_low(number: float, scale: Scale) -> bool:
+    """Say whether a number is so low on its scale that it may be meant on a scale to 5, 10 or 20."""
+    return 0 < number <= _SMALL < scale.highest
+
+
+def doubts_scale(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence beside low scores may name the end of a small scale: "4 stars out of 5"."""
+    top = max([verdict.score or 0, *verdict.numbers.values()])
+    if verdict.score is None or not is_low(top, verdict.context.scale):
+        return False
+    rest = pattern("highest").sub(" ", said)
+    if rest != said and not has_word(rest, "negation", "attribution", "hypothetical", "objection"):
+        return True
+    said = with_digits(said, checked_language(said))
+    places = [match for match in _DIGITS.finditer(said) if not (_is_count(said, match) or _is_place(said, match))]
+    numbers = [float(match[0].replace(",", ".")) for match in places]
+    if numbers.count(top) > 1 and top not in verdict.context.numbers:
+        return True
+    return any(top < number <= _SMALL and number not in verdict.context.numbers for number in numbers)
 
 
 def states_final_number(said: str, verdict: Stated) -> bool:
     """Say whether a sentence gives another score as the final one, in the judge's own name."""
     if verdict.score is None or has_word(said, "attribution", "draft", "hypothetical"):
         return False
-    said = with_digits(said)
+    said = with_digits(said, checked_language(said))
     matches = list(NUMBER.finditer(said))[:_MOST_NUMBERS]
     decides = has_word(said, "final", "revision", "correction")
     opens = pattern("score").match(said.lstrip(_MARKUP)) is not None
@@ -121,9 +251,13 @@ def states_final_number(said: str, verdict: Stated) -> bool:
 def states_other_scale(said: str, verdict: Stated) -> bool:
     """Say whether a sentence names another scale, or gives the verdict's score as a part of another whole."""
     highest = verdict.context.scale.highest
-    return names_other_scale(said, highest) or any(
-        _out_of(match) not in (None, highest) and _number(match) == verdict.score and not _is_count(said, match)
-        for match in NUMBER.finditer(said)
+    return (
+        names_other_scale(said, highest)
+        or doubts_scale(said, verdict)
+        or any(
+            _out_of(match) not in (None, highest) and _number(match) == verdict.score and not _is_count(said, match)
+            for match in NUMBER.finditer(said)
+        )
     )
 
 
@@ -219,15 +353,19 @@ def _is_place(said: str, match: re.Match[str]) -> bool:
 
 
 def _is_count(said: str, match: re.Match[str]) -> bool:
-    """Say whether a number counts something, as in "2 minor typos" or "3 of the 5 sentences"."""
-    after = _NEXT_WORDS.match(_OF_ALL.sub("", said[match.end() : match.end() + 80]))
+    return _counts(said, match.end())
+
+
+def _counts(said: str, end: int) -> bool:
+    """Say whether the number that ends at a place counts something, as in "2 minor typos" or "3 of the 5 sentences"."""
+    after = _NEXT_WORDS.match(_OF_ALL.sub("", said[end : end + 80]))
     if after is None or pattern("copula").match(after[1] or after[2]):
         return False
     if after[2]:
         unit, counted = pattern("score").match(after[2]), pattern("count").match(after[2])
         return counted is not None and (unit is None or counted.end() > unit.end())
     first = after[1].split()[0]
-    if first == "points" and re.search(r"\b(?:the|these|those|all)\s\Z", said[: match.start()]):
+    if first == "points" and re.search(r"\b(?:the|these|those|all)\s\S+\Z", said[:end]):
         return True  # "the 3 points" of an argument
     return pattern("score").fullmatch(first) is None and has_word(after[1], "count")
 

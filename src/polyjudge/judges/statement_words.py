@@ -5,6 +5,7 @@ import tomllib
 import unicodedata
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from polyjudge.text.numbers import fold_digits
 
@@ -12,7 +13,6 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u
 _UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _SEMITIC = re.compile("[\u0590-\u08ff]")
 _INDIC = re.compile("[\u0900-\u0dff]")
-_CHINESE_NUMBER = re.compile("[零〇一二两兩三四五六七八九十百]{2,5}|[零一二两三四五六七八九十](?=分)")
 _LETTER = r"\w\u0900-\u0dff"
 _SEMITIC_PREFIX = "(?:وال|بال|فال|لل|ال|و|ف|ب|ل|ה|ו|ב|ל|ש)?"
 _LONG = 4
@@ -27,28 +27,17 @@ def normalise(text: str) -> str:
 
 
 @cache
-def pattern(kind: str) -> re.Pattern[str]:
-    """Return the pattern of all words of one kind, in every language."""
-    entries = {entry for table in _tables().values() for entry in table.get(kind, ())}
-    return re.compile(_alternatives(entries), re.IGNORECASE)
+def pattern(kind: str, language: str | None = None) -> re.Pattern[str]:
+    """Return the pattern of all words of one kind, in one language or in every one."""
+    tables = _tables()
+    chosen = tables.values() if language is None else (tables[language],)
+    entries = {entry for table in chosen for entry in table.get(kind, ())}
+    return re.compile(_alternatives(entries) if entries else r"(?!)", re.IGNORECASE)
 
 
-def has_word(text: str, *kinds: str) -> bool:
-    """Say whether a normalised text has a word of one of the kinds."""
-    return any(pattern(kind).search(text) for kind in kinds)
-
-
-@cache
-def _number_words() -> tuple[re.Pattern[str], dict[str, int]]:
-    """Return the pattern of number words such as "twenty", and their values in lower case."""
-    pairs = [entry.rsplit(" ", 1) for table in _tables().values() for entry in table.get("numbers", ())]
-    values = {normalise(word).casefold(): int(number) for word, number in pairs}
-    return re.compile(_alternatives({word for word, _ in pairs}), re.IGNORECASE), values
-
-
-def has_number_word(text: str) -> bool:
-    """Say whether a normalised text has a word for a number."""
-    return _number_words()[0].search(text) is not None or _CHINESE_NUMBER.search(text) is not None
+def has_word(text: str, *kinds: str, language: str | None = None) -> bool:
+    """Say whether a normalised text has a word of one of the kinds, in one language or in any."""
+    return any(pattern(kind, language).search(text) for kind in kinds)
 
 
 @cache
@@ -57,30 +46,36 @@ def key_words(kind: str) -> frozenset[str]:
     return frozenset(_tables()["keys"][kind])
 
 
-def with_digits(said: str, *, least: int = 0) -> str:
-    """Return a sentence with number words as digits, if one of them is at least `least`: "eighty-five", "vingt"."""
-    words, values = _number_words()
-    if least and not any(values.get(match[0].casefold(), 0) >= least for match in words.finditer(said)):
-        return said
-    said = words.sub(lambda match: str(values.get(match[0].casefold(), match[0])), said)
-    said = re.sub(r"\b([2-9]0)(?: | and | y | e |-)([2-9])\b", lambda match: str(int(match[1]) + int(match[2])), said)
-    return _CHINESE_NUMBER.sub(lambda match: str(_chinese(match[0])), said)
+@cache
+def vocabularies() -> dict[str, frozenset[str]]:
+    """Return words by which the language of a sentence is told: its most common ones, and those of its table."""
+    tables = _tables()
+    return {
+        language: frozenset(words.split())
+        | {word for kind in tables.get(language, {}).values() for entry in kind for word in entry.rstrip("*").split()}
+        for language, words in tables["common"].items()
+    }
 
 
 @cache
-def _tables() -> dict[str, dict[str, list[str]]]:
+def _tables() -> dict[str, dict[str, Any]]:
     path = files("polyjudge.judges") / "statement_words.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def _alternatives(entries: set[str]) -> str:
     """Return one regular expression; words that begin alike share a branch, so that a search takes linear time."""
-    groups: dict[str, list[list[str]]] = {}
+    groups: dict[tuple[str, bool], list[list[str]]] = {}
     for entry in sorted(map(normalise, entries)):
-        groups.setdefault(_script(entry), []).append(_tokens(entry))
-    before = f"(?<![{_LETTER}])"
+        tokens = _tokens(entry)
+        is_whole_word = tokens[-1] != r"\w*" and entry[-1].isalnum() and not _UNSPACED.match(entry)
+        groups.setdefault((_script(entry), is_whole_word), []).append(tokens)
+    before, after = f"(?<![{_LETTER}])", f"(?![{_LETTER}])"
     starts = {"semitic": before + _SEMITIC_PREFIX, "unspaced": ""}
-    return "|".join(f"{starts.get(script, before)}{_branches(group)}" for script, group in groups.items())
+    return "|".join(
+        f"{starts.get(script, before)}(?:{_branches(group)}){after if is_whole_word else ''}"
+        for (script, is_whole_word), group in groups.items()
+    )
 
 
 def _script(entry: str) -> str:
@@ -94,11 +89,7 @@ def _tokens(entry: str) -> list[str]:
     special = {" ": r"\s+", "*": r"\w*", "~": r"(?:[^\s.!?]+\s+){0,3}?"}
     tokens = [special.get(mark) or re.escape(mark) for mark in entry.replace(" ~ ", " ~")]
     is_inflected = (_INDIC.match(entry) or _SEMITIC.match(entry)) and len(entry) >= _LONG
-    if is_inflected and not entry.endswith("*"):
-        tokens.append(r"\w*")
-    elif entry[-1].isalnum() and not _UNSPACED.match(entry):
-        tokens.append(rf"(?![{_LETTER}])")
-    return tokens
+    return [*tokens, r"\w*"] if is_inflected and not entry.endswith("*") else tokens
 
 
 def _branches(words: list[list[str]]) -> str:
@@ -108,18 +99,6 @@ def _branches(words: list[list[str]]) -> str:
         if word:
             by_first.setdefault(word[0], []).append(word[1:])
     branches = "|".join(first + _branches(rest) for first, rest in by_first.items())
-    if not branches:
-        return ""
+    if not branches or (len(by_first) == 1 and [] not in words):
+        return branches
     return f"(?:{branches})" + ("?" if [] in words else "")
-
-
-def _chinese(digits: str) -> int:
-    total, current = 0, 0
-    for digit in digits:
-        value = "零一二三四五六七八九".find(digit.translate(str.maketrans("〇两兩", "零二二")))
-        if value >= 0:
-            current = value
-        else:
-            total += max(current, 1) * (10 if digit == "十" else 100)
-            current = 0
-    return total + current

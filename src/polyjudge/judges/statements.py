@@ -8,12 +8,27 @@ from typing import Any, cast
 from polyjudge.text.numbers import plain_number
 
 from .judged_text import ReplyContext
-from .stated_numbers import Stated, names_other_scale, states_final_number, states_other_number, states_other_scale
-from .statement_words import has_number_word, has_word, normalise, pattern
+from .number_words import may_have_number_word
+from .remarks import ECHO, QUOTED, is_harmless, is_variant, without_note_label
+from .stated_numbers import (
+    Stated,
+    doubts_scale,
+    is_low,
+    labels_other_score,
+    names_other_scale,
+    states_final_number,
+    states_number_in_words,
+    states_other_number,
+    states_other_scale,
+    states_own_score,
+)
+from .statement_words import has_word, normalise, pattern
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\s\"'”»)*_]+|[\n;。！？।؟۔]+")
+_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"'”»)*_]))\s+|[\n;。！？।؟۔]+")
+_INNER_END = re.compile(r"([.!?])\s+")
+_JOINED = "\ue000"
+"""Takes the place of a space after the end of a sentence inside quotation marks."""
 _LIST_MARK = re.compile(r"(?m)^[ \t>*-]*\d{1,2}[.)][ \t]+(?=\S)")
-_QUOTED = re.compile(r"[\"“”„«「『`]([^\"“”„«»「」『』`\n]{1,300})[\"“”»」』`]|(?<!\w)['‘]([^'‘’\n]{1,300})['’](?!\w)")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]*>")
 _COMPARISON = re.compile(
     r"(?:\s+(?:it|this|that|them|the\s+\w+))?\s+(?:any\s+|much\s+)?(?:higher|lower|more|above|better|full)\b",
@@ -25,66 +40,108 @@ _UNLIKE = {
     True: re.compile(r"\b(?:false|no|not|incorrect|wrong)\b", re.IGNORECASE),
     False: re.compile(r"\b(?:true|yes)\b", re.IGNORECASE),
 }
+_UNSPACED_REFUSAL = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_REPORTED = re.compile("と(?:述べ|書|言|あ|主張|回答|答)|「|라고|다고|说|說|称|声称|表示|写道|“")
 _CLAUSE = re.compile(r"[,;:，；：、،]")
 _ANY_DIGIT = re.compile(r"\d")
 _OPENING_MARKS = " \t*_#>([-–—"
 _LONGEST = 20_000
 """Characters after a verdict that are examined; with more of them the verdict is not clear."""
+_MOST_REMARKS = 100
+"""Sentences and quotations after a judge's verdict that are compared with the judged text."""
 _MOST_KEYS = 64
+_SHORT = 2
+"""Words of the longest reason that only says that there is none, such as "Example only"."""
+_SHORT_TEXT = 24
 
 
 def contradicting_statement(
-    value: Mapping[str, Any], keys: tuple[str, ...], text: str, context: ReplyContext
+    value: Mapping[str, Any], keys: tuple[str, ...], text: str, context: ReplyContext, *, is_strict: bool = False
 ) -> str | None:
-    """Return the sentence after a verdict that says something else than the verdict, if there is one."""
+    """Return the sentence after a verdict that says something else than the verdict, if there is one.
+
+    Args:
+        value: The verdict.
+        keys: The keys that hold its answer.
+        text: The text after it.
+        context: The judged texts, the scale and the labels of the question.
+        is_strict: Return a sentence also if what it says cannot be checked.
+    """
     prose = without_quoted_lines(normalise(text).strip(), context)
     if len(prose) > _LONGEST:
         return f"{len(prose)} characters after the verdict"
     verdict = _stated(value, keys, context)
-    return next((each for each in _sentences(prose) if _contradicts(each, verdict)), None)
+    sentences = _sentences(prose)
+    if is_strict and len(sentences) + len(QUOTED.findall(prose)) > _MOST_REMARKS:
+        return f"{len(sentences)} sentences after the verdict"
+    for sentence in sentences:
+        if _contradicts(sentence, verdict):
+            return sentence
+    for sentence in _sentences(prose.replace(";", ",")) if is_strict else ():
+        if not is_harmless(sentence, verdict) and not (ECHO in prose and has_word(sentence, "attribution")):
+            return sentence
+    return None
 
 
 def earlier_statement(value: Mapping[str, Any], keys: tuple[str, ...], text: str, context: ReplyContext) -> str | None:
     """Return the sentence before a verdict that refuses one, or states another score that nothing after it revises."""
     verdict = _stated(value, keys, context)
-    found = ""
+    found = last = ""
+    labelled: list[str] = []
     for sentence in _sentences(normalise(text[-_LONGEST:])):
-        is_refusal = _refuses_itself(sentence)
-        if is_refusal or (verdict.score is not None and names_other_scale(sentence, context.scale.highest)):
+        if _refuses_itself(sentence):
+            return sentence
+        own = _without_quotations(sentence, context)
+        if verdict.score is not None and (
+            names_other_scale(sentence, context.scale.highest) or doubts_scale(own, verdict)
+        ):
             return sentence
         if found and has_word(sentence, "revision", "correction", "draft"):
             found = ""
-        elif states_final_number(_without_quotations(sentence, context), verdict):
+        elif states_final_number(own, verdict):
             found = sentence
-    return found or None
+        labelled += [sentence] if labels_other_score(own, verdict) else []
+        last = sentence
+    return found or (last if labelled == [last] else None)
 
 
 def contradicting_reason(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
     """Return the sentence inside a verdict's own texts that gives another score or another scale, if there is one."""
-    texts = {key: each[:_LONGEST] for key, each in value.items() if key not in keys and isinstance(each, str)}
-    texts = {key: each for key, each in texts.items() if context.labels or key != "reason" or _may_contradict(each)}
+    texts = {
+        key: each[:_LONGEST]
+        for key, each in value.items()
+        if key not in keys and isinstance(each, str) and (key == "reason" or plain_number(each) is None)
+    }
+    score = value.get("score")
+    needs_look = bool(context.labels) or not isinstance(score, int | float) or is_low(score, context.scale)
+    texts = {key: each for key, each in texts.items() if needs_look or key != "reason" or _may_contradict(each)}
     if not texts:
         return None
     verdict = _stated(value, keys, context)
     for key, text in texts.items():
         is_revision = has_word(normalise(key), "revision", "correction")
         for sentence in _sentences(normalise(text)):
-            if is_revision and _contradicts(sentence, verdict):
-                return sentence
-            own = _without_quotations(sentence, context)
-            if states_other_scale(sentence, verdict) or states_final_number(own, verdict):
-                return sentence
-            if _refuses_itself(own):
-                return sentence
-            if context.labels and _decides_otherwise(own, verdict):
+            if (is_revision and _contradicts(sentence, verdict)) or _contradicts_from_inside(sentence, verdict):
                 return sentence
     return None
+
+
+def _contradicts_from_inside(sentence: str, verdict: Stated) -> bool:
+    """Say whether a sentence of a verdict's own explanation gives another score, scale or label, or refuses one."""
+    own = _without_quotations(sentence, verdict.context)
+    if states_other_scale(own, verdict) or states_final_number(own, verdict) or states_own_score(own, verdict):
+        return True
+    if _refuses_itself(own) or (len(own.split()) <= _SHORT and has_word(own, "example")):
+        return True
+    return bool(verdict.context.labels) and _decides_otherwise(own, verdict)
 
 
 def _may_contradict(reason: str) -> bool:
     """Say whether a reason has a number or a refusal at all; most have neither, and need no closer look."""
     plain = normalise(reason)
-    return _ANY_DIGIT.search(plain) is not None or has_number_word(plain) or has_word(plain, "refusal")
+    if _ANY_DIGIT.search(plain) or may_have_number_word(plain) or has_word(plain, "refusal"):
+        return True
+    return len(plain) <= _SHORT_TEXT and has_word(plain, "example")
 
 
 def _stated(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> Stated:
@@ -105,9 +162,12 @@ def _stated(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyConte
 
 
 def _sentences(prose: str) -> list[str]:
+    """Return the sentences of a text; the end of a sentence inside quotation marks ends none."""
+    prose = QUOTED.sub(lambda match: _INNER_END.sub(r"\1" + _JOINED, match[0]), prose)
     if re.search(r"(?m)^[ \t>*-]*1[.)][ \t]", prose):
         prose = _LIST_MARK.sub("", prose)
-    return [sentence.strip() for sentence in _SENTENCE_END.split(prose) if sentence.strip(" \t\r#*_`>|-=~.:")]
+    found = [each.replace(_JOINED, " ").strip() for each in _SENTENCE_END.split(prose)]
+    return [sentence for sentence in found if sentence.strip(" \t\r#*_`>|-=~.:")]
 
 
 def without_quoted_lines(prose: str, context: ReplyContext) -> str:
@@ -128,6 +188,7 @@ def without_quoted_lines(prose: str, context: ReplyContext) -> str:
 def _contradicts(sentence: str, verdict: Stated) -> bool:
     if verdict.context.has_whole_line(sentence):
         return False
+    sentence = without_note_label(sentence)
     said = _without_quotations(sentence, verdict.context)
     is_attributed = has_word(said, "attribution")
     opens_as_retraction = pattern("retraction").match(said.lstrip(_OPENING_MARKS)) is not None
@@ -137,7 +198,7 @@ def _contradicts(sentence: str, verdict: Stated) -> bool:
         return True
     if verdict.context.labels and (not is_attributed or has_word(said, "revision")) and _changes_label(said, verdict):
         return True
-    return states_other_number(said, verdict, is_attributed=is_attributed)
+    return states_other_number(said, verdict, is_attributed=is_attributed) or states_number_in_words(said, verdict)
 
 
 def _withdraws(said: str) -> bool:
@@ -159,18 +220,23 @@ def _refuses_itself(said: str) -> bool:
     refusal = pattern("refusal").search(said)
     if refusal is None or not _refuses(said):
         return False
-    return not has_word(_CLAUSE.split(said[: refusal.start()])[-1], "attribution")
+    before = _CLAUSE.split(said[: refusal.start()])[-1]
+    if _UNSPACED_REFUSAL.match(refusal[0]):  # the object comes first there: "このテキストは評価できません"
+        return not _REPORTED.search(said)
+    return not has_word(before, "attribution")
 
 
 def _without_quotations(sentence: str, context: ReplyContext) -> str:
     """Return a sentence without what it quotes from the judged text, or says to be written there."""
     is_attributed = has_word(sentence, "attribution")
+    is_about_verdict = is_attributed or has_word(QUOTED.sub(" ", sentence), "score", "final", "revision")
 
     def keep(match: re.Match[str]) -> str:
         words = match[1] or match[2]
-        return " … " if is_attributed or context.has_words(words) else match[0]
+        is_judged = context.has_words(words) or (not is_about_verdict and is_variant(words, context))
+        return " … " if is_attributed or is_judged else match[0]
 
-    return _QUOTED.sub(keep, sentence)
+    return QUOTED.sub(keep, sentence)
 
 
 def _revises(said: str, sentence: str) -> bool:
@@ -180,7 +246,7 @@ def _revises(said: str, sentence: str) -> bool:
     if opening is None:
         return False
     rest = bare[opening.end() :].lstrip(" \t*_`\"')")
-    is_about_words = _QUOTED.search(sentence) is not None and not re.search(r"\d", said) and not has_word(said, "score")
+    is_about_words = QUOTED.search(sentence) is not None and not re.search(r"\d", said) and not has_word(said, "score")
     if " " in opening[0] and not is_about_words:  # "on second thought" needs no comma
         return True
     return rest[:1] in (":", ",", "-", "–", "—", "…", "、", "") and not is_about_words

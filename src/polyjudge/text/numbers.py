@@ -8,7 +8,7 @@ from polyjudge.records.rubrics import Scale
 
 _DIGIT = re.compile(r"\d")
 _SIGNS = str.maketrans({"٫": ".", "．": ".", "／": "/", "∕": "/", "⁄": "/", "−": "-", "－": "-", "＋": "+"})
-_NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:\s*(?:/|out of)\s*([0-9]+(?:\.[0-9]+)?))?")
+_NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+|,[0-9])?)(?:\s*(?:/|out of)\s*([0-9]+(?:\.[0-9]+)?)|\s?(%))?")
 
 
 def fold_digits(text: str) -> str:
@@ -19,11 +19,15 @@ def fold_digits(text: str) -> str:
 
 
 def plain_number(text: str) -> tuple[float, float | None] | None:
-    """Read text that is nothing but a number, such as '85' or '85/100': the number, and what it is out of."""
+    """Read text that is nothing but a number, such as '85', '85/100' or '85%': the number, and what it is out of.
+
+    A comma with one digit after it is a decimal comma; with more digits it may separate thousands or two numbers.
+    """
     match = _NUMBER.fullmatch(fold_digits(text).strip())
     if match is None:
         return None
-    return float(match[1]), float(match[2]) if match[2] else None
+    out_of = 100.0 if match[3] else float(match[2]) if match[2] else None
+    return float(match[1].replace(",", ".")), out_of
 
 
 def read_number(value: object, scale: Scale) -> float:

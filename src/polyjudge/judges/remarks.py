@@ -1,0 +1,186 @@
+"""Whether a sentence after a verdict is harmless, or says something that cannot be checked.
+
+Word lists of corrections cannot be complete in any language. So a sentence must show that it does not change the
+verdict: it repeats the score, counts something, quotes words or numbers of the judged text, or is a courtesy. In a few
+languages it may also speak of the judged text in other words, as long as it does not speak of the verdict or the judge.
+"""
+
+import re
+
+from .judged_text import ReplyContext
+from .number_words import with_digits
+from .sentence_language import checked_language
+from .stated_numbers import Stated, is_counted, is_explained_number, number_places
+from .statement_words import has_word, pattern
+
+ECHO = "\ufffc"
+"""Takes the place of an object of the judged text that a reply quotes."""
+_TAG = re.compile(r"</?[A-Za-z_][\w-]*>|\x1b\[[\d;]*m|```\w*|~~~\w*")
+_WORD = re.compile(r"[^\W\d_]{2,}|(?=[^\W\d_])[\u0900-\u17ff\u2e80-\u9fff\uac00-\ud7af]|\bN/A\b")
+QUOTED = re.compile(r"[\"“”„«「『`]([^\"“”„«»「」『』`\n]{1,300})[\"“”»」』`]|(?<!\w)['‘]([^'‘’\n]{1,300})['’](?!\w)")
+_MARKS = " \t\r\n*_#>([-–—•|"
+_MOST_COURTEOUS = 16
+"""Words of the longest courtesy."""
+_MOST_LABELLING = 4
+_SIGN = re.compile(r"[❌✗✘✖👎🤔😕🚫⛔÷×±≠≈→⇒%‰?]|~~|(?<!\d)\s*[-+/]\s*\d")
+_RATIO = re.compile(r"\d\s*/\s*\d")
+_FEW = 2
+"""Words of the longest clause that needs no explanation, such as the label of a note."""
+_CLAUSE = re.compile(r"[,;:،、，；：](?=\D)|\s[–—-]\s")
+_STEM = 3
+"""Letters of the shortest stem by which a word is recognised in another form, and of the longest ending."""
+
+
+def is_harmless(sentence: str, verdict: Stated) -> bool:
+    """Say whether a normalised sentence after a verdict shows that it does not change the verdict."""
+    plain = _TAG.sub(" ", sentence)
+    words, context = _WORD.findall(plain), verdict.context
+    if ECHO in plain or context.has_whole_line(sentence):
+        return True
+    if not words:
+        return _is_only_marks(plain, verdict)
+    if len(words) > 1 and context.has_words(plain.strip(_MARKS + ".。।")):
+        return True
+    if _restates(plain, verdict) or (len(words) <= _MOST_COURTEOUS and _is_courteous(plain)):
+        return True
+    bare = QUOTED.sub(" … ", plain)
+    language = checked_language(bare) or checked_language(plain)
+    said = without_note_label(bare)
+    if _explains_deduction(said, verdict) or _affirms(said, verdict):
+        return True
+    if has_word(said, "fraction"):
+        return False
+    return _is_topical(plain, said, verdict, language, is_note=said != bare)
+
+
+def _is_only_marks(plain: str, verdict: Stated) -> bool:
+    """Say whether a text without words is markup or the score again, and no sign such as "❌", "÷ 2" or "~~95~~"."""
+    if _SIGN.search(plain):
+        return False
+    own = {verdict.score, *verdict.numbers.values()}
+    numbers = {float(match[0].replace(",", ".")) for match in number_places(plain)}
+    return not numbers or (bool(numbers & own) and numbers <= own | {verdict.context.scale.highest})
+
+
+def without_note_label(sentence: str) -> str:
+    """Return a sentence without the word that opens it as a note; a label with a number only, "Note : 40", stays."""
+    label = pattern("note").match(sentence.lstrip(_MARKS))
+    rest = sentence.lstrip(_MARKS)[label.end() :] if label else sentence
+    return rest if len(_WORD.findall(rest)) > _FEW else sentence
+
+
+def _is_topical(plain: str, said: str, verdict: Stated, language: str | None, *, is_note: bool) -> bool:
+    """Say whether a sentence counts something, or speaks of the judged text and not of the verdict.
+
+    Args:
+        plain: The sentence.
+        said: The sentence without quotations and without the label of a note.
+        verdict: The verdict before it.
+        language: Its language if its words are checked.
+        is_note: It begins as a note.
+    """
+    numbers = number_places(plain)
+    if _takes_off_too_much(said, verdict):
+        return False
+    speaks_of_score = has_word(said, "score", language=language) or has_word(said, "retraction")
+    is_about_verdict = speaks_of_score or (language is not None and has_word(said, "verdict", language=language))
+    if numbers and not is_about_verdict and all(is_counted(plain, match) for match in numbers):
+        return True
+    if language is None:
+        return (is_note or has_word(plain, "attribution")) and not speaks_of_score and _explains_all(plain, verdict)
+    if has_word(said, "resistance") and has_word(said, "attribution"):
+        return not {match[0] for match in number_places(said)} - {f"{verdict.context.scale.highest:g}"}
+    if is_about_verdict or has_word(said, "self", language=language):
+        return False
+    if has_word(said, "topic", "measure", language=language):
+        return not _RATIO.search(said) or _is_explained(said, verdict)
+    return _is_explained(plain, verdict)
+
+
+def _is_courteous(plain: str) -> bool:
+    """Say whether a sentence is a courtesy without an objection, as in "Thanks, but do not count it"."""
+    if not has_word(plain, "courtesy"):
+        return False
+    rest = pattern("courtesy").sub(" ", plain)
+    objects = has_word(rest, "objection", "negation", "fraction", "retraction")
+    return not objects and all(is_counted(rest, match) for match in number_places(rest))
+
+
+def _affirms(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence repeats the score, or says in so many words that it holds."""
+    if has_word(said, "attribution", "negation", "objection", "correction", "doubt", "fraction", "draft"):
+        return False
+    if (has_word(said, "affirmation") and not number_places(said)) or _names_label(said, verdict.label):
+        return True
+    own = {verdict.score, *verdict.numbers.values()}
+    written = with_digits(said, checked_language(said))
+    places = [match for match in number_places(written) if not is_counted(written, match)]
+    numbers = {float(match[0].replace(",", ".")) for match in places}
+    scale = verdict.context.scale
+    is_known = checked_language(said) is not None
+    return is_known and bool(numbers & own) and numbers <= own | {scale.lowest, scale.highest}
+
+
+def _names_label(said: str, label: str) -> bool:
+    """Say whether a sentence has the chosen label, a single letter such as "A" in its own case."""
+    flags = re.IGNORECASE if len(label) > 1 else 0
+    return bool(label) and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", said, flags) is not None
+
+
+def _explains_deduction(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence names as deducted what the score lacks: "28 points were deducted" from 100 for 72."""
+    if verdict.score is None or not has_word(said, "deduction") or has_word(said, "objection", "correction"):
+        return False
+    missing = verdict.context.scale.highest - verdict.score
+    places = [match for match in number_places(said) if not is_counted(said, match)]
+    numbers = {float(match[0].replace(",", ".")) for match in places}
+    return missing in numbers and numbers <= {missing, verdict.score, verdict.context.scale.highest}
+
+
+def _takes_off_too_much(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence takes off more than the score lacks, so that the deduction is not yet in it."""
+    if verdict.score is None or not has_word(said, "deduction"):
+        return False
+    missing = verdict.context.scale.highest - verdict.score
+    places = [match for match in number_places(said) if not is_counted(said, match)]
+    own = {verdict.score, verdict.context.scale.highest}
+    return any(
+        float(match[0].replace(",", ".")) > missing for match in places if float(match[0].replace(",", ".")) not in own
+    )
+
+
+def _explains_all(plain: str, verdict: Stated) -> bool:
+    """Say whether every clause of a note quotes words or numbers of the judged text, or counts something."""
+    return all(_is_explained(each, verdict) for each in _CLAUSE.split(plain) if len(_WORD.findall(each)) > _FEW)
+
+
+def _is_explained(clause: str, verdict: Stated) -> bool:
+    if any(is_variant(match[1] or match[2], verdict.context) for match in QUOTED.finditer(clause)):
+        return True
+    numbers = number_places(clause)
+    return bool(numbers) and all(is_explained_number(clause, match, verdict) for match in numbers)
+
+
+def _restates(plain: str, verdict: Stated) -> bool:
+    """Say whether a sentence is a label with the score or with the chosen label: "Оцінка: 94 бали", "Verdict: good"."""
+    label, colon, answer = plain.strip(_MARKS + ".。।").replace("|", ":").partition(":")
+    if not colon or not 0 < len(label.split()) <= _MOST_LABELLING or has_word(label, "negation", "attribution"):
+        return False
+    if verdict.label and answer.strip(_MARKS + ".。।").casefold() == verdict.label.casefold():
+        return True
+    written = with_digits(answer)
+    numbers = [float(match[0].replace(",", ".")) for match in number_places(written)]
+    own = {verdict.score, *verdict.numbers.values()}
+    highest = verdict.context.scale.highest
+    is_own = bool(numbers) and numbers[0] in own and set(numbers[1:]) <= {numbers[0], highest}
+    return is_own and len(_WORD.findall(written)) <= (_FEW if highest in numbers[1:] else 1)
+
+
+def is_variant(quoted: str, context: ReplyContext) -> bool:
+    """Say whether quoted words are in the judged text, or are a variant of words there."""
+    if context.has_words(quoted):
+        return True
+    words = [word for word in _WORD.findall(quoted) if not has_word(word, "score", "final")]
+    if words and any(float(match[0].replace(",", ".")) in context.numbers for match in number_places(quoted)):
+        return True
+    return any(context.has_words(word[: max(_STEM, len(word) - _STEM)]) for word in words if len(word) >= _STEM)
