@@ -14,7 +14,7 @@ def test_scoring_loads_neither_other_commands_nor_what_only_few_runs_need():
 
     assert "polyjudge.runs.summary" in loaded
     unwanted = {
-        "polyjudge.cache.postgres", "polyjudge.cli.score_ray", "polyjudge.judges.review", "polyjudge.pages",
+        "polyjudge.cache.postgres", "polyjudge.runs.ray", "polyjudge.judges.review", "polyjudge.pages",
         "polyjudge.batches.provider", "polyjudge.reports.blocks", "polyjudge.suites.regression",
         "polyjudge.checks.checker", "aiohttp", "asyncpg", "jinja2", "numpy", "pyarrow", "ray", "rich",
     }  # fmt: skip

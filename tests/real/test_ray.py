@@ -132,7 +132,7 @@ def test_twenty_thousand_rows_through_a_killed_worker_a_restarted_database_and_d
     assert (code, f"{ROWS - ROWS // FILES} of {ROWS - ROWS // FILES} judged" in out) == (2, True), err
     assert "was lost; its shard is done again" in err
     assert f"{items}/5.parquet: is no Parquet file that can be read" in err
-    assert "the same command goes on with them" in err
+    assert "Correct the files and run the same command again." in err
 
     (items / "5.parquet").write_bytes(whole)
     part = in_folder / "many" / "part-00001.parquet"
@@ -159,7 +159,7 @@ def test_a_run_with_a_cluster_of_its_own_says_what_a_run_on_one_machine_says(sta
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the workers too
     code, out, err = ended(run)
     assert (code, json.loads(out)["not_reached"] > 0) == (130, True)
-    assert "stopping; what is under way may end" in err
+    assert "stopping; in-flight calls may finish" in err
     assert "the same command goes on from there" in err
     assert working_on() == []
 

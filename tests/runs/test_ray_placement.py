@@ -85,7 +85,7 @@ def judge(cluster, shards, *, slots=3, caps=None):
     stop, warned = StopToken(), []
 
     async def go():
-        placing = ShardPlacing(cluster, JOB, shares(slots, concurrency=64), caps or Caps(), stop)
+        placing = ShardPlacing(cluster, JOB, shares(slots, concurrency=64), caps or Caps(), stop, Spent())
         reports = [report async for report in placing.judge(shards, lambda *_: None, warned.append)]
         return sorted(report.shard.name for report in reports if report.part), placing
 

@@ -14,6 +14,7 @@ from polyjudge.records.runs import (
     Event,
     ItemCollected,
     ItemFinished,
+    Progressed,
     Resumed,
     Spent,
     Started,
@@ -46,19 +47,25 @@ class RunProgress:
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
-        if isinstance(event, ItemFinished):
-            if self._bar is not None:
-                self._bar.advance(unjudged=isinstance(event.outcome, Failure))
+        if isinstance(event, ItemFinished | Progressed | Resumed):
+            self._move_bar(event)
         elif isinstance(event, Started):
             self._close_shows()
             self._bar = self._open.enter_context(ProgressShow(event.items, self._spent, doing=self._doing))
-        elif isinstance(event, Resumed):
-            if self._bar is not None:
-                self._bar.resume()
         elif isinstance(event, Warned):
             self._line(f"warning: {harmless(event.message)}")
         else:
             self._show_batches(event)
+
+    def _move_bar(self, event: ItemFinished | Progressed | Resumed) -> None:
+        if self._bar is None:
+            return
+        if isinstance(event, ItemFinished):
+            self._bar.advance(unjudged=isinstance(event.outcome, Failure))
+        elif isinstance(event, Progressed):
+            self._bar.reach(event.done, unjudged=event.unjudged)
+        else:
+            self._bar.resume()
 
     def _show_batches(self, event: Event) -> None:
         if isinstance(event, ItemCollected):

@@ -2,18 +2,18 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Literal
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files.json_lines import row_line
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.records.outcomes import Item, Outcome, item_row
+from polyjudge.records.runs import ROWS_IN_SHARD, RayEngine
 from polyjudge.rubrics.loading import rubric_names
 from polyjudge.runs.run import Run
-from polyjudge.runs.shards import ShardedSurvey
 from polyjudge.runs.stack import judge_by_models
 from polyjudge.text.display import harmless
 
@@ -56,17 +56,13 @@ def run(options: argparse.Namespace) -> int:
     refuse_batch(options, job.judges)
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
-    run = None if job.sharded is not None else _open_run(job)
-    plan = job.sharded.survey if job.sharded is not None else cast(Run, run).plan()
+    run = _open_run(job)
+    plan = run.plan()
     warn_of_skipped(plan.problems, plan.skipped)
     trust = trust_of(job, plan.languages)
     if options.require_calibrated and (unmet := trust.unmet()):
         print(f"polyjudge: {unmet}", file=sys.stderr)
         return 1
-    if run is None:
-        from .score_ray import run_on_ray  # here, because most runs need none of it
-
-        return run_on_ray(job, cast(ShardedSurvey, job.sharded), trust)
     try:
         code = _estimate(job, run) if options.dry_run else _execute(job, run)
     except (MissingKeyError, MissingExtraError) as error:
@@ -83,6 +79,7 @@ def _open_run(job: ScoreJob) -> Run:
         job.source,
         judge_by_models(job.rubric, job.judges),
         output=_PrintedRows() if options.output is None and not options.dry_run else options.output,
+        engine=_engine(options),
         repeats=options.repeats,
         retry_failures=options.retry_failures,
         **run_options(options),
@@ -117,9 +114,26 @@ def _execute(job: ScoreJob, run: Run) -> int:
     scores = summary.scores
     print_summary(scores, summary.spent, options, skipped=summary.skipped)
     if summary.status in ("stopped", "capped"):
-        left = f"{scores.not_reached} of {scores.items} items were not reached"
+        where = "are in shards that are not finished" if options.engine == "ray" else "were not reached"
+        left = f"{scores.not_reached} of {scores.items} items {where}"
         return explain_end(signals, summary.stopped_by, left, options.output)
+    if summary.broken:
+        return _name_broken(summary.broken)
     return too_many_unjudged(scores.unjudged, scores.items) if summary.status == "unjudged" else 0
+
+
+def _name_broken(files: Sequence[str]) -> int:
+    """Name the files whose items could not be judged."""
+    for file in files:
+        print(f"polyjudge: {harmless(file)}", file=sys.stderr)
+    print("polyjudge: their items were not judged. Correct the files and run the same command again.", file=sys.stderr)
+    return 2
+
+
+def _engine(options: argparse.Namespace) -> RayEngine | Literal["local"]:
+    if options.engine == "local" or options.dry_run:
+        return "local"
+    return RayEngine(workers=options.workers, shard_rows=options.shard_rows or ROWS_IN_SHARD)
 
 
 class _PrintedRows:

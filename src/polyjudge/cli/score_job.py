@@ -12,14 +12,13 @@ from polyjudge.judges.offline import OfflineJudge
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.loading import load_rubric
-from polyjudge.runs.shards import ShardedSurvey, survey_shards
 from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless
 
 from .identities import identity_of_models
 from .items_trust import ItemsTrust
 from .options import filters_of, judge_names
-from .ray_options import refuse_unfit, refuse_without_ray, rows_in_shard
+from .ray_options import refuse_unfit, refuse_without_ray
 from .signals import Signals
 
 
@@ -31,8 +30,6 @@ class ScoreJob:
     rubric: Rubric
     judges: list[ModelName]
     source: ItemSource
-    sharded: ShardedSurvey | None = None
-    """How the items are cut into shards, if they are judged in shards."""
 
 
 def read_job(options: argparse.Namespace) -> ScoreJob:
@@ -47,9 +44,8 @@ def read_job(options: argparse.Namespace) -> ScoreJob:
         OfflineJudge(rubric)  # refuses a rubric that it has no idea of, before anything is written
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
     source = ItemSource(options.items, context, filters_of(options.filter), options.limit)
-    sharded = survey_shards(source, rows_in_shard(options)) if in_shards else None
     _warn_of_language(rubric, judges, context)
-    return ScoreJob(options, rubric, judges, source, sharded)
+    return ScoreJob(options, rubric, judges, source)
 
 
 def warn_of_skipped(problems: Sequence[str], skipped: int) -> None:

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 from .outcomes import Item, Outcome
 from .requests import Price
 
+ROWS_IN_SHARD = 10_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -28,6 +30,16 @@ class Limits:
     """For the whole run; in-flight calls get five seconds more."""
     max_unjudged: float = 0.2
     """The largest share of items without a verdict that a run may have and still count as finished."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RayEngine:
+    """Judge shards of the items on a Ray cluster, into a folder of Parquet parts."""
+
+    workers: int | None = None
+    """Shards judged at once; by default one a CPU."""
+    shard_rows: int = ROWS_IN_SHARD
+    """Rows of a shard at most."""
 
 
 @dataclass(slots=True)
@@ -107,6 +119,14 @@ class ItemFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class Progressed:
+    """How many items are done in all, and how many of them have no verdict; emitted by engines on other machines."""
+
+    done: int
+    unjudged: int
+
+
+@dataclass(frozen=True, slots=True)
 class Retried:
     """A call failed and is made again after a wait."""
 
@@ -182,6 +202,7 @@ Event: TypeAlias = (
     Started
     | Resumed
     | ItemFinished
+    | Progressed
     | Retried
     | RateChanged
     | BatchesSearched

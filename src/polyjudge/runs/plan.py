@@ -58,6 +58,12 @@ def models_of(judge: object) -> ModelAddresses:
     return cast(ModelAddresses, getattr(judge, "models", ()))
 
 
+def rubric_of(judge: object) -> Rubric | None:
+    """Return the rubric of a judge, if it has one."""
+    rubric = getattr(judge, "rubric", None)
+    return rubric if isinstance(rubric, Rubric) else None
+
+
 def repeated(judge: ItemJudge, repeats: int) -> ItemJudge:
     """Return a judge that asks each question several times; the members of a jury each do."""
     if repeats == 1 or not models_of(judge):

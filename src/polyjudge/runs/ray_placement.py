@@ -53,9 +53,10 @@ class _Placed:
 class ShardPlacing:
     """The shards of one run on their way."""
 
-    def __init__(self, cluster: Cluster, job: ShardJob, shares: Sequence[Share], caps: Caps, stop: StopToken) -> None:
-        self.spent = Spent()
-        """What was used by all shards, also by those under way."""
+    def __init__(
+        self, cluster: Cluster, job: ShardJob, shares: Sequence[Share], caps: Caps, stop: StopToken, spent: Spent
+    ) -> None:
+        self.spent = spent  # what all shards have used, also the unfinished ones
         self.fatal: Trouble | None = None
         """Why the run cannot go on, where something is missing or wrong."""
         self._cluster = cluster

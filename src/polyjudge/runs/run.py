@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from polyjudge.batches.journal import BatchJournal
 from polyjudge.cache.protocol import Cache
@@ -22,18 +22,17 @@ from polyjudge.judges.base import ItemJudge, Judge, as_item_judge, bound, close_
 from polyjudge.providers.budget import Budget
 from polyjudge.records.outcomes import Item, Outcome
 from polyjudge.records.rubrics import Rubric
-from polyjudge.records.runs import (
-    Caps,
-    Estimate,
-    Limits,
-)
+from polyjudge.records.runs import Caps, Estimate, Finished, Limits, RayEngine, RunStatus
 from polyjudge.store.run_file import OutcomeStore, RunFile
 
 from .execution import Execution, Export, OnEvent
 from .local import judge_in_order
-from .plan import Items, Plan, make_plan, repeated, results_to_keep
+from .plan import Items, Plan, make_plan, models_of, repeated, results_to_keep, rubric_of
 from .stack import DEFAULT_CACHE, ProviderStack, ignore, open_run_cache
 from .summary import RunSummary, Tally
+
+if TYPE_CHECKING:
+    from .shards import ShardedSurvey
 
 _GRACE_S = 5.0
 
@@ -45,6 +44,7 @@ class Run:
     temporary file as long as the summary is used. `cache` is a path, a PostgreSQL URL, an open cache, or None; by
     default it is the cache of the working folder. `refresh` asks again what the cache could answer, `reread` parses the
     cached replies again and asks nothing, and `retry_failures` asks again only about the failures in `output`.
+    `engine="ray"`, or a `RayEngine` with its own settings, judges shards on a Ray cluster, into a folder.
     `legacy_fingerprints` are those that earlier versions gave to this run: their unfinished files are resumed.
     """
 
@@ -58,6 +58,7 @@ class Run:
         fallback_cache: Path | None = None,
         limits: Limits | None = None,
         batch: bool = False,
+        engine: RayEngine | Literal["local", "ray"] = "local",
         repeats: int = 1,
         refresh: bool = False,
         reread: bool = False,
@@ -74,6 +75,8 @@ class Run:
         self._cache = cache
         self._fallback_cache = fallback_cache
         self._is_batch = batch
+        self._ray = RayEngine() if engine == "ray" else engine if isinstance(engine, RayEngine) else None
+        self._sharded: ShardedSurvey | None = None
         self._repeats = repeats
         self._refresh, self._reread, self._retry_failures = refresh, reread, retry_failures
         self._force = force
@@ -84,13 +87,22 @@ class Run:
         self._stop = StopToken()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.budget = Budget(Caps(self.limits.max_calls, self.limits.max_tokens, self.limits.max_cost_usd))
-        if retry_failures and not isinstance(self.output, Path):
+        self._refuse_unfit()
+
+    def _refuse_unfit(self) -> None:
+        if self._retry_failures and not isinstance(self.output, Path):
             raise ConfigError("retrying failures needs the output of an earlier run")
-        if batch and cache is None:
+        if self._is_batch and self._cache is None:
             raise ConfigError("batches keep their replies in the cache; a run in batches needs one")
+        if self._ray is not None:
+            from .ray import refuse_unfit  # here, because most runs need none of it
+
+            refuse_unfit(self._items, self.judge, self.output, self._cache, batch=self._is_batch)
 
     def plan(self) -> Plan:
         """Read the items once and return what the run is about; nothing is asked."""
+        if self._plan is None and self._ray is not None:
+            self._plan = self._plan_shards(self._ray)
         if self._plan is None:
             retried = cast(Path, self.output) if self._retry_failures else None
             self._plan = make_plan(
@@ -111,10 +123,14 @@ class Run:
 
     def execute(self, on_event: OnEvent = ignore) -> RunSummary:
         """Judge what is left, store it, and return the summary; this also works inside a running event loop."""
-        return run_sync(self.execute_async(on_event))
+        return (
+            run_sync(self.execute_async(on_event)) if self._ray is None else self._execute_on_ray(self._ray, on_event)
+        )
 
     async def execute_async(self, on_event: OnEvent = ignore) -> RunSummary:
         """Judge what is left, store it, and return the summary."""
+        if self._ray is not None:
+            return await asyncio.to_thread(self._execute_on_ray, self._ray, on_event)
         with ExitStack() as opened:
             execution, temporary = self._open(opened, on_event)
             tally = Tally(rubric_of(self.judge))
@@ -309,6 +325,53 @@ class Run:
             temporary=temporary,
         )
 
+    def _plan_shards(self, engine: RayEngine) -> Plan:
+        from .shards import survey_shards  # here, because most runs need none of it
+
+        self._sharded = survey_shards(cast(ItemSource, self._items), engine.shard_rows)
+        found = self._sharded.survey
+        return Plan(found.count, found.skipped, found.problems, found.languages, found.fingerprint, found.fingerprint)
+
+    def _execute_on_ray(self, engine: RayEngine, emit: OnEvent) -> RunSummary:
+        from .ray import RayRun  # here, because most runs need none of it
+
+        plan = self.plan()
+        run = RayRun(
+            source=cast(ItemSource, self._items),
+            sharded=cast("ShardedSurvey", self._sharded),
+            rubric=cast(Rubric, rubric_of(self.judge)),
+            judges=[name for name, _ in models_of(self.judge)],
+            output=cast(Path, self.output),
+            cache=str(self._cache or ""),
+            limits=self.limits,
+            stop=self._stop,
+            emit=emit,
+            stoppable=self._stoppable,
+            repeats=self._repeats,
+            refresh=self._refresh,
+            reread=self._reread,
+            retry_failures=self._retry_failures,
+            engine=engine,
+            spent=self.budget.spent,
+        )
+        scores = run.execute().summary(plan.items)
+        status: RunStatus = "finished"
+        if scores.not_reached and self._stop.requested:
+            status = "stopped" if self._stop.error is None else "capped"
+        elif not scores.judged or scores.unjudged > self.limits.max_unjudged * plan.items:
+            status = "unjudged"
+        emit(Finished(status))
+        return RunSummary(
+            status=status,
+            scores=scores,
+            spent=self.budget.spent,
+            skipped=plan.skipped,
+            stopped_by=self._stop.error,
+            path=cast(Path, self.output),
+            items=self._items,
+            broken=tuple(run.broken),
+        )
+
     def _changed(self) -> DataError:
         path = self._items.path if isinstance(self._items, ItemSource) else ""
         kept = f" Progress is kept in {self.output}." if isinstance(self.output, Path) else ""
@@ -321,9 +384,3 @@ class _TemporaryFolder:
     def __init__(self) -> None:
         self.path = Path(mkdtemp(prefix="polyjudge-run-"))
         weakref.finalize(self, rmtree, self.path, ignore_errors=True)
-
-
-def rubric_of(judge: object) -> Rubric | None:
-    """Return the rubric of a judge, if it has one."""
-    rubric = getattr(judge, "rubric", None)
-    return rubric if isinstance(rubric, Rubric) else None

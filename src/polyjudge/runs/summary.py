@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import DataError, MissingExtraError, PolyjudgeError
+from polyjudge.formats.items import rows_of
 from polyjudge.records.calibration import Interval
-from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, read_outcome_row
 from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.records.runs import RunStatus, Spent
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
@@ -126,6 +127,8 @@ class RunSummary:
     path: Path | None = None
     """The file that holds the rows."""
     items: Iterable[Item] = ()
+    broken: tuple[str, ...] = ()
+    """Files of items that could not be judged, each with the reason; the others were."""
     temporary: object = None
     """Keeps the temporary file of a run without an output."""
 
@@ -159,8 +162,8 @@ class RunSummary:
         """Read the stored rows again, in order, one at a time."""
         if self.path is None:
             raise DataError("the rows of this run are not stored in a file")
-        items = iter(self.items)
-        for item_id, outcome in read_outcomes(self.path):
+        items, rows = iter(self.items), _folder_rows(self.path) if self.path.is_dir() else read_outcomes(self.path)
+        for item_id, outcome in rows:
             item = next(items, None)
             if item is None or item.id != item_id:
                 raise DataError(f"the row of {item_id!r} does not fit the items", path=self.path)
@@ -173,6 +176,14 @@ class RunSummary:
             with suppress(ImportError):
                 return import_module(name).DataFrame(rows)
         raise MissingExtraError("to_frame needs pandas or polars; install one of them")
+
+
+def _folder_rows(folder: Path) -> Iterator[tuple[str, Outcome]]:
+    """Yield the rows of a finished folder of parts."""
+    for place, row in rows_of(folder):
+        if isinstance(row, str):
+            raise DataError(row, path=place.path, line=place.line)
+        yield read_outcome_row(row)
 
 
 def _flat_row(item: Item, outcome: Outcome) -> dict[str, Any]:
