@@ -35,6 +35,36 @@ COMMANDS = {
     "batch": "look after batches that providers still work on",
     "trust": "allow a folder's polyjudge.toml and .polyjudge to be used",
 }
+ACTIONS = {
+    # command: its actions, each with what it does; the module of an action is `COMMAND_ACTION`
+    "translation": {
+        "generate": "have a model or a program translate a set of prompts into many languages",
+        "check": "run the checks that need no model",
+        "quick": "judge the must-have languages and one of each script family",
+        "full": "judge all languages, several in a call",
+    },
+    "regression": {
+        "run": "see whether a translator still says what it said",
+        "capture": "fill the expected outputs of cases from a working translator",
+        "audit": "see whether cases are safe to commit, worth running, and right",
+    },
+    "vocabulary": {
+        "run": "ask local models about words, have the answers judged, and sum up",
+        "generate": "ask local models about words",
+        "judge": "have the answers judged, and sum up",
+        "summary": "sum up what was judged",
+    },
+    "transcript": {
+        "judge": "have an agent's session reviewed: what it did, what the system around it did, where it broke"
+    },
+    "calibrate": {
+        "perturb": "see whether a judge notices texts that were spoiled on purpose",
+        "agreement": "compare a judge with people, or with another judge",
+        "bias": "see what moves a judge that should not: order, length, format, language, a plea",
+        "correct": "estimate what people would say, from many judged items and few labels",
+        "card": "show what is known of a judge",
+    },
+}
 _GARBAGE_THRESHOLD = 50_000
 """Objects made between two searches for garbage; nearly all of ours die by themselves, and searching takes a tenth."""
 _EPILOG = (
@@ -104,9 +134,19 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="polyjudge_command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        if name == command:
+        if name == command and name in ACTIONS:
+            _add_actions(subparser, name)
+        elif name == command:
             _module(name).configure(subparser)
     return parser
+
+
+def _add_actions(parser: argparse.ArgumentParser, command: str) -> None:
+    """Add the actions of a command with their options."""
+    added = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
+    for name, summary in ACTIONS[command].items():
+        action = added.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        _module(f"{command}_{name}").configure(action)
 
 
 def subparser_of(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
@@ -127,8 +167,8 @@ def _run(given: list[str]) -> int:
     parser = build_parser(command)
     say_settings: Callable[[], None] = _say_nothing
     if command in COMMANDS:
-        # A command may read its line in a way of its own.
-        given = getattr(_module(command), "prepared", list[str])(given)
+        if command == "transcript":
+            given = _module("transcript_judge").prepared(given)
         say_settings = _apply_settings(subparser_of(parser, command), command, given)
     options = parser.parse_args(given)
     if options.version:
@@ -139,10 +179,11 @@ def _run(given: list[str]) -> int:
         return 2
     say_settings()
     work = f"{options.polyjudge_command} {getattr(options, 'action', '')}".strip()
+    module = _module(work.replace(" ", "_") if options.polyjudge_command in ACTIONS else options.polyjudge_command)
     if work not in _WITHOUT_PROGRESS:
-        return _module(options.polyjudge_command).run(options)
+        return module.run(options)
     with import_module("polyjudge.cli.heartbeat").Heartbeat(lambda: f"{work} is still working"):
-        return _module(options.polyjudge_command).run(options)
+        return module.run(options)
 
 
 def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> Callable[[], None]:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
@@ -14,7 +15,7 @@ from polyjudge.formats.transcripts import Transcript
 from polyjudge.judges.jury import Panel
 from polyjudge.judges.review import ReviewJudge, review_prompt
 from polyjudge.providers.agents import NOT_IN_WORKSPACE
-from polyjudge.providers.registry import check_workspace
+from polyjudge.providers.registry import PROVIDERS, check_workspace
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
 from polyjudge.records.requests import ModelName
 from polyjudge.reports.blocks import BLOCK_FORMATS, Block, Heading, Lines, Table
@@ -64,6 +65,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_judge_options(parser.add_argument_group("judge").add_argument, default="claude", told=told)
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
+
+
+def prepared(given: Sequence[str]) -> list[str]:
+    """Return the command line with `--judge` alone made `--judge=claude`; a value is taken only after the sign."""
+    for word, following in pairwise(given):
+        if word == "--judge" and following.partition("/")[0] in PROVIDERS and not Path(following).exists():
+            raise ConfigError(f"write --judge={following}: here a value is taken only after the sign")
+    return [f"{word}=claude" if word == "--judge" else word for word in given]
 
 
 @dataclass(frozen=True, slots=True)
