@@ -3,30 +3,27 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from contextlib import aclosing
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from polyjudge.clock import utc_now
-from polyjudge.concurrency.pool import StopToken
-from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import MissingExtraError, MissingKeyError
+from polyjudge.errors import MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.formats.fixtures import FixtureFile, read_fixtures
-from polyjudge.judges.base import Judge, as_item_judge, close_judge
 from polyjudge.languages.table import LanguageTable, language_table
-from polyjudge.records.outcomes import Item
+from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.rubrics import Rubric
+from polyjudge.records.sessions import Fixture
 from polyjudge.rubrics.loading import load_rubric
-from polyjudge.runs.local import judge_in_order
-from polyjudge.runs.stack import open_judge
+from polyjudge.runs.run import Run
+from polyjudge.runs.stack import judge_by_models
 from polyjudge.suites.fixtures import AuditFinding, audit_fixtures
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import item_status
 
 from .environment import load_environment
-from .heartbeat import Heartbeat
-from .options import add_judging_options, judge_names, open_access, open_cache
-from .stopping import until_stopped
+from .options import add_judging_options, judge_names, run_options
+from .run_progress import RunProgress
+from .signals import stop_on_signals
 from .summaries import print_estimate
 
 
@@ -66,59 +63,62 @@ def _show(findings: Sequence[AuditFinding], cases: int) -> None:
 
 
 def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -> tuple[list[AuditFinding], int]:
-    """Return what a judge doubts, and an exit code where it could not do its work."""
-    options.retry_failures = False
-    rubric, cache = load_rubric("translation"), open_cache(options)
+    """Return the cases that a judge doubts, and the exit code of a judge that could not do its work."""
+    options.batch = options.force = False
+    rubric = load_rubric("translation")
+    fixtures = {each.case_id: each for each in file.fixtures if each.suite == "translation"}
+    doubts = _Doubts(rubric, fixtures)
+    judge = judge_by_models(rubric, judge_names(options))
+    items = [_item(each, table) for each in fixtures.values()]
+    run = Run(items, judge, repeats=options.repeats, exports=[doubts], **run_options(options))
     try:
-        access = open_access(options, cache, utc_now())
-        judge = open_judge(rubric, judge_names(options), access, repeats=options.repeats)
-        found = run_sync(_judged(options, file, table, judge))
-        if access.estimate is not None:
-            print_estimate(access.estimate, access.estimate.calls + access.estimate.cached, options.format)
-            return [], 0
-        return found
+        return ([], _estimate(run, len(items), options)) if options.dry_run else _execute(run, doubts, len(items))
     except (MissingKeyError, MissingExtraError) as error:
         print(error.instead("the judge's look") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
         return [], 3 if options.require_judge else 0
-    finally:
-        if cache is not None:
-            cache.close()
 
 
-async def _judged(
-    options: argparse.Namespace, file: FixtureFile, table: LanguageTable, judge: Judge
-) -> tuple[list[AuditFinding], int]:
-    rubric = load_rubric("translation")
-    fixtures = {each.case_id: each for each in file.fixtures if each.suite == "translation"}
-    findings: list[AuditFinding] = []
-    unjudged = seen = 0
-    items: list[Item] = []
-    for each in fixtures.values():
-        known = table.find(each.target_lang)
-        context = {"language": known.name if known else each.target_lang, "source": each.input_text}
-        items.append(Item(each.case_id, each.expected_output, context, known.tag if known else each.target_lang))
+def _item(fixture: Fixture, table: LanguageTable) -> Item:
+    known = table.find(fixture.target_lang)
+    context = {"language": known.name if known else fixture.target_lang, "source": fixture.input_text}
+    return Item(fixture.case_id, fixture.expected_output, context, known.tag if known else fixture.target_lang)
 
-    async def work(stop: StopToken) -> None:
-        nonlocal unjudged, seen
+
+@dataclass(slots=True)
+class _Doubts:
+    """Collects the cases whose expected output fails by a judge."""
+
+    rubric: Rubric
+    fixtures: Mapping[str, Fixture]
+    findings: list[AuditFinding] = field(default_factory=list[AuditFinding])
+    seen: int = 0
+
+    def put(self, item: Item, outcome: Outcome) -> None:
+        """Take the next outcome."""
+        self.seen += 1
+        if item_status(outcome, (), self.rubric) == "FAIL":
+            fixture = self.fixtures[item.id]
+            told = f"the judge doubts the expected output: {outcome.reason}"
+            self.findings.append(AuditFinding(item.id, "doubted", told, fixture.path, fixture.line))
+
+
+def _estimate(run: Run, cases: int, options: argparse.Namespace) -> int:
+    with stop_on_signals(run) as signals:
         try:
-            scored = judge_in_order(as_item_judge(judge).judge, items, concurrency=options.concurrency, stop=stop)
-            async with aclosing(scored):
-                async for item, outcome in scored:
-                    seen += 1
-                    status = item_status(outcome, (), rubric)
-                    if status == "UNJUDGED":
-                        unjudged += 1
-                    elif status == "FAIL":
-                        fixture = fixtures[item.id]
-                        told = f"the judge doubts the expected output: {outcome.reason}"
-                        findings.append(AuditFinding(item.id, "doubted", told, fixture.path, fixture.line))
-        finally:
-            await close_judge(judge)
+            estimate = run.estimate()
+        except StoppedError as error:
+            return signals.explain(error, f"not all of the {cases} cases were counted")
+    print_estimate(estimate, cases, options.format)
+    return 0
 
-    with Heartbeat(lambda: f"{seen}/{len(items)} cases judged"):
-        ended = await until_stopped(work, deadline_s=options.deadline)
-    if ended.cut_short(left := len(items) - seen):
-        return findings, ended.explain(f"{left} of {len(items)} cases were not judged")
-    if unjudged and not options.dry_run:
-        print(f"polyjudge: {unjudged} of {len(items)} cases could not be judged", file=sys.stderr)
-    return findings, 3 if unjudged > options.max_unjudged * len(items) else 0
+
+def _execute(run: Run, doubts: _Doubts, cases: int) -> tuple[list[AuditFinding], int]:
+    with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
+        summary = run.execute(progress)
+    if summary.status in ("stopped", "capped"):
+        return doubts.findings, signals.explain(
+            summary.stopped_by, f"{cases - doubts.seen} of {cases} cases were not judged"
+        )
+    if unjudged := summary.scores.unjudged:
+        print(f"polyjudge: {unjudged} of {cases} cases could not be judged", file=sys.stderr)
+    return doubts.findings, 3 if summary.status == "unjudged" else 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files.atomic import readable_json
+from polyjudge.formats.reviews import ReviewFiles
 from polyjudge.formats.transcripts import Transcript
 from polyjudge.judges.jury import Panel
 from polyjudge.judges.review import ReviewJudge, review_prompt
@@ -40,7 +41,6 @@ from .run_progress import RunProgress
 from .signals import stop_on_signals
 from .summaries import print_estimate, spent_line, too_many_unjudged
 from .tables import print_table
-from .transcript_artifacts import Artifacts
 
 _WARNINGS_SHOWN = 5
 _ABOUT_WORKSPACE = (
@@ -176,22 +176,29 @@ def _warn_of(transcript: Transcript, rendering: Rendering) -> None:
 
 
 def _execute(job: _Job, judges: Sequence[ModelName]) -> int:
-    artifacts = Artifacts(job.options, job.transcript, job.rendering)
-    artifacts.claim(list(judges))
+    reviews = ReviewFiles(
+        folder=job.options.output,
+        transcript=job.transcript,
+        scenario=job.options.scenario or "",
+        template=job.options.template,
+        events=job.rendering.events,
+        omissions=job.rendering.omissions,
+    )
+    reviews.claim(list(judges))
     by_id = {str(name): name for name in judges}
     outcomes, files = dict[ModelName, Outcome](), dict[ModelName, Path]()
 
     def write(item: Item, outcome: Outcome) -> None:
         """Write each review as it comes: a slow judge does not delay the others."""
         name = by_id[item.id]
-        outcomes[name], files[name] = outcome, artifacts.write(name, outcome)
+        outcomes[name], files[name] = outcome, reviews.write(name, outcome)
 
     run = _run_of(job, judges, write)
     try:
         with stop_on_signals(run) as signals, RunProgress(run.budget.spent, doing="reviewing") as progress:
             summary = run.execute(progress)
     finally:
-        artifacts.release()
+        reviews.release()
     outcomes = {name: outcomes[name] for name in judges if name in outcomes}
     with reader_may_leave():
         _show(job.options, outcomes, files)

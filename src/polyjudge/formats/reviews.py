@@ -1,8 +1,8 @@
-"""What a review leaves behind: the text, and beside it what it comes to as JSON."""
+"""Write the review of an agent's session: its text, and beside it the scores as JSON."""
 
-import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,35 +11,45 @@ from polyjudge.clock import utc_second
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.names import safe_name
-from polyjudge.formats.transcripts import Transcript
 from polyjudge.records.codec import to_json
 from polyjudge.records.outcomes import Failure, Outcome
 from polyjudge.records.requests import ModelName
-from polyjudge.suites.transcript import Rendering
+
+from .transcripts import Transcript
 
 SCHEMA_VERSION = 1
 
 
-class Artifacts:
-    """The files of one run, which share a name and a moment."""
+@dataclass(slots=True, kw_only=True)
+class ReviewFiles:
+    """The reviews of one session by several judges; their files share a name and a timestamp."""
 
-    def __init__(self, options: argparse.Namespace, transcript: Transcript, rendering: Rendering) -> None:
-        self._options = options
-        self._transcript = transcript
-        self._rendering = rendering
-        self._scenario: str = options.scenario or options.transcript.stem
-        self._moment = utc_second()
-        self._files: dict[ModelName, tuple[Path, Path]] = {}
+    folder: Path
+    transcript: Transcript
+    scenario: str
+    """Names the files; empty for the name of the transcript."""
+    template: Path | None
+    """What the agent was to follow."""
+    events: int
+    """Events of the session that the judges were shown."""
+    omissions: str
+    """What of them was left out."""
+    _judged_at: str = field(default_factory=utc_second, init=False)
+    _files: dict[ModelName, tuple[Path, Path]] = field(default_factory=dict[ModelName, tuple[Path, Path]], init=False)
+
+    @property
+    def _name(self) -> str:
+        return self.scenario or self.transcript.path.stem
 
     def claim(self, names: Sequence[ModelName]) -> None:
-        """Make the files of all judges before anybody is asked: what is paid for must have its place."""
+        """Create the files of all judges before the first call, so that each paid review can be written."""
         for name in names:
             mark = "" if len(names) == 1 else f"-{str(name).replace('/', '-')}"
-            stem = safe_name(f"{self._scenario}-{self._moment.replace(':', '-')}{mark}")
-            self._files[name] = _claimed(self._options.output, stem)
+            stem = safe_name(f"{self._name}-{self._judged_at.replace(':', '-')}{mark}")
+            self._files[name] = _claimed(self.folder, stem)
 
     def write(self, name: ModelName, outcome: Outcome) -> Path:
-        """Write the review of one judge, and return where its figures are."""
+        """Write the review of one judge, and return the path of its scores."""
         review, figures = self._files.pop(name)
         with write_atomically(review) as file:
             file.write(outcome.raw.rstrip().encode(errors="backslashreplace").decode() + "\n")
@@ -56,33 +66,32 @@ class Artifacts:
     def _figures(self, name: ModelName, outcome: Outcome, review: Path) -> dict[str, Any]:
         failed = isinstance(outcome, Failure)
         scores: Mapping[str, float] = {} if failed else outcome.subscores
-        template: Path | None = self._options.template
         return {
             "schemaVersion": SCHEMA_VERSION,
-            "scenarioId": self._scenario,
+            "scenarioId": self._name,
             "agentScore": _plain(scores.get("agent")),
             "systemScore": _plain(scores.get("system")),
             "verdict": None if failed else outcome.verdict,
             "provider": name.provider,
             "model": outcome.model or name.model,
-            "judgedAt": self._moment,
-            "transcriptPath": str(self._options.transcript),
-            "templatePath": None if template is None else str(template),
+            "judgedAt": self._judged_at,
+            "transcriptPath": str(self.transcript.path),
+            "templatePath": None if self.template is None else str(self.template),
             "reviewPath": str(review),
             "derived": not failed and outcome.flags["derived"],
             "contradictory": not failed and outcome.flags["contradictory"],
             "error": outcome.reason if failed else None,
-            "transcriptFormat": self._transcript.format,
-            "events": self._rendering.events,
-            "leftOut": self._rendering.omissions or None,
-            "unknownEvents": dict(self._transcript.unknown),
-            "unreadableRows": self._transcript.skipped,
+            "transcriptFormat": self.transcript.format,
+            "events": self.events,
+            "leftOut": self.omissions or None,
+            "unknownEvents": dict(self.transcript.unknown),
+            "unreadableRows": self.transcript.skipped,
             "provenance": None if outcome.provenance is None else to_json(outcome.provenance),
         }
 
 
 def _claimed(folder: Path, stem: str) -> tuple[Path, Path]:
-    """Make a pair of empty files that nobody has yet: two runs may begin in the same second."""
+    """Create a pair of empty files under a free name: two runs may start in the same second."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for number in count(1):
