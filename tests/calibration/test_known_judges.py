@@ -87,7 +87,7 @@ def test_an_oracle_is_sensitive_in_every_language_and_to_every_kind():
     assert all(each.auc.value == 1 for each in found.perturbations.values())
     assert all(each.rank_correlation.value < -0.9 and each.drop.low > 0.2 for each in found.perturbations.values())
     assert found.controls["white_space"].false_alarms.value == 0
-    assert "Measured in 8 languages: 8 sensitive." in card_text(found)
+    assert "Measured in 8 languages: 8 reliable." in card_text(found)
     assert "cannot tell" not in card_text(found)
 
 
@@ -97,7 +97,7 @@ def test_a_constant_is_insensitive_in_every_language_and_to_every_kind():
     assert {trust.verdict for trust in found.languages.values()} == {"insensitive"}
     assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(SPOILED, "insensitive")
     assert {trust.discrimination.value for trust in found.languages.values()} == {0.5}
-    assert "8 insensitive." in card_text(found)
+    assert "8 unreliable." in card_text(found)
     assert "It does not notice: drop letters, drop words, shuffle words, truncate, typos." in card_text(found)
 
 
@@ -128,7 +128,7 @@ def test_a_judge_blind_in_one_script_is_insensitive_in_its_languages_alone():
 
     assert {tag for tag, verdict in verdicts.items() if verdict == "insensitive"} == set(DEVANAGARI)
     assert {verdicts[tag] for tag in verdicts if tag not in DEVANAGARI} == {"sensitive"}
-    assert "It cannot tell good from spoiled in: Hindi (hi), Nepali (ne)." in card_text(found)
+    assert "It is unreliable in: Hindi (hi), Nepali (ne)." in card_text(found)
 
 
 def test_a_judge_that_likes_what_is_spoiled_is_insensitive_and_all_violations():

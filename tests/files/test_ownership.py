@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cache.sqlite import JudgeCache
-from polyjudge.cli import build_parser, main
-from polyjudge.cli.score_job import read_job
+from polyjudge.cli import main
 from polyjudge.errors import ForeignFileError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.ownership import refuse_foreign, written_by_polyjudge
+from polyjudge.formats.items import read_items
 from polyjudge.records.outcomes import JudgeResult
+from polyjudge.rubrics.loading import load_rubric
+from polyjudge.runs.run import Run
+from polyjudge.runs.stack import judge_by_models
 
 FOREIGN = {
     ".bashrc": "export PATH=$PATH:~/bin\n",
@@ -148,7 +151,8 @@ def test_links_in_the_place_of_an_unfinished_run_are_not_followed(ending, files,
     """A stranger can know what a run will be called."""
     command = ["score", "items.jsonl", "--rubric", "translation", *OFFLINE, "--output", "s.jsonl"]
 
-    name = read_job(build_parser("score").parse_args(command)).fingerprint
+    rubric = load_rubric("translation")
+    name = Run(read_items("items.jsonl"), judge_by_models(rubric, []), output="s.jsonl").plan().fingerprint
     victim = files / "victim"
     victim.write_text("", encoding="utf-8")
     Path(f"s.jsonl.{name}.{ending}").symlink_to(victim)
