@@ -103,7 +103,18 @@ def test_every_dependency_is_meant():
         line.split(";")[0].split(">")[0].strip() for line in requires("polyjudge") or [] if "extra ==" not in line
     }
 
-    assert needed == {"aiohttp", "anyascii", "genai-prices", "jinja2", "numpy", "py3langid", "pycld2", "regex", "rich"}
+    assert needed == {
+        "aiohttp",
+        "anyascii",
+        "genai-prices",
+        "jinja2",
+        "msgspec",
+        "numpy",
+        "py3langid",
+        "pycld2",
+        "regex",
+        "rich",
+    }
 
 
 def test_the_pins_name_no_address():

@@ -1,9 +1,8 @@
 """Biases: planted ones are found with their sign and in words, and an unbiased judge is left in peace."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from polyjudge.calibration.cards import family_of
 from polyjudge.calibration.effects import effects_of, own_family

@@ -1,8 +1,9 @@
 """From answers to a measurement: what was asked, what was answered, and what was asked in vain."""
 
-from dataclasses import replace
+import dataclasses
 
 import pytest
+from msgspec.structs import replace
 
 from polyjudge.calibration.measurement import measure_judge
 from polyjudge.calibration.trials import CLEAN, TrialOptions, TrialPlan, plan_trials
@@ -130,7 +131,7 @@ def test_the_same_answers_give_the_same_measurement():
 
 def test_the_order_of_the_questions_does_not_move_a_value():
     plan = planned()
-    ahead, back = measured(plan), measured(replace(plan, trials=plan.trials[::-1]))
+    ahead, back = measured(plan), measured(dataclasses.replace(plan, trials=plan.trials[::-1]))
 
     for kind, each in ahead.perturbations.items():
         other = back.perturbations[kind]

@@ -1,8 +1,7 @@
 """A card over several runs: what was measured before and not now stays, and a small run does not undo a large one."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from polyjudge.calibration.cards import new_card, with_agreement, with_effects, with_measurement
 from polyjudge.calibration.measurement import Measurement

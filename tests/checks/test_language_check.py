@@ -1,10 +1,9 @@
 """Is a text in the language asked for, and not in its neighbour?"""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from polyjudge.checks.language import language_identifier
 from polyjudge.languages.table import LanguageTable, language_table

@@ -53,7 +53,7 @@ def test_scores_of_a_run_come_with_their_judge_and_failures_without_a_value(tmp_
 
 
 def test_scores_of_two_judges_name_both(tmp_path):
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     rows = [
         outcome_row("a", JudgeResult(4.5, "", provenance=PROVENANCE)),

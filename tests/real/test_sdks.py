@@ -1,12 +1,13 @@
 """The vendors' own SDKs against a server on loopback that speaks their protocols."""
 
 import asyncio
+import dataclasses
 import json
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from polyjudge.cli import main
 from polyjudge.errors import ProviderError, RateLimitedError, RefusedError, TransientError, UnusableError
@@ -102,7 +103,7 @@ def test_a_parameter_that_is_refused_unexpectedly_is_left_out(vendor, server):
 )
 def test_each_kind_of_trouble_becomes_our_error_after_one_request(vendor, server, faults, error):
     provider, model, _ = vendor
-    server.faults = replace(server.faults, **faults)
+    server.faults = dataclasses.replace(server.faults, **faults)
 
     with pytest.raises(error) as caught:
         ask(provider, model)

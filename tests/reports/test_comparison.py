@@ -1,12 +1,13 @@
 """What changed between two runs: pairing, verdicts, gates, and what chance alone does."""
 
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from polyjudge.errors import DataError
 from polyjudge.formats.scored_runs import ScoredItem, ScoredItems, ScoredRun
@@ -148,7 +149,7 @@ def test_items_of_one_document_count_as_one():
     differences = {"fr": [-1.0] * 40}
     before, after = moved_by(differences)
     documents = ScoredItems(item._replace(cluster=f"d{int(item.id) // 10}") for item in after.items)
-    found = compare_runs(before, replace(after, items=documents), QUICK)
+    found = compare_runs(before, dataclasses.replace(after, items=documents), QUICK)
 
     assert verdicts(compare_runs(before, after, QUICK)) == {"fr": "worse"}
     assert found.overall.counts.clusters == 4

@@ -2,12 +2,12 @@
 
 import json
 import re
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import (

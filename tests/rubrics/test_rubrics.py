@@ -1,10 +1,10 @@
 """Rubrics: files, fingerprints, prompts and pass rules."""
 
 import tomllib
-from dataclasses import replace
 from importlib.resources import files
 
 import pytest
+from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
 from polyjudge.judges.rubric import weighted_mean

@@ -3,11 +3,11 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from polyjudge.errors import DataError
 from polyjudge.records.calibration import (
@@ -232,7 +232,7 @@ def test_a_folder_that_cannot_be_made_is_one_error(tmp_path):
 
 ADDING = """
 import sys
-from dataclasses import replace
+from msgspec.structs import replace
 from pathlib import Path
 from polyjudge.store.trust_cards import update_card
 from polyjudge.records.calibration import JudgeIdentity, LanguageTrust, TrustCard
@@ -358,7 +358,8 @@ def test_a_card_row_is_read_by_its_record():
     row = card_row(FULL)
 
     assert row.pop("schemaVersion") == 1
-    assert from_json(TrustCard, row, strict=True) == FULL
+    assert set(row) <= set(TrustCard.__struct_encode_fields__)
+    assert from_json(TrustCard, row) == FULL
 
 
 def test_a_card_in_the_words_that_are_shown_is_read_too(tmp_path):

@@ -1,9 +1,10 @@
 """Verdicts that rest on a blind judge cannot be relied on; all others stand."""
 
+import dataclasses
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from polyjudge.checks.checker import TextChecker
 from polyjudge.formats.translation_results import TranslationResults
@@ -136,7 +137,7 @@ def test_each_judge_with_a_card_is_told_of():
     known = replace(card, languages={"mr": replace(card.languages["mr"], perturbations=seen)})
     made = verdict(
         {"quick": GOOD, "full": GOOD, "none": GOOD},
-        {"quick": replace(BLIND, card=known), "full": UNMEASURED, "none": UNKNOWN},
+        {"quick": dataclasses.replace(BLIND, card=known), "full": UNMEASURED, "none": UNKNOWN},
     )
 
     assert len(made.trust) == 2

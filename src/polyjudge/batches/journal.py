@@ -10,10 +10,11 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast, get_args
+
+from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError

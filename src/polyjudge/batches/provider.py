@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from polyjudge.cache.protocol import Cache, request_key
 from polyjudge.errors import (

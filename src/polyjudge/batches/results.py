@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec.structs import replace
 
 from polyjudge.cache.protocol import Cache
 from polyjudge.clock import utc_now

@@ -5,16 +5,18 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 from zlib import crc32
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import each_json_line, parse_json
 from polyjudge.records.codec import from_json, to_json
-from polyjudge.records.outcomes import JudgeResult
+from polyjudge.records.outcomes import JudgeResult, read_outcome
 from polyjudge.records.requests import Reply
 
 from .sqlite_file import Database
@@ -38,12 +40,11 @@ def restored(text: str) -> str:
 
 
 Kind = Literal["reply", "result"]
-Record = TypeVar("Record")
+Record = TypeVar("Record", bound=Struct)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True, rename="camel"):
     """One thing kept: a provider's reply, or a result that a program put there itself."""
 
     kind: Kind
@@ -94,14 +95,14 @@ def intact(value: str, checksum: int) -> str:
     return value
 
 
-def encode(record: object) -> str:
+def encode(record: Struct) -> str:
     """Return a record as one line of JSON, in ASCII so that no text can be refused by the database."""
     return _ENCODER.encode(to_json(record))
 
 
 def decode(record_type: type[Record], value: str) -> Record:
     """Return the record that `encode` wrote."""
-    return from_json(record_type, _loaded(value))
+    return _record(record_type, _loaded(value))
 
 
 def decode_kept(record_type: type[Record], value: str, checksum: int) -> Record:
@@ -109,7 +110,13 @@ def decode_kept(record_type: type[Record], value: str, checksum: int) -> Record:
     data: Any = _loaded(intact(value, checksum))
     if isinstance(data, dict):
         cast(dict[str, Any], data)["cached"] = True
-    return from_json(record_type, cast(object, data))
+    return _record(record_type, cast(object, data))
+
+
+def _record(record_type: type[Record], data: object) -> Record:
+    if issubclass(record_type, JudgeResult) and isinstance(data, dict):
+        return read_outcome(record_type, cast(dict[str, Any], data))
+    return from_json(record_type, data)
 
 
 def _loaded(value: str) -> object:

@@ -1,7 +1,7 @@
 """The cache interface, cache keys, and the results of cache maintenance."""
 
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
@@ -58,7 +58,7 @@ def request_key(origin: Origin, request: Request) -> str:
 
 
 _VARYING = {"prompt", "repeat", "schema"}
-_SHARED = [field.name for field in fields(Request) if field.name not in _VARYING]
+_SHARED = [name for name in Request.__struct_fields__ if name not in _VARYING]
 _shared_values: Callable[[Request], tuple[Hashable, ...]] = attrgetter(*_SHARED)
 
 

@@ -109,7 +109,7 @@ def _set_lock(file: int, kind: int, place: int) -> None:
         fcntl.lockf(file, command, 1, place)
 
 
-Record = TypeVar("Record")
+Record = TypeVar("Record", Reply, JudgeResult)
 
 _SELECT = "SELECT CAST(value AS TEXT), checksum FROM entries WHERE key = ? AND kind = ? AND created_at >= ?"
 _OTHER_FILES = {".csv", ".json", ".jsonl", ".md", ".parquet", ".toml", ".tsv", ".txt"}

@@ -1,10 +1,11 @@
 """Build a trust card from measurements; find the family of a model."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from polyjudge.records.calibration import (
     ControlResult,

@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from polyjudge.records.calibration import Effect, Figure, ReferenceText
 from polyjudge.records.outcomes import JudgeResult, Outcome

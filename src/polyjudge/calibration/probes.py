@@ -6,6 +6,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from msgspec import structs
+
 from polyjudge.judges.base import ProviderSource, bound, close_judge
 from polyjudge.judges.pairwise import PairwiseJudge
 from polyjudge.languages.table import LanguageTable
@@ -185,7 +187,7 @@ def formatted(text: str) -> str:
 
 def reordered(rubric: Rubric) -> Rubric:
     """Return the rubric with its criteria in the reverse order."""
-    return replace(rubric, criteria=tuple(reversed(rubric.criteria)))
+    return structs.replace(rubric, criteria=tuple(reversed(rubric.criteria)))
 
 
 def parallel(texts: Iterable[ReferenceText]) -> dict[str, list[ReferenceText]]:

@@ -1,6 +1,8 @@
 """Run all checks on a text, as the judge `offline`, `translation check` and reports do."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.findings import LanguageCheck, Problem, TextCheck

@@ -3,8 +3,9 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from polyjudge.calibration.agreement import match
 from polyjudge.calibration.cards import family_of, with_effects

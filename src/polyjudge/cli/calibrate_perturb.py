@@ -3,9 +3,10 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from polyjudge.calibration.cards import new_card, with_measurement
 from polyjudge.calibration.measurement import Measurement, measure_judge, share_of_scale, trial_item

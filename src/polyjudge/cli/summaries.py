@@ -4,8 +4,9 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TextIO
+
+from msgspec import to_builtins
 
 from polyjudge.records.calibration import Interval
 from polyjudge.records.runs import Estimate, Spent
@@ -16,7 +17,8 @@ def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespa
     """Print the summary: to stdout, or to stderr where the rows went to stdout."""
     to = sys.stdout if options.output is not None else sys.stderr
     if options.format == "json":
-        print(json.dumps({**asdict(summary), "skipped_rows": skipped, "spent": asdict(spent)}, indent=2), file=to)
+        found = {**to_builtins(summary), "skipped_rows": skipped, "spent": to_builtins(spent)}
+        print(json.dumps(found, indent=2), file=to)
         return
     _print_scores(summary, to)
     kinds = ", ".join(f"{count} {kind}" for kind, count in summary.unjudged_by_kind.items())
@@ -32,7 +34,7 @@ def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespa
 def print_estimate(estimate: Estimate, items: int, form: str, more: Mapping[str, int] | None = None) -> None:
     """Print what a run would ask, and what more there is to say of it."""
     if form == "json":
-        print(json.dumps({"items": items, **(more or {}), **asdict(estimate)}, indent=2))
+        print(json.dumps({"items": items, **(more or {}), **to_builtins(estimate)}, indent=2))
         return
     for name, count in (more or {}).items():
         print(f"{name.replace('_', ' ') + ':':<9} {count}")

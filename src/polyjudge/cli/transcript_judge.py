@@ -5,9 +5,11 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files.atomic import readable_json

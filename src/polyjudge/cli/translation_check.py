@@ -3,9 +3,11 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from polyjudge.checks.checker import TextChecker
 from polyjudge.checks.reference import Agreement, agreement

@@ -6,8 +6,10 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import StopToken, unless_stopped

@@ -1,9 +1,10 @@
 """Load sets of source prompts."""
 
-from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+
+from msgspec import Struct
 
 from polyjudge.errors import DataError, UnknownNameError
 from polyjudge.files.toml_files import read_toml
@@ -12,8 +13,7 @@ from polyjudge.records.codec import from_json
 DEFAULT_TEMPLATE = "Translate the following text into {language}. Reply with the translation only.\n\n{text}"
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePrompt:
+class SourcePrompt(Struct, frozen=True, forbid_unknown_fields=True):
     """One text to translate."""
 
     text: str
@@ -21,8 +21,7 @@ class SourcePrompt:
     reference: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptSet:
+class PromptSet(Struct, frozen=True, forbid_unknown_fields=True):
     """Texts to translate, and how a model is told to."""
 
     name: str
@@ -54,7 +53,7 @@ def load_prompt_set(name: str) -> PromptSet:
 def _read(source: Path | Traversable, path: Path) -> PromptSet:
     data = read_toml(source, path=path)
     try:
-        given = from_json(PromptSet, data, strict=True)
+        given = from_json(PromptSet, data)
     except DataError as error:
         raise DataError(f"is no set of prompts: {error}", path=path) from None
     if not given.prompts:

@@ -4,9 +4,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from polyjudge.errors import DataError
 from polyjudge.records.calibration import JudgeIdentity, identity_of

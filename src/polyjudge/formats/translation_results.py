@@ -2,14 +2,16 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+from msgspec.structs import replace
 
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_stream import JsonStream, is_deep
-from polyjudge.records.codec import camel, from_open_json
+from polyjudge.records.codec import field_names, from_open_json
 from polyjudge.records.translation import LanguageResult, PromptResult
 
 from .tables import rows_from
@@ -119,7 +121,7 @@ class TranslationResults:
         """Return a record's fields; one of the wrong kind is named and left out, one that nobody knows is kept."""
         values: dict[str, Any] = {}
         extra: dict[str, Any] = {}
-        names = {camel(field.name): field.name for field in fields(kind) if field.name not in ("prompts", "extra")}
+        names = {key: name for name, key in field_names(kind).items() if name not in ("prompts", "extra")}
         for key, value in data.items():
             if key not in names:
                 extra[key] = value
@@ -164,9 +166,9 @@ def write_translation_results(
 
 def _row(record: LanguageResult | PromptResult) -> dict[str, Any]:
     named = {
-        camel(field.name): getattr(record, field.name)
-        for field in fields(record)
-        if field.name not in ("prompts", "extra")
+        key: getattr(record, name)
+        for name, key in field_names(type(record)).items()
+        if name not in ("prompts", "extra")
     }
     needed = ("languageName", "generatedOutput", "sourceText")
     return {**{key: value for key, value in named.items() if value not in (None, "") or key in needed}, **record.extra}

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeVar, cast
+
+from msgspec.structs import replace
 
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically

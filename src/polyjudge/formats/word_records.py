@@ -9,7 +9,7 @@ from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_lines import parse_data
 from polyjudge.files.names import safe_names
 from polyjudge.files.ownership import refuse_foreign
-from polyjudge.records.codec import from_snake_json, to_snake_json
+from polyjudge.records.codec import from_json, to_json
 from polyjudge.records.vocabulary import PromptName, WordRecord
 
 SCHEMA_VERSION = 1
@@ -76,7 +76,7 @@ def recorded_models(folder: Path) -> list[str]:
 
 
 def _row(record: WordRecord) -> dict[str, Any]:
-    row = to_snake_json(record)
+    row = to_json(record)
     return {**row, "schemaVersion": SCHEMA_VERSION}
 
 
@@ -89,6 +89,6 @@ def _read(path: Path) -> WordRecord | None:
         return None
     row = cast(dict[str, Any], data)
     try:
-        return from_snake_json(WordRecord, {key: row[key] for key in row if row[key] is not None or key == "response"})
+        return from_json(WordRecord, {key: row[key] for key in row if row[key] is not None or key == "response"})
     except DataError:
         return None

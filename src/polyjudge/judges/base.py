@@ -3,9 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, TypeVar, cast
+
+from msgspec.structs import replace
 
 from polyjudge.cache.opening import open_cache
 from polyjudge.concurrency.pool import in_order

@@ -3,10 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, NamedTuple, cast
+
+from msgspec.structs import replace
 
 from polyjudge.concurrency.pool import together
 from polyjudge.errors import EmptyBatchesError, UnreadableReplyError

@@ -4,9 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from polyjudge.concurrency.pool import together
 from polyjudge.errors import ConfigError, UnusableError

@@ -1,10 +1,12 @@
 """Say which of two candidates is better, asking in both orders."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from polyjudge.concurrency.pool import in_order, together
 from polyjudge.concurrency.sync import run_sync

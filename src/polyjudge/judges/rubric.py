@@ -1,10 +1,11 @@
 """Score a candidate by a rubric in one call."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.providers.base import Provider

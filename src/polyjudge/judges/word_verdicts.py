@@ -4,15 +4,16 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 from importlib.resources import files
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 from polyjudge.errors import DataError, UnknownNameError
-from polyjudge.records.codec import from_snake_json
+from polyjudge.records.codec import from_json
 
 from .reply_text import without_reasoning
 
@@ -54,8 +55,7 @@ _ECHOED_WORDS = 3
 """A first line of so many words that the question holds is repeated from there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordWording:
+class WordWording(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a judge is asked about a word in one language, and which words its verdict is read by."""
 
     note: str
@@ -125,7 +125,7 @@ def load_wording(language: str) -> WordWording:
         raise UnknownNameError("language of a judge's wording", language, wording_languages())
     text = (files("polyjudge.judges") / "words" / f"{language}.toml").read_text(encoding="utf-8")
     try:
-        return from_snake_json(WordWording, tomllib.loads(text), strict=True)
+        return from_json(WordWording, tomllib.loads(text))
     except DataError as error:
         raise DataError(str(error), path=f"{language}.toml") from None
 

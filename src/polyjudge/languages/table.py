@@ -1,11 +1,12 @@
 """Look languages up by tag or by name; a file of the user's own adds rows or replaces shipped ones."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import cast
+
+from msgspec.structs import replace
 
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import private_path

@@ -4,21 +4,20 @@ import os
 import shutil
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
-from polyjudge.records.codec import from_snake_json
+from polyjudge.records.codec import from_json
 
 _FOLDER = "agent_programs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Login:
+class Login(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How somebody is known who logged in to the CLI instead of setting a key."""
 
     folder_variable: str
@@ -27,12 +26,11 @@ class Login:
     """Where it is else, within the home folder."""
     file: str
     """The one file of it that is copied."""
-    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    files: Mapping[str, str] = {}
     """Instead of the agent's own `files`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentCli:
+class AgentCli(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How one CLI is found, called and read."""
 
     answers: str
@@ -59,8 +57,8 @@ class AgentCli:
     key_variable: str = ""
     """What the CLI itself calls the key; the same as ours where it is empty."""
     base_url_variable: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    environment: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}
     """What is written into its private home folder before it starts."""
     login: Login | None = None
     at_once: int = 4
@@ -76,11 +74,8 @@ def agent_names() -> list[str]:
 def load_agent(name: str) -> AgentCli:
     """Return the description of an agent."""
     text = (files("polyjudge.providers") / _FOLDER / f"{name}.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
-    login: dict[str, Any] | None = data.pop("login", None)
     try:
-        agent = from_snake_json(AgentCli, data, strict=True)
-        return replace(agent, login=login and from_snake_json(Login, login, strict=True))
+        return from_json(AgentCli, tomllib.loads(text))
     except DataError as error:
         raise DataError(str(error), path=f"{name}.toml") from None
 

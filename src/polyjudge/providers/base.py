@@ -1,8 +1,9 @@
 """The provider interface, and the timing of a call."""
 
 import time
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.records.requests import Origin, Reply, Request

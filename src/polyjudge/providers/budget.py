@@ -1,7 +1,8 @@
 """Reserve and count calls, tokens and cost, so that caps hold at any concurrency."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from polyjudge.errors import CapReachedError, ConfigError, MalformedResponseError, RateLimitedError, TransientError
 from polyjudge.records.requests import Price, Reply, Request

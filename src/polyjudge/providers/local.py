@@ -4,9 +4,10 @@ import asyncio
 import json
 import os
 import secrets
-from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urljoin
+
+from msgspec.structs import replace
 
 from polyjudge.concurrency.sync import PerLoop
 from polyjudge.errors import MalformedResponseError, PolyjudgeError, UnusableError

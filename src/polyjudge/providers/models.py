@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib.metadata import version
@@ -11,6 +10,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
 from polyjudge.files.atomic import write_atomically
@@ -99,8 +100,7 @@ USER_FILE = "models.toml"
 """The file in the private folder that holds a user's own models."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the models that fit a pattern."""
 
     fits: str = ""
@@ -111,12 +111,11 @@ class ModelFacts:
     price: Price | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTable:
+class ModelTable(Struct, frozen=True, forbid_unknown_fields=True):
     """Aliases, default models and facts, as the data file and the user's own hold them."""
 
-    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
-    defaults: Mapping[str, str] = field(default_factory=dict[str, str])
+    aliases: Mapping[str, str] = {}
+    defaults: Mapping[str, str] = {}
     models: tuple[ModelFacts, ...] = ()
 
 
@@ -161,6 +160,6 @@ def _shipped_models() -> ModelTable:
 def _read(source: Path | Traversable, path: Path) -> ModelTable:
     data = read_toml(source, path=path)
     try:
-        return from_json(ModelTable, data, strict=True)
+        return from_json(ModelTable, data)
     except DataError as error:
         raise DataError(str(error), path=path) from None

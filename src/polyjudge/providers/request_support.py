@@ -1,9 +1,10 @@
 """Which request parameters a model accepts; the others are left out."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any
+
+from msgspec.structs import replace
 
 from polyjudge.errors import RefusedError, TransientError
 from polyjudge.records.requests import Reply, Request

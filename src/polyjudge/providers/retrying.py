@@ -3,8 +3,10 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from polyjudge.errors import ProviderError, RateLimitedError, TransientError, UnusableError
 from polyjudge.records.requests import Reply, Request

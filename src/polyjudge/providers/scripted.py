@@ -6,6 +6,8 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Literal, Self
 
+from msgspec import Struct
+
 from polyjudge.errors import DataError, NotRecordedError, ProviderError, RefusedError, TransientError
 from polyjudge.files.json_lines import read_json_lines
 from polyjudge.records.codec import from_json
@@ -42,8 +44,7 @@ class ScriptedProvider:
         return watch.stamped(reply)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedAnswer:
+class RecordedAnswer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """One row of a recording: which prompts it answers, and how."""
 
     text: str = ""
@@ -86,7 +87,7 @@ class Recording:
         for number, data in read_json_lines(path):
             data.pop("schemaVersion", None)
             try:
-                rows.append(from_json(RecordedAnswer, data, strict=True))
+                rows.append(from_json(RecordedAnswer, data))
             except DataError as error:
                 raise DataError(str(error), path=path, line=number) from None
         return cls(path, tuple(rows))

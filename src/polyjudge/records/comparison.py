@@ -1,7 +1,8 @@
 """What changed between two runs over the same items."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from .calibration import Figure, JudgeIdentity
 
@@ -9,8 +10,7 @@ Change = Literal["worse", "better", "no change seen", "too few items"]
 """What may be said of a difference; "no change seen" is not "equal"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True, rename="camel"):
     """How far one measure moved, over the items that have a verdict in both runs; None where it is not known."""
 
     before: float | None
@@ -26,8 +26,7 @@ class Difference:
     verdict: Change
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemCounts:
+class ItemCounts(Struct, frozen=True, kw_only=True, rename="camel"):
     """What became of the items."""
 
     paired: int
@@ -49,8 +48,7 @@ class ItemCounts:
     """In the second run alone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageChange:
+class LanguageChange(Struct, frozen=True, kw_only=True, rename="camel"):
     """What changed in one language, or over all of them."""
 
     language: str
@@ -61,8 +59,7 @@ class LanguageChange:
     """Of the share that passes; None where no bar was given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemChange:
+class ItemChange(Struct, frozen=True, kw_only=True, rename="camel"):
     """One item, before and after; None where there is no verdict."""
 
     id: str
@@ -71,8 +68,7 @@ class ItemChange:
     after: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonOptions:
+class ComparisonOptions(Struct, frozen=True, kw_only=True, rename="camel"):
     """How two runs are compared."""
 
     alpha: float = 0.05
@@ -84,8 +80,7 @@ class ComparisonOptions:
     """Items named of each kind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True, rename="camel"):
     """What changed from one run to another."""
 
     before: str
@@ -110,16 +105,14 @@ class Comparison:
     added: tuple[ItemChange, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailOn:
+class FailOn(Struct, frozen=True, kw_only=True):
     """When a comparison counts as failed."""
 
     drop: float | None = None
     """How far a score may fall; None looks for any significant fall."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alarm:
+class Alarm(Struct, frozen=True, kw_only=True, rename="camel"):
     """One thing that got worse."""
 
     language: str
@@ -128,8 +121,7 @@ class Alarm:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class Ruling(Struct, frozen=True, kw_only=True):
     """Whether a comparison passes."""
 
     fail_on: FailOn | None

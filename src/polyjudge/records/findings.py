@@ -1,7 +1,8 @@
 """What the checks of a text found."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 ScriptState = Literal["pass", "warn", "fail", "unknown"]
 LanguageState = Literal["right", "wrong", "unsure"]
@@ -27,8 +28,7 @@ ProblemKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True, rename="camel"):
     """Something wrong with a text, and where."""
 
     kind: ProblemKind
@@ -39,8 +39,7 @@ class Problem:
     end: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptCheck:
+class ScriptCheck(Struct, frozen=True, kw_only=True):
     """Whether a text is written in a script that its language accepts."""
 
     state: ScriptState
@@ -49,8 +48,7 @@ class ScriptCheck:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageCheck:
+class LanguageCheck(Struct, frozen=True, kw_only=True):
     """Whether a text is in the language asked for; on short text and between close neighbours that is often unsure."""
 
     state: LanguageState
@@ -60,8 +58,7 @@ class LanguageCheck:
     """How likely `found` is, 0 to 1, among the languages of the table."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextCheck:
+class TextCheck(Struct, frozen=True, kw_only=True):
     """All that the checks say of one text."""
 
     script: ScriptCheck

@@ -6,6 +6,8 @@ from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from typing import Any, cast
 
+from msgspec import Struct
+
 
 def prompt_sha256(prompt: str) -> str:
     """Return the hash by which results and recordings name a prompt."""
@@ -27,6 +29,8 @@ def _plain(value: object) -> object:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
+    if isinstance(value, Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
     if is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):

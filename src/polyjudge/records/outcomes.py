@@ -1,21 +1,21 @@
 """Items, the outcomes of judging them, and both as rows of a run file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+from msgspec import Struct
 
 from polyjudge.errors import DataError
 
-from .codec import from_json, to_json
+from .codec import Number, from_json, to_json
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One candidate, with what the judge may know about it."""
 
     id: str
     candidate: str
-    context: Mapping[str, str] = field(default_factory=dict[str, str])
+    context: Mapping[str, str] = {}
     language: str = ""
     """BCP 47 tag, where the item has one; it goes into the results, not to the judge."""
     cluster: str = ""
@@ -29,8 +29,7 @@ Preference = Literal["first", "second", "tie"]
 """Which of two candidates a judge prefers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
+class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     """Where a score came from: enough to ask the same question again."""
 
     provider: str
@@ -41,13 +40,13 @@ class Provenance:
     rubric: str
     rubric_fingerprint: str
     prompt_sha256: str
-    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    parameters: Mapping[str, Any] = {}
     dropped: tuple[str, ...] = ()
     repeat: int = 0
     attempts: int = 1
     input_tokens: int | None = None
     output_tokens: int | None = None
-    cost_usd: float | None = None
+    cost_usd: Number | None = None
     answered_at: str = ""
     client: str = ""
     """The program that asked, where it is an agent's CLI."""
@@ -57,22 +56,21 @@ class Provenance:
     polyjudge_version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeResult:
+class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag="result"):
     """One verdict."""
 
-    score: float
+    score: Number
     """On the rubric's scale; 1.0 or 0.0 for a binary verdict."""
     reason: str
-    subscores: Mapping[str, float] = field(default_factory=dict[str, float])
+    subscores: Mapping[str, Number] = {}
     model: str = ""
     duration_ms: int = 0
     cached: bool = False
     verdict: str = ""
     """The label chosen, for judges that choose one."""
-    flags: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    flags: Mapping[str, bool] = {}
     """Yes-or-no answers that the rubric asks for beside its scores."""
-    weighted_score: float | None = None
+    weighted_score: Number | None = None
     """Weighted mean of the subscores, when every criterion has one."""
     rung: str = ""
     """Which way of reading the reply gave this verdict."""
@@ -85,8 +83,7 @@ class JudgeResult:
     """What each member of a jury said."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="failure"):
     """No verdict: the judge failed, which says nothing about the candidate."""
 
     reason: str
@@ -101,8 +98,7 @@ class Failure:
 Outcome: TypeAlias = JudgeResult | Failure
 
 
-@dataclass(frozen=True, slots=True)
-class PairwiseResult:
+class PairwiseResult(Struct, frozen=True):
     """Which of two candidates is better, asked in both orders."""
 
     preference: Preference
@@ -116,6 +112,7 @@ class PairwiseResult:
 
 
 SCHEMA_VERSION = 1
+Kind = TypeVar("Kind", bound=Outcome)
 _TYPES: dict[str, type[JudgeResult] | type[Failure]] = {"result": JudgeResult, "failure": Failure}
 
 
@@ -143,4 +140,24 @@ def read_outcome_row(row: Mapping[str, Any]) -> tuple[str, Outcome]:
         raise DataError(f"outcome is {row.get('outcome')!r}, expected 'result' or 'failure'")
     if not isinstance(row.get("id"), str):
         raise DataError("the id is missing")
-    return row["id"], from_json(_TYPES[row["outcome"]], row)
+    return row["id"], read_outcome(_TYPES[row["outcome"]], row)
+
+
+def read_outcome(kind: type[Kind], row: Mapping[str, Any]) -> Kind:
+    """Return the outcome of this kind that a row holds."""
+    return from_json(kind, {**row, "members": _tagged(row["members"])} if row.get("members") else row)
+
+
+def _tagged(members: object) -> object:
+    """Tell which of a jury's members have a verdict: files leave that out, and it shows by the score."""
+    if not isinstance(members, list):
+        return members
+    return [_tagged_member(each) for each in cast(list[object], members)]
+
+
+def _tagged_member(member: object) -> object:
+    if not isinstance(member, dict):
+        return member
+    row = cast(dict[str, object], member)
+    kind = "result" if "score" in row else "failure"
+    return {**row, "outcome": kind, "members": _tagged(row.get("members", []))}

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class ModelName:
+from .codec import Number
+
+
+class ModelName(Struct, frozen=True):
     """A provider and one of its models."""
 
     provider: str
@@ -17,28 +19,25 @@ class ModelName:
         return f"{self.provider}/{self.model}" if self.model else self.provider
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True, forbid_unknown_fields=True):
     """What a million tokens cost in USD."""
 
-    input: float
-    output: float
+    input: Number
+    output: Number
 
 
 Finish = Literal["stop", "length", "refusal"]
 """Why the model stopped: it was done, it ran out of room, or it declined."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Who answers: a provider's name and, where it has one, the address it is reached at."""
 
     provider: str
     base_url: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """Everything that can change an answer, and nothing that cannot: the cache key is made of these fields."""
 
     prompt: str
@@ -46,15 +45,14 @@ class Request:
     system: str = ""
     schema: Mapping[str, Any] | None = None
     """JSON Schema of the wanted answer; a provider that can enforces it, the others ignore it."""
-    temperature: float | None = None
+    temperature: Number | None = None
     """A wish: providers leave it out for models that do not take it, and say so in the reply."""
     max_tokens: int | None = None
     repeat: int = 0
     """Which of several askings of the same question this is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True, rename="camel"):
     """What a provider gave back, kept whole so that reading it again costs nothing."""
 
     text: str
@@ -65,13 +63,13 @@ class Reply:
     finish: Finish = "stop"
     schema_enforced: bool = False
     """The provider says that it held the answer to the schema; the reader checks all the same."""
-    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    parameters: Mapping[str, Any] = {}
     """The parameters really sent."""
     dropped: tuple[str, ...] = ()
     """Parameters asked for and left out because the model does not take them."""
     input_tokens: int | None = None
     output_tokens: int | None = None
-    cost_usd: float | None = None
+    cost_usd: Number | None = None
     attempts: int = 1
     duration_ms: int = 0
     answered_at: str = ""
@@ -101,19 +99,17 @@ def is_batch_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchForm:
+class BatchForm(Struct, frozen=True, kw_only=True, rename="camel"):
     """What all requests of a batch have in common; with it a result can be read without its request."""
 
-    temperature: float | None = None
+    temperature: Number | None = None
     max_tokens: int | None = None
     with_schema: bool = False
     dropped: tuple[str, ...] = ()
     """Parameters asked for and left out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchIntent:
+class BatchIntent(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is written down before a batch is handed over: enough to know it again, and no prompt."""
 
     tag: str
@@ -126,13 +122,12 @@ class BatchIntent:
     form: BatchForm
     most_tokens: int = 0
     """The most that its requests can take together."""
-    most_cost_usd: float = 0.0
+    most_cost_usd: Number = 0.0
     keys: tuple[str, ...]
     """The cache keys of its requests."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemFailure:
+class ItemFailure(Struct, frozen=True, kw_only=True, rename="camel"):
     """What an item of a batch came back as, where that is no reply to keep."""
 
     kind: ItemTrouble

@@ -1,46 +1,44 @@
 """What a judge is asked to look at, and when that is good enough."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from .codec import Number
 
 
-@dataclass(frozen=True, slots=True)
-class RubricCriterion:
+class RubricCriterion(Struct, frozen=True, forbid_unknown_fields=True):
     """One thing to score."""
 
     name: str
     description: str
-    weight: float = 1.0
-    anchors: Mapping[int, str] = field(default_factory=dict[int, str])
+    weight: Number = 1.0
+    anchors: Mapping[int, str] = {}
     """What single values of the scale mean."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True, forbid_unknown_fields=True):
     """The values a score may take, both ends included."""
 
-    lowest: float = 0
-    highest: float = 100
+    lowest: Number = 0
+    highest: Number = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True, forbid_unknown_fields=True):
     """A yes-or-no question asked beside the scores."""
 
     name: str
     question: str
 
 
-@dataclass(frozen=True, slots=True)
-class PassRule:
+class PassRule(Struct, frozen=True, forbid_unknown_fields=True):
     """When a result passes: every score at or above a bar, and the named flags true."""
 
-    minimum: float
+    minimum: Number
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rubric:
+class Rubric(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole rubric, as one TOML file holds it."""
 
     name: str
@@ -48,7 +46,7 @@ class Rubric:
     """The prompt, with the places {criteria} {candidate} {context} {subscores_schema}."""
     criteria: tuple[RubricCriterion, ...]
     title: str = ""
-    scale: Scale = field(default_factory=Scale)
+    scale: Scale = Scale()
     overall: bool = True
     """The judge is asked for a score of its own; otherwise the weighted mean is the score."""
     flags: tuple[Flag, ...] = ()

@@ -1,7 +1,8 @@
 """The limits of a run, what it has spent, what it is expected to spend, and the events that it emits."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from .outcomes import Item, Outcome
 from .requests import Price
@@ -9,8 +10,7 @@ from .requests import Price
 ROWS_IN_SHARD = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """What a run may use; None is no limit."""
 
     concurrency: int = 16
@@ -32,8 +32,7 @@ class Limits:
     """The largest share of items without a verdict that a run may have and still count as finished."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RayEngine:
+class RayEngine(Struct, frozen=True, kw_only=True):
     """Judge shards of the items on a Ray cluster, into a folder of Parquet parts."""
 
     workers: int | None = None
@@ -42,8 +41,7 @@ class RayEngine:
     """Rows of a shard at most."""
 
 
-@dataclass(slots=True)
-class Estimate:
+class Estimate(Struct):
     """What a run would take; tokens and cost are estimates."""
 
     calls: int = 0
@@ -54,8 +52,7 @@ class Estimate:
     unpriced_calls: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(Struct, frozen=True):
     """The most that a run may use; None is no cap."""
 
     calls: int | None = None
@@ -63,8 +60,7 @@ class Caps:
     cost_usd: float | None = None
 
 
-@dataclass(slots=True)
-class Spent:
+class Spent(Struct):
     """What a run has used so far."""
 
     calls: int = 0
@@ -95,39 +91,34 @@ items have no verdict; `items_changed`: the items were changed while they were j
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """The items are read, and judging starts."""
 
     items: int
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Struct, frozen=True):
     """All items that an earlier run judged have been read; judging continues with the others."""
 
     done: int
     items: int
 
 
-@dataclass(frozen=True, slots=True)
-class ItemFinished:
+class ItemFinished(Struct, frozen=True):
     """An item has its outcome, and the row is stored."""
 
     item: Item
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Progressed:
+class Progressed(Struct, frozen=True):
     """How many items are done in all, and how many of them have no verdict; emitted by engines on other machines."""
 
     done: int
     unjudged: int
 
 
-@dataclass(frozen=True, slots=True)
-class Retried:
+class Retried(Struct, frozen=True):
     """A call failed and is made again after a wait."""
 
     provider: str
@@ -136,28 +127,24 @@ class Retried:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class RateChanged:
+class RateChanged(Struct, frozen=True):
     """A provider has refused calls for their rate, and calls are made at this rate now."""
 
     provider: str
     calls_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class BatchesSearched:
+class BatchesSearched(Struct, frozen=True):
     """Batches that an interrupted run may have submitted are looked for at the provider."""
 
     batches: int
 
 
-@dataclass(frozen=True, slots=True)
-class ItemCollected:
+class ItemCollected(Struct, frozen=True):
     """An item was looked at, and its requests are put into batches."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchesWaiting:
+class BatchesWaiting(Struct, frozen=True):
     """How far the submitted batches have come; the first of these follows the submission."""
 
     done: int
@@ -165,34 +152,29 @@ class BatchesWaiting:
     batches: int
 
 
-@dataclass(frozen=True, slots=True)
-class BatchesFinished:
+class BatchesFinished(Struct, frozen=True):
     """All batches have ended, and their results are stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchesLeft:
+class BatchesLeft(Struct, frozen=True):
     """The run stops while batches continue at the provider; the same run collects their results later."""
 
     batches: int
 
 
-@dataclass(frozen=True, slots=True)
-class Warned:
+class Warned(Struct, frozen=True):
     """Something that the caller should know, and that does not stop the run."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """The run stops before its end; the reason is empty if the caller asked for it."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """Judging has ended."""
 
     status: RunStatus

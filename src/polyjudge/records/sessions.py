@@ -1,14 +1,14 @@
 """Regression cases with their results, and the events and reviews of an agent's session."""
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct
 
 Suite = Literal["translation", "preserve"]
 CaseStatus = Literal["PASS", "FAIL", "ERROR"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixture:
+class Fixture(Struct, frozen=True, kw_only=True):
     """One case: a text, and what the translator is known to make of it."""
 
     case_id: str
@@ -22,8 +22,7 @@ class Fixture:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseResult:
+class CaseResult(Struct, frozen=True, kw_only=True):
     """What a translator did with a case."""
 
     fixture: Fixture
@@ -36,13 +35,12 @@ class CaseResult:
     """Other outputs of the same case, where it was run more than once and they differ."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class Recorded(Struct, frozen=True, kw_only=True):
     """What a captured file says of the translator that filled it."""
 
     command: str = ""
     model_sha256: str = ""
-    versions: dict[str, str] = field(default_factory=dict[str, str])
+    versions: dict[str, str] = {}
 
 
 EventKind = Literal["user", "agent", "reasoning", "call", "result", "system", "unknown"]
@@ -51,8 +49,7 @@ EventKind = Literal["user", "agent", "reasoning", "call", "result", "system", "u
 ReviewVerdict = Literal["PASS", "FAIL_AGENT", "FAIL_SYSTEM", "FAIL_BOTH"]
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptEvent:
+class TranscriptEvent(Struct, frozen=True):
     """One thing that was said or done."""
 
     kind: EventKind
@@ -62,8 +59,7 @@ class TranscriptEvent:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class Review(Struct, frozen=True, kw_only=True):
     """The end of a review: two scores and a verdict."""
 
     agent_score: float

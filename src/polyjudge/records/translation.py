@@ -1,16 +1,17 @@
 """Languages, a translator's outputs in them, and a judge's scores for the outputs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import Struct
+
+from .codec import Number
 from .outcomes import Provenance
 
 Direction = Literal["ltr", "rtl"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Language:
+class Language(Struct, frozen=True, kw_only=True):
     """One language, or one way of writing it."""
 
     tag: str
@@ -35,8 +36,7 @@ class Language:
 DIMENSIONS = ("script", "grammar", "coherence")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptResult:
+class PromptResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """One thing that was to be translated, and what came of it."""
 
     category: str = ""
@@ -45,17 +45,16 @@ class PromptResult:
     """What the translator was told, the source text in it."""
     generated_output: str
     token_count: int | None = None
-    tokens_per_second: float | None = None
+    tokens_per_second: Number | None = None
     script_validation_passed: bool | None = None
-    duration_ms: float | None = None
+    duration_ms: Number | None = None
     reference: str = ""
     """One good translation."""
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, Any] = {}
     """Fields of the file that polyjudge does not know; they are written back as they were."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageResult:
+class LanguageResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """All results in one language."""
 
     language_name: str
@@ -64,18 +63,17 @@ class LanguageResult:
     script_family: str = ""
     priority: str = ""
     prompts: tuple[PromptResult, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptScore:
+class PromptScore(Struct, frozen=True, kw_only=True, rename="camel"):
     """What a judge says of one prompt; None where it cannot tell."""
 
     index: int
     """Place among the prompts of its language that can be used, from 0."""
-    script_score: float | None = None
-    grammar_score: float | None = None
-    coherence_score: float | None = None
+    script_score: Number | None = None
+    grammar_score: Number | None = None
+    coherence_score: Number | None = None
     is_correct_language: bool | None = None
     notes: str = ""
     error: str = ""
@@ -83,18 +81,17 @@ class PromptScore:
     raw: str = ""
     """The reply as it came, where it held no verdict."""
     provenance: Provenance | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageScore:
+class LanguageScore(Struct, frozen=True, kw_only=True, rename="camel"):
     """A judge's scores of a language: what the needed share of its judged prompts reach."""
 
     language_name: str
     language_code: str = ""
-    script_score: float | None = None
-    grammar_score: float | None = None
-    coherence_score: float | None = None
+    script_score: Number | None = None
+    grammar_score: Number | None = None
+    coherence_score: Number | None = None
     is_correct_language: bool | None = None
     notes: str = ""
     error: str = ""
@@ -103,8 +100,8 @@ class LanguageScore:
     judged: int = 0
     """Prompts with a verdict."""
     unjudged: int = 0
-    means: Mapping[str, float] = field(default_factory=dict[str, float])
+    means: Mapping[str, Number] = {}
     prompts: tuple[PromptScore, ...] = ()
-    batching: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    batching: Mapping[str, Any] = {}
     """How many languages shared a call, and how far that moved the scores."""
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, Any] = {}

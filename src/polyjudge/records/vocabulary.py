@@ -1,9 +1,11 @@
 """Words that models are asked about, what they answered, and what judges made of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct
+
+from .codec import Number
 from .outcomes import Provenance
 
 PromptName = Literal["a", "b"]
@@ -13,8 +15,7 @@ WordState = Literal["correct", "incorrect", "undetermined", "error"]
 """What an answer came to: `undetermined` is a reply of the judge without a verdict, `error` no reply at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyWord:
+class VocabularyWord(Struct, frozen=True):
     """A word and what it means."""
 
     word: str
@@ -23,8 +24,7 @@ class VocabularyWord:
     category: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vocabulary:
+class Vocabulary(Struct, frozen=True, kw_only=True):
     """A suite of words, with what models and judges are asked about them."""
 
     name: str
@@ -33,14 +33,13 @@ class Vocabulary:
     """What models are asked, with the place {word}."""
     language: str = "es"
     """Which of the shipped wordings the judge is asked in."""
-    judge_wording: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict[str, str | tuple[str, ...]])
+    judge_wording: Mapping[str, str | tuple[str, ...]] = {}
     """What replaces parts of that wording."""
     models: tuple[str, ...] | None = None
     """The models that are asked; None where the suite does not say."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordRecord:
+class WordRecord(Struct, frozen=True, kw_only=True):
     """What one model answered to one prompt about one word, as its file holds it."""
 
     model: str
@@ -54,7 +53,7 @@ class WordRecord:
     reasoning: str = ""
     """What the model thought aloud, which is no part of its answer."""
     finish: str = ""
-    temperature: float | None = None
+    temperature: Number | None = None
     dropped: tuple[str, ...] = ()
     model_answered: str = ""
     base_url: str = ""
@@ -67,8 +66,7 @@ class WordRecord:
     polyjudge_version: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Struct, frozen=True, kw_only=True, rename="camel"):
     """What a judge made of one answer."""
 
     id: str

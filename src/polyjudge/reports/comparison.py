@@ -1,13 +1,15 @@
 """What changed between two runs over the same items: the numbers."""
 
+import dataclasses
 import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
+from msgspec.structs import replace
 
 from polyjudge.errors import DataError
 from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredItems, ScoredRun
@@ -107,7 +109,7 @@ class _Pairs:
         return _Pairs(self.before[start:end], self.after[start:end], self.clusters[start:end])
 
     def passing(self, bar: float) -> "_Pairs":
-        return replace(self, before=np.float64(self.before >= bar), after=np.float64(self.after >= bar))
+        return dataclasses.replace(self, before=np.float64(self.before >= bar), after=np.float64(self.after >= bar))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def _with_languages(run: ScoredRun, other: ScoredRun) -> ScoredRun:
     """Return a run that names no language with those that the other one gives to the same ids."""
     if run.items.names_languages or not other.items.names_languages:
         return run
-    return replace(
+    return dataclasses.replace(
         run, items=ScoredItems(item._replace(language=other.items.only_language(item.id)) for item in run.items)
     )
 

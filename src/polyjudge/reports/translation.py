@@ -1,8 +1,9 @@
 """The numbers of a translation report."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from polyjudge.checks.checker import TextChecker
 from polyjudge.files.spill import ScratchRows

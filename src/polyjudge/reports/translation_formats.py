@@ -1,8 +1,9 @@
 """The formats of translation reports and trust cards."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from polyjudge.files.atomic import readable_json
 from polyjudge.languages.table import LanguageTable
@@ -52,7 +53,7 @@ def _head(report: Report) -> dict[str, Any]:
         "unjudgedLanguages": found.counts["UNJUDGED"],
         "skippedLanguages": found.counts["SKIPPED"],
         "passRate": found.rate,
-        "passRateInterval": asdict(found.rate_interval) if found.rate_interval else None,
+        "passRateInterval": to_builtins(found.rate_interval) if found.rate_interval else None,
         "statuses": dict(found.counts),
         "scriptFamilies": [_family(family, each) for family, each in report.families.items()],
         "trust": {name: _trusted(trust) for name, trust in report.trust.items()},
@@ -72,7 +73,7 @@ def _family(family: str, found: Totals) -> dict[str, Any]:
         "failed": found.counts["FAIL"],
         "other": found.languages - found.without_failure - found.counts["FAIL"],
         "rate": found.rate,
-        "interval": asdict(found.rate_interval) if found.rate_interval else None,
+        "interval": to_builtins(found.rate_interval) if found.rate_interval else None,
         "statuses": dict(found.counts),
     }
 

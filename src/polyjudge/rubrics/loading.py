@@ -84,7 +84,7 @@ def load_rubric(name: str | Path) -> Rubric:
 def _read(source: Path | Traversable, path: Path) -> Rubric:
     data = read_toml(source, path=path)
     try:
-        rubric = from_json(Rubric, data, strict=True)
+        rubric = from_json(Rubric, data)
         check_rubric(rubric)
     except (DataError, ConfigError) as error:
         raise DataError(f"is no rubric: {error}", path=path) from None

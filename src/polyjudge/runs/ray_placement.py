@@ -152,7 +152,7 @@ class ShardPlacing:
         total = Spent()
         for spent in (self._settled, *(note.spent for note in self._notes.values())):
             add_spent(total, spent)
-        for name in Spent.__slots__:
+        for name in Spent.__struct_fields__:
             setattr(self.spent, name, getattr(total, name))
         under_way = self._notes.values()
         watch(sum(note.done for note in under_way), sum(note.unjudged for note in under_way))

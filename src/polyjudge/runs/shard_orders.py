@@ -1,7 +1,7 @@
 """Messages between the driver and the shard workers, and the share of the limits that each worker gets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -92,8 +92,8 @@ def _amounts(caps: Caps) -> _Amounts:
 
 def add_spent(total: Spent, more: Spent) -> None:
     """Add what one shard used to what all did."""
-    for each in fields(Spent):
-        setattr(total, each.name, getattr(total, each.name) + getattr(more, each.name))
+    for name in Spent.__struct_fields__:
+        setattr(total, name, getattr(total, name) + getattr(more, name))
 
 
 TroubleKind = Literal["capped", "unusable", "missing", "config", "items", "files"]

@@ -6,7 +6,8 @@ import socket
 import warnings
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 
 from polyjudge.cache.opening import open_cache
 from polyjudge.cache.postgres_connection import UnreachableCacheError
@@ -204,7 +205,7 @@ class _Scoring:
     async def _tell_on(self) -> None:
         before: float | None = None
         while True:
-            grace_s = await self.tell(ShardNote(self.done, self.unjudged, replace(self.meter.spent)))
+            grace_s = await self.tell(ShardNote(self.done, self.unjudged, copy(self.meter.spent)))
             if grace_s is not None and (before is None or grace_s < before):
                 self.stop.request(grace_s=grace_s)
                 before = grace_s

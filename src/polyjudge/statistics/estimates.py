@@ -7,6 +7,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
+from msgspec import Struct
 
 from polyjudge.records.calibration import Figure
 
@@ -20,8 +21,7 @@ Bounds = tuple[float, float]
 """The lowest and the highest score of a scale."""
 
 
-@dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(Struct, frozen=True, rename="camel"):
     """What people would say on average, estimated in three ways."""
 
     figure: Figure

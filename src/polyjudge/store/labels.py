@@ -6,14 +6,15 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
+
+from msgspec import Struct
 
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import RowLog, each_json_line
 from polyjudge.files.ownership import refuse_foreign
-from polyjudge.records.codec import from_json
+from polyjudge.records.codec import Number, from_json
 
 Where = TypeVar("Where")
 """Names the place of a row."""
@@ -29,13 +30,12 @@ _AFTER_ID = b'", "language": "'
 """Rows of `score` begin as ours do, and go on otherwise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
+class Label(Struct, frozen=True, kw_only=True, rename="camel"):
     """What one person said of one item, at one moment."""
 
     id: str
     language: str = ""
-    label: float | str | None
+    label: Number | str | None
     """Points, or `pass` or `fail`; None where there are none, or none yet."""
     passed: bool | None = None
     """Good enough or not, where that was said beside the points."""
@@ -45,9 +45,9 @@ class Label:
     annotator: str
     labelled_at: str
     """ISO 8601 in UTC."""
-    seconds: float | None = None
+    seconds: Number | None = None
     """How long the item was looked at."""
-    weight: float | None = None
+    weight: Number | None = None
     """How many items of its language the item stands for."""
 
     @property

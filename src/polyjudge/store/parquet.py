@@ -9,15 +9,14 @@ import json
 import types
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from polyjudge.errors import DataError
 from polyjudge.extras import require
 from polyjudge.files.atomic import readable_json, standing_in_for
-from polyjudge.records.codec import camel, from_json
-from polyjudge.records.outcomes import SCHEMA_VERSION, Failure, JudgeResult, Outcome, Provenance
+from polyjudge.records.codec import field_names
+from polyjudge.records.outcomes import SCHEMA_VERSION, Failure, JudgeResult, Outcome, Provenance, read_outcome
 
 Form = type | str | dict[str, Any]
 """Of a column: a scalar type, `json`, `texts`, or the forms of an object's fields."""
@@ -105,7 +104,7 @@ def outcomes_in(path: Path) -> Iterator[Outcome]:
 
 def _summed(row: Mapping[str, Any]) -> Outcome:
     known = {"reason": "", **{name: row[name] for name in _SUMMED if name in row}}
-    return from_json(Failure if row.get("outcome") == "failure" else JudgeResult, known)
+    return read_outcome(Failure if row.get("outcome") == "failure" else JudgeResult, known)
 
 
 def _decoded(row: dict[str, Any]) -> dict[str, Any]:
@@ -147,13 +146,14 @@ def _forms(criteria: Sequence[str], flags: Sequence[str]) -> dict[str, Form]:
 
 def _record_forms(record_type: type) -> Iterator[tuple[str, Form]]:
     hints = get_type_hints(record_type)
-    for field in fields(record_type):
-        yield camel(field.name), _form(hints[field.name])
+    for name, key in field_names(record_type).items():
+        yield key, _form(hints[name])
 
 
 def _form(hint: Any) -> Form:
     if get_origin(hint) in (Union, types.UnionType):
-        hint = next(each for each in get_args(hint) if each is not type(None))
+        left = [each for each in get_args(hint) if each is not type(None)]
+        hint = float if set(left) == {int, float} else left[0]
     if hint in (str, bool, int, float):
         return hint
     if get_origin(hint) is Literal:

@@ -7,6 +7,8 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from msgspec import Struct
+
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
@@ -35,8 +37,7 @@ SCHEMA_VERSION = 1
 _KIND = "polyjudge results"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultsPart:
+class ResultsPart(Struct, frozen=True, kw_only=True, rename="camel"):
     """One file of results."""
 
     file: str
@@ -53,8 +54,7 @@ class ResultsPart:
     """Of the items: others have another one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultsManifest:
+class ResultsManifest(Struct, frozen=True, kw_only=True, rename="camel"):
     """A run whose results are a folder of parts."""
 
     schema_version: int

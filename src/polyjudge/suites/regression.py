@@ -7,9 +7,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
+
+from msgspec.structs import replace
 
 from polyjudge.concurrency.pool import StopToken, in_order
 from polyjudge.errors import ConfigError, ProviderError

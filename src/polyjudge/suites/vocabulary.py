@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from polyjudge.errors import DataError, UnknownNameError
 from polyjudge.formats.vocabulary import read_vocabulary

@@ -1,8 +1,10 @@
 """Have judges say whether models know their words."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from polyjudge.concurrency.pool import StopToken, in_order
 from polyjudge.judges.word import WordJudge
