@@ -10,6 +10,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+import msgspec
+
 from polyjudge.errors import DataError, DuplicateKeyError
 from polyjudge.folder_trust import make_folder
 from polyjudge.records.outcomes import Outcome, read_outcome_row
@@ -85,17 +87,19 @@ def _whole_chunk(file: BufferedReader) -> bytes:
     return chunk
 
 
-_scan = json.JSONDecoder().raw_decode
+_decode = msgspec.json.Decoder().decode
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:]', re.DOTALL)
 
 
 def parse_json(text: str) -> object:
-    """Return what a text says in JSON; raise the `ValueError` of `json.loads` where it is none."""
+    """Return what a text says in JSON; raise the `ValueError` of `json.loads` where it is none.
+
+    msgspec reads it fast; it refuses halves of characters, NaN and numbers that are too large, which replies may have.
+    """
     try:
-        value, end = _scan(text)
-    except ValueError:
+        return _decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return json.loads(text)
-    return value if end == len(text) else json.loads(text)
 
 
 def parse_data(text: str, path: Path, line: int = 1, *, finite: bool = False) -> object:
