@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from polyjudge.clock import utc_second
 from polyjudge.errors import DataError
@@ -14,6 +14,7 @@ from polyjudge.files.names import safe_name
 from polyjudge.records.codec import to_json
 from polyjudge.records.outcomes import Failure, Outcome
 from polyjudge.records.requests import ModelName
+from polyjudge.records.sessions import ReviewRow, ReviewVerdict
 
 from .transcripts import Transcript
 
@@ -54,7 +55,7 @@ class ReviewFiles:
         with write_atomically(review) as file:
             file.write(outcome.raw.rstrip().encode(errors="backslashreplace").decode() + "\n")
         with write_atomically(figures) as file:
-            file.write(readable_json(self._figures(name, outcome, review), indent=2) + "\n")
+            file.write(readable_json(to_json(self._figures(name, outcome, review)), indent=2) + "\n")
         return figures
 
     def release(self) -> None:
@@ -63,31 +64,31 @@ class ReviewFiles:
             for path in paths:
                 path.unlink(missing_ok=True)
 
-    def _figures(self, name: ModelName, outcome: Outcome, review: Path) -> dict[str, Any]:
+    def _figures(self, name: ModelName, outcome: Outcome, review: Path) -> ReviewRow:
         failed = isinstance(outcome, Failure)
         scores: Mapping[str, float] = {} if failed else outcome.subscores
-        return {
-            "schemaVersion": SCHEMA_VERSION,
-            "scenarioId": self._name,
-            "agentScore": _plain(scores.get("agent")),
-            "systemScore": _plain(scores.get("system")),
-            "verdict": None if failed else outcome.verdict,
-            "provider": name.provider,
-            "model": outcome.model or name.model,
-            "judgedAt": self._judged_at,
-            "transcriptPath": str(self.transcript.path),
-            "templatePath": None if self.template is None else str(self.template),
-            "reviewPath": str(review),
-            "derived": not failed and outcome.flags["derived"],
-            "contradictory": not failed and outcome.flags["contradictory"],
-            "error": outcome.reason if failed else None,
-            "transcriptFormat": self.transcript.format,
-            "events": self.events,
-            "leftOut": self.omissions or None,
-            "unknownEvents": dict(self.transcript.unknown),
-            "unreadableRows": self.transcript.skipped,
-            "provenance": None if outcome.provenance is None else to_json(outcome.provenance),
-        }
+        return ReviewRow(
+            schema_version=SCHEMA_VERSION,
+            scenario_id=self._name,
+            agent_score=_plain(scores.get("agent")),
+            system_score=_plain(scores.get("system")),
+            verdict=None if failed else cast(ReviewVerdict, outcome.verdict),
+            provider=name.provider,
+            model=outcome.model or name.model,
+            judged_at=self._judged_at,
+            transcript_path=str(self.transcript.path),
+            template_path=None if self.template is None else str(self.template),
+            review_path=str(review),
+            derived=not failed and outcome.flags["derived"],
+            contradictory=not failed and outcome.flags["contradictory"],
+            error=outcome.reason if failed else None,
+            transcript_format=self.transcript.format,
+            events=self.events,
+            left_out=self.omissions or None,
+            unknown_events=self.transcript.unknown,
+            unreadable_rows=self.transcript.skipped,
+            provenance=outcome.provenance,
+        )
 
 
 def _claimed(folder: Path, stem: str) -> tuple[Path, Path]:

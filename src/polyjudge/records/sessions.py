@@ -1,8 +1,12 @@
 """Regression cases with their results, and the events and reviews of an agent's session."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
+
+from .codec import Number
+from .outcomes import Provenance
 
 Suite = Literal["translation", "preserve"]
 CaseStatus = Literal["PASS", "FAIL", "ERROR"]
@@ -69,3 +73,33 @@ class Review(Struct, frozen=True, kw_only=True):
     """The review gives no verdict; it follows from the scores."""
     contradictory: bool = False
     """The verdict that the review gives is not the one that its scores come to."""
+
+
+class ReviewRow(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a review came to, as its file holds it; nothing is left out."""
+
+    schema_version: int
+    scenario_id: str
+    agent_score: Number | None
+    """None where the review gives none."""
+    system_score: Number | None
+    verdict: ReviewVerdict | None
+    provider: str
+    model: str
+    judged_at: str
+    transcript_path: str
+    template_path: str | None
+    review_path: str
+    derived: bool
+    """The review gives no verdict; it follows from the scores."""
+    contradictory: bool
+    """The verdict is not what the scores come to."""
+    error: str | None
+    """Why there is no verdict."""
+    transcript_format: str
+    events: int
+    left_out: str | None
+    """What of the session did not fit."""
+    unknown_events: Mapping[str, int]
+    unreadable_rows: int
+    provenance: Provenance | None

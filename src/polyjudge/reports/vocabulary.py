@@ -2,11 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from msgspec import Struct
+
 from polyjudge.records.calibration import Interval
+from polyjudge.records.codec import to_json
 from polyjudge.records.vocabulary import Judgement, PromptName
 from polyjudge.statistics.agreement import cohen_kappa, exact_agreement, krippendorff_alpha
 from polyjudge.statistics.intervals import benjamini_hochberg, mcnemar_exact, wilson_interval
@@ -54,8 +57,7 @@ class Figures:
         return rate and Interval(rate.low * 100, rate.high * 100)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two models on the same words: those that both were judged on."""
 
     first: str
@@ -71,8 +73,7 @@ class Comparison:
     """The same, with all comparisons of the prompt in mind (Benjamini and Hochberg)."""
 
 
-@dataclass(frozen=True, slots=True)
-class HardWord:
+class HardWord(Struct, frozen=True):
     """A word that most of the models that were judged on it missed."""
 
     word: str
@@ -82,8 +83,7 @@ class HardWord:
     judged: int
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeAgreement:
+class JudgeAgreement(Struct, frozen=True):
     """How far two judges agree over the answers that both gave a verdict on."""
 
     first: str
@@ -204,9 +204,9 @@ def vocabulary_summary(report: VocabularyReport, *, generated_at: str) -> dict[s
         "judge_provider": judge.partition("/")[0],
         "models": _models(report, judge),
         "judges": {name: {"models": _models(report, name)} for name in report.judges},
-        "agreement": [asdict(each) for each in report.agreements()],
-        "comparisons": [asdict(each) for each in report.comparisons(judge)],
-        "hard_words": [asdict(each) for each in report.hard_words(judge)],
+        "agreement": [to_json(each) for each in report.agreements()],
+        "comparisons": [to_json(each) for each in report.comparisons(judge)],
+        "hard_words": [to_json(each) for each in report.hard_words(judge)],
     }
 
 
