@@ -28,6 +28,7 @@ HEAVY = {
     "ray",
     "torch",
     "httpx2",
+    "pycurl",
 }
 FOUNDING = {"RubricJudge", "BinaryJudge", "JudgeResult", "Failure", "RubricCriterion", "JudgeCache"} | {
     "parse_judge_json",
@@ -112,6 +113,7 @@ def test_every_dependency_is_meant():
         "numpy",
         "py3langid",
         "pycld2",
+        "pycurl",
         "regex",
         "rich",
     }

@@ -132,6 +132,11 @@ class RateLimitedError(TransientError):
 class MalformedResponseError(ProviderError):
     """The provider answered, and charges for it, but what it said is no answer."""
 
+    def __init__(self, message: str, *, text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
+        """What the model wrote, where it did."""
+
 
 class RefusedError(ProviderError):
     """The provider or the model would not answer; asking again will not help."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -30,15 +31,15 @@ def ask(server, monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1/")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-that-must-not-travel")
 
-    def ask(request=REQUEST, timeout_s=20.0, retrying=False):
-        return asyncio.run(asked(request, timeout_s, retrying))
+    def ask(request=REQUEST, timeout_s=20.0, retrying=False, on_retry=None):
+        return asyncio.run(asked(request, timeout_s, retrying, on_retry))
 
     return ask
 
 
-async def asked(request=REQUEST, timeout_s=20.0, retrying=False):
+async def asked(request=REQUEST, timeout_s=20.0, retrying=False, on_retry=None):
     provider = open_provider(resolve_model("local/m"), timeout_s=timeout_s)
-    provider = RetryingProvider(provider) if retrying else provider
+    provider = RetryingProvider(provider, on_retry=on_retry) if retrying else provider
     try:
         return await provider.complete(request)
     finally:
@@ -130,6 +131,90 @@ def whole(body, head=b"HTTP/1.1 200 OK\r\n"):
 
 def completion(text):
     return json.dumps({"choices": [{"message": {"content": text}}]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": 429, "message": "slow down"}, RateLimitedError),
+        ({"code": "502", "message": "upstream is gone"}, TransientError),
+        ({"code": None, "type": "overloaded_error"}, TransientError),
+        ({"code": "rate_limit_exceeded"}, RateLimitedError),
+        ({"status": 503}, TransientError),
+        ({"code": 400, "message": "bad input"}, RefusedError),
+        ({"code": 401}, UnusableError),
+        ({"message": "no code"}, MalformedResponseError),
+        ({"code": 200}, MalformedResponseError),
+        ("text", MalformedResponseError),
+    ],
+)
+@pytest.mark.parametrize("place", ["response", "choice"])
+def test_an_error_with_status_200_is_told_by_its_code(ask_raw, error, kind, place):
+    choice = {"message": {"content": "half an ans"}, "finish_reason": "error", "error": error}
+    body = {"error": error} if place == "response" else {"choices": [choice]}
+
+    with pytest.raises(kind) as caught:
+        ask_raw(whole(json.dumps(body).encode()))
+
+    assert type(caught.value) is kind
+
+
+def test_an_error_with_status_200_that_passes_is_asked_again(ask, server):
+    server.odd_body = json.dumps({"error": {"code": 503, "message": "starting"}}).encode()
+    said = []
+
+    def repair(error, wait_s):
+        said.append(str(error))
+        server.odd_body = b""
+
+    assert '"score": 7' in ask(retrying=True, on_retry=repair).text
+    assert len(said) == 1
+    assert "starting" in said[0]
+
+
+def test_no_error_is_no_error(ask_raw):
+    assert ask_raw(whole(json.dumps({**json.loads(completion("good")), "error": None}).encode())).text == "good"
+
+
+def test_an_answer_that_ended_in_an_error_is_a_failure_that_keeps_its_text(ask_raw):
+    choice = {"message": {"content": "half an ans"}, "finish_reason": "error"}
+
+    with pytest.raises(MalformedResponseError, match="200 with an error") as caught:
+        ask_raw(whole(json.dumps({"choices": [choice]}).encode()))
+    assert caught.value.text == "half an ans"
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_a_refusal_keeps_its_text(ask_raw, content):
+    choice = {"message": {"content": content, "refusal": "I will not judge this."}, "finish_reason": "stop"}
+
+    reply = ask_raw(whole(json.dumps({"choices": [choice]}).encode()))
+
+    assert (reply.text, reply.finish) == ("I will not judge this.", "refusal")
+
+
+def test_a_tool_call_is_no_verdict_and_keeps_its_text(ask_raw):
+    call = {"type": "function", "function": {"name": "verdict", "arguments": '{"score": 5}'}}
+    choice = {"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}
+
+    with pytest.raises(MalformedResponseError, match="tool call") as caught:
+        ask_raw(whole(json.dumps({"choices": [choice]}).encode()))
+    assert caught.value.text == 'verdict({"score": 5})'
+
+
+@pytest.mark.parametrize(("given", "recorded"), [("chatcmpl-1", "chatcmpl-1"), (None, ""), (7, "")])
+def test_the_id_of_a_response_is_recorded(ask_raw, given, recorded):
+    body = {**json.loads(completion("good")), "id": given}
+
+    assert ask_raw(whole(json.dumps(body).encode())).response_id == recorded
+
+
+def test_an_answer_that_is_too_long_is_not_asked_for_again(ask_raw):
+    packer = zlib.compressobj(9, wbits=31)
+    bomb = b"".join([*(packer.compress(bytes(2**20)) for _ in range(65)), packer.flush()])
+
+    with pytest.raises(MalformedResponseError, match="longer than 64 MB"):
+        ask_raw(whole(bomb, b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,13 @@ from typing import Any
 
 from polyjudge.errors import PolyjudgeError
 from polyjudge.extras import require
-from polyjudge.providers.anthropic import HEADERS_WITH_SAMPLING, anthropic_sdk, message_arguments, message_reply
+from polyjudge.providers.anthropic import (
+    HEADERS_WITH_SAMPLING,
+    anthropic_sdk,
+    message_arguments,
+    message_reply,
+    sampling_in,
+)
 from polyjudge.providers.sdk import Call, SdkCalls
 from polyjudge.providers.wire_errors import ODD_REPLY, error_for_reply, error_for_status
 from polyjudge.records.requests import BatchForm, ItemFailure, ModelName, Reply, Request
@@ -66,8 +72,9 @@ class AnthropicBatches:
     async def submit(self, tag: str, requests: Mapping[str, Request]) -> str:
         """Create a batch; there is no place for the tag but the requests' own names."""
         del tag
-        rows = [{"custom_id": name, "params": self.body(request)} for name, request in requests.items()]
-        sampled = any("temperature" in row["params"] for row in rows)
+        bodies = {name: self.body(request) for name, request in requests.items()}
+        rows = [{"custom_id": name, "params": body} for name, body in bodies.items()]
+        sampled = any(map(sampling_in, bodies.values()))
         headers = HEADERS_WITH_SAMPLING if sampled else None
 
         async def create(client: Any) -> str:

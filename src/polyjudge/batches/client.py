@@ -29,6 +29,7 @@ from polyjudge.records.requests import (
     Reply,
     Request,
     is_batch_id,
+    parameters_of,
 )
 
 _KEY_DIGITS = 32
@@ -111,17 +112,16 @@ def item_name(tag: str, key: str) -> str:
 def form_of(request: Request, dropped: tuple[str, ...]) -> BatchForm:
     """Return what must be known of a request to read its result."""
     return BatchForm(
-        temperature=request.temperature,
-        max_tokens=request.max_tokens,
         with_schema=request.schema is not None,
         dropped=dropped,
+        **parameters_of(request),
     )
 
 
 def request_like(form: BatchForm, model: str) -> Request:
     """Return a request of a form; its prompt is forgotten."""
     schema = dict[str, Any]() if form.with_schema else None
-    return Request(prompt="", model=model, schema=schema, temperature=form.temperature, max_tokens=form.max_tokens)
+    return Request(prompt="", model=model, schema=schema, **parameters_of(form))
 
 
 def failure_for(error: PolyjudgeError) -> ItemFailure:

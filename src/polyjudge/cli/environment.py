@@ -14,7 +14,7 @@ from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.providers.registry import PROVIDERS, key_variables
-from polyjudge.providers.services import address_variables
+from polyjudge.providers.services import address_variables, is_own_server
 from polyjudge.text.display import harmless
 
 ENVIRONMENT_FILE = Path(".env")
@@ -39,13 +39,14 @@ def load_environment() -> None:
     taken = {name: given[name] for name in given if name in {*keys, *_SETTINGS, _PASSWORD} and name not in os.environ}
     for name, providers in addresses.items():
         if given.get(name) and name not in os.environ:
-            if "local" in providers:
+            if any(map(is_own_server, providers)):
                 continue
             _refuse_without_key(name, {key for each in providers for key in key_variables(each)}, given)
             taken[name] = given[name]
             for beside in _SENT_BESIDE_KEYS:
                 os.environ.pop(beside, None)
-    taken |= _local_server(given)
+    for server in filter(is_own_server, PROVIDERS):
+        taken |= _own_server(server, given)
     os.environ.update(taken)
     if taken:
         shown = [f"{name}={harmless(taken[name])}" if name in addresses else name for name in sorted(taken)]
@@ -68,15 +69,15 @@ def _refuse_without_key(address: str, keys: set[str], given: Mapping[str, str]) 
         )
 
 
-def _local_server(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the address of the local server if the file names it; a key from the shell is then removed."""
-    variables = [name for name, providers in address_variables().items() if "local" in providers]
+def _own_server(server: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the address of a local server if the file names it; a key from the shell is then removed."""
+    variables = [name for name, providers in address_variables().items() if server in providers]
     in_use = next((name for name in variables if os.environ.get(name) or given.get(name)), "")
     if not in_use or os.environ.get(in_use):
         return {}
-    for key in key_variables("local"):
+    for key in key_variables(server):
         os.environ.pop(key, None)
-    return {name: given[name] for name in (in_use, *key_variables("local")) if given.get(name)}
+    return {name: given[name] for name in (in_use, *key_variables(server)) if given.get(name)}
 
 
 def _read(path: Path) -> dict[str, str]:

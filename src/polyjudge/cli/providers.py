@@ -13,7 +13,7 @@ from polyjudge.providers.local import local_models
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import Readiness, readiness
 from polyjudge.providers.retrying import RetryPolicy
-from polyjudge.providers.services import chosen_addresses
+from polyjudge.providers.services import chosen_addresses, is_own_server, services
 from polyjudge.records.requests import ModelName, Request
 from polyjudge.runs.stack import ProviderStack
 from polyjudge.text.display import one_line
@@ -107,14 +107,14 @@ def _asked(entries: Sequence[Readiness]) -> list[str]:
 
 
 async def _answer(provider: str, access: ProviderStack) -> str:
-    if provider == "local":
+    if is_own_server(provider):
         try:
-            models = await local_models(timeout_s=access.timeout_s or 10.0)
+            models = await local_models(provider, timeout_s=access.timeout_s or 10.0)
         except UnusableError:
-            if chosen_addresses().keys() & {"LOCAL_OPENAI_BASE_URL", "OPENAI_BASE_URL"}:
+            if chosen_addresses().keys() & services()[provider].address_variables:
                 raise
             return "no server is running"  # most people have none, and that is no failure
-        name = ModelName("local", models[0] if models else "default")
+        name = ModelName(provider, models[0] if models else "default")
     else:
         name = resolve_model(provider)
     opened = access.open(name)

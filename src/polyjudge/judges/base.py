@@ -18,7 +18,7 @@ from polyjudge.providers.caching import CachedProvider, ReplayProvider
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import PROVIDERS, open_provider
 from polyjudge.providers.retrying import RetryingProvider
-from polyjudge.providers.services import address_of, is_remote
+from polyjudge.providers.services import address_of, is_own_server, is_remote
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
@@ -157,7 +157,7 @@ class Asker:
             return self._max_tokens  # programs and recordings take no limit
         if self._thinks:
             return _THINKING_TOKENS
-        return self._limit.local if name == "local" else self._limit.remote
+        return self._limit.local if is_own_server(name) else self._limit.remote
 
     async def _complete(self, provider: Provider, request: Request) -> tuple[Request, Reply]:
         """Return the reply, and the request that it answers: one with more room where the judge thinks first."""

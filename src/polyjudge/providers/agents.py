@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from polyjudge.concurrency.sync import PerLoop
 from polyjudge.errors import ConfigError, PolyjudgeError, RefusedError, TransientError
 from polyjudge.processes import SAFE_GIT, run_process
-from polyjudge.records.requests import ModelName, Reply, Request
+from polyjudge.records.requests import PARAMETERS, ModelName, Reply, Request
 
 from .agent_definitions import AgentCli, credential_of, key_of, load_agent, need_access, program_of
 from .agent_protocols import DIALECTS, Output
@@ -30,7 +30,6 @@ _PASSED = (
     *("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
     *("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"),
 )
-_NOT_TAKEN = ("max_tokens", "schema", "temperature")
 _VERSION_TIMEOUT_S = 60.0
 _SAID = 600
 _SHORTEST_SECRET = 8
@@ -101,7 +100,7 @@ class AgentProvider:
             text=self._without_secrets(answer.text),
             model=answer.model or request.model,
             finish=answer.finish,
-            dropped=tuple(name for name in _NOT_TAKEN if getattr(request, name) is not None),
+            dropped=tuple(name for name in sorted(PARAMETERS) if getattr(request, name) is not None),
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
             cost_usd=answer.cost_usd,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polyjudge.extras import require
-from polyjudge.records.requests import Finish, ModelName, Reply, Request
+from polyjudge.records.requests import PARAMETERS, VALUES, Finish, ModelName, Reply, Request
 
 from .base import Provider
 from .request_support import sent_parameters
@@ -22,16 +22,15 @@ _FINISHES: dict[str, Finish] = {
 }
 
 
-def open_anthropic(model: str, *, timeout_s: float = 120.0) -> Provider:
+def open_anthropic(name: ModelName, *, timeout_s: float = 120.0) -> Provider:
     """Open Claude models."""
-    name = ModelName("anthropic", model)
     ask = RawAsk(lambda client: client.messages.with_raw_response.create, _sent, message_reply)
     return SdkProvider(name, anthropic_sdk(name, timeout_s=timeout_s), ask, timeout_s=timeout_s)
 
 
 def anthropic_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
     """Return how the SDK is used, with the key from the environment."""
-    key = key_for(name, "ANTHROPIC_API_KEY", example="sk-ant-...")
+    key = key_for(name)
     module = require("anthropic", feature="the provider 'anthropic'", extra="anthropic")
     return generated_sdk(name, module, key, timeout_s=timeout_s)
 
@@ -39,39 +38,45 @@ def anthropic_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
 def _sent(request: Request) -> dict[str, Any]:
     """Return the arguments of a call."""
     arguments = message_arguments(request)
-    if "temperature" in arguments:  # the SDK no longer knows it by name
-        arguments["extra_body"] = {"temperature": arguments.pop("temperature")}
-        arguments["extra_headers"] = HEADERS_WITH_SAMPLING
-    return arguments
+    sampling = {name: arguments.pop(name) for name in sampling_in(arguments)}
+    return {**arguments, "extra_body": sampling, "extra_headers": HEADERS_WITH_SAMPLING} if sampling else arguments
+
+
+def sampling_in(arguments: Mapping[str, Any]) -> set[str]:
+    """Return the names of the sampling parameters among the arguments, which the SDK no longer knows by name."""
+    return arguments.keys() & {PARAMETERS[name].sent_as["anthropic"] for name in VALUES} - {"max_tokens"}
 
 
 def message_arguments(request: Request) -> dict[str, Any]:
     """Return what a request is in the words of the API."""
     arguments: dict[str, Any] = {
         "model": request.model,
-        "max_tokens": request.max_tokens or _DEFAULT_MAX_TOKENS,
         "messages": [{"role": "user", "content": request.prompt}],
+        **_parameters(request),
     }
     if request.system:
         arguments["system"] = request.system
     if request.schema is not None:
         arguments["output_config"] = {"format": {"type": "json_schema", "schema": request.schema}}
-    if request.temperature is not None:
-        arguments["temperature"] = request.temperature
     return arguments
+
+
+def _parameters(request: Request) -> dict[str, Any]:
+    """Return the parameters to send; the API wants a bound on the answer."""
+    sent = sent_parameters(request, "anthropic")
+    return {**sent, "max_tokens": sent.get("max_tokens", _DEFAULT_MAX_TOKENS)}
 
 
 def message_reply(message: Mapping[str, Any], request: Request) -> Reply:
     """Return the reply that a message is to a request."""
     usage: Mapping[str, Any] = message["usage"]
     cached = (usage.get("cache_read_input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0)
-    sent = sent_parameters(request, {"temperature": "temperature"})
     return Reply(
         text="".join(block["text"] for block in message["content"] if block["type"] == "text"),
         model=str(message["model"]),
         finish=_FINISHES.get(message.get("stop_reason") or "", "stop"),
         schema_enforced=request.schema is not None,
-        parameters={**sent, "max_tokens": request.max_tokens or _DEFAULT_MAX_TOKENS},
+        parameters=_parameters(request),
         input_tokens=usage["input_tokens"] + cached,
         output_tokens=usage["output_tokens"],
     )

@@ -14,11 +14,10 @@ from polyjudge.records.requests import Finish, ModelName, Reply, Request
 
 from .base import Provider
 from .request_support import is_same_but_prompt, sent_parameters
-from .sdk import Sdk, SdkProvider
+from .sdk import UNCONNECTED, Sdk, SdkProvider
 from .services import key_for, origin_of
 from .wire_errors import error_for_status, error_for_transport, shown
 
-_PARAMETERS = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
 _FINISHES: dict[str, Finish] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
@@ -27,16 +26,15 @@ _FINISHES: dict[str, Finish] = {
 }
 
 
-def open_google(model: str, *, timeout_s: float = 120.0) -> Provider:
+def open_google(name: ModelName, *, timeout_s: float = 120.0) -> Provider:
     """Open Gemini models."""
-    name = ModelName("google", model)
     sdk = google_sdk(name, timeout_s=timeout_s)
     return SdkProvider(name, sdk, _Calls(google_module("types")).ask, timeout_s=timeout_s)
 
 
 def google_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
     """Return how the SDK is used, with the key from the environment."""
-    key = key_for(name, "GOOGLE_GENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", example="...")
+    key = key_for(name)
     genai, types, errors = google_module(), google_module("types"), google_module("errors")
     transport: Any = require("httpx2", feature="the provider 'google'", extra="google")
     sessions = WeakKeyDictionary[Any, aiohttp.ClientSession]()
@@ -58,7 +56,9 @@ def google_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
         await sessions.pop(client).close()
 
     def mapped(error: Any) -> PolyjudgeError:
-        return _error(error, name) if isinstance(error, errors.APIError) else error_for_transport(error, name)
+        if isinstance(error, errors.APIError):
+            return _error(error, name)
+        return error_for_transport(error, name, unconnected=UNCONNECTED)
 
     return Sdk(
         open=open_client,
@@ -105,7 +105,7 @@ class _Calls:
 
 def content_config(request: Request) -> dict[str, Any]:
     """Return what a request is beside its prompt, in the words of the API."""
-    config: dict[str, Any] = {"automatic_continuation": False, **sent_parameters(request, _PARAMETERS)}
+    config: dict[str, Any] = {"automatic_continuation": False, **sent_parameters(request, "google")}
     if request.system:
         config["system_instruction"] = request.system
     if request.schema is not None:
@@ -128,7 +128,7 @@ def content_reply(response: Mapping[str, Any], request: Request) -> Reply:
         model=str(response.get("modelVersion") or request.model),
         finish=_FINISHES.get(candidate.get("finishReason") or "STOP", "refusal"),
         schema_enforced=request.schema is not None,
-        parameters=sent_parameters(request, _PARAMETERS),
+        parameters=sent_parameters(request, "google"),
         input_tokens=usage.get("promptTokenCount"),
         output_tokens=written if usage else None,
     )

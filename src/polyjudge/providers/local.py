@@ -1,8 +1,7 @@
-"""Any server with OpenAI-compatible chat completions."""
+"""Servers with OpenAI-compatible chat completions: `local`, and each service of `services.toml` with this API."""
 
 import asyncio
 import json
-import os
 import secrets
 from typing import Any, cast
 from urllib.parse import urljoin
@@ -14,48 +13,48 @@ from polyjudge.errors import MalformedResponseError, PolyjudgeError, UnusableErr
 from polyjudge.files.json_lines import parse_json
 from polyjudge.records.requests import Finish, ModelName, Reply, Request
 
-from .base import Stopwatch
+from .base import Provider, Stopwatch
 from .http import HttpClient, HttpResponse
 from .models import model_facts
 from .redacting import REDACTED, without_keys
 from .request_support import ParameterFilter, is_same_but_prompt, sent_parameters
-from .services import checked_key, origin_of
-from .wire_errors import error_for_status, error_for_transport, shown
+from .services import key_for, origin_of, services
+from .wire_errors import ResponseTooLargeError, error_for_status, error_for_transport, shown, status_in
 
-_HOW_TO_START = (
-    "Start one (`ollama serve`, or `llama-server -m MODEL.gguf --port 8080`) "
-    "or name another with LOCAL_OPENAI_BASE_URL."
-)
+_HOW_TO_START = "Start one (`ollama serve`, or `llama-server -m MODEL.gguf --port 8080`)"
 _PATIENCE_S = 2.0
 
 
-async def local_models(*, timeout_s: float = 120.0) -> list[str]:
-    """Return the models that the local server lists, none where it keeps no list; raise when nobody answers.
+async def local_models(service: str = "local", *, timeout_s: float = 120.0) -> list[str]:
+    """Return the models that a local server lists, none where it keeps no list; raise when no server answers.
 
     A server that says it is loading is waited for.
     """
-    address = origin_of("local").base_url
+    name = ModelName(service, "")
+    address, key = origin_of(service).base_url, key_for(name)
     deadline = asyncio.get_running_loop().time() + timeout_s
-    key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or NO_KEY, "LOCAL_OPENAI_API_KEY")
     client = HttpClient(address, {"Authorization": f"Bearer {key}"}, timeout_s=timeout_s)
     try:
         while True:
             response = await client.send("GET", "/models")
             if response.status != 503 or asyncio.get_running_loop().time() + _PATIENCE_S > deadline:
-                return _listed(response, key)
+                return _listed(response, name, key)
             await asyncio.sleep(_PATIENCE_S)
     except OSError as error:
         why = shown(str(error) or "it took too long")
-        raise UnusableError(f"no server of local models answers at {address} ({why}). {_HOW_TO_START}") from None
+        variable = services()[service].address_variables[0]
+        raise UnusableError(
+            f"no server of local models answers at {address} ({why}). {_HOW_TO_START} or name another with {variable}."
+        ) from None
     finally:
         await client.aclose()
 
 
-def _listed(response: HttpResponse, key: str) -> list[str]:
+def _listed(response: HttpResponse, name: ModelName, key: str) -> list[str]:
     """Return the models in an answer; raise where it says that nothing else will be answered either."""
     if response.status == 200:
-        return [name for name in _names(response.body.decode("utf-8-sig", errors="replace")) if name != key]
-    error = error_in(response, ModelName("local", ""), "/models")
+        return [each for each in _names(response.body.decode("utf-8-sig", errors="replace")) if each != key]
+    error = error_in(response, name, "/models")
     if response.status != 404 and isinstance(error, UnusableError):
         raise error
     return []
@@ -73,21 +72,23 @@ def _names(text: str) -> list[str]:
     return [name for name in found if isinstance(name, str) and name.strip()]
 
 
-NO_KEY = "none"
 _SHORTEST_SECRET = 12
 """A shorter key, such as EMPTY or x, keeps no secret, and may be a word of an honest answer."""
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
-_PARAMETERS = {"temperature": "temperature", "max_tokens": "max_tokens"}
 
 
-class LocalChatProvider:
-    """Posts to one server; connections are kept open as long as the event loop lasts."""
+def open_chat(name: ModelName, *, timeout_s: float = 120.0) -> Provider:
+    """Open a model of a service."""
+    return ChatProvider(name, timeout_s=timeout_s)
 
-    def __init__(self, model: str, *, timeout_s: float = 120.0) -> None:
-        self.origin = origin_of("local")
-        self._name = ModelName("local", model)
-        # Never OPENAI_API_KEY: it must not reach whatever server is named.
-        self._key = checked_key(os.environ.get("LOCAL_OPENAI_API_KEY", "").strip() or NO_KEY, "LOCAL_OPENAI_API_KEY")
+
+class ChatProvider:
+    """Posts to one server."""
+
+    def __init__(self, name: ModelName, *, timeout_s: float = 120.0) -> None:
+        self.origin = origin_of(name.provider)
+        self._name = name
+        self._key = key_for(name)
         self._bodies = _Bodies()
         self._timeout_s = timeout_s
         self._filter = ParameterFilter(model_facts(self._name))
@@ -106,6 +107,8 @@ class LocalChatProvider:
         body = self._bodies.written(request)
         try:
             response = await self._client.get().send("POST", "/chat/completions", body)
+        except ResponseTooLargeError as error:  # to ask again would bring as much, and be charged again
+            raise MalformedResponseError(f"{self._name.provider} answered too much: {error}") from None
         except OSError as error:
             raise error_for_transport(error, self._name) from None
         if response.status != 200:
@@ -113,7 +116,7 @@ class LocalChatProvider:
         text = response.body.decode("utf-8-sig", errors="replace")
         if len(self._key) >= _SHORTEST_SECRET:
             text = text.replace(self._key, REDACTED)  # a careless server says it back
-        return watch.stamped(read_completion(text, request))
+        return watch.stamped(read_completion(text, request, self._name.provider))
 
     def _open(self) -> HttpClient:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
@@ -121,12 +124,13 @@ class LocalChatProvider:
 
 
 def error_in(response: HttpResponse, name: ModelName, path: str) -> PolyjudgeError:
-    """Return the error that a local server's answer to what was sent to a path stands for."""
-    moved, base_url = response.headers.get("location", ""), origin_of("local").base_url
+    """Return the error that a server's answer to what was sent to a path stands for."""
+    moved, base_url = response.headers.get("location", ""), origin_of(name.provider).base_url
     if moved and 300 <= response.status < 400:
         address = shown(urljoin(f"{base_url}{path}", moved).removesuffix(path))
+        variable = services()[name.provider].address_variables[0]
         asked = f"{base_url} answered {response.status}"
-        return UnusableError(f"{asked}: it is at {address} now. Set LOCAL_OPENAI_BASE_URL to that address.")
+        return UnusableError(f"{asked}: it is at {address} now. Set {variable} to that address.")
     text = response.body.decode("utf-8-sig", errors="replace")
     return error_for_status(response.status, text, name, headers=response.headers)
 
@@ -153,7 +157,7 @@ def chat_body(request: Request) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": request.model,
         "messages": [*system, {"role": "user", "content": request.prompt}],
-        **sent_parameters(request, _PARAMETERS),
+        **sent_parameters(request, "chat"),
     }
     if request.schema is not None:
         named = {"name": "verdict", "schema": request.schema, "strict": True}
@@ -161,27 +165,53 @@ def chat_body(request: Request) -> dict[str, Any]:
     return body
 
 
-def read_completion(text: str, request: Request) -> Reply:
-    """Return the reply in a chat completion."""
+def read_completion(text: str, request: Request, service: str = "local") -> Reply:
+    """Return the reply in a chat completion; an error in its place is raised, with what the model wrote before it."""
+    name = ModelName(service, request.model)
     try:
         data: Any = parse_json(text)
+        _raise_error_in(data, name)
         choice = data["choices"][0]
-        content = choice["message"].get("content") or ""
+        message = choice["message"]
+        _raise_error_in(choice, name)
+        refusal, content = _told(message, "refusal"), _text(message.get("content") or "")
+        if not content and not refusal and message.get("tool_calls"):
+            called = "\n".join(_call_text(call) for call in message["tool_calls"])
+            raise MalformedResponseError(f"{service} answered with a tool call and no text", text=called)
         usage: dict[str, Any] = data.get("usage") or {}
-        reply = Reply(
-            text=_text(content),
+        return Reply(
+            text=refusal or content,
             model=str(data.get("model") or request.model),
-            reasoning=_reasoning(choice["message"]),
-            finish=_FINISHES.get(choice.get("finish_reason") or "", "stop"),
+            response_id=_told(data, "id"),
+            reasoning=_told(message, "reasoning_content") or _told(message, "reasoning"),
+            finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason") or "", "stop"),
             schema_enforced=request.schema is not None,
-            parameters=sent_parameters(request, _PARAMETERS),
+            parameters=sent_parameters(request, "chat"),
             input_tokens=_count(usage.get("prompt_tokens")),
             output_tokens=_count(usage.get("completion_tokens")),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         told = repr(without_keys(text)[:200])
-        raise MalformedResponseError(f"local answered 200 with something that is no chat completion: {told}") from None
-    return reply
+        raise MalformedResponseError(
+            f"{service} answered 200 with something that is no chat completion: {told}"
+        ) from None
+
+
+def _raise_error_in(part: dict[str, Any], name: ModelName) -> None:
+    """Raise the error that a response with status 200, or its one choice, holds in place of an answer."""
+    error, has_ended = part.get("error"), part.get("finish_reason") == "error"
+    if not error and not has_ended:
+        return
+    told = json.dumps(error, ensure_ascii=False) if error else "no reason given"
+    status = status_in(error)
+    if status is not None:
+        raise error_for_status(status, told, name)
+    written = _text(part["message"].get("content") or "") if has_ended else ""
+    raise MalformedResponseError(f"{name.provider} answered 200 with an error: {shown(told)}", text=written)
+
+
+def _call_text(call: dict[str, Any]) -> str:
+    return f"{call['function']['name']}({call['function']['arguments']})"
 
 
 def _text(content: object) -> str:
@@ -193,9 +223,9 @@ def _text(content: object) -> str:
     raise TypeError("the content is no text")
 
 
-def _reasoning(message: dict[str, Any]) -> str:
-    """Return what a model thought aloud; servers differ in what they call it."""
-    told = message.get("reasoning_content") or message.get("reasoning") or ""
+def _told(part: dict[str, Any], field: str) -> str:
+    """Return a field that holds text, in the servers that have it."""
+    told = part.get(field) or ""
     return told if isinstance(told, str) else ""
 
 

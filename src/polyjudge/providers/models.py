@@ -20,9 +20,10 @@ from polyjudge.folder_trust import private_path
 from polyjudge.records.codec import from_json
 from polyjudge.records.requests import ModelName, Price, Reply
 
+from .services import is_own_server
+
 _MEMORY = "prices.json"
 _FREE = Price(0.0, 0.0)
-_FREE_PROVIDERS = {"local", "scripted"}
 _VENDORS = {"claude": "anthropic", "codex": "openai", "gemini": "google", "llm": "openai"}
 """Whose prices hold for what an agent's CLI asks."""
 _SAMPLE_TOKENS = 1_000  # small, because prices of very long requests are higher
@@ -33,7 +34,7 @@ def price_of(name: ModelName) -> Price | None:
     own = model_facts(name).price
     if own is not None:
         return own
-    if name.provider in _FREE_PROVIDERS:
+    if name.provider == "scripted" or is_own_server(name.provider):
         return _FREE
     return _looked_up(name)
 

@@ -13,19 +13,16 @@ from .sdk import RawAsk, Sdk, SdkProvider, generated_sdk
 from .services import key_for
 from .wire_errors import shown
 
-_PARAMETERS = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
 
-
-def open_openai(model: str, *, timeout_s: float = 120.0) -> Provider:
+def open_openai(name: ModelName, *, timeout_s: float = 120.0) -> Provider:
     """Open OpenAI's models."""
-    name = ModelName("openai", model)
     ask = RawAsk(lambda client: client.responses.with_raw_response.create, response_arguments, response_reply)
     return SdkProvider(name, openai_sdk(name, timeout_s=timeout_s), ask, timeout_s=timeout_s)
 
 
 def openai_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
     """Return how the SDK is used, with the key from the environment."""
-    key = key_for(name, "OPENAI_API_KEY", example="sk-...")
+    key = key_for(name)
     module = require("openai", feature="the provider 'openai'", extra="openai")
     return generated_sdk(name, module, key, timeout_s=timeout_s)
 
@@ -36,7 +33,7 @@ def response_arguments(request: Request) -> dict[str, Any]:
         "model": request.model,
         "input": request.prompt,
         "store": False,
-        **sent_parameters(request, _PARAMETERS),
+        **sent_parameters(request, "openai"),
     }
     if request.system:
         arguments["instructions"] = request.system
@@ -58,7 +55,7 @@ def response_reply(response: Mapping[str, Any], request: Request) -> Reply:
         model=str(response["model"]),
         finish=_finish(response, parts),
         schema_enforced=request.schema is not None,
-        parameters=sent_parameters(request, _PARAMETERS),
+        parameters=sent_parameters(request, "openai"),
         input_tokens=usage.get("input_tokens"),
         output_tokens=usage.get("output_tokens"),
     )

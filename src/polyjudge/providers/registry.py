@@ -1,8 +1,13 @@
-"""The table of providers. To add one, add a module to this package and an entry here."""
+"""The table of providers.
+
+To add a service with OpenAI-compatible chat completions, add a row to `services.toml`. For another API, add a module to
+this package, an entry here, and the row.
+"""
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +19,7 @@ from polyjudge.records.requests import ModelName
 from .agent_definitions import load_agent, need_access, program_of
 from .base import Provider
 from .models import model_table
+from .services import services
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,43 +42,58 @@ class ProviderEntry:
 
 
 _AGENT = ProviderEntry("providers.agents:AgentProvider", "", is_agent=True)
-PROVIDERS = {
-    "claude": _AGENT,
-    "gemini": _AGENT,
-    "codex": _AGENT,
-    "llm": _AGENT,
+_AGENTS = dict.fromkeys(("claude", "gemini", "codex", "llm"), _AGENT)
+_SCRIPTED = ProviderEntry("providers.scripted:ScriptedProvider.from_recording", "a recording: scripted/FILE.jsonl")
+_APIS = {
+    # How the services of `services.toml` are asked.
     "anthropic": ProviderEntry(
         "providers.anthropic:open_anthropic",
-        "Anthropic's Messages API",
-        ("ANTHROPIC_API_KEY",),
-        "anthropic",
-        "anthropic",
+        "",
+        package="anthropic",
+        extra="anthropic",
         batches="batches.anthropic:open_anthropic_batches",
     ),
     "google": ProviderEntry(
         "providers.google:open_google",
-        "Google's Gemini API",
-        ("GOOGLE_GENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        "google.genai",
-        "google",
+        "",
+        package="google.genai",
+        extra="google",
         batches="batches.google:open_google_batches",
     ),
     "openai": ProviderEntry(
         "providers.openai:open_openai",
-        "OpenAI's Responses API",
-        ("OPENAI_API_KEY",),
-        "openai",
-        "openai",
+        "",
+        package="openai",
+        extra="openai",
         batches="batches.openai:open_openai_batches",
     ),
-    "local": ProviderEntry(
-        "providers.local:LocalChatProvider",
-        "any OpenAI-compatible server: Ollama, vLLM, llama.cpp",
-        ("LOCAL_OPENAI_API_KEY",),
-        needs_key=False,
-    ),
-    "scripted": ProviderEntry("providers.scripted:ScriptedProvider.from_recording", "a recording: scripted/FILE.jsonl"),
+    "chat": ProviderEntry("providers.local:open_chat", ""),
 }
+
+
+class _Providers(Mapping[str, ProviderEntry]):
+    """The providers by their names; the table of services is read when this is first used."""
+
+    def __getitem__(self, name: str) -> ProviderEntry:
+        return _entries()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_entries())
+
+    def __len__(self) -> int:
+        return len(_entries())
+
+
+PROVIDERS = _Providers()
+
+
+@lru_cache(maxsize=1)
+def _entries() -> Mapping[str, ProviderEntry]:
+    asked = {
+        name: replace(_APIS[row.api], answers=row.answers, keys=row.keys, needs_key=not row.own_server)
+        for name, row in services().items()
+    }
+    return {**_AGENTS, **asked, "scripted": _SCRIPTED}
 
 
 _USUAL_TIMEOUT_S = 120.0
@@ -101,7 +122,8 @@ def open_provider(name: ModelName, *, timeout_s: float | None = None, workspace:
         check_workspace(name)
     if entry.is_agent:
         return opener(name, timeout_s=timeout_s, workspace=workspace)
-    return opener(name.model, timeout_s=timeout_s or _USUAL_TIMEOUT_S)
+    given = name if name.provider in services() else name.model
+    return opener(given, timeout_s=timeout_s or _USUAL_TIMEOUT_S)
 
 
 def load_attribute(place: str) -> object:

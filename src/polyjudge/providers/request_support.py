@@ -1,28 +1,15 @@
 """Which request parameters a model accepts; the others are left out."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import Any
 
 from msgspec.structs import replace
 
 from polyjudge.errors import RefusedError, TransientError
-from polyjudge.records.requests import Reply, Request
+from polyjudge.records.requests import PARAMETERS, VALUES, Reply, Request, parameters_of
 
 from .models import ModelFacts
-
-_WORDS = {
-    # The parameter as we call it, and words by which complaints name it.
-    "temperature": ("temperature",),
-    "schema": (
-        "response_format",
-        "json_schema",
-        "output_config",
-        "response_json_schema",
-        "responsejsonschema",
-        "text.format",
-    ),
-}
 
 
 class ParameterFilter:
@@ -62,8 +49,8 @@ class ParameterFilter:
 def error_message_in(message: str, request: Request) -> str | None:
     """Return the parameter that a model complains about, if it is one that we sent."""
     told = message.lower()
-    for name, words in _WORDS.items():
-        if getattr(request, name) is not None and any(word in told for word in words):
+    for name, parameter in PARAMETERS.items():
+        if getattr(request, name) is not None and any(word in told for word in parameter.refused_as):
             return name
     return None
 
@@ -73,10 +60,10 @@ def is_same_but_prompt(one: Request, other: Request) -> bool:
     return one.schema is other.schema and _rest(one) == _rest(other)
 
 
-_rest = attrgetter("model", "system", "temperature", "max_tokens")
+_rest = attrgetter("model", "system", *VALUES)
 
 
-def sent_parameters(request: Request, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the request's parameters that are set, under the names that the provider has for them."""
-    values = {theirs: getattr(request, ours) for ours, theirs in names.items()}
-    return {name: value for name, value in values.items() if value is not None}
+def sent_parameters(request: Request, api: str) -> dict[str, Any]:
+    """Return the request's parameters that are set, under the names that an API has for them."""
+    sent = {PARAMETERS[name].sent_as.get(api, ""): value for name, value in parameters_of(request).items()}
+    return {name: value for name, value in sent.items() if name and value is not None}

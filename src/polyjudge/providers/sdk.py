@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import aiohttp
+
 from polyjudge.concurrency.sync import PerLoop
 from polyjudge.errors import PolyjudgeError, ProviderError, UnusableError
 from polyjudge.files.json_lines import parse_json
@@ -17,6 +19,8 @@ from .request_support import ParameterFilter
 from .services import origin_of
 from .wire_errors import ODD_REPLY, error_for_reply, error_for_status, error_for_transport
 
+UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+"""What the HTTP client of all three SDKs raises where there is no connection."""
 Result = TypeVar("Result")
 Call = Callable[[Any], Awaitable[Any]]
 """Does something with a client of an SDK."""
@@ -86,7 +90,7 @@ class SdkCalls:
             error.args = (without_keys(str(error)), *error.args[1:])
             raise
         except OSError as error:  # a timeout is one too
-            raise error_for_transport(error, self.name) from None
+            raise error_for_transport(error, self.name, unconnected=UNCONNECTED) from None
         except ODD_REPLY as error:  # an SDK does not check what it is told, and fails in its own ways
             raise error_for_reply(error, self.name) from None
 
@@ -128,7 +132,7 @@ def generated_sdk(name: ModelName, module: Any, key: str, *, timeout_s: float) -
 
     def mapped(error: Any) -> PolyjudgeError:
         if isinstance(error, module.APIConnectionError):
-            return error_for_transport(error, name)
+            return error_for_transport(error, name, unconnected=UNCONNECTED)
         told, headers = str(error.body or error), error.response.headers
         return error_for_status(error.status_code, told, name, headers=headers)
 

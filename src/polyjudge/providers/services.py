@@ -1,31 +1,65 @@
-"""The address and the API key of each service."""
+"""The services that are asked over the network: their addresses and API keys, from the table `services.toml`."""
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from polyjudge.errors import ConfigError, MissingKeyError
+from polyjudge.files.toml_files import read_toml
 from polyjudge.records.requests import ModelName, Origin
 
-_ADDRESSES = {
-    # provider: the variables that may name another address, first one first, and the usual address
-    "anthropic": (("ANTHROPIC_BASE_URL",), "https://api.anthropic.com"),
-    "google": (("GOOGLE_GEMINI_BASE_URL",), "https://generativelanguage.googleapis.com"),
-    # Not OPENAI_BASE_URL: it often names a local server, and the key must not be sent there by accident.
-    "openai": (("POLYJUDGE_OPENAI_BASE_URL",), "https://api.openai.com/v1"),
-    # The agents' CLIs speak to the same services.
-    "claude": (("ANTHROPIC_BASE_URL",), "https://api.anthropic.com"),
-    "codex": (("POLYJUDGE_OPENAI_BASE_URL",), "https://api.openai.com/v1"),
-    "gemini": (("GOOGLE_GEMINI_BASE_URL",), "https://generativelanguage.googleapis.com"),
-    "llm": (("POLYJUDGE_OPENAI_BASE_URL",), "https://api.openai.com/v1"),
-    "local": (("LOCAL_OPENAI_BASE_URL", "OPENAI_BASE_URL"), "http://127.0.0.1:11434/v1"),  # Ollama's
-}
+NO_KEY = "none"
+"""What is sent as the key to a server that needs none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One service, a row of the table."""
+
+    answers: str
+    """What it is, in words."""
+    api: str
+    """How it is asked: `anthropic`, `google`, `openai`, or `chat` for OpenAI-compatible chat completions."""
+    address: str
+    address_variables: tuple[str, ...]
+    """The variables that may name another address, first one first."""
+    keys: tuple[str, ...]
+    """The variables that may hold the key, first one first."""
+    key_example: str = "..."
+    own_server: bool = False
+    """The user runs it: it needs no key, costs nothing, and `.env` may name its address without one."""
+    agents: tuple[str, ...] = ()
+    """Agents' command-line programs that ask the same service."""
+
+
+@lru_cache(maxsize=1)
+def services() -> Mapping[str, Service]:
+    """Return the table by the names of the providers."""
+    rows = read_toml(files("polyjudge.providers") / "services.toml")
+    return {name: Service(**{field: _frozen(value) for field, value in row.items()}) for name, row in rows.items()}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(cast(list[Any], value)) if isinstance(value, list) else value
+
+
+def _service_of(provider: str) -> Service | None:
+    """Return the service that a provider or an agent asks."""
+    table = services()
+    return table.get(provider) or next((each for each in table.values() if provider in each.agents), None)
 
 
 def origin_of(provider: str) -> Origin:
     """Return who answers for a provider, without opening it."""
-    variables, usual = _ADDRESSES[provider]
-    address = next((os.environ[name].strip() for name in variables if os.environ.get(name)), usual)
+    service = _service_of(provider)
+    if service is None:
+        raise KeyError(provider)
+    variables = service.address_variables
+    address = next((os.environ[name].strip() for name in variables if os.environ.get(name)), service.address)
     try:
         parts = urlsplit(address)
         _ = parts.port, (parts.hostname or "").encode("idna")
@@ -45,15 +79,20 @@ def address_of(provider: str) -> str:
 
 def is_remote(provider: str) -> bool:
     """Say whether a provider is reached over the network."""
-    return provider in _ADDRESSES
+    return _service_of(provider) is not None
+
+
+def is_own_server(provider: str) -> bool:
+    """Say whether a provider is a server that the user runs."""
+    return provider in services() and services()[provider].own_server
 
 
 def address_variables() -> dict[str, tuple[str, ...]]:
     """Return the providers that each variable names the address of."""
     named: dict[str, tuple[str, ...]] = {}
-    for provider, (variables, _) in _ADDRESSES.items():
-        for variable in variables:
-            named[variable] = (*named.get(variable, ()), provider)
+    for provider, service in services().items():
+        for variable in service.address_variables:
+            named[variable] = (*named.get(variable, ()), provider, *service.agents)
     return named
 
 
@@ -69,16 +108,22 @@ def use_addresses(chosen: Mapping[str, str]) -> None:
     os.environ.update(chosen)
 
 
-def key_for(name: ModelName, *variables: str, example: str) -> str:
-    """Return the first of the variables that is set; without one, raise an error with the two-line instruction."""
-    for variable in variables:
+def key_for(name: ModelName) -> str:
+    """Return the key of a provider, from the first of its variables that is set.
+
+    Without one, an own server is given a word in its place, and for others an error says in two lines what to do.
+    """
+    service = services()[name.provider]
+    for variable in service.keys:
         key = os.environ.get(variable, "").strip()
         if key:
-            return checked_key(key, variable)
-    raise MissingKeyError(variables[0], example=example, skipped=str(name))
+            return _checked_key(key, variable)
+    if service.own_server:
+        return NO_KEY
+    raise MissingKeyError(service.keys[0], example=service.key_example, skipped=str(name))
 
 
-def checked_key(key: str, variable: str) -> str:
+def _checked_key(key: str, variable: str) -> str:
     """Return a key that can stand in a header; the message does not show it."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigError(f"{variable} holds characters that no key has; copy it anew")

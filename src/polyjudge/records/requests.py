@@ -52,12 +52,48 @@ class Request(Struct, frozen=True, kw_only=True):
     """Which of several askings of the same question this is."""
 
 
+class Parameter(Struct, frozen=True):
+    """What a field of `Request` is called outside: a new request parameter is a field there and a row below."""
+
+    sent_as: Mapping[str, str] = {}
+    """Its name in each API that takes it as a plain value."""
+    refused_as: tuple[str, ...] = ()
+    """Words by which error messages name it; without any, it is never left out."""
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "temperature": Parameter(
+        {"anthropic": "temperature", "chat": "temperature", "google": "temperature", "openai": "temperature"},
+        ("temperature",),
+    ),
+    # Caps on spend rest on this one.
+    "max_tokens": Parameter(
+        {"anthropic": "max_tokens", "chat": "max_tokens", "google": "max_output_tokens", "openai": "max_output_tokens"}
+    ),
+    "schema": Parameter(
+        refused_as=(
+            *("response_format", "json_schema", "output_config", "response_json_schema", "responsejsonschema"),
+            "text.format",
+        )
+    ),
+}
+VALUES = tuple(name for name, parameter in PARAMETERS.items() if parameter.sent_as)
+"""The parameters that are plain values; a `BatchForm` has them too."""
+
+
+def parameters_of(request: "Request | BatchForm") -> dict[str, Any]:
+    """Return the parameters that are plain values, by their fields."""
+    return {name: getattr(request, name) for name in VALUES}
+
+
 class Reply(Struct, frozen=True, kw_only=True, rename="camel"):
     """What a provider gave back, kept whole so that reading it again costs nothing."""
 
     text: str
     model: str
     """The model that answered, which need not be the one asked for."""
+    response_id: str = ""
+    """What the provider calls its response. Nothing is decided by it: servers repeat ids, or have none."""
     reasoning: str = ""
     """What the model thought aloud, where the provider gives it apart from the answer."""
     finish: Finish = "stop"

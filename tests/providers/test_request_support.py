@@ -1,0 +1,58 @@
+"""Request parameters: named in one place, and each of them makes another request and another key of the cache."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from polyjudge.batches.client import form_of, request_like
+from polyjudge.cache.protocol import request_key
+from polyjudge.providers.anthropic import message_arguments
+from polyjudge.providers.google import content_config
+from polyjudge.providers.local import _Bodies, chat_body
+from polyjudge.providers.openai import response_arguments
+from polyjudge.providers.request_support import error_message_in, is_same_but_prompt, sent_parameters
+from polyjudge.records.requests import PARAMETERS, VALUES, Origin, Request
+
+PLAIN = Request(prompt="p", model="m")
+CHANGED = {"model": "n", "system": "s", "schema": {"type": "object"}, "temperature": 0.5, "max_tokens": 7}
+BODIES = {"chat": chat_body, "openai": response_arguments, "anthropic": message_arguments}
+
+
+def test_every_field_is_a_parameter_or_what_each_request_has():
+    assert {field.name for field in fields(Request)} == {"prompt", "model", "system", "repeat", *PARAMETERS}
+    assert set(CHANGED) == {"model", "system", *PARAMETERS}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_request_that_differs_in_anything_is_another(name):
+    other = replace(PLAIN, **{name: CHANGED[name]})
+
+    assert not is_same_but_prompt(PLAIN, other)
+    assert request_key(Origin("local"), PLAIN) != request_key(Origin("local"), other)
+    bodies = _Bodies()
+    assert bodies.written(PLAIN) != bodies.written(other)
+    assert all(body(PLAIN) != body(other) for body in BODIES.values())
+    if name != "model":
+        assert content_config(PLAIN) != content_config(other)
+
+
+@pytest.mark.parametrize("api", ["anthropic", "chat", "google", "openai"])
+def test_every_plain_value_is_sent_under_the_name_that_the_api_has_for_it(api):
+    request = replace(PLAIN, **{name: CHANGED[name] for name in VALUES})
+
+    assert sorted(sent_parameters(request, api).values()) == sorted(CHANGED[name] for name in VALUES)
+    assert sent_parameters(PLAIN, api) == {}
+
+
+def test_a_batch_remembers_every_plain_value():
+    request = replace(PLAIN, prompt="", **{name: CHANGED[name] for name in VALUES})
+
+    assert request_like(form_of(request, ()), "m") == request
+
+
+def test_an_error_names_a_parameter_only_where_it_was_sent():
+    request = replace(PLAIN, temperature=0.0, max_tokens=5)
+
+    assert error_message_in("Unsupported value: 'temperature'", request) == "temperature"
+    assert error_message_in("Unsupported value: 'temperature'", PLAIN) is None
+    assert error_message_in("max_tokens is too large", request) is None
