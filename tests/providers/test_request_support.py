@@ -1,8 +1,7 @@
 """Request parameters: named in one place, and each of them makes another request and another key of the cache."""
 
-from dataclasses import fields, replace
-
 import pytest
+from msgspec.structs import replace
 
 from polyjudge.batches.client import form_of, request_like
 from polyjudge.cache.protocol import request_key
@@ -19,7 +18,7 @@ BODIES = {"chat": chat_body, "openai": response_arguments, "anthropic": message_
 
 
 def test_every_field_is_a_parameter_or_what_each_request_has():
-    assert {field.name for field in fields(Request)} == {"prompt", "model", "system", "repeat", *PARAMETERS}
+    assert set(Request.__struct_fields__) == {"prompt", "model", "system", "repeat", *PARAMETERS}
     assert set(CHANGED) == {"model", "system", *PARAMETERS}
 
 
