@@ -114,6 +114,7 @@ def test_every_dependency_is_meant():
         "py3langid",
         "pycld2",
         "pycurl",
+        "rapidfuzz",
         "regex",
         "rich",
     }

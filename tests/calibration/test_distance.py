@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.calibration.perturbations import DistanceFrom, distance
+from polyjudge.calibration.perturbations import distance
 from polyjudge.text.difference import graphemes
 
 
@@ -52,10 +52,3 @@ def test_it_is_the_textbook_distance_for_any_text_and_the_same_both_ways(first, 
 @given(st.text(alphabet="ab", min_size=60, max_size=90), st.text(alphabet="ab", min_size=60, max_size=90))
 def test_it_holds_where_the_bits_fill_more_than_one_machine_word(first, second):
     assert distance(first, second) == textbook(list(first), list(second))
-
-
-def test_one_start_serves_many_ends():
-    start = DistanceFrom("Wo ist der Bahnhof?")
-
-    assert [start.to(end) for end in ("Wo ist der Bahnhof?", "Wo ist der Hof?", "")] == [0, 5, 19]
-    assert len(start) == 19

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
+from rapidfuzz.distance import Levenshtein
+
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.languages.table import language_table
 from polyjudge.text.difference import graphemes
@@ -26,55 +28,11 @@ _SINGLE = re.compile(
 
 def distance(first: str, second: str) -> int:
     """Return the Levenshtein distance of two texts in grapheme clusters."""
-    return 0 if first == second else DistanceFrom(first).to(second)
+    return Levenshtein.distance(_signs(first), _signs(second))
 
 
-class DistanceFrom:
-    """Distances from one text to many: what depends on the one alone is worked out once."""
-
-    def __init__(self, text: str) -> None:
-        self._signs = _signs(text)
-        self._places: dict[str, int] = {}
-        for place, sign in enumerate(self._signs):
-            self._places[sign] = self._places.get(sign, 0) | 1 << place
-
-    def __len__(self) -> int:
-        """Return how many signs the text has."""
-        return len(self._signs)
-
-    def to(self, other: str) -> int:
-        """Return the distance to another text.
-
-        Hyyrö's form of Myers's algorithm: a column of the table is two integers, the bits of which say where a cell is
-        one more (`rises`) or one less (`falls`) than the cell above it. What both texts begin and end with is passed
-        over: after an equal beginning the column is known, and bits above those of the end do not reach down.
-        """
-        signs = _signs(other)
-        start = _same(self._signs, signs)
-        end = _same(self._signs[start:][::-1], signs[start:][::-1])
-        every = (1 << (len(self._signs) - end)) - 1
-        falls = (1 << start) - 1
-        rises = every ^ falls
-        places = self._places
-        for sign in signs[start : len(signs) - end]:
-            same = places.get(sign, 0)
-            straight = (((same & rises) + rises) ^ rises) | same | falls
-            up = ((falls | ~(straight | rises)) << 1) | 1
-            rises = (((rises & straight) << 1) | ~(straight | up)) & every
-            falls = up & straight
-        return len(signs) - end + rises.bit_count() - (falls & every).bit_count()
-
-
-def _signs(text: str) -> list[str]:
-    return list(text) if _SINGLE.fullmatch(text) else graphemes(text)
-
-
-def _same(one: list[str], other: list[str]) -> int:
-    """Return how many signs two lists have in common at their start."""
-    for place, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left != right:
-            return place
-    return min(len(one), len(other))
+def _signs(text: str) -> Sequence[str]:
+    return text if _SINGLE.fullmatch(text) else graphemes(text)
 
 
 __all__ = [
@@ -182,7 +140,7 @@ def _versions(text: str, plan: Plan, wanted: Sequence[int]) -> dict[int, str]:
     """Return the text at the levels wanted."""
     if not plan.count:
         return dict.fromkeys(wanted, text)
-    is_long = len(text) > _LONGEST_COMPARED and len(DistanceFrom(text)) > _LONGEST_COMPARED
+    is_long = len(text) > _LONGEST_COMPARED and len(_signs(text)) > _LONGEST_COMPARED
     if is_long or (plan.is_sure and not may_join(text)):
         return {level: plan.version(_edits(plan, level)) if level else text for level in wanted}
     return _rising(text, plan, max(wanted))
@@ -194,7 +152,7 @@ def _edits(plan: Plan, level: int) -> int:
 
 def _rising(text: str, plan: Plan, top: int) -> dict[int, str]:
     """Return for each level the version furthest from the text among those up to it; any level above 0 has one."""
-    start, furthest, done = DistanceFrom(text), 0, 0
+    signs, furthest, done = _signs(text), 0, 0
     chosen, first = text, text
     found = {0: text}
     for level in range(1, _LEVELS + 1):
@@ -203,7 +161,7 @@ def _rising(text: str, plan: Plan, top: int) -> dict[int, str]:
         if _edits(plan, level) != done:
             done = _edits(plan, level)
             version = plan.version(done)
-            reached = start.to(version)
+            reached = Levenshtein.distance(signs, _signs(version))
             if reached >= furthest:
                 chosen, furthest = version, reached
             first = chosen if first == text else first
