@@ -232,6 +232,7 @@ def _provenance(origin: Origin, request: Request, question: Question, reply: Rep
         answered_at=reply.answered_at,
         client=reply.client,
         batch=reply.batch,
+        response_id=reply.response_id,
         cached=reply.cached,
         polyjudge_version=__version__,
     )

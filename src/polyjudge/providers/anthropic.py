@@ -74,6 +74,7 @@ def message_reply(message: Mapping[str, Any], request: Request) -> Reply:
     return Reply(
         text="".join(block["text"] for block in message["content"] if block["type"] == "text"),
         model=str(message["model"]),
+        response_id=str(message.get("id") or ""),
         finish=_FINISHES.get(message.get("stop_reason") or "", "stop"),
         schema_enforced=request.schema is not None,
         parameters=_parameters(request),

@@ -126,6 +126,7 @@ def content_reply(response: Mapping[str, Any], request: Request) -> Reply:
     return Reply(
         text="".join(part["text"] for part in parts if part.get("text") and not part.get("thought")),
         model=str(response.get("modelVersion") or request.model),
+        response_id=str(response.get("responseId") or ""),
         finish=_FINISHES.get(candidate.get("finishReason") or "STOP", "refusal"),
         schema_enforced=request.schema is not None,
         parameters=sent_parameters(request, "google"),

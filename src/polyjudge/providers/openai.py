@@ -53,6 +53,7 @@ def response_reply(response: Mapping[str, Any], request: Request) -> Reply:
     return Reply(
         text="".join(part["text"] for part in parts if part["type"] == "output_text"),
         model=str(response["model"]),
+        response_id=str(response.get("id") or ""),
         finish=_finish(response, parts),
         schema_enforced=request.schema is not None,
         parameters=sent_parameters(request, "openai"),

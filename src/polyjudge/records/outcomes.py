@@ -52,6 +52,8 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     """The program that asked, where it is an agent's CLI."""
     batch: str = ""
     """The provider's id of the batch in which this was asked, if it was."""
+    response_id: str = ""
+    """What the provider calls its response, where it says so."""
     cached: bool = False
     polyjudge_version: str = ""
 
