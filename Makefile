@@ -76,9 +76,10 @@ check: $(VENV)/.dev  ## format, lint, types, layers
 bench: $(VENV)/.dev  ## measure; see benchmarks/README.md
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.dev  ## write docs/cli.md, the JSON Schemas and the picture anew from what they describe
+docs: $(VENV)/.dev  ## write docs/cli.md, docs/records.md, the JSON Schemas and the picture anew from what they describe
 	$(BIN)/python -m polyjudge.cli.reference > docs/cli.md
-	$(BIN)/python docs/schemas.py
+	$(BIN)/python -m docs.schemas
+	$(BIN)/python -m docs.records
 	$(BIN)/python docs/picture.py
 
 constraints: $(VENV)/.uv  ## pin anew every version that the tests run with

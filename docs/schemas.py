@@ -5,9 +5,7 @@ in its file, limits, and what depends on the value of another field.
 """
 
 import ast
-import inspect
 import json
-import textwrap
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -31,6 +29,8 @@ from polyjudge.reports.vocabulary import Comparison as WordComparison
 from polyjudge.reports.vocabulary import HardWord, JudgeAgreement
 from polyjudge.store.labels import Label
 from polyjudge.store.run_folder import ResultsManifest, ResultsPart
+
+from .records import declared
 
 FOLDER = Path(__file__).parent.parent / "src" / "polyjudge" / "records" / "schemas"
 VERSION = {"schemaVersion": {"const": 1}}
@@ -173,13 +173,7 @@ _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", typ
 @cache
 def field_docstrings(kind: type) -> dict[str, str]:
     """Return what is said of each field of a record, below it."""
-    [definition] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    assert isinstance(definition, ast.ClassDef)
-    found: dict[str, str] = {}
-    for field, after in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
-            found[field.target.id] = inspect.cleandoc(ast.literal_eval(after.value))
-    return found
+    return {ast.unparse(field.target): said for field, said in declared(kind) if said}
 
 
 def object_of(needed: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> dict[str, Any]:
