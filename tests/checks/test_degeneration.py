@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.checks.degeneration import copied, cut_off, leaked, length, looping
-from polyjudge.records.findings import Problem
+from polyjudge.records.findings import Finding
 
 ANY_TEXT = st.text(alphabet=st.characters())
 REPETITIVE = st.text(alphabet="ab 哈。ก1", max_size=200)
 
 
-def texts_of(problems: list[Problem], text: str) -> list[str]:
+def texts_of(problems: list[Finding], text: str) -> list[str]:
     return [text[problem.start : problem.end] for problem in problems]
 
 

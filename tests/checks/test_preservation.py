@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.checks.preservation import lost_parts
-from polyjudge.records.findings import Problem
+from polyjudge.records.findings import Finding
 from polyjudge.text.segments import URL, prose
 
 ANY_TEXT = st.text(alphabet=st.characters())
@@ -13,7 +13,7 @@ NEARLY = st.text(alphabet=st.sampled_from(" 0123456789.,'٬٫٣१๕五{}%$sd<>
 """Texts made of what numbers, placeholders and addresses are made of."""
 
 
-def lost(text: str, source: str) -> list[Problem]:
+def lost(text: str, source: str) -> list[Finding]:
     return list(lost_parts(text, source))
 
 

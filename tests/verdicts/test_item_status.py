@@ -2,15 +2,15 @@
 
 import pytest
 
-from polyjudge.records.findings import Problem
+from polyjudge.records.findings import Finding
 from polyjudge.records.outcomes import Failure, JudgeResult, Provenance
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.verdicts.items import item_status
 
 RUBRIC = load_rubric("translation")
-WRONG_LANGUAGE = Problem("wrong_language", "this looks like Hindi")
-EMPTY = Problem("empty", "there is no text")
-WARNING = Problem("cut_off", "ends with 'x'", "warn")
+WRONG_LANGUAGE = Finding("wrong_language", "fail", "this looks like Hindi")
+EMPTY = Finding("empty", "fail", "there is no text")
+WARNING = Finding("cut_off", "warn", "ends with 'x'")
 
 
 def result(script=5.0, grammar=4.0, coherence=4.0, correct=True, provider="openai"):

@@ -13,11 +13,10 @@ from polyjudge.errors import (
     PolyjudgeError,
     RefusedError,
     TransientError,
-    UnknownNameError,
     UnusableError,
 )
 from polyjudge.providers.redacting import without_keys
-from polyjudge.providers.registry import PROVIDERS, load_attribute
+from polyjudge.providers.registry import PROVIDERS, load_attribute, provider_entry
 from polyjudge.records.requests import (
     BatchForm,
     BatchIntent,
@@ -259,8 +258,6 @@ def open_batch_client(name: ModelName, *, timeout_s: float | None = None) -> Bat
 
 def need_batches(name: ModelName) -> None:
     """Refuse a provider that has no batches."""
-    if name.provider not in PROVIDERS:
-        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
-    if not PROVIDERS[name.provider].batches:
+    if not provider_entry(name.provider).batches:
         there_are = ", ".join(sorted(each for each, entry in PROVIDERS.items() if entry.batches))
         raise ConfigError(f"{name.provider} has no batch API; there are {there_are}")

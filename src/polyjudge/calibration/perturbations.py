@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil
 
 from rapidfuzz.distance import Levenshtein
 
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.languages.table import language_table
+from polyjudge.plugins import PLUGINS
 from polyjudge.text.difference import graphemes
 from polyjudge.text.pieces import may_join
 
@@ -104,11 +105,21 @@ CONTROL_TYPES: tuple[str, ...] = tuple(each.name for each in _CONTROLS)
 
 
 def perturbation(name: str) -> Perturbation:
-    """Return the way of spoiling, or the control, of a name."""
+    """Return the perturbation, or the control, of a name: one of ours, or of a plugin."""
     found = {each.name: each for each in (*_SPOILING, *_CONTROLS)}
-    if name not in found:
-        raise UnknownNameError("perturbation", name, found)
-    return found[name]
+    if name in found:
+        return found[name]
+    added = PLUGINS.names("perturbations", found)
+    if name not in added:
+        raise UnknownNameError("perturbation", name, [*found, *added])
+    return Perturbation(name, str(PLUGINS.plugin("perturbations", name)), partial(_plugin_plan, name))
+
+
+def _plugin_plan(name: str, draft: Draft) -> Plan:
+    plan = PLUGINS.make("perturbations", name, draft)
+    if not isinstance(plan, Plan):
+        raise ConfigError(f"{PLUGINS.plugin('perturbations', name)} returned {plan!r}, not what plan_edits returns")
+    return plan
 
 
 def apply_perturbation(

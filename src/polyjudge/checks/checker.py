@@ -1,17 +1,82 @@
-"""Run all checks on a text, as the judge `offline`, `translation check` and reports do."""
+"""Run all checks on a text, as `check`, the judge `offline`, `translation check` and reports do."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Protocol, cast
 
 from msgspec.structs import replace
 
-from polyjudge.languages.table import LanguageTable
-from polyjudge.records.findings import LanguageCheck, Problem, TextCheck
+from polyjudge.errors import ConfigError
+from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.plugins import PLUGINS, Plugin, described
+from polyjudge.records.findings import SEVERITIES, CheckedText, Finding, LanguageCheck, TextCheck
 from polyjudge.records.translation import Language, LanguageResult
 
 from .degeneration import copied, cut_off, leaked, length, looping
 from .language import language_identifier
 from .preservation import lost_parts
+from .reference import chrf
 from .script import check_script, is_blank
+
+CHECK_FAILED = "check_failed"
+"""Kind of the finding that says that a plugin's check failed, so that it did not check the text."""
+
+
+class Check(Protocol):
+    """A check of a plugin."""
+
+    def find(self, text: CheckedText) -> Iterable[Finding]:
+        """Return what is to be said about a text; nothing for a text without fault."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCheck:
+    """A check that another package, or the caller, has added."""
+
+    plugin: Plugin
+    find: Callable[[CheckedText], Iterable[Finding]]
+
+    def findings(self, text: CheckedText) -> list[Finding]:
+        """Return what the check finds; if it fails, a warning is given once and the finding says so."""
+        try:
+            found = list(self.find(text))
+            for each in found:
+                _refuse_unfit(each, text.text)
+        except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
+            PLUGINS.warn(self.plugin, f"failed, and the text was not checked by it: {described(error)}")
+            return [Finding(CHECK_FAILED, "info", f"the check {self.plugin.name!r} failed: {described(error)}")]
+        return found
+
+
+def _refuse_unfit(finding: object, text: str) -> None:
+    """Raise for what no report could show."""
+    if not isinstance(finding, Finding):
+        raise TypeError(f"{finding!r} is no Finding")
+    if finding.severity not in SEVERITIES or not finding.kind.isprintable() or not finding.kind:
+        raise ValueError(f"a finding needs a kind and a severity, one of {', '.join(SEVERITIES)}: {finding!r}")
+    if finding.start is not None and not 0 <= finding.start <= (finding.end or 0) <= len(text):
+        raise ValueError(f"the place is not in the text: {finding!r}")
+
+
+def plugin_checks() -> tuple[PluginCheck, ...]:
+    """Return the checks that were added; one that cannot be loaded is warned of and left out."""
+    return tuple(PluginCheck(plugin, _finder(target)) for plugin, target in PLUGINS.each("checks"))
+
+
+def _finder(target: object) -> Callable[[CheckedText], Iterable[Finding]]:
+    """Return the function of a check that is given as a function, an object with `find`, or a class of such objects."""
+    made = cache(target) if isinstance(target, type) else lambda: target  # made when the first text is checked
+
+    def find(text: CheckedText) -> Iterable[Finding]:
+        check = made()
+        return cast(Check, check).find(text) if hasattr(check, "find") else cast(_Function, check)(text)
+
+    return find
+
+
+_Function = Callable[[CheckedText], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +84,11 @@ class TextChecker:
     """Checks texts in the languages of one table."""
 
     table: LanguageTable
+    plugins: tuple[PluginCheck, ...] = field(default_factory=plugin_checks)
 
-    def check(self, text: str, language: Language, *, source: str = "", prompt: str = "") -> TextCheck:
+    def check(
+        self, text: str, language: Language, *, source: str = "", prompt: str = "", reference: str = ""
+    ) -> TextCheck:
         """Return what can be said of a text that should be in a language and, if given, say what the source says."""
         script = check_script(text, language, source)
         identity = self.check_language(text, language)
@@ -36,14 +104,24 @@ class TextChecker:
             identity = replace(identity, state="unsure")  # a name is of any language
         if identity.state == "wrong" and script.state != "fail":
             name = self._name(identity.found)
-            problems.append(Problem("wrong_language", f"this looks like {name}, not {language.name}"))
+            problems.append(Finding("wrong_language", "fail", f"this looks like {name}, not {language.name}"))
+        checked = CheckedText(text=text, language=language, source=source, prompt=prompt, reference=reference)
+        problems += [finding for plugin in self.plugins for finding in plugin.findings(checked)]
         return TextCheck(script=script, language=identity, problems=tuple(problems))
 
     def check_outputs(self, language: LanguageResult) -> list[TextCheck | None]:
         """Return the check of each output of a language; None for all where the table does not have the language."""
         known = self.table.find(language.language_code, language.language_name)
         return [
-            self.check(each.generated_output, known, source=each.source_text, prompt=each.prompt) if known else None
+            self.check(
+                each.generated_output,
+                known,
+                source=each.source_text,
+                prompt=each.prompt,
+                reference=each.reference,
+            )
+            if known
+            else None
             for each in language.prompts
         ]
 
@@ -51,7 +129,7 @@ class TextChecker:
         """Say whether a text is in a language, by its words alone."""
         return language_identifier(self.table).check(text, language)
 
-    def _weighed(self, problem: Problem, text: str, language: Language) -> Problem:
+    def _weighed(self, problem: Finding, text: str, language: Language) -> Finding:
         """Return words left from the source as a warning where they may be of both languages: `café está demasiado`."""
         if problem.kind != "untranslated" or problem.severity == "warn":
             return problem
@@ -65,3 +143,25 @@ class TextChecker:
     def _name(self, tag: str) -> str:
         found = self.table.find(tag)
         return found.name if found else tag
+
+
+def check(
+    text: str, *, language: str | Language, source: str = "", reference: str = "", prompt: str = ""
+) -> list[Finding]:
+    """Check a text without a model: its script and language, degeneration, and what of the source is lost.
+
+    `language` is a BCP 47 tag or a name of the language table. `source` is what the text is a translation of, `prompt`
+    what the model was told. With a `reference` the agreement with it is one of the findings, of severity `info`, if
+    sacreBLEU is installed. The checks of plugins are run too.
+    """
+    table = language_table()
+    known = language if isinstance(language, Language) else table.find(language)
+    if known is None:
+        raise ConfigError(f"{language!r} is not in the language table. Give a BCP 47 tag such as 'de', or add a row.")
+    found = TextChecker(table).check(text, known, source=source, prompt=prompt, reference=reference)
+    return [*found.problems, *_agreement(text, reference)]
+
+
+def _agreement(text: str, reference: str) -> Iterator[Finding]:
+    if reference and text.strip() and (score := chrf(text, reference)) is not None:
+        yield Finding("reference_agreement", "info", f"chrF++ {score:.0f} against the reference")

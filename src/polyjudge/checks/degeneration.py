@@ -9,7 +9,7 @@ from importlib.resources import files
 from itertools import islice
 from unicodedata import category
 
-from polyjudge.records.findings import Problem
+from polyjudge.records.findings import Finding
 from polyjudge.text.segments import Word, plain_words, prose, words
 
 _SIGNS_LOOKED_AT = 40_000
@@ -45,7 +45,7 @@ _NO_END_MARKS = {"th", "lo"}
 """Languages that end sentences without a mark."""
 
 
-def copied(text: str, source: str) -> Iterator[Problem]:
+def copied(text: str, source: str) -> Iterator[Finding]:
     """Find the source given back as it is, and parts of it left as they were."""
     theirs, ours, found = plain_words(prose(source)), plain_words(prose(text)), words(prose(text))
     if not ours or not theirs:
@@ -53,7 +53,7 @@ def copied(text: str, source: str) -> Iterator[Problem]:
     if ours == theirs:
         may_be_name = len(found) == 1 or (len(found) <= _LONGEST_NAME and all(word.text.istitle() for word in found))
         if len(theirs) > 1 or source.strip().casefold() == text.strip().casefold():
-            yield Problem("source_copied", "the text is the source as it was", "warn" if may_be_name else "fail")
+            yield Finding("source_copied", "warn" if may_be_name else "fail", "the text is the source as it was")
         return
     for first, last in _shared_runs(ours, theirs, _UNTRANSLATED_WORDS):
         run = found[first:last]
@@ -61,28 +61,28 @@ def copied(text: str, source: str) -> Iterator[Problem]:
         if small > 1:
             start, end = run[0].start, run[-1].end
             message = f"{text[start:end]!r} is left from the source"
-            yield Problem("untranslated", message, "fail" if small > 2 else "warn", start, end)
+            yield Finding("untranslated", "fail" if small > 2 else "warn", message, start, end)
 
 
-def leaked(text: str, source: str, prompt: str) -> Iterator[Problem]:
+def leaked(text: str, source: str, prompt: str) -> Iterator[Finding]:
     """Find marks of chat templates, the prompt itself, talk about the task, and refusals."""
     yield from islice(_marks(text, source), _MOST_PLACES)
     _, preambles, refusals = _leaks()
     begun, theirs = text.lstrip(_BEFORE), source.lstrip(_BEFORE)
     offset = len(text) - len(begun)
     if (match := refusals.match(begun)) and not refusals.match(theirs):
-        yield Problem("refusal", f"the model declined: {match[0]!r}", "fail", offset, offset + match.end())
+        yield Finding("refusal", "fail", f"the model declined: {match[0]!r}", offset, offset + match.end())
     if (match := preambles.match(begun)) and not preambles.match(theirs) and not _is_label(match[0], source):
-        yield Problem("prompt_leak", f"talk about the task: {match[0]!r}", "fail", offset, offset + match.end())
+        yield Finding("prompt_leak", "fail", f"talk about the task: {match[0]!r}", offset, offset + match.end())
     yield from islice(_prompt_parts(text, source, prompt), _MOST_PLACES)
 
 
-def _marks(text: str, source: str) -> Iterator[Problem]:
+def _marks(text: str, source: str) -> Iterator[Finding]:
     known = source.casefold()
     for match in _leaks()[0].finditer(text):
         mark = match[0].strip()
         if mark.casefold() not in known and not _is_label(mark, source):
-            yield Problem("template_leak", f"{mark!r} belongs to a chat", "fail", match.start(), match.end())
+            yield Finding("template_leak", "fail", f"{mark!r} belongs to a chat", match.start(), match.end())
 
 
 def _is_label(mark: str, source: str) -> bool:
@@ -90,34 +90,34 @@ def _is_label(mark: str, source: str) -> bool:
     return mark.endswith(":") and _LABEL.search(source) is not None
 
 
-def _prompt_parts(text: str, source: str, prompt: str) -> Iterator[Problem]:
+def _prompt_parts(text: str, source: str, prompt: str) -> Iterator[Finding]:
     found, ours, theirs = words(text), plain_words(text), f" {' '.join(plain_words(source))} "
     for first, last in _shared_runs(ours, plain_words(prompt), _LEAKED_WORDS):
         start, end = found[first].start, found[last - 1].end
         if f" {' '.join(ours[first:last])} " not in theirs:
-            yield Problem("prompt_leak", f"{text[start:end]!r} is from the prompt", "fail", start, end)
+            yield Finding("prompt_leak", "fail", f"{text[start:end]!r} is from the prompt", start, end)
 
 
-def looping(text: str, source: str = "") -> Iterator[Problem]:
+def looping(text: str, source: str = "") -> Iterator[Finding]:
     """Find a part that is repeated over and over."""
     loop, theirs = _longest_loop(text), _longest_loop(source)
     if loop is not None and (theirs is None or loop[2] > _MORE_THAN_SOURCE * theirs[2]):
         start, end, times = loop
-        yield Problem("repetition", f"{text[start:end][:30]!r} … is repeated {times} times", "fail", start, end)
+        yield Finding("repetition", "fail", f"{text[start:end][:30]!r} … is repeated {times} times", start, end)
 
 
-def cut_off(text: str, source: str, language: str = "") -> Iterator[Problem]:
+def cut_off(text: str, source: str, language: str = "") -> Iterator[Finding]:
     """Find a text that ends before it is over; only a warning, since it can be seen but not known."""
     end, begun = text.rstrip(), source.rstrip()
     if not end or not begun or begun[-1] not in _ENDS:
         return
     quotes = end.rstrip(f"\"'”’」』)）{_QUOTES}")
     if _dangles(end, language):
-        yield Problem("cut_off", f"ends with {end[-1]!r}", "warn", len(end) - 1, len(end))
+        yield Finding("cut_off", "warn", f"ends with {end[-1]!r}", len(end) - 1, len(end))
     elif category(quotes[-1:] or " ")[0] in "LM" and language.partition("-")[0] not in _NO_END_MARKS:
         sentences, theirs = _sentences(source), _sentences(text)
         if (sentences > 1 and theirs < sentences - 1) or (sentences > 1 and not theirs) or _ratio(text, source) < 0.5:
-            yield Problem("cut_off", "ends in the middle of a sentence", "warn", len(end) - 1, len(end))
+            yield Finding("cut_off", "warn", "ends in the middle of a sentence", len(end) - 1, len(end))
 
 
 def _dangles(text: str, language: str) -> bool:
@@ -128,13 +128,13 @@ def _dangles(text: str, language: str) -> bool:
     return text[-1] in _DANGLING
 
 
-def length(text: str, source: str) -> Iterator[Problem]:
+def length(text: str, source: str) -> Iterator[Finding]:
     """Find a text that is longer or shorter than its source by an order of magnitude."""
     if _weight(source) < _SHORTEST_JUDGED or not text.strip():
         return
     ratio = _ratio(text, source)
     if not 1 / _ORDER_OF_MAGNITUDE < ratio < _ORDER_OF_MAGNITUDE:
-        yield Problem("wrong_length", f"{ratio:.2g} times as long as the source, as scripts compare")
+        yield Finding("wrong_length", "fail", f"{ratio:.2g} times as long as the source, as scripts compare")
 
 
 def _sentences(text: str) -> int:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from polyjudge.records.findings import Problem, ProblemKind, Severity
+from polyjudge.records.findings import Finding, ProblemKind, Severity
 from polyjudge.text.numbers import fold_digits
 from polyjudge.text.segments import PLACEHOLDER, TAG, URL, prose
 
@@ -36,21 +36,21 @@ class _Number(NamedTuple):
         return self.plain.replace(".", "").strip("0")
 
 
-def lost_parts(text: str, source: str) -> Iterator[Problem]:
+def lost_parts(text: str, source: str) -> Iterator[Finding]:
     """Find parts of the source that the text should have and has not."""
     if not _ANYTHING.search(source) and not _ANYTHING.search(text):
         return
     for kind, parts, what in _EXACT:
         wanted, given = Counter(parts(source)), Counter(parts(text))
         for part in wanted - given:
-            yield Problem(kind, f"{what} {part!r} is missing")
+            yield Finding(kind, "fail", f"{what} {part!r} is missing")
         if kind == "placeholder_lost":
             for part in given - wanted:
-                yield Problem(kind, f"{what} {part!r} is not in the source")
+                yield Finding(kind, "fail", f"{what} {part!r} is not in the source")
     yield from _lost_numbers(text, source)
 
 
-def _lost_numbers(text: str, source: str) -> Iterator[Problem]:
+def _lost_numbers(text: str, source: str) -> Iterator[Finding]:
     wanted, given = _numbers(source), _numbers(text)
     if not wanted or [each.plain for each in wanted] == [each.plain for each in given]:
         return
@@ -65,7 +65,7 @@ def _lost_numbers(text: str, source: str) -> Iterator[Problem]:
     instead = f"; {others} stands there" if added else ""
     for number in sorted({number.plain for number in lost}):
         if added or not (len(number) < 3 and number.isdigit() and int(number) <= _WRITTEN_OUT):
-            yield Problem("number_lost", f"the number {number} is missing{instead}", severity)
+            yield Finding("number_lost", severity, f"the number {number} is missing{instead}")
 
 
 @lru_cache(maxsize=256)

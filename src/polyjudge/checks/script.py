@@ -7,7 +7,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-from polyjudge.records.findings import Problem, ScriptCheck, ScriptState
+from polyjudge.records.findings import Finding, ScriptCheck, ScriptState
 from polyjudge.records.translation import Language
 from polyjudge.text.segments import Word, prose, words
 
@@ -41,7 +41,7 @@ def check_script(text: str, language: Language, source: str = "") -> ScriptCheck
     return ScriptCheck(state=_state(share, problems), share=share, problems=problems)
 
 
-def _state(share: float | None, problems: Collection[Problem]) -> ScriptState:
+def _state(share: float | None, problems: Collection[Finding]) -> ScriptState:
     if any(problem.kind in ("empty", "wrong_script") and problem.severity == "fail" for problem in problems):
         return "fail"
     if share is None:
@@ -75,27 +75,27 @@ def _names(source: str) -> frozenset[str]:
 
 def _whole_text_problems(
     text: str, language: Language, source: str, share: float | None, count: int
-) -> Iterator[Problem]:
+) -> Iterator[Finding]:
     wanted = f"{language.name} is written in {' or '.join(language.scripts)}"
     if is_blank(text):
-        yield Problem("empty", "there is no text")
+        yield Finding("empty", "fail", "there is no text")
     elif share is None:
         if words(prose(source)) and not (words(prose(text)) and _names(source)):
-            yield Problem("wrong_script", f"there is no letter; {wanted}")
+            yield Finding("wrong_script", "fail", f"there is no letter; {wanted}")
     elif share < FAILING_SHARE:
-        yield Problem("wrong_script", f"{share:.0%} of the letters are in the right script; {wanted}")
+        yield Finding("wrong_script", "fail", f"{share:.0%} of the letters are in the right script; {wanted}")
     elif count < 2 and (len(words(source)) > 2 or not source.strip()):
-        yield Problem("wrong_script", f"there is but one letter; {wanted}", "fail" if source.strip() else "warn")
+        yield Finding("wrong_script", "fail" if source.strip() else "warn", f"there is but one letter; {wanted}")
 
 
-def _variant_problems(ours: str, language: Language) -> Iterator[Problem]:
+def _variant_problems(ours: str, language: Language) -> Iterator[Finding]:
     """Tell Japanese and Korean from Chinese, and simplified from traditional characters."""
     han = _accepted_pattern(("Hani",)).findall(ours)
     if not han:
         return
     if "Hani" in language.scripts and len(han) == len(ours):
         if len(han) >= _LONE_HAN and ("Hira" not in language.scripts or _JAPAN_ALONE.isdisjoint(han)):
-            yield Problem("wrong_script", f"Chinese characters alone; {language.name} has letters of its own")
+            yield Finding("wrong_script", "fail", f"Chinese characters alone; {language.name} has letters of its own")
         return
     simplified, traditional = _han_variants()
     counts = {"Hans": sum(sign in simplified for sign in han), "Hant": sum(sign in traditional for sign in han)}
@@ -103,12 +103,12 @@ def _variant_problems(ours: str, language: Language) -> Iterator[Problem]:
         right, other = counts[language.scripts[0]], counts["Hant" if language.scripts == ("Hans",) else "Hans"]
         named = "traditional" if language.scripts == ("Hans",) else "simplified"
         if other > right and other > 1:
-            yield Problem("wrong_script", f"{named} characters; {language.name} has the others")
+            yield Finding("wrong_script", "fail", f"{named} characters; {language.name} has the others")
         elif other:
-            yield Problem("mixed_script", f"{other} {named} characters among the others", "warn")
+            yield Finding("mixed_script", "warn", f"{other} {named} characters among the others")
 
 
-def _foreign_spans(text: str, foreign: list[Word], share: float | None) -> Iterator[Problem]:
+def _foreign_spans(text: str, foreign: list[Word], share: float | None) -> Iterator[Finding]:
     """Name the stretches in another script; words with nothing but signs between them are one."""
     if share is None or not FAILING_SHARE <= share < 1:
         return
@@ -118,11 +118,11 @@ def _foreign_spans(text: str, foreign: list[Word], share: float | None) -> Itera
         while last + 1 < len(foreign) and not any(map(str.isalpha, text[foreign[last].end : foreign[last + 1].start])):
             last += 1
         start, end = foreign[place].start, foreign[last].end
-        yield Problem("mixed_script", f"{text[start:end]!r} is in another script", "warn", start, end)
+        yield Finding("mixed_script", "warn", f"{text[start:end]!r} is in another script", start, end)
         place = last + 1
 
 
-def _mixed_words(text: str, accepted: set[str]) -> Iterator[Problem]:
+def _mixed_words(text: str, accepted: set[str]) -> Iterator[Finding]:
     """Find words made of letters of several scripts: one Cyrillic letter among Latin ones looks right and is not."""
     if not accepted & _ALPHABETS or len(_alphabets_in(prose(text))) < 2:
         return
@@ -131,14 +131,14 @@ def _mixed_words(text: str, accepted: set[str]) -> Iterator[Problem]:
             found = _alphabets_in(word.text)
             if len(found) > 1:
                 message = f"{word.text!r} mixes {' and '.join(sorted(found))}"
-                yield Problem("mixed_script", message, "warn", word.start, word.end)
+                yield Finding("mixed_script", "warn", message, word.start, word.end)
 
 
 def _alphabets_in(text: str) -> set[str]:
     return {script for script in _ALPHABETS if _accepted_pattern((script,)).search(text)}
 
 
-def _broken_characters(text: str) -> Iterator[Problem]:
+def _broken_characters(text: str) -> Iterator[Finding]:
     if text.isascii() and text.isprintable():
         return
     for match in _no_character().finditer(text) if "\ufffd" in text or not text.isprintable() else ():
@@ -146,10 +146,10 @@ def _broken_characters(text: str) -> Iterator[Problem]:
         message = (
             "a character was lost (U+FFFD)" if is_lost else f"U+{ord(match[0][0]):04X} is no character of any text"
         )
-        yield Problem("broken_characters", message, "fail", match.start(), match.end())
+        yield Finding("broken_characters", "fail", message, match.start(), match.end())
     for match in _mojibake().finditer(text):
         message = f"{match[0][:30]!r} is text decoded wrongly"
-        yield Problem("broken_characters", message, "fail", match.start(), match.end())
+        yield Finding("broken_characters", "fail", message, match.start(), match.end())
 
 
 def is_blank(text: str) -> bool:

@@ -31,6 +31,7 @@ COMMANDS = {
     "label": "label a sample of what was judged, on a local page",
     "view": "look at runs on a local page",
     "providers": "show who can answer, and what is missing",
+    "plugins": "show what other packages add, and what cannot be loaded",
     "cache": "look after the replies already paid for",
     "batch": "look after batches that providers still work on",
     "trust": "allow a folder's polyjudge.toml and .polyjudge to be used",

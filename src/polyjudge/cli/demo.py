@@ -146,7 +146,7 @@ async def _judge(judge: OfflineJudge, languages: list[LanguageResult], table: La
 
 def _show_faults(languages: list[LanguageResult], planted: Planted, table: LanguageTable) -> None:
     """Compare what the checks found with what was planted."""
-    checker, hits, missed, accused = TextChecker(table), 0, list[str](), list[str]()
+    checker, hits, missed, accused = TextChecker(table, plugins=()), 0, list[str](), list[str]()
     for language in languages:
         for prompt, check in zip(language.prompts, checker.check_outputs(language), strict=True):
             kind, _ = planted.get((language.language_code, prompt.category), ("", ""))

@@ -10,9 +10,10 @@ from typing import Any, TypedDict
 from polyjudge.cache.protocol import Cache
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.files.ownership import refuse_foreign
+from polyjudge.judges.plugin import is_judge_plugin, judge_plugin_name
 from polyjudge.providers.budget import Budget
 from polyjudge.providers.models import parse_price, resolve_model
-from polyjudge.providers.registry import PROVIDERS
+from polyjudge.providers.registry import is_provider
 from polyjudge.records.requests import ModelName, Price
 from polyjudge.records.runs import Caps, Estimate, Event, Limits, Warned
 from polyjudge.runs.stack import DEFAULT_CACHE, ProviderStack, open_run_cache
@@ -85,7 +86,8 @@ def judge_names(options: argparse.Namespace) -> list[ModelName]:
         return names
     if len(given) > 1:
         raise ConfigError("--judge-model goes with one judge; write NAME/MODEL for each of several")
-    provider = given[0] if given[0] in PROVIDERS else resolve_model(given[0]).provider
+    own_name = is_provider(given[0]) or is_judge_plugin(given[0])
+    provider = given[0] if own_name else resolve_model(given[0]).provider
     return [ModelName(provider, options.judge_model)]
 
 
@@ -93,7 +95,9 @@ def _named(name: str) -> ModelName:
     try:
         return resolve_model(name)
     except UnknownNameError as error:
-        what = "model" if name.partition("/")[0] in PROVIDERS else "judge provider"
+        if is_judge_plugin(name):
+            return judge_plugin_name(name)
+        what = "model" if is_provider(name.partition("/")[0]) else "judge provider"
         raise UnknownNameError(what, error.name, [*error.known, "offline"]) from None
 
 

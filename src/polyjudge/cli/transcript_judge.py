@@ -18,7 +18,7 @@ from polyjudge.formats.transcripts import Transcript
 from polyjudge.judges.jury import Panel
 from polyjudge.judges.review import ReviewJudge, review_prompt
 from polyjudge.providers.agents import NOT_IN_WORKSPACE
-from polyjudge.providers.registry import PROVIDERS, check_workspace
+from polyjudge.providers.registry import check_workspace, is_provider
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
 from polyjudge.records.requests import ModelName
 from polyjudge.reports.blocks import BLOCK_FORMATS, Block, Heading, Lines, Table
@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def prepared(given: Sequence[str]) -> list[str]:
     """Return the command line with `--judge` alone made `--judge=claude`; a value is taken only after the sign."""
     for word, following in pairwise(given):
-        if word == "--judge" and following.partition("/")[0] in PROVIDERS and not Path(following).exists():
+        if word == "--judge" and is_provider(following.partition("/")[0]) and not Path(following).exists():
             raise ConfigError(f"write --judge={following}: here a value is taken only after the sign")
     return [f"{word}=claude" if word == "--judge" else word for word in given]
 

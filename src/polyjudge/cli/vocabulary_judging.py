@@ -16,7 +16,7 @@ from polyjudge.formats.word_judgements import JudgementLog
 from polyjudge.judges.word import WordJudge
 from polyjudge.judges.word_verdicts import WordWording
 from polyjudge.providers.models import model_table
-from polyjudge.providers.registry import PROVIDERS
+from polyjudge.providers.registry import is_provider
 from polyjudge.records.requests import ModelName
 from polyjudge.records.vocabulary import Judgement, WordRecord
 from polyjudge.runs.stack import ProviderStack
@@ -59,7 +59,8 @@ def word_judges(options: argparse.Namespace) -> list[ModelName]:
 
 
 def _with_provider(name: str) -> str:
-    is_known = name.partition("/")[0] in (*PROVIDERS, "", "offline") or name in model_table().aliases
+    is_known = name.partition("/")[0] in ("", "offline") or name in model_table().aliases
+    is_known = is_known or is_provider(name.partition("/")[0])
     return name if is_known else f"openai/{name}"
 
 

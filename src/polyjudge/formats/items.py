@@ -14,7 +14,7 @@ from polyjudge.files.json_lines import START, Mark
 from polyjudge.records.outcomes import Item
 from polyjudge.store.run_folder import MANIFEST_FILE, finished_parts
 
-from .tables import ROW_KINDS, Row, rows_from
+from .tables import ROW_KINDS, Row, is_table, rows_from
 
 CLUSTER_COLUMNS = ("cluster", "document")
 """Where a row says what it belongs together with."""
@@ -259,7 +259,7 @@ def files_of(path: Path) -> Iterable[Path]:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     files = [file for file in found if file.name != MANIFEST_FILE]
     for file in files:
-        if file.is_dir() or file.suffix.lower() not in ROW_KINDS:
+        if file.is_dir() or not is_table(file):
             raise DataError(f"holds {file.name!r}; a folder of items holds only {', '.join(ROW_KINDS)}", path=path)
     if len({file.suffix.lower() for file in files}) != 1:
         raise DataError("holds files of several kinds; give one kind" if files else "holds no file of items", path=path)

@@ -3,7 +3,7 @@
 import csv
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +12,22 @@ from polyjudge.extras import require
 from polyjudge.files.json_lines import START, Mark, json_lines_from, lines_from
 from polyjudge.store.parquet import row_decoder
 
-Row = Mapping[str, Any]
-MarkedRows = Iterator[tuple[int, Row | str, int]]
-"""Line number, the row or what is wrong with it, and how many bytes of the file lie behind it."""
+from .plugin import MarkedRows, Row, format_of, plugin_suffixes
+
 _LONGEST_FIELD = 100_000_000
 _ROWS_AT_ONCE = 1_000
 
 
 def rows_from(path: Path, start: Mark = START) -> MarkedRows:
     """Yield the rows of a file that stand behind a place in it."""
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise DataError(f"is of an unknown kind; items come as {', '.join(ROW_KINDS)}", path=path)
     try:
-        yield from reader(path, start)
+        if (reader := _READERS.get(path.suffix.lower())) is not None:
+            yield from reader(path, start)
+        elif (format := format_of(path, ROW_KINDS)) is not None:
+            yield from format.rows(path, start)
+        else:
+            known = [*ROW_KINDS, *plugin_suffixes(ROW_KINDS)]
+            raise DataError(f"is of an unknown kind; items come as {', '.join(known)}", path=path)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
 
@@ -137,4 +139,9 @@ _READERS: dict[str, Callable[[Path, Mark], MarkedRows]] = {
     ".parquet": _parquet,
 }
 ROW_KINDS = tuple(_READERS)
-"""How the names of files end that rows can be read from."""
+"""How the names of files end that rows can be read from without a plugin."""
+
+
+def is_table(path: Path) -> bool:
+    """Say whether rows can be read from a file of this name."""
+    return path.suffix.lower() in ROW_KINDS or format_of(path, ROW_KINDS) is not None

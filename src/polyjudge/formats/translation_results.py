@@ -14,7 +14,7 @@ from polyjudge.files.json_stream import JsonStream, is_deep
 from polyjudge.records.codec import field_names, from_open_json
 from polyjudge.records.translation import LanguageResult, PromptResult
 
-from .tables import rows_from
+from .tables import is_table, rows_from
 
 Record = TypeVar("Record", LanguageResult, PromptResult)
 _LIST_NAMES = ("results", "languageResults")
@@ -62,7 +62,7 @@ class TranslationResults:
             raise DataError(f"holds no language{why}", path=self.path)
 
     def _rows(self) -> Iterator[tuple[int, object]]:
-        if self.path.suffix.lower() in (".jsonl", ".csv", ".tsv", ".parquet"):
+        if self.path.suffix.lower() != ".json" and is_table(self.path):
             yield from self._grouped()
         else:
             stream = JsonStream(self.path, _LIST_NAMES)

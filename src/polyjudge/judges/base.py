@@ -16,8 +16,9 @@ from polyjudge.errors import NotRecordedError, ProviderError, RefusedError, Tran
 from polyjudge.providers.base import Provider, close_provider
 from polyjudge.providers.caching import CachedProvider, ReplayProvider
 from polyjudge.providers.models import resolve_model
-from polyjudge.providers.registry import PROVIDERS, open_provider
+from polyjudge.providers.registry import open_provider, provider_entry
 from polyjudge.providers.retrying import RetryingProvider
+from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.providers.services import address_of, is_own_server, is_remote
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance
@@ -153,7 +154,7 @@ class Asker:
 
     def _most_tokens(self, provider: Provider) -> int | None:
         name = provider.origin.provider
-        if self._limit is None or not is_remote(name) or PROVIDERS[name].is_agent:
+        if self._limit is None or not is_remote(name) or provider_entry(name).is_agent:
             return self._max_tokens  # programs and recordings take no limit
         if self._thinks:
             return _THINKING_TOKENS
@@ -187,7 +188,7 @@ class Asker:
             if provider is None:
                 name = resolve_model(self._name)
                 provider, model = open_provider(name), name.model
-                if is_remote(name.provider):  # a recording says the same each time
+                if not isinstance(provider, ScriptedProvider):  # a recording says the same each time
                     provider = RetryingProvider(provider)
             if self._cache_db is not None:
                 provider = CachedProvider(provider, open_cache(self._cache_db))

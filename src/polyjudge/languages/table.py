@@ -1,6 +1,6 @@
 """Look languages up by tag or by name; a file of the user's own adds rows or replaces shipped ones."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import private_path
+from polyjudge.plugins import PLUGINS, described
 from polyjudge.records.translation import Language
 
 OWN_ROWS = "languages.tsv"
@@ -49,6 +50,10 @@ class LanguageTable:
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self._by_tag)
+
+    def has(self, tag: str) -> bool:
+        """Say whether a language has exactly this tag."""
+        return tag.casefold() in self._by_any_tag
 
     def find(self, tag: str, name: str = "") -> Language | None:
         """Return the language of a tag, else of a name; None for one that the table does not have.
@@ -98,11 +103,50 @@ class LanguageTable:
 
 
 def language_table(own_rows: Path | None = None) -> LanguageTable:
-    """Return the shipped table with the user's rows on top: those of a file, else of `.polyjudge/languages.tsv`."""
+    """Return the shipped table with the languages of plugins, and the user's rows on top of both.
+
+    The user's rows are those of a file, else of `.polyjudge/languages.tsv`.
+    """
     path = private_path(OWN_ROWS) if own_rows is None else own_rows
+    table = _with_languages(plugin_languages())
     if own_rows is None and not path.is_file():
-        return _shipped()
-    return LanguageTable({**{each.tag: each for each in _shipped()}, **_read(path)})
+        return table
+    return LanguageTable({**{each.tag: each for each in table}, **_read(path)})
+
+
+def plugin_languages() -> tuple[Language, ...]:
+    """Return the languages that plugins add; what cannot be used is warned of, and so is a tag that is there already.
+
+    A plugin is a function that returns a `Language` or several.
+    """
+    found: dict[str, Language] = {}
+    for plugin, target in PLUGINS.each("languages"):
+        try:
+            given = cast(Callable[[], Language | Iterable[Language]], target)()
+            for each in [given] if isinstance(given, Language) else given:
+                _refuse_unfit(each)
+                if _shipped().has(each.tag) or each.tag in found:
+                    PLUGINS.warn(plugin, f"has {each.tag!r}, which is not used: the table has that language already")
+                else:
+                    found[each.tag] = each
+        except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
+            PLUGINS.warn(plugin, f"failed: {described(error)}")
+    return tuple(found.values())
+
+
+def _refuse_unfit(language: object) -> None:
+    if not isinstance(language, Language):
+        raise TypeError(f"{language!r} is no Language")
+    wrong = [script for script in language.scripts if not _is_script(script)]
+    if not language.tag or not language.name or not language.scripts or wrong:
+        raise ValueError(f"a language needs a tag, a name, and scripts of ISO 15924 such as Latn: {language!r}")
+
+
+@lru_cache(maxsize=8)
+def _with_languages(added: tuple[Language, ...]) -> LanguageTable:
+    """Return the shipped table with languages added; the same one each time, because detectors are made for a table."""
+    shipped = _shipped()
+    return LanguageTable({each.tag: each for each in (*shipped, *added)}) if added else shipped
 
 
 @lru_cache(maxsize=1)

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import cast
 
 from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, UnknownNameError
+from polyjudge.plugins import PLUGINS
 from polyjudge.records.requests import ModelName
 
 from .agent_definitions import load_agent, need_access, program_of
 from .base import Provider
-from .models import model_table
+from .models import model_table, resolve_model
 from .services import services
 
 
@@ -27,7 +28,7 @@ class ProviderEntry:
     """What is to be known of a provider before its module is loaded."""
 
     opener: str
-    """`module:attribute` of the function that opens the provider for a model."""
+    """`module:attribute` of the function that opens the provider for a model; empty for a plugin."""
     answers: str
     keys: tuple[str, ...] = ()
     """Environment variables that may hold a key."""
@@ -109,17 +110,41 @@ class Readiness:
     missing: tuple[str, ...]
 
 
-def open_provider(name: ModelName, *, timeout_s: float | None = None, workspace: Path | None = None) -> Provider:
+def provider_entry(name: str) -> ProviderEntry:
+    """Return what is to be known of a provider, built in or of a plugin; one that nobody offers is an error."""
+    if name in PROVIDERS:
+        return PROVIDERS[name]
+    if name in PLUGINS.names("providers", PROVIDERS):
+        return ProviderEntry("", str(PLUGINS.plugin("providers", name)), needs_key=False)
+    raise UnknownNameError("judge provider", name, provider_names())
+
+
+def provider_names() -> list[str]:
+    """Return the names of all providers, the built-in ones first."""
+    return [*PROVIDERS, *PLUGINS.names("providers", PROVIDERS)]
+
+
+def is_provider(name: str) -> bool:
+    """Say whether a provider has this name."""
+    return name in PROVIDERS or name in PLUGINS.names("providers", PROVIDERS)
+
+
+def open_provider(name: ModelName | str, *, timeout_s: float | None = None, workspace: Path | None = None) -> Provider:
     """Open the provider that answers for a model; its module is imported now and not before.
 
+    The model is an alias, `provider/model`, or a provider with a default model.
     Agents take a workspace, whose files they may read as a copy; for others that is an error.
     """
-    if name.provider not in PROVIDERS:
-        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
-    entry = PROVIDERS[name.provider]
-    opener = cast(Callable[..., Provider], load_attribute(entry.opener))
+    if isinstance(name, str):
+        name = resolve_model(name)
+    entry = provider_entry(name.provider)
     if workspace is not None:
         check_workspace(name)
+    if not entry.opener:
+        from .plugin import open_plugin  # here, because most models are of built-in providers
+
+        return open_plugin(name, timeout_s=timeout_s or _USUAL_TIMEOUT_S)
+    opener = cast(Callable[..., Provider], load_attribute(entry.opener))
     if entry.is_agent:
         return opener(name, timeout_s=timeout_s, workspace=workspace)
     given = name if name.provider in services() else name.model
@@ -137,9 +162,7 @@ def load_attribute(place: str) -> object:
 
 def check_workspace(name: ModelName) -> None:
     """Refuse a workspace for whom it cannot be given to."""
-    if name.provider not in PROVIDERS:
-        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
-    if not PROVIDERS[name.provider].is_agent:
+    if not provider_entry(name.provider).is_agent:
         raise ConfigError(f"{name.provider} reads no files; a workspace is for agents: claude")
     if not load_agent(name.provider).with_workspace:
         raise ConfigError(f"{name.provider} cannot be kept to a workspace: it could read any file of the machine")
@@ -148,12 +171,17 @@ def check_workspace(name: ModelName) -> None:
 def readiness() -> list[Readiness]:
     """Say of each provider whether it can be used here and now."""
     defaults = model_table().defaults
-    return [
+    built_in = [
         _agent_readiness(name, defaults.get(name, ""))
         if entry.is_agent
         else Readiness(name, entry.answers, defaults.get(name, ""), tuple(_missing(entry)))
         for name, entry in PROVIDERS.items()
     ]
+    plugins = [
+        Readiness(plugin.name, str(plugin), defaults.get(plugin.name, ""), ())
+        for plugin, _ in PLUGINS.each("providers", PROVIDERS)
+    ]
+    return [*built_in, *plugins]
 
 
 def _agent_readiness(name: str, default_model: str) -> Readiness:

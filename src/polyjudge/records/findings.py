@@ -1,12 +1,16 @@
 """What the checks of a text found."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
+from .translation import Language
+
 ScriptState = Literal["pass", "warn", "fail", "unknown"]
 LanguageState = Literal["right", "wrong", "unsure"]
-Severity = Literal["fail", "warn"]
+Severity = Literal["fail", "warn", "info"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""The text fails; a person should look; for information."""
 ProblemKind = Literal[
     "empty",
     "wrong_script",
@@ -26,17 +30,33 @@ ProblemKind = Literal[
     "markup_lost",
     "url_lost",
 ]
+"""What the built-in checks find; the checks of plugins have other kinds."""
 
 
-class Problem(Struct, frozen=True, rename="camel"):
-    """Something wrong with a text, and where."""
+class Finding(Struct, frozen=True, rename="camel"):
+    """Something that a check has to say about a text, and where."""
 
-    kind: ProblemKind
+    kind: str
+    """A `ProblemKind`, or a kind of a plugin's check."""
+    severity: Severity
     message: str
-    severity: Severity = "fail"
     start: int | None = None
     """Place in the text, in code points; None where it is the whole or something missing."""
     end: int | None = None
+
+
+class CheckedText(Struct, frozen=True, kw_only=True):
+    """A text as a plugin's check sees it."""
+
+    text: str
+    language: Language
+    """The language that the text should be in."""
+    source: str = ""
+    """What the text is a translation of."""
+    prompt: str = ""
+    """What the model was told, where that is known."""
+    reference: str = ""
+    """A translation that is known to be good."""
 
 
 class ScriptCheck(Struct, frozen=True, kw_only=True):
@@ -45,7 +65,7 @@ class ScriptCheck(Struct, frozen=True, kw_only=True):
     state: ScriptState
     share: float | None = None
     """Of the letters that count, those in an accepted script; None where no letter counts."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
 
 
 class LanguageCheck(Struct, frozen=True, kw_only=True):
@@ -63,7 +83,7 @@ class TextCheck(Struct, frozen=True, kw_only=True):
 
     script: ScriptCheck
     language: LanguageCheck
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
     """Of all kinds, the script's and the language's among them."""
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 from polyjudge.checks.checker import TextChecker
 from polyjudge.files.atomic import readable_json
 from polyjudge.languages.table import LanguageTable
-from polyjudge.records.findings import Problem, TextCheck
+from polyjudge.records.findings import Finding, TextCheck
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
 from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.text.display import harmless, one_line
@@ -330,7 +330,7 @@ def _said(score: PromptScore) -> str:
     return f"{points or 'nothing seen'}{wrong}. {score.notes}"
 
 
-def marked(text: str, problems: Sequence[Problem]) -> list[list[str]]:
+def marked(text: str, problems: Sequence[Finding]) -> list[list[str]]:
     """Return a text in pieces, those with a problem followed by what it is; overlapping ones by the first."""
     pieces: list[list[str]] = []
     place, end = 0, min(len(text), _LONGEST_TEXT)

@@ -13,18 +13,19 @@ from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCach
 from polyjudge.cache.postgres_writer import import_command
 from polyjudge.cache.protocol import Cache
 from polyjudge.concurrency.pool import Slots
-from polyjudge.errors import ConfigError, TransientError, UnknownNameError
+from polyjudge.errors import ConfigError, TransientError
 from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.judges.base import ItemJudge, Judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.plugin import PluginJudge, is_judge_plugin
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.providers.base import Provider
 from polyjudge.providers.budget import Budget, BudgetedProvider
 from polyjudge.providers.caching import CachedProvider, CountingProvider, ReplayProvider
 from polyjudge.providers.models import in_batches, price_of
 from polyjudge.providers.rate_limits import RateLimitedProvider, RateLimiter
-from polyjudge.providers.registry import PROVIDERS, open_provider
+from polyjudge.providers.registry import is_provider, open_provider, provider_entry
 from polyjudge.providers.retrying import RetryingProvider, RetryPolicy
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.providers.services import is_remote, origin_of
@@ -131,7 +132,7 @@ class ProviderStack:
 
     def _retries(self, name: ModelName) -> RetryPolicy:
         """Return how often to try: an agent gets minutes each time, so fewer tries."""
-        if name.provider not in PROVIDERS or not PROVIDERS[name.provider].is_agent:
+        if not is_provider(name.provider) or not provider_entry(name.provider).is_agent:
             return self.retries
         return replace(self.retries, attempts=min(self.retries.attempts, _AGENT_ATTEMPTS))
 
@@ -157,8 +158,7 @@ class ProviderStack:
 
 def _origin(name: ModelName) -> Origin:
     """Return who would answer, without asking for a key."""
-    if name.provider not in PROVIDERS:
-        raise UnknownNameError("judge provider", name.provider, PROVIDERS)
+    provider_entry(name.provider)  # raises where nobody has the name
     return origin_of(name.provider) if is_remote(name.provider) else open_provider(name).origin
 
 
@@ -195,7 +195,12 @@ def judge_by_models(rubric: Rubric, names: Sequence[ModelName], *, max_tokens: i
     """Return the judge that models make with a rubric: one model, a jury of several, or without a model the checks."""
     if not names:
         return OfflineJudge(rubric)
-    judges = [RubricJudge(rubric, model=str(name), max_tokens=max_tokens) for name in names]
+    judges = [
+        PluginJudge(name, rubric)
+        if is_judge_plugin(name.provider)
+        else RubricJudge(rubric, model=str(name), max_tokens=max_tokens)
+        for name in names
+    ]
     return judges[0] if len(judges) == 1 else Jury(judges)
 
 
@@ -210,12 +215,17 @@ def open_judge(
     """Return a judge by a rubric: one model, a jury of several, each asked so many times, or for none the checks."""
     if not names:
         return OfflineJudge(rubric)
-    judges = [
-        _repeated(RubricJudge(rubric, model=name.model, provider=access.open(name), max_tokens=max_tokens), repeats)
-        for name in names
-    ]
+    judges = [_repeated(_opened(rubric, name, access, max_tokens), repeats) for name in names]
     return judges[0] if len(judges) == 1 else Jury(judges)
 
 
-def _repeated(judge: RubricJudge, repeats: int) -> Judge:
+def _opened(
+    rubric: Rubric, name: ModelName, access: ProviderStack, max_tokens: int | None
+) -> RubricJudge | PluginJudge:
+    if is_judge_plugin(name.provider):
+        return PluginJudge(name, rubric).bind(access)
+    return RubricJudge(rubric, model=name.model, provider=access.open(name), max_tokens=max_tokens)
+
+
+def _repeated(judge: RubricJudge | PluginJudge, repeats: int) -> Judge:
     return judge if repeats == 1 else RepeatedJudge(judge, repeats)

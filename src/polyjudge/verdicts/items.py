@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from polyjudge.records.findings import Problem
+from polyjudge.records.findings import Finding
 from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
 from polyjudge.records.rubrics import Rubric
 
@@ -34,7 +34,7 @@ def passes(rubric: Rubric, result: JudgeResult) -> bool | None:
     return meets(scores, [result.flags.get(name) for name in rule.flags], rule.minimum)
 
 
-def item_status(outcome: Outcome | None, findings: Sequence[Problem], rubric: Rubric) -> Status | None:
+def item_status(outcome: Outcome | None, findings: Sequence[Finding], rubric: Rubric) -> Status | None:
     """Return the status of an item from a judge's outcome (None: no judge was asked) and what the checks found.
 
     None: a judge scored the item, but the rubric has no pass rule, or a score that the rule needs is missing.

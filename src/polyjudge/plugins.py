@@ -1,0 +1,191 @@
+"""The names that other packages add: one table that every registry asks.
+
+A name comes from an entry point of an installed package (group `polyjudge.checks`, for example) or from a decorator of
+`polyjudge.register`. Each registry asks for its own built-in names first, so that commands which use no other name do
+not read the entry points.
+"""
+
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, cast, get_args
+
+from polyjudge.errors import ConfigError, PolyjudgeError
+
+Group = Literal["providers", "judges", "checks", "perturbations", "formats", "languages"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+_PREFIX = "polyjudge."
+_LONGEST = 300
+_ONE_OF = {
+    "providers": "provider",
+    "judges": "judge",
+    "checks": "check",
+    "perturbations": "perturbation",
+    "formats": "format",
+    "languages": "language table",
+}
+
+
+class PluginWarning(UserWarning):
+    """A plugin cannot be used; commands that do not need it work as usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One name that a package, or the caller's own code, adds."""
+
+    group: Group
+    name: str
+    package: str = ""
+    """The package that offers it; empty for what was registered from Python."""
+    version: str = ""
+    place: str = ""
+    """`module:attribute`, where the package says so."""
+    problem: str = ""
+    """Why it cannot be used."""
+
+    def __str__(self) -> str:
+        origin = f"of {self.package} {self.version}" if self.package else "registered from Python"
+        return f"the {_ONE_OF[self.group]} {self.name!r} {origin}"
+
+
+Key = tuple[Group, str]
+Offers = dict[Key, "list[tuple[Plugin, Callable[[], object]]]"]
+"""What installed packages offer under each name, with what imports it; the first one is used."""
+
+
+class Plugins:
+    """Plugins by group and name; entry points are read, and modules imported, on first use."""
+
+    def __init__(self) -> None:
+        self._registered: dict[Key, object] = {}
+        self._offers: Offers | None = None
+        self._loaded: dict[Key, object] = {}
+        self._warned: set[str] = set()
+
+    def add(self, group: Group, name: str, target: object) -> None:
+        """Register a name from Python; it is used instead of an entry point of the same name."""
+        if not name.isprintable() or not name or set(name) & set("/, "):
+            raise ConfigError(f"{name!r} is no name for a plugin: it needs letters, and no space, comma or slash")
+        self._registered[group, name] = target
+
+    def remove(self, group: Group, name: str) -> None:
+        """Remove a name that was registered from Python."""
+        self._registered.pop((group, name), None)
+
+    def names(self, group: Group, built_in: Collection[str] = ()) -> list[str]:
+        """Return the names of a group without importing anything; one that is built in is warned of and left out."""
+        found = self._names(group)
+        for name in found:
+            if name in built_in:
+                self._warn_once(f"{self.plugin(group, name)} is not used: {_TAKEN}")
+        return [name for name in found if name not in built_in]
+
+    def plugin(self, group: Group, name: str) -> Plugin:
+        """Return who offers a name."""
+        key = (group, name)
+        return Plugin(group, name) if key in self._registered else self._offered()[key][0][0]
+
+    def load(self, group: Group, name: str) -> object:
+        """Return what one of the `names` stands for; a plugin that cannot be imported is a `ConfigError`."""
+        key = (group, name)
+        if key in self._registered:
+            return self._registered[key]
+        if key not in self._loaded:
+            plugin, imported = self._offered()[key][0]
+            try:
+                self._loaded[key] = imported()
+            except Exception as error:  # code that is not ours may raise anything when imported
+                raise ConfigError(f"{plugin} cannot be loaded: {described(error)}") from error
+        return self._loaded[key]
+
+    def make(self, group: Group, name: str, *arguments: object) -> object:
+        """Load a function or class and call it; what is wrong with that is a `ConfigError`."""
+        function = self.load(group, name)
+        try:
+            return cast(Callable[..., object], function)(*arguments)
+        except PolyjudgeError:
+            raise
+        except Exception as error:
+            raise ConfigError(f"{self.plugin(group, name)} failed: {described(error)}") from error
+
+    def each(self, group: Group, built_in: Collection[str] = ()) -> Iterator[tuple[Plugin, object]]:
+        """Yield the plugins of a group that can be loaded; each other one is warned of."""
+        for name in self.names(group, built_in):
+            try:
+                yield self.plugin(group, name), self.load(group, name)
+            except ConfigError as error:
+                self._warn_once(str(error))
+
+    def warn(self, plugin: Plugin, problem: str) -> None:
+        """Warn of a plugin, once for each problem."""
+        self._warn_once(f"{plugin} {problem}")
+
+    def installed(self, built_in: Mapping[Group, Collection[str]]) -> list[Plugin]:
+        """Return all plugins, each with what is wrong with it; they are imported for that."""
+        found: list[Plugin] = []
+        for group in GROUPS:
+            for name in self._names(group):
+                used = self.plugin(group, name)
+                problem = _TAKEN if name in built_in.get(group, ()) else self._load_problem(group, name)
+                others = [plugin for plugin, _ in self._offered().get((group, name), []) if plugin != used]
+                found.append(replace(used, problem=problem))
+                found += [replace(each, problem=f"not used: there is {used}") for each in others]
+        return found
+
+    def _names(self, group: Group) -> list[str]:
+        return sorted({name for kind, name in (*self._registered, *self._offered()) if kind == group})
+
+    def _load_problem(self, group: Group, name: str) -> str:
+        try:
+            self.load(group, name)
+        except ConfigError as error:
+            return described(error.__cause__ or error)
+        return ""
+
+    def _offered(self) -> Offers:
+        if self._offers is None:
+            self._offers = _installed_offers()
+            for (used, _), *others in self._offers.values():
+                for other, _ in others:
+                    self._warn_once(f"{other} is not used: there is {used}")
+        return self._offers
+
+    def _warn_once(self, message: str) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            warnings.warn(message, PluginWarning, stacklevel=3)
+
+
+_TAKEN = "the name is built in"
+
+
+def described(error: BaseException) -> str:
+    """Return an exception of code that is not ours in words."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
+
+
+def _installed_offers() -> Offers:
+    """Read the entry points of all installed packages; a package that is found twice counts once."""
+    from importlib.metadata import distributions  # here, because most commands use built-in names alone
+
+    found: Offers = {}
+    packages: set[str] = set()
+    for distribution in distributions():
+        if _PREFIX not in (distribution.read_text("entry_points.txt") or ""):  # most packages: nothing to parse
+            continue
+        package, version = distribution.metadata["Name"], distribution.version
+        if package in packages:
+            continue
+        packages.add(package)
+        for entry in distribution.entry_points:
+            group = entry.group.removeprefix(_PREFIX)
+            if entry.group.startswith(_PREFIX) and group in GROUPS:
+                plugin = Plugin(group, entry.name, package, version, entry.value)
+                found.setdefault((group, entry.name), []).append((plugin, entry.load))
+    return {key: sorted(offers, key=lambda offer: offer[0].package) for key, offers in sorted(found.items())}
+
+
+PLUGINS = Plugins()
+"""The plugins of this process."""
