@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import polyjudge
 from polyjudge.cli import COMMANDS
 from polyjudge.cli.reference import reference
+from polyjudge.plugins import GROUPS, PLUGINS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -34,6 +36,25 @@ def test_every_command_is_in_the_reference(command):
     assert f"## polyjudge {command}\n" in reference()
 
 
+def test_every_public_name_has_an_example_or_a_line_in_the_python_reference():
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    used = {name for match in BLOCK.finditer(page) for name in re.findall(r"\w+", match[2])}
+    errors = {name for name in polyjudge.__all__ if name.endswith("Error")}
+
+    assert set(polyjudge.__all__) - errors - {"__version__"} <= used
+    assert errors <= set(re.findall(r"`(\w+)`", page))
+
+
+@pytest.fixture
+def no_plugins():
+    """Remove what an example registers: the table of plugins is the process's."""
+    yield
+    for group in GROUPS:
+        for name in PLUGINS.names(group):
+            PLUGINS.remove(group, name)
+
+
+@pytest.mark.usefixtures("no_plugins")
 @pytest.mark.parametrize(("page", "language", "code", "shown"), EXAMPLES)
 def test_an_example_runs_and_prints_what_the_page_says(page, language, code, shown, in_folder, demo):
     for file in (ROOT / "examples").iterdir():

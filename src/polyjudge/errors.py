@@ -33,12 +33,21 @@ class PolyjudgeError(Exception):
     """Anything polyjudge raises on purpose."""
 
     exit_code = 3
+    option = ""
+    """The argument that would change this, by its name in Python; the command line names its flag."""
+    value = ""
+    """What to give it, where only one value would help."""
 
 
 class ConfigError(PolyjudgeError, ValueError):
     """Something was wrong before the first call was made."""
 
     exit_code = 2
+
+    def __init__(self, message: str, *, option: str = "", value: str = "") -> None:
+        super().__init__(message)
+        self.option = option
+        self.value = value
 
 
 class UnknownNameError(ConfigError):
@@ -75,9 +84,10 @@ class DataError(PolyjudgeError):
 
     exit_code = 2
 
-    def __init__(self, message: str, *, path: Path | str = "", line: int = 0) -> None:
+    def __init__(self, message: str, *, path: Path | str = "", line: int = 0, option: str = "") -> None:
         place = f"{path}:{line}: " if line else f"{path}: " if path else ""
         super().__init__(place + message)
+        self.option = option
         self.path = path
         self.line = line
 

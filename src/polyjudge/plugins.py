@@ -63,6 +63,11 @@ class Plugins:
         self._loaded: dict[Key, object] = {}
         self._warned: set[str] = set()
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the entry points were read already."""
+        return self._offers is not None
+
     def add(self, group: Group, name: str, target: object) -> None:
         """Register a name from Python; it is used instead of an entry point of the same name."""
         if not name.isprintable() or not name or set(name) & set("/, "):

@@ -213,8 +213,18 @@ def _report(error: PolyjudgeError, *, remedy: str = "") -> int:
     if os.environ.get("VERBOSE") == "1":
         traceback.print_exception(error)
     else:
-        print(f"polyjudge: {error}{remedy}", file=sys.stderr)
+        print(f"polyjudge: {error}{_flag(error)}{remedy}", file=sys.stderr)
     return error.exit_code
+
+
+_FLAGS = {"max_cost_usd": "max-cost", "timeout_s": "timeout", "deadline_s": "deadline"}
+"""Options that the command line calls otherwise than the library."""
+
+
+def _flag(error: PolyjudgeError) -> str:
+    """Return the option that would help, as it is written on the command line."""
+    name = _FLAGS.get(error.option, error.option.replace("_", "-"))
+    return f" (--{name} {error.value})".replace(" )", ")") if name else ""
 
 
 def _show_warning(

@@ -17,6 +17,7 @@ from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import readable_json
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, read_ratings
+from polyjudge.judges.identity import identity_of_models
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import Effect, JudgeIdentity
@@ -38,7 +39,6 @@ from .calibrating import (
     refuse_many_calls,
 )
 from .environment import load_environment
-from .identities import identity_of_models
 from .options import add_judging_options, at_least, check_output, judge_names
 from .output import write_pieces
 

@@ -8,6 +8,7 @@ from polyjudge.errors import DataError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.names import safe_name
 from polyjudge.folder_trust import private_path
+from polyjudge.judges.identity import identity_of_models
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import TrustCard
 from polyjudge.reports.calibration import card_plots
@@ -16,7 +17,6 @@ from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import CARDS_FOLDER, find_card, read_card
 from polyjudge.verdicts.trust import TRUST_WORDS
 
-from .identities import identity_of_models
 from .options import add_force_option, judge_names
 from .output import write_pieces
 from .tables import print_table

@@ -14,6 +14,7 @@ from polyjudge.calibration.perturbations import CONTROL_TYPES, PERTURBATION_TYPE
 from polyjudge.calibration.trials import SEVERITIES, TrialOptions, TrialPlan, plan_trials
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
+from polyjudge.judges.identity import identity_of_models
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.outcomes import Item
@@ -36,7 +37,6 @@ from .calibrating import (
     refuse_many_calls,
 )
 from .environment import load_environment
-from .identities import identity_of_models
 from .options import add_judging_options, at_least, judge_names
 from .output import write_pieces
 

@@ -9,9 +9,9 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.scored_runs import ScoredRun, read_run, write_baseline
 from polyjudge.languages.table import language_table
 from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, Ruling
-from polyjudge.reports.comparison import compare_runs, notes_on, unlike
+from polyjudge.reports.comparison import compare
 from polyjudge.reports.comparison_report import COMPARISON_FORMATS, no_command, workflow_commands
-from polyjudge.text.display import harmless, one_line
+from polyjudge.text.display import one_line
 from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 
 from .options import Several, add_force_option, at_least, check_output, finite, share
@@ -67,7 +67,6 @@ def run(options: argparse.Namespace) -> int:
     if options.bless is not None and options.bless.suffix.lower() != ".jsonl":
         raise ConfigError(f"--bless {str(options.bless)!r}: a baseline is a file of JSON Lines, such as baseline.jsonl")
     before, after = (_read(path, options) for path in (options.a, options.b))
-    _refuse_unlike(before, after, options)
     if not before.is_baseline:
         check_output(options.bless, [options.a], force=options.force)
     wanted = ComparisonOptions(
@@ -78,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         show=options.show,
     )
-    comparison = compare_runs(before, after, wanted, tuple(notes_on(before, after)))
+    comparison = compare(before, after, allow_different=_allowed(options), options=wanted)
     _warn_of_few_permutations(comparison)
     ruling = compare_gate(comparison, options.fail_on, options.max_unjudged)
     _bless(options.bless, after, ruling, force=options.force)
@@ -96,21 +95,14 @@ def _read(path: Path, options: argparse.Namespace) -> ScoredRun:
     return found
 
 
-def _refuse_unlike(before: ScoredRun, after: ScoredRun, options: argparse.Namespace) -> None:
-    """Refuse runs whose scores do not mean the same."""
-    if (before.measure or "score") != (after.measure or "score"):
-        named = " and ".join(f"{run.path} holds {run.measure or 'score'!r}" for run in (before, after))
-        raise ConfigError(harmless(f"the runs are of different scores: {named}; give the same --score"))
+def _allowed(options: argparse.Namespace) -> set[str]:
+    """Return in what the judges of both runs may differ."""
     allowed: set[str] = set()
     for name in (name.strip() for given in options.allow_different for name in given.split(",")):
         if name not in _ALLOWED:
             raise ConfigError(f"--allow-different {name!r} is none of {', '.join(_ALLOWED)}")
         allowed |= _ALLOWED[name]
-    refused = {kind: told for kind, told in unlike(before, after).items() if kind not in allowed}
-    if refused:
-        needed = "both" if len(refused) > 1 else next(iter(refused))
-        told = one_line("; ".join(refused.values()), _LONGEST_WARNING)
-        raise ConfigError(f"{told}. The scores may not mean the same; --allow-different {needed} compares them")
+    return allowed
 
 
 def _warn_of_few_permutations(comparison: Comparison) -> None:

@@ -20,6 +20,7 @@ from polyjudge.formats.prompt_sets import load_prompt_set
 from polyjudge.formats.reference_texts import sample_table, sample_texts
 from polyjudge.formats.translation_results import TranslationResults, write_translation_results
 from polyjudge.formats.translation_scores import TranslationScores, language_score, write_translation_scores
+from polyjudge.judges.identity import identity_of_models
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import TrustCard
@@ -36,7 +37,6 @@ from polyjudge.text.display import harmless
 from polyjudge.verdicts.trust import JudgeTrust
 
 from .calibrate_perturb import run_notes
-from .identities import identity_of_models
 from .options import add_force_option
 from .report import write_report
 

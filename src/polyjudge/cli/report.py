@@ -4,14 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from polyjudge.clock import utc_now
-from polyjudge.errors import DataError
-from polyjudge.formats.translation_results import TranslationResults
-from polyjudge.formats.translation_scores import TranslationScores
-from polyjudge.languages.table import language_table
 from polyjudge.reports.translation import Report
-from polyjudge.reports.translation_formats import FORMATS
-from polyjudge.store.trust_cards import identity_in, trust_in
+from polyjudge.reports.translation_formats import FORMATS, report
 from polyjudge.text.display import one_line
 
 from .options import Several, add_force_option, check_output
@@ -40,23 +34,17 @@ def run(options: argparse.Namespace) -> int:
     """Read the files, sum up, and write."""
     inputs = [options.results, options.quick_judge, options.full_judge, *options.card]
     check_output(options.output, inputs, force=options.force)
-    given = {"quick": options.quick_judge, "full": options.full_judge}
-    scores = {name: TranslationScores(path) for name, path in given.items() if path is not None}
-    for each in scores.values():
-        if not each.holds_scores:
-            raise DataError("holds no scores of a judge; is it another kind of file?", path=each.path)
     with CountShow("languages read") as progress:
-        report = Report(
-            TranslationResults(options.results),
-            scores,
-            language_table(),
-            timestamp=utc_now(),
-            trust={name: trust_in(identity_in(each), options.card) for name, each in scores.items()},
+        found = report(
+            options.results,
+            quick_judge=options.quick_judge,
+            full_judge=options.full_judge,
+            cards=options.card,
             progress=lambda _: progress.advance(),
         )
-    write_report(report, options.format, options.output, force=options.force)
-    warn_of(report)
-    return _gate(report) if options.require_calibrated else 0
+    write_report(found, options.format, options.output, force=options.force)
+    warn_of(found)
+    return _gate(found) if options.require_calibrated else 0
 
 
 def _gate(report: Report) -> int:

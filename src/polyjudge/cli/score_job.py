@@ -8,6 +8,7 @@ from pathlib import Path
 
 from polyjudge.errors import ConfigError
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
+from polyjudge.judges.identity import identity_of_models
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
@@ -15,7 +16,6 @@ from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless
 
-from .identities import identity_of_models
 from .items_trust import ItemsTrust
 from .options import filters_of, judge_names
 from .ray_options import refuse_unfit, refuse_without_ray

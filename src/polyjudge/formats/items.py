@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
-from polyjudge.records.outcomes import Item
+from polyjudge.records.outcomes import Item, Outcome, read_outcome_row
+from polyjudge.store.run_file import read_outcomes
 from polyjudge.store.run_folder import MANIFEST_FILE, finished_parts
 
 from .tables import ROW_KINDS, Row, is_table, rows_from
@@ -235,6 +236,21 @@ def read_items(
     """
     wanted = {name: frozenset(values) for name, values in (filters or {}).items()}
     return ItemSource(Path(path), context, wanted, limit)
+
+
+def read_results(path: Path | str) -> Iterator[tuple[str, Outcome]]:
+    """Yield the outcomes of a run file, in any format of rows, or of a folder of parts, with the ids of their items."""
+    path = Path(path)
+    if not path.is_dir() and path.suffix.lower() not in ROW_KINDS[1:]:
+        yield from read_outcomes(path)
+        return
+    for place, row in rows_of(path):
+        if isinstance(row, str):
+            raise DataError(row, path=place.path, line=place.line)
+        try:
+            yield read_outcome_row(row)
+        except DataError as error:
+            raise DataError(str(error), path=place.path, line=place.line) from None
 
 
 def rows_of(path: Path, start: Mark = START) -> Rows:

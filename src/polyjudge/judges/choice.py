@@ -8,10 +8,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from polyjudge.errors import ConfigError, UnreadableReplyError
 from polyjudge.providers.base import Provider
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.records.outcomes import Outcome
+from polyjudge.records.outcomes import JudgeResult, Outcome
 from polyjudge.records.requests import ModelName, Reply
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, render_context
 
@@ -43,13 +45,13 @@ class ChoiceJudge:
     def __init__(
         self,
         labels: Sequence[str] | Mapping[str, float],
-        model: str = "opus",
+        model: str = "",
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
     ) -> None:
         self.labels = Labels(labels)
-        self.model = model
+        self.model = model = base.model_or_usual(model, provider)
         self._template = read_prompt("choice")
         self.fingerprint = fingerprint([self._template, self.labels.scores], 16)
         self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
@@ -160,7 +162,7 @@ class BinaryJudge:
     def __init__(
         self,
         verdicts: Sequence[str],
-        model: str = "opus",
+        model: str = "",
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
@@ -169,12 +171,13 @@ class BinaryJudge:
             count = 1 if isinstance(verdicts, str) else len(verdicts)
             raise ConfigError(f"BinaryJudge requires exactly 2 verdicts, got {count}")
         self.verdicts = list(verdicts)
-        self.model = model
+        self.model = model = base.model_or_usual(model, provider)
         self._choice = ChoiceJudge(self.verdicts, model, system, cache_db, provider)
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return the result for one candidate, or a failure with its reason."""
-        return await self._choice.outcome(candidate, context, repeat=repeat)
+        outcome = await self._choice.outcome(candidate, context, repeat=repeat)
+        return replace(outcome, passed=outcome.score == 1.0) if isinstance(outcome, JudgeResult) else outcome
 
     def bind(self, source: ProviderSource) -> "BinaryJudge":
         """Return this judge with its provider opened by a run."""

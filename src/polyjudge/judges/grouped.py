@@ -27,7 +27,7 @@ from polyjudge.rubrics.prompts import (
 )
 
 from . import strict_json
-from .base import Asker, Question, Reading
+from .base import Asker, Question, Reading, with_passed
 from .choosing import Query, checked
 from .judged_text import ReplyContext, judged_texts
 from .parsing import JudgeJson, read_judge_json
@@ -177,7 +177,7 @@ def read_rows(rubric: Rubric, reply: Reply, wanted: set[str], judged: tuple[str,
         if item_id in wanted and times[item_id] == 1 and not context.has_object(row):
             try:
                 row_found = JudgeJson(checked(row, Query(keys, context)), found.rung, found.repaired)
-                results[item_id] = JudgeResult(**read_verdict(rubric, row_found))
+                results[item_id] = with_passed(rubric, JudgeResult(**read_verdict(rubric, row_found)))
             except (ValueError, KeyError):  # no verdict in this row: it is asked for again, like a missing one
                 continue
     return results

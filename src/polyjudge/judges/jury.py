@@ -46,7 +46,7 @@ class RepeatedJudge:
         """Return the mean of all answers that hold a verdict; most must."""
         numbers = range(repeat * self.repeats, (repeat + 1) * self.repeats)
         answers = await together(self._judge.outcome(candidate, context, repeat=number) for number in numbers)
-        return combined(tuple(answers), quorum=self.repeats // 2 + 1)
+        return base.with_passed(self.rubric, combined(tuple(answers), quorum=self.repeats // 2 + 1))
 
     async def aclose(self) -> None:
         """Close what the judge has open."""
@@ -109,7 +109,7 @@ class Jury:
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return what the members say together, or a failure when too few of them could judge."""
         members = await together(judge.outcome(candidate, context, repeat=repeat) for judge in self.judges)
-        return combined(tuple(members), self.quorum, self._aggregate)
+        return base.with_passed(self.rubric, combined(tuple(members), self.quorum, self._aggregate))
 
     async def aclose(self) -> None:
         """Close what the members have open."""

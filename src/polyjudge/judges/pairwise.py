@@ -35,13 +35,13 @@ class PairwiseJudge:
     def __init__(
         self,
         criteria: Sequence[RubricCriterion] = (_QUALITY,),
-        model: str = "opus",
+        model: str = "",
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
     ) -> None:
         self.criteria = tuple(criteria)
-        self.model = model
+        self.model = model = base.model_or_usual(model, provider)
         self._template = read_prompt("pairwise")
         self._labels = Labels({"A": 1.0, "B": 0.0, "tie": 0.5}, called="answer")
         self.fingerprint = fingerprint([self._template, self.criteria], 16)

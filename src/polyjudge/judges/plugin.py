@@ -72,6 +72,7 @@ class PluginJudge:
             raise
         except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
             outcome = Failure(f"{self._plugin} failed: {described(error)}", "provider_error")
+        outcome = base.with_passed(self.rubric, outcome)
         if outcome.provenance is not None:
             return outcome
         return replace(outcome, model=outcome.model or self.name.model, provenance=self._provenance(item, repeat))

@@ -120,7 +120,8 @@ class RubricJudge:
 
     Args:
         criteria: What to score; or a `Rubric`, which brings its own scale, wording and flags.
-        model: An alias such as "opus", or "provider/model". With `provider` it is handed over as it is.
+        model: An alias, by default "opus", or "provider/model". With `provider` it is handed over as it is, and is by
+            default the provider's own name.
         system: System prompt.
         cache_db: SQLite file, or URL of PostgreSQL, that keeps every reply; no question is paid for twice.
         prompt_template: The prompt, with the places {criteria} {candidate} {context} {subscores_schema}.
@@ -139,7 +140,7 @@ class RubricJudge:
     def __init__(
         self,
         criteria: Sequence[RubricCriterion] | Rubric | str,
-        model: str = "opus",
+        model: str = "",
         system: str = "",
         cache_db: Path | str | None = None,
         prompt_template: str = "",
@@ -148,7 +149,7 @@ class RubricJudge:
     ) -> None:
         self.rubric = _rubric(criteria, prompt_template)
         check_rubric(self.rubric)
-        self.model = model
+        self.model = model = base.model_or_usual(model, provider)
         self.fingerprint = rubric_fingerprint(self.rubric)
         self._schema = answer_schema(self.rubric)
         self._renderer = PromptRenderer(self.rubric)
@@ -164,7 +165,8 @@ class RubricJudge:
         """Return the result for one candidate, or a failure with its reason."""
         prompt = self.build_prompt(candidate, context)
         question = Question(prompt, self._schema, self.rubric.name, self.fingerprint, repeat)
-        return await self.asker.outcome(question, partial(self._read, judged=judged_texts(candidate, context)))
+        read = partial(self._read, judged=judged_texts(candidate, context))
+        return base.with_passed(self.rubric, await self.asker.outcome(question, read))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""

@@ -83,6 +83,8 @@ class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag=
     provenance: Provenance | None = None
     members: "tuple[Outcome, ...]" = ()
     """What each member of a jury said."""
+    passed: bool | None = None
+    """Whether it passes by the rubric's rule, or is the first of two verdicts; None where there is no rule to apply."""
 
 
 class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="failure"):

@@ -4,15 +4,16 @@ import dataclasses
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 from msgspec.structs import replace
 
-from polyjudge.errors import DataError
-from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredItems, ScoredRun
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredItems, ScoredRun, read_run
 from polyjudge.records.calibration import Figure, JudgeIdentity
 from polyjudge.records.comparison import (
     Change,
@@ -35,6 +36,7 @@ from polyjudge.statistics.paired import (
     sign_flip_p,
 )
 from polyjudge.statistics.resampling import Codes, Floats
+from polyjudge.text.display import harmless, one_line
 
 
 def unlike(before: ScoredRun, after: ScoredRun) -> dict[str, str]:
@@ -130,6 +132,40 @@ class _Items:
     def languages(self) -> Codes:
         """The language of each pair, as a number."""
         return np.repeat(np.arange(len(self.tallies)), [tally["paired"] for tally in self.tallies.values()])
+
+
+def compare(
+    before: ScoredRun | Path | str,
+    after: ScoredRun | Path | str,
+    *,
+    score: str = "",
+    cluster: str = "",
+    allow_different: Collection[str] = (),
+    options: ComparisonOptions | None = None,
+) -> Comparison:
+    """Compare two runs over the same items: their files, or baselines, or what `read_run` returned.
+
+    `score` names the column that is compared, `cluster` the one that says which items belong together. Scores of
+    different judges or rubrics may not mean the same and are refused, unless `allow_different` holds "judge" or
+    "rubric".
+    """
+    first, second = (
+        run if isinstance(run, ScoredRun) else read_run(Path(run), measure=score, cluster=cluster)
+        for run in (before, after)
+    )
+    if (first.measure or "score") != (second.measure or "score"):
+        named = " and ".join(f"{run.path} holds {run.measure or 'score'!r}" for run in (first, second))
+        raise ConfigError(harmless(f"the runs are of different scores: {named}; name the same one"), option="score")
+    refused = {kind: told for kind, told in unlike(first, second).items() if kind not in allow_different}
+    if refused:
+        told = one_line("; ".join(refused.values()), _LONGEST_DIFFERENCE)
+        needed = "both" if len(refused) > 1 else next(iter(refused))
+        message = f"{told}. The scores may not mean the same. Allow it to compare them"
+        raise ConfigError(message, option="allow_different", value=needed)
+    return compare_runs(first, second, options or ComparisonOptions(), tuple(notes_on(first, second)))
+
+
+_LONGEST_DIFFERENCE = 400
 
 
 def compare_runs(

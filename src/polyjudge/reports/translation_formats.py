@@ -1,14 +1,20 @@
 """The formats of translation reports and trust cards."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 from msgspec import to_builtins
 
+from polyjudge.clock import utc_now
+from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json
-from polyjudge.languages.table import LanguageTable
+from polyjudge.formats.translation_results import TranslationResults
+from polyjudge.formats.translation_scores import TranslationScores
+from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import TrustCard
-from polyjudge.store.trust_cards import card_row
+from polyjudge.records.translation import LanguageResult
+from polyjudge.store.trust_cards import card_row, identity_in, trust_in
 from polyjudge.verdicts.translation import Totals, Verdict, status_fields
 from polyjudge.verdicts.trust import JudgeTrust
 
@@ -19,6 +25,39 @@ from .translation_page import translation_page
 from .trust_card import card_blocks, card_json, judge_title
 
 SCHEMA_VERSION = 1
+
+
+def report(
+    results: Path | str,
+    *,
+    quick_judge: Path | str | None = None,
+    full_judge: Path | str | None = None,
+    cards: Sequence[Path | str] = (),
+    progress: Callable[[LanguageResult], None] = lambda _: None,
+) -> Report:
+    """Read what a translator wrote and what judges say of it, and return verdicts and totals.
+
+    `quick_judge` and `full_judge` are the scores of `translation quick` and `translation full`; `cards` are trust
+    cards, by default the judges' own. `render_report` turns the report into text.
+    """
+    given = {"quick": quick_judge, "full": full_judge}
+    scores = {name: TranslationScores(Path(path)) for name, path in given.items() if path is not None}
+    for each in scores.values():
+        if not each.holds_scores:
+            raise DataError("holds no scores of a judge; is it another kind of file?", path=each.path)
+    return Report(
+        TranslationResults(Path(results)),
+        scores,
+        language_table(),
+        timestamp=utc_now(),
+        trust={name: trust_in(identity_in(each), [Path(card) for card in cards]) for name, each in scores.items()},
+        progress=progress,
+    )
+
+
+def render_report(report: Report, format: Literal["markdown", "text", "json", "html"] = "markdown") -> Iterator[str]:
+    """Yield the pieces of a report in a format."""
+    return FORMATS[format](report)
 
 
 def json_report(report: Report) -> Iterator[str]:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import DataError, MissingExtraError, PolyjudgeError
-from polyjudge.formats.items import rows_of
+from polyjudge.formats.items import read_results
 from polyjudge.records.calibration import Interval
-from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, read_outcome_row
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
 from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.records.runs import RunStatus, Spent
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
-from polyjudge.store.run_file import read_outcomes
 from polyjudge.verdicts.items import passes
 
 
@@ -162,8 +161,8 @@ class RunSummary:
         """Read the stored rows again, in order, one at a time."""
         if self.path is None:
             raise DataError("the rows of this run are not stored in a file")
-        items, rows = iter(self.items), _folder_rows(self.path) if self.path.is_dir() else read_outcomes(self.path)
-        for item_id, outcome in rows:
+        items = iter(self.items)
+        for item_id, outcome in read_results(self.path):
             item = next(items, None)
             if item is None or item.id != item_id:
                 raise DataError(f"the row of {item_id!r} does not fit the items", path=self.path)
@@ -176,14 +175,6 @@ class RunSummary:
             with suppress(ImportError):
                 return import_module(name).DataFrame(rows)
         raise MissingExtraError("to_frame needs pandas or polars; install one of them")
-
-
-def _folder_rows(folder: Path) -> Iterator[tuple[str, Outcome]]:
-    """Yield the rows of a finished folder of parts."""
-    for place, row in rows_of(folder):
-        if isinstance(row, str):
-            raise DataError(row, path=place.path, line=place.line)
-        yield read_outcome_row(row)
 
 
 def _flat_row(item: Item, outcome: Outcome) -> dict[str, Any]:
