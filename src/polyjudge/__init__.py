@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from polyjudge import register
     from polyjudge.cache.sqlite import JudgeCache
-    from polyjudge.calibration.edits import Draft, Edit, plan_edits
+    from polyjudge.calibration.edits import Draft, Edit, EditPlan, plan_edits
     from polyjudge.checks.checker import Check, check
     from polyjudge.errors import (
         CacheError,
@@ -75,6 +75,7 @@ __all__ = [
     "Draft",
     "DuplicateKeyError",
     "Edit",
+    "EditPlan",
     "EmptyBatchesError",
     "Failure",
     "Finding",
@@ -138,7 +139,7 @@ __all__ = [
 # Loaded on first use: `polyjudge --help` must not wait for judges it does not need.
 _HOMES = {
     "cache.sqlite": "JudgeCache",
-    "calibration.edits": "Draft Edit plan_edits",
+    "calibration.edits": "Draft Edit EditPlan plan_edits",
     "checks.checker": "Check check",
     "errors": (
         "CacheError CapReachedError ConfigError DataError DuplicateKeyError EmptyBatchesError "

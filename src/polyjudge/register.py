@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from polyjudge.plugins import PLUGINS, Group
 
 if TYPE_CHECKING:
-    from polyjudge.calibration.edits import Draft, Plan
+    from polyjudge.calibration.edits import Draft, EditPlan
     from polyjudge.checks.checker import Check
     from polyjudge.formats.plugin import Format
     from polyjudge.judges.base import ItemJudge
@@ -26,7 +26,7 @@ CheckFunction: TypeAlias = "Callable[[CheckedText], Iterable[Finding]]"
 ProviderT = TypeVar("ProviderT", bound="Callable[[str], ProviderPlugin]")
 JudgeT = TypeVar("JudgeT", bound="Callable[[Rubric, str], ItemJudge]")
 CheckT = TypeVar("CheckT", bound="Callable[[], Check] | CheckFunction")
-PerturbationT = TypeVar("PerturbationT", bound="Callable[[Draft], Plan]")
+PerturbationT = TypeVar("PerturbationT", bound="Callable[[Draft], EditPlan]")
 FormatT = TypeVar("FormatT", bound="Callable[[], Format]")
 LanguageT = TypeVar("LanguageT", bound="Callable[[], Language | Iterable[Language]]")
 

@@ -1,29 +1,61 @@
 """Never run, only checked, by two type checkers: the types are part of the API."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import assert_type
 
-from polyjudge.cache.sqlite import JudgeCache
-from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
-from polyjudge.judges.critique import parse_critique
-from polyjudge.judges.jury import Jury
-from polyjudge.judges.pairwise import PairwiseJudge
-from polyjudge.judges.parsing import parse_judge_json
-from polyjudge.judges.rubric import RubricJudge
-from polyjudge.providers.base import Provider
-from polyjudge.providers.scripted import ScriptedProvider
-from polyjudge.records.outcomes import Failure, JudgeResult, PairwiseResult
-from polyjudge.records.requests import Reply, Request
-from polyjudge.records.rubrics import RubricCriterion
-from polyjudge.rubrics.loading import load_rubric
+from polyjudge import (
+    BinaryJudge,
+    Check,
+    CheckedText,
+    ChoiceJudge,
+    Comparison,
+    Draft,
+    Edit,
+    EditPlan,
+    Failure,
+    Finding,
+    Format,
+    Item,
+    JudgeCache,
+    JudgeResult,
+    Jury,
+    Language,
+    Limits,
+    Origin,
+    PairwiseJudge,
+    PairwiseResult,
+    Provider,
+    Reply,
+    Report,
+    Request,
+    Rubric,
+    RubricCriterion,
+    RubricJudge,
+    Run,
+    RunSummary,
+    ScriptedProvider,
+    TrustCard,
+    check,
+    compare,
+    load_rubric,
+    open_provider,
+    parse_critique,
+    parse_judge_json,
+    plan_edits,
+    read_items,
+    read_results,
+    register,
+    render_report,
+    report,
+    trust_card,
+)
 
 
 class MyProvider:
     """A provider of one's own needs no base class."""
 
     def __init__(self) -> None:
-        from polyjudge.records.requests import Origin
-
         self.origin = Origin("mine")
 
     async def complete(self, request: Request) -> Reply:
@@ -54,3 +86,81 @@ with JudgeCache("c.sqlite") as cache:
 
 assert_type(parse_critique("Score: 5").score, float | None)
 parse_judge_json("{}", wanted=["score"])["score"]
+
+
+assert_type(Run(read_items("a.csv"), judge, limits=Limits(max_cost_usd=5)).execute(), RunSummary)
+assert_type(judge.score_batch_sync([Item("1", "text")]), list[JudgeResult | Failure])
+assert_type(judge.score_sync("text").passed, bool | None)
+assert_type(open_provider("openai/gpt-5-mini"), Provider)
+assert_type(check("text", language="de", source="text", reference="text"), list[Finding])
+assert_type(compare("a.jsonl", Path("b.jsonl"), allow_different=["judge"]), Comparison)
+assert_type(report("results.json", full_judge="scores.json"), Report)
+assert_type(trust_card(judge), TrustCard | None)
+assert_type(trust_card("card.json"), TrustCard | None)
+render_report(report("results.json"), "html")
+for _, outcome in read_results("scores.jsonl"):
+    assert_type(outcome, JudgeResult | Failure)
+
+
+@register.provider("mine")
+class PluginProvider:
+    """A provider of a plugin needs one method."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    async def complete(self, request: Request) -> Reply:
+        return Reply(text="", model=self.model)
+
+
+@register.judge("length")
+class LengthJudge:
+    """A judge of a plugin needs one method."""
+
+    def __init__(self, rubric: Rubric, model: str) -> None:
+        self.rubric = rubric
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> JudgeResult:
+        return JudgeResult(score=1.0, reason="")
+
+
+@register.check("by function")
+def find(text: CheckedText) -> Iterator[Finding]:
+    yield Finding("kind", "info", text.language.name, 0, 1)
+
+
+@register.check("by class")
+class Finder:
+    """A check may be a class."""
+
+    def find(self, text: CheckedText) -> list[Finding]:
+        return []
+
+
+a_check: Check = Finder()
+
+
+@register.perturbation("mine")
+def perturb(draft: Draft) -> EditPlan:
+    return plan_edits(draft.text, [Edit(0, 1, "")])
+
+
+@register.format("mine")
+class MyFormat:
+    """A format needs no base class."""
+
+    suffixes = (".mine",)
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        return True
+
+    def read(self, path: Path) -> Iterator[dict[str, str] | str]:
+        yield {"id": "1"}
+
+
+a_format: Format = MyFormat()
+
+
+@register.language("mine")
+def language() -> Language:
+    return Language(tag="szl", name="Silesian", native_name="", scripts=("Latn",), family="Latin")

@@ -6,7 +6,7 @@ from itertools import islice, pairwise
 
 from polyjudge.text.pieces import Piece, pieces, words
 
-from .edits import Draft, Edit, Plan, apart, plan_edits, share
+from .edits import Draft, Edit, EditPlan, apart, plan_edits, share
 from .facts import pairs
 
 _MOST_DROPPED = 0.5
@@ -21,14 +21,14 @@ _FIRST_SYLLABLE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
 _VOWELS, _FINALS = 21, 28
 
 
-def drop_letters(draft: Draft) -> Plan:
+def drop_letters(draft: Draft) -> EditPlan:
     """Leave letters out."""
     spots = draft.dice.shuffled(_letters(draft.text))
     wanted = spots[: share(len(spots), _MOST_DROPPED)]
     return plan_edits(draft.text, [Edit(start, start + len(sign), "") for start, sign in wanted], is_sure=True)
 
 
-def swap_letters(draft: Draft) -> Plan:
+def swap_letters(draft: Draft) -> EditPlan:
     """Let neighbouring letters of a word change places."""
     pairs = [pair for piece in words(draft.text) if piece.kind == "word" for pair in _pairs(piece)]
     return plan_edits(draft.text, apart(draft.dice.shuffled(pairs)))
@@ -45,7 +45,7 @@ def _pairs(piece: Piece) -> list[Edit]:
     ]
 
 
-def typos(draft: Draft) -> Plan:
+def typos(draft: Draft) -> EditPlan:
     """Put other letters of the same script in the place of letters; vowels and marks that combine stay."""
     spots = draft.dice.shuffled(_letters(draft.text))
     wanted = spots[: share(len(spots), _MOST_MISTYPED)]
@@ -129,7 +129,7 @@ _RIGHT_TO_LEFT = ("R", "AL")
 _KANGXI = range(0x2F00, 0x2FD6)
 
 
-def strip_diacritics(draft: Draft) -> Plan:
+def strip_diacritics(draft: Draft) -> EditPlan:
     """Take the marks off letters, as where an encoding has lost them."""
     spots = [(start, sign, _plain(sign)) for start, sign in _signs(draft.text)]
     edits = [Edit(start, start + len(sign), plain) for start, sign, plain in spots if plain != sign]
@@ -147,7 +147,7 @@ def _plain(sign: str) -> str:
     return unicodedata.normalize("NFC", kept)
 
 
-def homoglyphs(draft: Draft) -> Plan:
+def homoglyphs(draft: Draft) -> EditPlan:
     """Put signs in the place of others that look alike."""
     alike = _alike()
     edits = [
@@ -165,14 +165,14 @@ def _alike() -> dict[str, str]:
     return {**kangxi, **pairs("homoglyphs")}
 
 
-def zero_width(draft: Draft) -> Plan:
+def zero_width(draft: Draft) -> EditPlan:
     """Put signs without a width inside words."""
     inside = [start for piece in words(draft.text) if piece.kind == "word" for start, _ in _places(piece)[1:]]
     edits = [Edit(place, place, draft.dice.pick(_WITHOUT_WIDTH)) for place in draft.dice.shuffled(inside)]
     return plan_edits(draft.text, edits, is_sure=True)
 
 
-def bidi_marks(draft: Draft) -> Plan:
+def bidi_marks(draft: Draft) -> EditPlan:
     """Put signs before words that turn the direction of writing."""
     places = [piece.start for piece in words(draft.text)]
     signs = _FOR_RIGHT_TO_LEFT if _is_right_to_left(draft.text) else _FOR_LEFT_TO_RIGHT

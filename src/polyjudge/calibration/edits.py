@@ -1,4 +1,4 @@
-"""Plan and apply edits of a given severity."""
+"""EditPlan and apply edits of a given severity."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Edit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EditPlan:
     """Edits in their order: the text with the first of them done, for any number up to `count`."""
 
     count: int
@@ -75,14 +75,14 @@ class Plan:
     """Whether each edit only deletes or each only inserts, so that more of them never change less."""
 
 
-NOTHING = Plan(0, lambda _: "")
+NOTHING = EditPlan(0, lambda _: "")
 """The plan of a text that cannot be spoiled so."""
 
 
-def plan_edits(text: str, edits: Sequence[Edit], *, is_sure: bool = False) -> Plan:
+def plan_edits(text: str, edits: Sequence[Edit], *, is_sure: bool = False) -> EditPlan:
     """Return the plan of edits that do not overlap; those that change nothing are left out."""
     wanted = [edit for edit in edits if text[edit.start : edit.end] != edit.text]
-    return Plan(len(wanted), lambda count: edited(text, wanted[:count]), is_sure)
+    return EditPlan(len(wanted), lambda count: edited(text, wanted[:count]), is_sure)
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:

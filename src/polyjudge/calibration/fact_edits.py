@@ -9,7 +9,7 @@ from polyjudge.text.numbers import fold_digits
 from polyjudge.text.pieces import Piece, is_unspaced, pieces, whole_sentences, within, words
 from polyjudge.text.segments import prose
 
-from .edits import NOTHING, Draft, Edit, Plan, SeededRandom, apart, plan_edits
+from .edits import NOTHING, Draft, Edit, EditPlan, SeededRandom, apart, plan_edits
 from .facts import Found, fact, find_terms, several
 
 _NUMBER = re.compile(r"\d+(?:[.,٫٬'’\u00a0\u202f]\d+)*")
@@ -21,7 +21,7 @@ _DATE = re.compile(
 _LAST_DAY, _LAST_MONTH = 28, 12
 
 
-def change_numbers(draft: Draft) -> Plan:
+def change_numbers(draft: Draft) -> EditPlan:
     """Change numbers; each keeps its length, its separators and its digits' script."""
     found = [Edit(m.start(), m.end(), _other_number(m[0], draft.dice)) for m in _NUMBER.finditer(prose(draft.text))]
     return plan_edits(draft.text, draft.dice.shuffled(found))
@@ -43,7 +43,7 @@ def _other_digit(digit: str, place: int, dice: SeededRandom) -> str:
     return chr(ord(digit) - value + dice.pick(others))
 
 
-def change_dates(draft: Draft) -> Plan:
+def change_dates(draft: Draft) -> EditPlan:
     """Change dates in digits, and the names of months and weekdays."""
     names = fact("calendar", draft.surroundings.language)
     edits = [*_numeric_dates(draft), *_named(draft, names.get("months", "")), *_named(draft, names.get("weekdays", ""))]
@@ -90,7 +90,7 @@ def _capital_like(text: str, found: Found, word: str) -> str:
     return word[0].upper() + word[1:] if has_capital else word
 
 
-def negate(draft: Draft) -> Plan:
+def negate(draft: Draft) -> EditPlan:
     """Turn sentences into their opposite: without their negation, or with words that deny them."""
     known = fact("negations", draft.surroundings.language)
     if not known:
@@ -158,7 +158,7 @@ def _denied_after(last: Piece, words_after: str) -> Edit:
     return Edit(last.end, last.end, space + words_after.removeprefix("~"))
 
 
-def register(draft: Draft) -> Plan:
+def register(draft: Draft) -> EditPlan:
     """Turn formal words into informal ones, and some informal words into formal ones."""
     turned: dict[str, str] = {}
     for cell in several(fact("registers", draft.surroundings.language).get("pairs", "")):
@@ -182,7 +182,7 @@ _SOUNDS = str.maketrans({"q": "k", "c": "k", "w": "v", "b": "v", "p": "f", "z": 
 _MUTE = re.compile(r"[aeiouyh'`\W\d_]+")
 
 
-def swap_names(draft: Draft) -> Plan:
+def swap_names(draft: Draft) -> EditPlan:
     """Put other names in the place of names."""
     language = draft.surroundings.language
     countries = several(fact("places", language).get("places", ""))

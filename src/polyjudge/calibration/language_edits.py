@@ -5,30 +5,30 @@ from itertools import pairwise
 
 from polyjudge.text.pieces import Piece, words
 
-from .edits import NOTHING, Draft, Edit, Plan, plan_edits, share
+from .edits import NOTHING, Draft, Edit, EditPlan, plan_edits, share
 from .facts import pairs
 
 _LONGEST_SPAN = 0.5
 _LATIN = "LATIN"
 
 
-def echo_source(draft: Draft) -> Plan:
+def echo_source(draft: Draft) -> EditPlan:
     """Give the source back, from the start on."""
     return _replaced_from_start(draft.text, draft.surroundings.source)
 
 
-def wrong_language(draft: Draft) -> Plan:
+def wrong_language(draft: Draft) -> EditPlan:
     """Say the same in a neighbouring language, from the start on."""
     return _replaced_from_start(draft.text, draft.surroundings.neighbour)
 
 
-def other_text(draft: Draft) -> Plan:
+def other_text(draft: Draft) -> EditPlan:
     """Say what another text says, from the start on."""
     others = [other for other in draft.surroundings.others if other.strip() and other != draft.text]
     return _replaced_from_start(draft.text, draft.dice.pick(others)) if others else NOTHING
 
 
-def _replaced_from_start(text: str, other: str) -> Plan:
+def _replaced_from_start(text: str, other: str) -> EditPlan:
     """Let one text give way to another word by word; in the end only the other is there."""
     if not other.strip() or other == text:
         return NOTHING
@@ -39,7 +39,7 @@ def _replaced_from_start(text: str, other: str) -> Plan:
         rest = "".join(ours[_scaled(count, steps, len(ours)) :])
         return _joined("".join(theirs[: _scaled(count, steps, len(theirs))]), rest)
 
-    return Plan(steps, version)
+    return EditPlan(steps, version)
 
 
 def _scaled(count: int, steps: int, length: int) -> int:
@@ -59,7 +59,7 @@ def _stretches(text: str) -> list[str]:
     return [text[start:end] for start, end in pairwise(starts)]
 
 
-def untranslated_span(draft: Draft) -> Plan:
+def untranslated_span(draft: Draft) -> EditPlan:
     """Leave a stretch as it is in the source; it grows up to half the text."""
     source = draft.surroundings.source
     ours, theirs = _stretches(draft.text), _stretches(source)
@@ -79,10 +79,10 @@ def untranslated_span(draft: Draft) -> Plan:
         gap = replaced[len(replaced.rstrip()) :]
         return "".join(ours[:first]) + span + gap + "".join(ours[last:])
 
-    return Plan(most, version)
+    return EditPlan(most, version)
 
 
-def wrong_script(draft: Draft) -> Plan:
+def wrong_script(draft: Draft) -> EditPlan:
     """Write words in another script: in Latin letters, and what is in Latin letters in Cyrillic ones."""
     found = [piece for piece in words(draft.text) if piece.kind == "word" and any(map(str.isalpha, piece.text))]
     is_latin = 2 * sum(_is_latin(piece) for piece in found) > len(found)

@@ -16,7 +16,7 @@ from polyjudge.text.pieces import may_join
 
 from . import character_edits, fact_edits, language_edits, word_edits
 from . import word_edits as by_words
-from .edits import Draft, EditContext, Plan, SeededRandom
+from .edits import Draft, EditContext, EditPlan, SeededRandom
 from .facts import fact, several
 
 _SINGLE = re.compile(
@@ -60,7 +60,7 @@ class Perturbation:
     name: str
     about: str
     """One plain line: what it does."""
-    plan: Callable[[Draft], Plan]
+    plan: Callable[[Draft], EditPlan]
     """What makes the edits of a text, in their order."""
 
 
@@ -115,9 +115,9 @@ def perturbation(name: str) -> Perturbation:
     return Perturbation(name, str(PLUGINS.plugin("perturbations", name)), partial(_plugin_plan, name))
 
 
-def _plugin_plan(name: str, draft: Draft) -> Plan:
+def _plugin_plan(name: str, draft: Draft) -> EditPlan:
     plan = PLUGINS.make("perturbations", name, draft)
-    if not isinstance(plan, Plan):
+    if not isinstance(plan, EditPlan):
         raise ConfigError(f"{PLUGINS.plugin('perturbations', name)} returned {plan!r}, not what plan_edits returns")
     return plan
 
@@ -147,7 +147,7 @@ def _level(severity: float) -> int:
     return max(1, ceil(severity * _LEVELS - 1e-9)) if severity else 0
 
 
-def _versions(text: str, plan: Plan, wanted: Sequence[int]) -> dict[int, str]:
+def _versions(text: str, plan: EditPlan, wanted: Sequence[int]) -> dict[int, str]:
     """Return the text at the levels wanted."""
     if not plan.count:
         return dict.fromkeys(wanted, text)
@@ -157,11 +157,11 @@ def _versions(text: str, plan: Plan, wanted: Sequence[int]) -> dict[int, str]:
     return _rising(text, plan, max(wanted))
 
 
-def _edits(plan: Plan, level: int) -> int:
+def _edits(plan: EditPlan, level: int) -> int:
     return -(-level * plan.count // _LEVELS)
 
 
-def _rising(text: str, plan: Plan, top: int) -> dict[int, str]:
+def _rising(text: str, plan: EditPlan, top: int) -> dict[int, str]:
     """Return for each level the version furthest from the text among those up to it; any level above 0 has one."""
     signs, furthest, done = _signs(text), 0, 0
     chosen, first = text, text

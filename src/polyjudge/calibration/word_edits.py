@@ -7,7 +7,7 @@ from math import ceil
 
 from polyjudge.text.pieces import Piece, Sentence, clusters, pieces, sentences, whole_sentences, words
 
-from .edits import NOTHING, Draft, Edit, Plan, apart, plan_edits, share
+from .edits import NOTHING, Draft, Edit, EditPlan, apart, plan_edits, share
 
 _MOST_DROPPED = 0.8
 _LOOPED_WORDS = 4
@@ -20,14 +20,14 @@ _CLOSING = "\"'.,;:!?…)]}»”’›。，、；：！？）」』】؟،؛۔�
 _COMMAS = ",;:،؛、，；：፣፤၊"
 
 
-def drop_words(draft: Draft) -> Plan:
+def drop_words(draft: Draft) -> EditPlan:
     """Leave words out, and with each the space that parted it from the next."""
     every = pieces(draft.text)
     places = [place for place, piece in enumerate(every) if piece.is_word]
     if len(places) < 2:
         return NOTHING
     order = draft.dice.shuffled(places)[: share(len(places) - 1, _MOST_DROPPED)]
-    return Plan(len(order), lambda count: _without(every, set(order[:count])), is_sure=True)
+    return EditPlan(len(order), lambda count: _without(every, set(order[:count])), is_sure=True)
 
 
 def _without(every: tuple[Piece, ...], dropped: set[int]) -> str:
@@ -64,7 +64,7 @@ def _next_kept(every: tuple[Piece, ...], place: int, dropped: set[int]) -> tuple
     return None, has_lost
 
 
-def repeat_words(draft: Draft) -> Plan:
+def repeat_words(draft: Draft) -> EditPlan:
     """Write words twice."""
     found = draft.dice.shuffled(words(draft.text))
     return plan_edits(draft.text, [Edit(each.end, each.end, _space(each) + each.text) for each in found], is_sure=True)
@@ -74,7 +74,7 @@ def _space(piece: Piece) -> str:
     return " " if piece.spaced else ""
 
 
-def swap_words(draft: Draft) -> Plan:
+def swap_words(draft: Draft) -> EditPlan:
     """Let neighbouring words change places."""
     found = words(draft.text)
     pairs = [(one, two) for one, two in pairwise(found) if one.text != two.text]
@@ -86,13 +86,13 @@ def swap_words(draft: Draft) -> Plan:
     return plan_edits(draft.text, apart(edits))
 
 
-def shuffle_words(draft: Draft) -> Plan:
+def shuffle_words(draft: Draft) -> EditPlan:
     """Let words change places all over the text."""
     places = [place for place, piece in enumerate(pieces(draft.text)) if piece.is_word]
     return _rotating([piece.text for piece in pieces(draft.text)], places, draft)
 
 
-def shuffle_sentences(draft: Draft) -> Plan:
+def shuffle_sentences(draft: Draft) -> EditPlan:
     """Put sentences, or the clauses of a single one, in another order."""
     found = sentences(draft.text)
     if not found:
@@ -101,7 +101,7 @@ def shuffle_sentences(draft: Draft) -> Plan:
     return _rotating(parts, list(range(1, len(parts), 2)), draft)
 
 
-def _rotating(parts: list[str], places: list[int], draft: Draft) -> Plan:
+def _rotating(parts: list[str], places: list[int], draft: Draft) -> EditPlan:
     """Let more and more of the places hand their part on, each to the next in a random order."""
     if len(places) < 2:
         return NOTHING
@@ -118,10 +118,10 @@ def _rotating(parts: list[str], places: list[int], draft: Draft) -> Plan:
             moved[place] = parts[origin]
         return "".join(moved)
 
-    return Plan(len(order) - 1, version)
+    return EditPlan(len(order) - 1, version)
 
 
-def drop_sentences(draft: Draft) -> Plan:
+def drop_sentences(draft: Draft) -> EditPlan:
     """Leave sentences out, or clauses of a single one; one remains."""
     found = sentences(draft.text)
     order = draft.dice.shuffled(range(len(found)))[1:]
@@ -132,16 +132,16 @@ def drop_sentences(draft: Draft) -> Plan:
         start = draft.text[: found[0].start]
         return start + "".join(each.text + each.gap for each in kept[:-1]) + kept[-1].text + found[-1].gap
 
-    return Plan(len(order), version, is_sure=True) if order else NOTHING
+    return EditPlan(len(order), version, is_sure=True) if order else NOTHING
 
 
-def truncate(draft: Draft) -> Plan:
+def truncate(draft: Draft) -> EditPlan:
     """Break the text off, the earlier the more."""
     starts = [piece.start for piece in words(draft.text)][:0:-1]
-    return Plan(len(starts), lambda count: draft.text[: starts[count - 1]].rstrip(), is_sure=True)
+    return EditPlan(len(starts), lambda count: draft.text[: starts[count - 1]].rstrip(), is_sure=True)
 
 
-def loop(draft: Draft) -> Plan:
+def loop(draft: Draft) -> EditPlan:
     """Say the last words again and again, until the text has several times its length."""
     found = words(draft.text)
     if not found:
@@ -150,10 +150,10 @@ def loop(draft: Draft) -> Plan:
     start, end = last[0].start, last[-1].end
     phrase = _space(last[0]) + draft.text[start:end]
     most = max(_FEWEST_LOOPS, ceil(_LOOP_LENGTH * len(draft.text) / len(phrase)))
-    return Plan(most, lambda count: draft.text[:end] + phrase * count + draft.text[end:], is_sure=True)
+    return EditPlan(most, lambda count: draft.text[:end] + phrase * count + draft.text[end:], is_sure=True)
 
 
-def add_sentence(draft: Draft) -> Plan:
+def add_sentence(draft: Draft) -> EditPlan:
     """Put in sentences of other texts that have no business there."""
     own = whole_sentences(draft.text)
     strange = [each.text for other in draft.surroundings.others for each in whole_sentences(other)]
@@ -177,17 +177,17 @@ _CLOSING_QUOTES = {'"': "”", "'": "’"}
 _SPACES = ("  ", "\u00a0")
 
 
-def nfc(draft: Draft) -> Plan:
+def nfc(draft: Draft) -> EditPlan:
     """Write letters and their marks as one code point where there is one."""
     return _normalised(draft, "NFC")
 
 
-def nfd(draft: Draft) -> Plan:
+def nfd(draft: Draft) -> EditPlan:
     """Write letters and their marks as code points of their own."""
     return _normalised(draft, "NFD")
 
 
-def _normalised(draft: Draft, form: str) -> Plan:
+def _normalised(draft: Draft, form: str) -> EditPlan:
     start, edits = 0, list[Edit]()
     for sign in clusters(draft.text):
         edits.append(Edit(start, start + len(sign), _in_form(sign, form)))
@@ -200,7 +200,7 @@ def _in_form(sign: str, form: str) -> str:
     return unicodedata.normalize(form, sign)  # pyright: ignore[reportArgumentType]
 
 
-def quotes(draft: Draft) -> Plan:
+def quotes(draft: Draft) -> EditPlan:
     """Write straight quotation marks and apostrophes as typographic ones, and the other way round."""
     edits: list[Edit] = []
     for piece in pieces(draft.text):
@@ -220,7 +220,7 @@ def _turned(piece: Piece, text: str) -> list[Edit]:
     return found
 
 
-def white_space(draft: Draft) -> Plan:
+def white_space(draft: Draft) -> EditPlan:
     """Double spaces, make some unbreakable, and leave one at the end."""
     places = [place for place, sign in enumerate(draft.text) if sign == " "]
     edits = [Edit(place, place + 1, draft.dice.pick(_SPACES)) for place in places]

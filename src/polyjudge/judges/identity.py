@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
+from polyjudge.errors import ConfigError
 from polyjudge.records.calibration import JudgeIdentity, TrustCard
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.store.trust_cards import find_card, read_card
 
-from .base import ModelAddresses
+from .base import ItemJudge, ModelAddresses
 from .offline import OfflineJudge
 from .rubric import judge_identity
 
@@ -23,25 +23,15 @@ def identity_of_models(judges: Sequence[ModelName], rubric: Rubric, model_answer
     return judge_identity("jury", "+".join(map(str, judges)), rubric)
 
 
-class CardedJudge(Protocol):
-    """A judge by a rubric, which may have a trust card."""
-
-    @property
-    def rubric(self) -> Rubric:
-        """The rubric that it judges by."""
-        ...
-
-    @property
-    def models(self) -> ModelAddresses:
-        """The models that it asks, with their addresses."""
-        ...
-
-
-def trust_card(judge: CardedJudge | Path | str) -> TrustCard | None:
+def trust_card(judge: ItemJudge | Path | str) -> TrustCard | None:
     """Return the trust card of a judge by a rubric, or the one in a file.
 
     None: no card was made of this judge yet, or the judge has changed since.
     """
     if isinstance(judge, Path | str):
         return read_card(Path(judge))
-    return find_card(identity_of_models([name for name, _ in judge.models], judge.rubric)).card
+    rubric: object = getattr(judge, "rubric", None)
+    if not isinstance(rubric, Rubric):
+        raise ConfigError("only judges by a rubric have trust cards")
+    models: ModelAddresses = getattr(judge, "models", ())
+    return find_card(identity_of_models([name for name, _ in models], rubric)).card

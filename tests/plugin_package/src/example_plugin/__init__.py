@@ -5,7 +5,20 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from polyjudge import CheckedText, Draft, Edit, Finding, Item, JudgeResult, Language, Reply, Request, Rubric, plan_edits
+from polyjudge import (
+    CheckedText,
+    Draft,
+    Edit,
+    EditPlan,
+    Finding,
+    Item,
+    JudgeResult,
+    Language,
+    Reply,
+    Request,
+    Rubric,
+    plan_edits,
+)
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -41,7 +54,7 @@ def find_shouting(text: CheckedText) -> Iterator[Finding]:
             yield Finding("shouting", "fail", f"{match[0]!r} is in capital letters", match.start(), match.end())
 
 
-def upper_case(draft: Draft):
+def upper_case(draft: Draft) -> EditPlan:
     """Write words in capital letters."""
     return plan_edits(
         draft.text, [Edit(word.start(), word.end(), word[0].upper()) for word in _WORD.finditer(draft.text)]
