@@ -15,9 +15,9 @@ from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.comparison import ComparisonOptions, FailOn
 from polyjudge.reports.blocks import html_page, markdown, plain_text
-from polyjudge.reports.comparison import compare_runs, fewest_clusters, notes_on, unlike
+from polyjudge.reports.comparison import compare_runs, fewest_clusters, notes_on
 from polyjudge.reports.comparison_report import comparison_blocks
-from polyjudge.verdicts.comparison import compare_gate
+from polyjudge.verdicts.comparison import compare_gate, unlike
 
 QUICK = ComparisonOptions(resamples=100, permutations=2_000)
 NO_INTERVALS = replace(QUICK, resamples=1)
@@ -262,8 +262,8 @@ def test_judges_are_alike_where_rubric_and_the_model_that_answered_are(change, d
     scores = {("fr", "1"): 1.0}
     runs = run_of(scores, judges=[JUDGE]), run_of(scores, judges=[replace(JUDGE, **change)])
 
-    assert set(unlike(*runs)) == differs
-    assert set(unlike(*reversed(runs))) == differs
+    assert set(unlike(*(run.judges for run in runs))) == differs
+    assert set(unlike(*(run.judges for run in reversed(runs)))) == differs
     assert len(list(notes_on(*runs))) == len(differs)
 
 
@@ -271,14 +271,14 @@ def test_a_second_model_that_answered_part_of_a_run_makes_it_unlike():
     scores = {("fr", "1"): 1.0}
     mixed = run_of(scores, judges=[JUDGE, replace(JUDGE, model_answered="m-2")])
 
-    assert set(unlike(run_of(scores, judges=[JUDGE]), mixed)) == {"judge"}
-    assert unlike(mixed, mixed) == {}
+    assert set(unlike((JUDGE,), mixed.judges)) == {"judge"}
+    assert unlike(mixed.judges, mixed.judges) == {}
 
 
 def test_a_run_that_does_not_name_its_judge_is_noted():
     runs = run_of({("fr", "1"): 1.0}, judges=[JUDGE]), run_of({("fr", "1"): 1.0}, name="b")
 
-    assert unlike(*runs) == {}
+    assert unlike(*(run.judges for run in runs)) == {}
     assert list(notes_on(*runs)) == ["b does not say which judge gave its scores"]
 
 

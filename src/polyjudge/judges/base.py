@@ -23,8 +23,6 @@ from polyjudge.providers.services import address_of, is_own_server, is_remote
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
-from polyjudge.records.rubrics import Rubric
-from polyjudge.verdicts.items import passes
 from polyjudge.version import __version__
 
 from .reply_text import without_reasoning
@@ -241,24 +239,9 @@ def _provenance(origin: Origin, request: Request, question: Question, reply: Rep
     )
 
 
-AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
-
-
-def with_passed(rubric: object, outcome: AnyOutcome) -> AnyOutcome:
-    """Return an outcome that says whether it passes, if the judge's rubric has a rule."""
-    if not isinstance(rubric, Rubric) or rubric.passing is None:
-        return outcome
-    if not isinstance(outcome, JudgeResult) or outcome.passed is not None:
-        return outcome
-    return replace(outcome, passed=passes(rubric, outcome))
-
-
-USUAL_MODEL = "opus"
-
-
 def model_or_usual(model: str, provider: Provider | None) -> str:
     """Return the model's name: the one given, else the name of the provider given, else the usual judge."""
-    return model or (USUAL_MODEL if provider is None else provider.origin.provider)
+    return model or ("opus" if provider is None else provider.origin.provider)
 
 
 Done = TypeVar("Done")
@@ -414,8 +397,5 @@ def raise_failure(failure: Failure) -> NoReturn:
         raise UnreadableReplyError(failure.reason, text=failure.raw)
     if failure.kind == "refused":
         raise RefusedError(failure.reason, text=failure.raw)
-    if failure.kind == "transient":
-        raise TransientError(failure.reason)
-    if failure.kind == "not_recorded":
-        raise NotRecordedError(failure.reason)
-    raise ProviderError(failure.reason)
+    errors = {"transient": TransientError, "not_recorded": NotRecordedError}
+    raise errors.get(failure.kind, ProviderError)(failure.reason)

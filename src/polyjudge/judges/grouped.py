@@ -25,9 +25,10 @@ from polyjudge.rubrics.prompts import (
     render_context,
     rubric_fingerprint,
 )
+from polyjudge.verdicts.items import with_passed
 
 from . import strict_json
-from .base import Asker, Question, Reading, with_passed
+from .base import Asker, Question, Reading
 from .choosing import Query, checked
 from .judged_text import ReplyContext, judged_texts
 from .parsing import JudgeJson, read_judge_json

@@ -15,6 +15,7 @@ from polyjudge.errors import ConfigError, UnusableError
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance
 from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, mean_difference
+from polyjudge.verdicts.items import with_passed
 
 from . import base
 from .base import ItemJudge, Judge, ModelAddresses, ProviderSource, bound, close_judge
@@ -46,7 +47,7 @@ class RepeatedJudge:
         """Return the mean of all answers that hold a verdict; most must."""
         numbers = range(repeat * self.repeats, (repeat + 1) * self.repeats)
         answers = await together(self._judge.outcome(candidate, context, repeat=number) for number in numbers)
-        return base.with_passed(self.rubric, combined(tuple(answers), quorum=self.repeats // 2 + 1))
+        return with_passed(self.rubric, combined(tuple(answers), quorum=self.repeats // 2 + 1))
 
     async def aclose(self) -> None:
         """Close what the judge has open."""
@@ -109,7 +110,7 @@ class Jury:
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
         """Return what the members say together, or a failure when too few of them could judge."""
         members = await together(judge.outcome(candidate, context, repeat=repeat) for judge in self.judges)
-        return base.with_passed(self.rubric, combined(tuple(members), self.quorum, self._aggregate))
+        return with_passed(self.rubric, combined(tuple(members), self.quorum, self._aggregate))
 
     async def aclose(self) -> None:
         """Close what the members have open."""

@@ -12,6 +12,7 @@ from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Prov
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.translation import Language
 from polyjudge.rubrics.prompts import rubric_fingerprint
+from polyjudge.verdicts.items import with_passed
 from polyjudge.version import __version__
 
 from . import base
@@ -68,7 +69,7 @@ class OfflineJudge:
             return Failure(f"no known language is named, but {given.get('language', '')!r}", "bad_item", model=MODEL)
         source, reference = str(given.get("source", "")), str(given.get("reference", ""))
         check = self._checker.check(candidate, language, source=source, prompt=str(given.get("prompt", "")))
-        return base.with_passed(self.rubric, self._result(check, language, candidate, reference))
+        return with_passed(self.rubric, self._result(check, language, candidate, reference))
 
     def _result(self, check: TextCheck, language: Language, candidate: str, reference: str) -> Outcome:
         agreement = chrf(candidate, reference) if reference and candidate.strip() else None

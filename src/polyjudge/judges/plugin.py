@@ -13,6 +13,7 @@ from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, 
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.prompts import PromptRenderer, rubric_fingerprint
+from polyjudge.verdicts.items import with_passed
 from polyjudge.version import __version__
 
 from . import base
@@ -72,7 +73,7 @@ class PluginJudge:
             raise
         except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
             outcome = Failure(f"{self._plugin} failed: {described(error)}", "provider_error")
-        outcome = base.with_passed(self.rubric, outcome)
+        outcome = with_passed(self.rubric, outcome)
         if outcome.provenance is not None:
             return outcome
         return replace(outcome, model=outcome.model or self.name.model, provenance=self._provenance(item, repeat))

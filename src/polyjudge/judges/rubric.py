@@ -17,6 +17,7 @@ from polyjudge.records.rubrics import Rubric, RubricCriterion
 from polyjudge.rubrics.loading import check_rubric, load_rubric
 from polyjudge.rubrics.prompts import PromptRenderer, answer_schema, render_prompt, rubric_fingerprint
 from polyjudge.text.numbers import read_number
+from polyjudge.verdicts.items import with_passed
 
 from . import base
 from .base import Asker, Question, Reading
@@ -166,7 +167,7 @@ class RubricJudge:
         prompt = self.build_prompt(candidate, context)
         question = Question(prompt, self._schema, self.rubric.name, self.fingerprint, repeat)
         read = partial(self._read, judged=judged_texts(candidate, context))
-        return base.with_passed(self.rubric, await self.asker.outcome(question, read))
+        return with_passed(self.rubric, await self.asker.outcome(question, read))
 
     async def aclose(self) -> None:
         """Close the provider's connections; the next question opens new ones."""

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredItems, ScoredRun, read_run
-from polyjudge.records.calibration import Figure, JudgeIdentity
+from polyjudge.records.calibration import Figure
 from polyjudge.records.comparison import (
     Change,
     Comparison,
@@ -37,55 +37,15 @@ from polyjudge.statistics.paired import (
 )
 from polyjudge.statistics.resampling import Codes, Floats
 from polyjudge.text.display import harmless, one_line
-
-
-def unlike(before: ScoredRun, after: ScoredRun) -> dict[str, str]:
-    """Return in what the judges of two runs differ, `rubric` or `judge`, each in words; what is not known does not."""
-    if not before.judges or not after.judges:
-        return {}
-    found: dict[str, str] = {}
-    rubrics = [{judge.rubric_fingerprint or judge.rubric for judge in run.judges} for run in (before, after)]
-    if rubrics[0] != rubrics[1]:
-        found["rubric"] = f"the rubrics differ: {_rubrics(before.judges)} against {_rubrics(after.judges)}"
-    if _answered(before.judges, after.judges) != _answered(after.judges, before.judges):
-        found["judge"] = f"the judges differ: {_models(before.judges)} against {_models(after.judges)}"
-    return found
+from polyjudge.verdicts.comparison import unlike
 
 
 def notes_on(before: ScoredRun, after: ScoredRun) -> Iterator[str]:
     """Yield what is to be known of the judges of two runs that are compared."""
-    yield from unlike(before, after).values()
+    yield from unlike(before.judges, after.judges).values()
     silent = [str(run.path) for run in (before, after) if not run.judges]
     if len(silent) == 1:
         yield f"{silent[0]} does not say which judge gave its scores"
-
-
-def _answered(judges: Iterable[JudgeIdentity], others: Iterable[JudgeIdentity]) -> set[tuple[str, str, str]]:
-    """Return who judged; which model answered counts only where the other run knows it too."""
-    known = {(judge.provider, judge.model) for judge in others if judge.model_answered}
-    return {
-        (judge.provider, judge.model, judge.model_answered if (judge.provider, judge.model) in known else "")
-        for judge in judges
-        if judge.model_answered or not _has_answered(judge, judges)
-    }
-
-
-def _has_answered(judge: JudgeIdentity, judges: Iterable[JudgeIdentity]) -> bool:
-    same = (each for each in judges if (each.provider, each.model) == (judge.provider, judge.model))
-    return any(each.model_answered for each in same)
-
-
-def _rubrics(judges: Iterable[JudgeIdentity]) -> str:
-    return " and ".join(sorted({f"{judge.rubric!r} ({judge.rubric_fingerprint[:8]})" for judge in judges}))
-
-
-def _models(judges: Iterable[JudgeIdentity]) -> str:
-    return " and ".join(sorted({repr(_model(judge)) for judge in judges}))
-
-
-def _model(judge: JudgeIdentity) -> str:
-    answered = f" answered by {judge.model_answered}" if judge.model_answered not in ("", judge.model) else ""
-    return f"{judge.provider}/{judge.model}{answered}"
 
 
 _LANGUAGES_ALIKE = "languages alike"
@@ -156,7 +116,7 @@ def compare(
     if (first.measure or "score") != (second.measure or "score"):
         named = " and ".join(f"{run.path} holds {run.measure or 'score'!r}" for run in (first, second))
         raise ConfigError(harmless(f"the runs are of different scores: {named}; name the same one"), option="score")
-    refused = {kind: told for kind, told in unlike(first, second).items() if kind not in allow_different}
+    refused = {kind: told for kind, told in unlike(first.judges, second.judges).items() if kind not in allow_different}
     if refused:
         told = one_line("; ".join(refused.values()), _LONGEST_DIFFERENCE)
         needed = "both" if len(refused) > 1 else next(iter(refused))

@@ -1,7 +1,8 @@
-"""Decide whether a change between two runs fails the gate."""
+"""Decide whether two runs can be compared, and whether a change between them fails the gate."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.comparison import Alarm, Comparison, Difference, FailOn, LanguageChange, Ruling
 
 DEFAULT_MAX_UNJUDGED = 0.2
@@ -61,3 +62,44 @@ def _sentence(found: Difference) -> str:
     p = found.p if found.adjusted_p is None else found.adjusted_p
     fell = f"the score fell by {-(figure.value or 0):.3g}, from {found.before or 0:.3g} to {found.after or 0:.3g}"
     return f"{fell} (95% interval {figure.low or 0:+.3g} to {figure.high or 0:+.3g}, p = {p or 0:.2g})"
+
+
+def unlike(before: Sequence[JudgeIdentity], after: Sequence[JudgeIdentity]) -> dict[str, str]:
+    """Return in what the judges of two runs differ, `rubric` or `judge`, each in words; what is not known does not."""
+    if not before or not after:
+        return {}
+    found: dict[str, str] = {}
+    rubrics = [{judge.rubric_fingerprint or judge.rubric for judge in judges} for judges in (before, after)]
+    if rubrics[0] != rubrics[1]:
+        found["rubric"] = f"the rubrics differ: {_rubrics(before)} against {_rubrics(after)}"
+    if _answered(before, after) != _answered(after, before):
+        found["judge"] = f"the judges differ: {_models(before)} against {_models(after)}"
+    return found
+
+
+def _answered(judges: Iterable[JudgeIdentity], others: Iterable[JudgeIdentity]) -> set[tuple[str, str, str]]:
+    """Return who judged; which model answered counts only where the other run knows it too."""
+    known = {(judge.provider, judge.model) for judge in others if judge.model_answered}
+    return {
+        (judge.provider, judge.model, judge.model_answered if (judge.provider, judge.model) in known else "")
+        for judge in judges
+        if judge.model_answered or not _has_answered(judge, judges)
+    }
+
+
+def _has_answered(judge: JudgeIdentity, judges: Iterable[JudgeIdentity]) -> bool:
+    same = (each for each in judges if (each.provider, each.model) == (judge.provider, judge.model))
+    return any(each.model_answered for each in same)
+
+
+def _rubrics(judges: Iterable[JudgeIdentity]) -> str:
+    return " and ".join(sorted({f"{judge.rubric!r} ({judge.rubric_fingerprint[:8]})" for judge in judges}))
+
+
+def _models(judges: Iterable[JudgeIdentity]) -> str:
+    return " and ".join(sorted({repr(_model(judge)) for judge in judges}))
+
+
+def _model(judge: JudgeIdentity) -> str:
+    answered = f" answered by {judge.model_answered}" if judge.model_answered not in ("", judge.model) else ""
+    return f"{judge.provider}/{judge.model}{answered}"

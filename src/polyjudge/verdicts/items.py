@@ -1,7 +1,9 @@
 """Decide the status of one judged item."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
+
+from msgspec.structs import replace
 
 from polyjudge.records.findings import Finding
 from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
@@ -32,6 +34,18 @@ def passes(rubric: Rubric, result: JudgeResult) -> bool | None:
     scores = [result.subscores.get(criterion.name) for criterion in rubric.criteria]
     scores += [result.score] if rubric.overall else []
     return meets(scores, [result.flags.get(name) for name in rule.flags], rule.minimum)
+
+
+AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
+
+
+def with_passed(rubric: object, outcome: AnyOutcome) -> AnyOutcome:
+    """Return an outcome that says whether it passes, if the rubric has a rule."""
+    if not isinstance(rubric, Rubric) or rubric.passing is None:
+        return outcome
+    if not isinstance(outcome, JudgeResult) or outcome.passed is not None:
+        return outcome
+    return replace(outcome, passed=passes(rubric, outcome))
 
 
 def item_status(outcome: Outcome | None, findings: Sequence[Finding], rubric: Rubric) -> Status | None:
