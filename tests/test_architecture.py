@@ -1,6 +1,7 @@
 """What keeps the code base as it is meant to be: sizes, public names, and a light start."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -52,6 +53,58 @@ def test_a_module_is_small_says_what_it_is_for_and_has_small_functions(path):
 def test_no_module_is_a_drawer_for_this_and_that(path):
     assert path.stem not in {"utils", "util", "common", "helpers", "misc"}
     assert len(path.relative_to(SOURCE).parts) <= 2
+
+
+OTHER_PROGRAMS = {
+    # module: flags in it that are another program's
+    "providers/agents.py": {"--version"},
+    "providers/local.py": {"--port"},
+}
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+LIBRARY = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in ("cli", "__main__.py")]
+DECISIONS = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+"""Comparisons that would decide by an error's words or the name of its class."""
+
+
+@for_each("path", LIBRARY, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_the_command_line_knows_of_flags_and_terminals(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    allowed = OTHER_PROGRAMS.get(str(path.relative_to(SOURCE)), set())
+    docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, _DOCUMENTED)}
+    docstrings |= {node.value.value for node in ast.walk(tree) if _is_note(node)}
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in docstrings:
+            assert set(FLAG.findall(node.value)) <= allowed, node.value
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = {alias.name for alias in node.names} | {getattr(node, "module", "") or ""}
+            assert "argparse" not in names
+        if isinstance(node, ast.Call):
+            assert ast.unparse(node.func) not in {"print", "sys.stdout.write", "sys.stderr.write"}, node.lineno
+
+
+@for_each("path", LIBRARY, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_nothing_is_decided_by_an_errors_words_or_the_name_of_its_class(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    caught = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
+    words = {f"str({name})" for name in caught} | {f"{name}.args" for name in caught}
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], DECISIONS):
+            told = ast.unparse(node)
+            assert ".__name__" not in told, node.lineno
+            assert not any(each in told for each in words), node.lineno
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            decides = node.func.attr in {"startswith", "endswith"}
+            assert not (decides and ast.unparse(node.func.value) in words), node.lineno
+
+
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _is_note(node):
+    """Say whether a node is a text that stands for itself, below what it explains."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def test_asyncio_run_stands_at_one_door():

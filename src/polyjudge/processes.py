@@ -65,9 +65,9 @@ def split_command(command: str) -> list[str]:
     try:
         parts = shlex.split(command)
     except ValueError as error:
-        raise ConfigError(f"--command cannot be read: {error}") from None
+        raise ConfigError(f"the command cannot be read: {error}", option="command") from None
     if not parts:
-        raise ConfigError("--command names no program")
+        raise ConfigError("the command names no program", option="command")
     return parts
 
 

@@ -248,7 +248,7 @@ def test_items_that_failed_fail_in_their_own_way_and_only_they(vendor, place):
         assert str(error) == failure.reason
     assert type(outcomes[5]) is ProviderError
     assert "gave no result for this in batch batch_1" in str(outcomes[5])
-    assert "--retry-failures" in str(outcomes[2])
+    assert "retry the failures" in str(outcomes[2])
     assert texts(outcomes[6:]) == ["to q6", "to q7"]
     assert spent.calls == 5  # not what expired, was canceled or is missing
     assert set(vendor.accepted.values()) == {1}

@@ -231,4 +231,4 @@ def test_a_filter_that_lets_nothing_through_is_named(items, score, capsys):
     items(2)
 
     assert score("--filter", "nowhere=3") == 2
-    assert "holds no item to judge that --filter lets through" in capsys.readouterr().err
+    assert "holds no item to judge that the filters let through" in capsys.readouterr().err

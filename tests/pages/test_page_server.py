@@ -316,7 +316,7 @@ def test_labels_of_another_scale_are_not_mixed_in(source):
     first = labelling(source)
     first.take({"id": "th", "annotator": "Ada", "label": 4})
     first.log.close()
-    with pytest.raises(ConfigError, match="--scale 1-5"):
+    with pytest.raises(ConfigError, match="labels of another scale"):
         labelling(source, "pass-fail")
     again = labelling(source)
     assert again.count == 1
@@ -337,9 +337,9 @@ def test_a_port_that_is_taken_is_said_plainly(site):
 
 
 def test_items_are_needed_where_the_results_hold_no_texts(source):
-    with pytest.raises(ConfigError, match="--items"):
+    with pytest.raises(ConfigError, match="give the items that were judged"):
         read_sample(Source(source.results, table=source.table), 5, 0)
-    with pytest.raises(ConfigError, match="--scores goes with"):
+    with pytest.raises(ConfigError, match="scores are for a translator"):
         read_sample(Source(source.results, source.items, source.results, table=source.table), 5, 0)
     write(source.items, [{"id": "other", "candidate": "x"}])
     with pytest.raises(DataError, match="can be labelled"):

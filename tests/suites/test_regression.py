@@ -253,7 +253,7 @@ def test_a_command_with_a_model_needs_one_that_is_there(tmp_path, monkeypatch):
     def opened(model=None, text="t {model}"):
         return translator_command(text, model=model, environment={}, timeout_s=1).model
 
-    with pytest.raises(ConfigError, match="give --model PATH or set POLYJUDGE_TRANSLATOR_MODEL"):
+    with pytest.raises(ConfigError, match="name a model or set POLYJUDGE_TRANSLATOR_MODEL"):
         opened()
     for text in ("t {model}", "t"):
         with pytest.raises(ConfigError, match="none' is not there"):
@@ -298,7 +298,7 @@ def test_home_can_be_named(tmp_path, monkeypatch):
 
 
 def test_what_is_named_must_be_there(tmp_path):
-    with pytest.raises(ConfigError, match="--env NOT_SET_ANYWHERE: it is not set"):
+    with pytest.raises(ConfigError, match="the variable NOT_SET_ANYWHERE is not set"):
         clean_environment(tmp_path, ["NOT_SET_ANYWHERE"], [])
     for setting in ("NAME", "=value"):
         with pytest.raises(ConfigError, match="is not NAME=VALUE"):

@@ -32,7 +32,7 @@ from polyjudge.records.requests import (
 )
 
 _KEY_DIGITS = 32
-_SINGLY = "ask again singly: --retry-failures"
+_SINGLY = "retry the failures without a batch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class ItemSource:
                 digest.add(item)
                 languages.add(item.language)
         if not count:
-            chosen = " that --filter lets through" if self.filters and not problems.count else ""
+            chosen = " that the filters let through" if self.filters and not problems.count else ""
             raise DataError(f"holds no item to judge{chosen}{problems.why}", path=self.path)
         seen.refuse_doubles(self, [self.path])
         return Survey(count, problems.count, tuple(problems.named), digest.hexdigest(), tuple(sorted(languages)))
@@ -104,7 +104,7 @@ class ItemSource:
         if not isinstance(candidate, str) or isinstance(own_id, _NO_IDS):
             return "the candidate must be text, and the id text or a number"
         if self.context and (missing := [name for name in self.context if name not in row]):
-            return f"no {missing[0]!r}, which --context names"
+            return f"no {missing[0]!r}, a column that the judge should see"
         return Item(str(own_id), candidate, self._context_of(row), str(row.get("language") or ""), _cluster_of(row))
 
     def _context_of(self, row: Row) -> dict[str, str]:

@@ -38,10 +38,8 @@ class OfflineJudge:
     def __init__(self, rubric: Rubric, *, table: LanguageTable | None = None) -> None:
         names = {criterion.name for criterion in rubric.criteria}
         if names != {"script", "grammar", "coherence"}:
-            raise ConfigError(
-                f"the judge 'offline' has no idea of {rubric.name!r}; it judges script, grammar and coherence "
-                "(--rubric translation)"
-            )
+            told = f"the judge 'offline' has no idea of {rubric.name!r}; it judges script, grammar and coherence"
+            raise ConfigError(told, option="rubric", value="translation")
         self.rubric = rubric
         self._table = table or language_table()
         from polyjudge.checks.checker import (

@@ -215,9 +215,10 @@ def _refuse_other_scale(labels: Iterable[Label], scale: Scale, path: Path) -> No
             continue
         if isinstance(label.label, str) is (scale == "1-5"):
             other = "pass-fail" if scale == "1-5" else "1-5"
-            raise ConfigError(f"{path} holds labels of another scale: give --scale {other}, or another --labels")
+            told = f"{path} holds labels of another scale: give that one, or another file of labels"
+            raise ConfigError(told, option="scale", value=other)
         told = f"the label {label.label!r} of item {label.id!r} is not on the scale {scale}"
-        raise DataError(f"{told}; correct the row, or name another file with --labels", path=path)
+        raise DataError(f"{told}; correct the row, or name another file", path=path, option="labels")
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,9 +214,11 @@ def first_row(path: Path) -> Mapping[str, Any]:
 def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
     of_translator = is_translation(source.results)
     if of_translator and source.items is not None:
-        raise ConfigError("a translator's results hold their texts; --items goes with the results of score")
+        raise ConfigError("a translator's results hold their texts; items are for the results of score", option="items")
     if not of_translator and source.scores is not None:
-        raise ConfigError("the results of score hold their scores; --scores goes with a translator's results")
+        raise ConfigError(
+            "the results of score hold their scores; scores are for a translator's results", option="scores"
+        )
     path = source.scores if of_translator else source.results
     if path is None:
         return {}, []
@@ -240,7 +242,7 @@ def _items(source: Source) -> Iterator[Item]:
         return
     texts = source.items or (source.results if "candidate" in first_row(source.results) else None)
     if texts is None:
-        raise ConfigError(f"{source.results} holds no texts: give the items that were judged, with --items FILE")
+        raise ConfigError(f"{source.results} holds no texts: give the items that were judged", option="items")
     yield from ItemSource(texts)
 
 

@@ -78,7 +78,8 @@ async def serve(site: Site, port: int, announce: Callable[[str], None]) -> None:
         announce(site.address(runner.addresses[0][1]))
         await stop.wait()
     except (OSError, OverflowError) as error:
-        raise ConfigError(f"the port {port} of {HOST} cannot be used: {error}; --port 0 takes a free one") from None
+        told = f"the port {port} of {HOST} cannot be used: {error}; 0 takes a free one"
+        raise ConfigError(told, option="port", value="0") from None
     finally:
         await runner.cleanup()
 

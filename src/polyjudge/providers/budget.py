@@ -150,7 +150,8 @@ class BudgetedProvider:
 def need_price(caps: Caps, price: Price | None, name: str) -> None:
     """Refuse a cap on cost where nobody knows what a call costs."""
     if caps.cost_usd is not None and price is None:
-        raise ConfigError(f"a cap on cost needs a price, and none is known for {name}; give one: --price INPUT,OUTPUT")
+        told = f"a cap on cost needs a price, and none is known for {name}; give one"
+        raise ConfigError(told, option="price", value="INPUT,OUTPUT")
 
 
 def most_of(request: Request, caps: Caps, price: Price | None) -> tuple[Request, int, float]:

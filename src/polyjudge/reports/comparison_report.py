@@ -113,7 +113,7 @@ def _passed(ruling: Ruling) -> str:
             f"and {ruling.max_unjudged:.1%} may."
         )
     if ruling.fail_on is None:
-        return "No bar was set (--fail-on), so nothing fails."
+        return "No bar was set, so nothing fails."
     told = "Failed" if ruling.exit_code else "Passed"
     return f"{told} by the rule {rule_text(ruling.fail_on)}."
 

@@ -112,7 +112,7 @@ class RayCluster:
 def need_ray() -> None:
     """Raise where Ray is not installed; it is not loaded yet, because it reads its settings when it is."""
     if find_spec("ray") is None:
-        require("ray", feature="--engine ray", extra="ray")
+        require("ray", feature="the engine ray", extra="ray")
 
 
 @contextmanager
@@ -122,7 +122,7 @@ def ray_cluster(workers: int | None) -> Generator[RayCluster]:
     is_ours = address in ("", "local")
     with ExitStack() as opened:
         opened.enter_context(_variables({"RAY_USAGE_STATS_ENABLED": "0", **(_private() if is_ours else {})}))
-        ray: Any = require("ray", feature="--engine ray", extra="ray")
+        ray: Any = require("ray", feature="the engine ray", extra="ray")
         # Ray prints on the driver's stdout when it loses a worker, whatever it is told about logs.
         opened.enter_context(redirect_stdout(opened.enter_context(Path(os.devnull).open("w", encoding="utf-8"))))
         opened.callback(ray.shutdown)

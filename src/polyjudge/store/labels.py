@@ -75,13 +75,13 @@ class LabelLog:
         try:
             self._rows.lock()
         except DataError:
-            told = "is being written by another polyjudge; end that one, or name another file with --labels"
-            raise DataError(told, path=path) from None
+            told = "is being written by another polyjudge; end that one, or name another file"
+            raise DataError(told, path=path, option="labels") from None
         state = os.fstat(self._rows.descriptor)
         self._file = _identity(state)
         if not stat.S_ISREG(state.st_mode):
             self._rows.close()
-            raise DataError("is no regular file; name another one with --labels", path=path)
+            raise DataError("is no regular file; name another one", path=path, option="labels")
         self._refuse_others()
         self._end_last_row()
         _settle(path.parent)
@@ -113,7 +113,7 @@ class LabelLog:
         is_ours = _is_torn_label(first) if row is None else isinstance(row, dict) and _MARK in row
         if not is_ours:
             self._rows.close()
-            raise DataError("is no labels file; name another one with --labels", path=self.path)
+            raise DataError("is no labels file; name another one", path=self.path, option="labels")
 
     def _end_last_row(self) -> None:
         """Drop half a row at the end; a whole one lacks only its line break, as some editors leave it."""
@@ -186,9 +186,9 @@ def newest_rows(
 def _labels(path: Path) -> Iterator[Label]:
     for number, row in each_json_line(path):
         if isinstance(row, str):
-            raise DataError(f"{row}; mend the line or name another file with --labels", path=path, line=number)
+            raise DataError(f"{row}; mend the line or name another file", path=path, line=number, option="labels")
         if row.get("schemaVersion") != SCHEMA_VERSION or _MARK not in row:
-            raise DataError("is no row of a labels file; name another one with --labels", path=path, line=number)
+            raise DataError("is no row of a labels file; name another one", path=path, line=number, option="labels")
         try:
             said = {name: value for name, value in row.items() if value is not None}
             label = from_json(Label, {"label": None, **said})

@@ -56,7 +56,7 @@ def translator_command(
     parts = tuple(split_command(command))
     if model is None and any("{model}" in part for part in parts):
         if not os.environ.get(MODEL_VARIABLE):
-            raise ConfigError(f"the command has {{model}}: give --model PATH or set {MODEL_VARIABLE}")
+            raise ConfigError(f"the command has {{model}}: name a model or set {MODEL_VARIABLE}", option="model")
         model = Path(os.environ[MODEL_VARIABLE])
     if model is not None and not model.exists():
         raise ConfigError(f"the model {str(model)!r} is not there")
@@ -68,12 +68,12 @@ def clean_environment(home: Path, names: Sequence[str], settings: Sequence[str])
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     for name in names:
         if name not in os.environ:
-            raise ConfigError(f"--env {name}: it is not set")
+            raise ConfigError(f"the variable {name} is not set", option="env", value=name)
         environment[name] = os.environ[name]
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name:
-            raise ConfigError(f"--set {setting!r} is not NAME=VALUE")
+            raise ConfigError(f"the setting {setting!r} is not NAME=VALUE", option="set")
         environment[name] = value
     return environment
 
