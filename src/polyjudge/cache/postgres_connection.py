@@ -29,7 +29,7 @@ _REMEDIES = {
     "53100": "has no room: the server's disk is full. What was kept before is safe; make room and run again",
     "53200": (
         "is out of shared memory for its locks, one for each question under way; raise max_locks_per_transaction "
-        "in postgresql.conf and restart it, or lower --concurrency"
+        "in postgresql.conf and restart it, or lower the concurrency"
     ),
 }
 

@@ -89,7 +89,7 @@ class _Asking:
         response, reasoning = answer.strip(), "\n".join(filter(None, (reply.reasoning.strip(), thought)))
         error = ""
         if not response and reply.finish == "length":
-            error = "the answer was cut off before it began; give the model more room (--max-answer-tokens)"
+            error = "the answer was cut off before it began; give the model more room"
         return WordRecord(
             model=task.model,
             word=task.entry.word,
