@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.providers.caching import once
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.requests import Reply
 
@@ -33,7 +34,7 @@ async def _keep(cache: JudgeCache, start: int) -> float:
 
     async def keep(number: int) -> None:
         async with places:
-            await cache.once(_key(number), ask)
+            await once(cache.replies, _key(number), ask)
 
     begun = time.perf_counter()
     await asyncio.gather(*(keep(number) for number in range(start, start + STEP)))

@@ -138,7 +138,7 @@ async def asked(vendor, place: Path, requests, *, caps=None, began="", since="",
     meter = Budget(caps)
     with JudgeCache(place / "cache.sqlite") as cache:
         batches = Batches(BatchJournal(place / "batches"), began=began, **{"patience": PATIENCE, **settings})
-        provider = batches.open(NAME, cache=cache, meter=meter, price=PRICE, since=since, client=Client(vendor))
+        provider = batches.open(NAME, cache=cache.replies, meter=meter, price=PRICE, since=since, client=Client(vendor))
         await batches.find_lost()
         more = True
         while more:
@@ -471,7 +471,9 @@ def test_batches_of_other_questions_take_no_room_under_the_caps(vendor, place):
 def test_a_cap_on_cost_needs_a_price(vendor, place):
     with JudgeCache(place / "c.sqlite") as cache, pytest.raises(ConfigError, match="needs a price"):
         meter = Budget(Caps(cost_usd=1.0))
-        Batches(BatchJournal(place / "b")).open(NAME, cache=cache, meter=meter, price=None, client=Client(vendor))
+        Batches(BatchJournal(place / "b")).open(
+            NAME, cache=cache.replies, meter=meter, price=None, client=Client(vendor)
+        )
 
 
 # Whatever happens, whenever
@@ -518,7 +520,7 @@ def test_a_question_that_was_not_collected_is_never_asked_singly(vendor, place):
     async def answered():
         with JudgeCache(place / "cache.sqlite") as cache:
             batches = Batches(BatchJournal(place / "batches"))
-            provider = batches.open(NAME, cache=cache, meter=Budget(), price=None, client=Client(vendor))
+            provider = batches.open(NAME, cache=cache.replies, meter=Budget(), price=None, client=Client(vendor))
             await provider.complete(questions(1)[0])
 
     with pytest.raises(NotRecordedError):

@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 
 from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.providers.caching import once
 from polyjudge.records.requests import Reply
 
 
@@ -20,7 +21,7 @@ def kept_in(path):
 def test_more_at_once_than_one_statement_can_hold(tmp_path):
     async def play():
         with JudgeCache(path) as cache:
-            await asyncio.gather(*(cache.once(f"{number:064x}", answer) for number in range(6_000)))
+            await asyncio.gather(*(once(cache.replies, f"{number:064x}", answer) for number in range(6_000)))
 
     path = tmp_path / "c.sqlite"
     asyncio.run(play())
@@ -30,7 +31,7 @@ def test_more_at_once_than_one_statement_can_hold(tmp_path):
 
 def test_what_was_answered_in_the_last_round_of_a_loop_is_kept_by_closing(tmp_path):
     async def play(cache):
-        waiting = [asyncio.ensure_future(cache.once(f"{number:064x}", answer)) for number in range(20)]
+        waiting = [asyncio.ensure_future(once(cache.replies, f"{number:064x}", answer)) for number in range(20)]
         await asyncio.sleep(0)  # all have their answer, and none was handed over yet
         cache.close()
         await asyncio.gather(*waiting)
@@ -43,7 +44,9 @@ def test_what_was_answered_in_the_last_round_of_a_loop_is_kept_by_closing(tmp_pa
 
 def test_two_loops_in_two_threads_use_one_writer(tmp_path):
     async def play(first):
-        replies = await asyncio.gather(*(cache.once(f"{number:064x}", answer) for number in range(first, first + 300)))
+        replies = await asyncio.gather(
+            *(once(cache.replies, f"{number:064x}", answer) for number in range(first, first + 300))
+        )
         return [reply.text for reply in replies]
 
     async def both():

@@ -20,6 +20,7 @@ from polyjudge.cache.entries import Entry
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.errors import CacheError, RefusedError, TransientError
 from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.caching import once
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.records.outcomes import Failure, JudgeResult, Provenance
 from polyjudge.records.requests import Reply
@@ -120,7 +121,7 @@ def test_the_same_question_by_many_tasks_at_once_is_asked_once(cache):
         return Reply(text="answer", model="m")
 
     async def all_at_once():
-        return await asyncio.gather(*(cache.once("key", ask) for _ in range(50)))
+        return await asyncio.gather(*(once(cache.replies, "key", ask) for _ in range(50)))
 
     replies = asyncio.run(all_at_once())
 
@@ -139,7 +140,7 @@ def test_two_caches_in_one_process_on_one_file_ask_once(tmp_path):
 
     async def both():
         with JudgeCache(tmp_path / "c.sqlite") as one, JudgeCache(tmp_path / "c.sqlite") as two:
-            await asyncio.gather(*(cache.once("key", ask) for cache in (one, two) for _ in range(5)))
+            await asyncio.gather(*(once(cache.replies, "key", ask) for cache in (one, two) for _ in range(5)))
 
     asyncio.run(both())
 
@@ -152,11 +153,11 @@ def test_what_another_keeps_between_two_looks_is_found(tmp_path):
 
     async def look(cache: JudgeCache, other: JudgeCache) -> tuple[Reply, int]:
         other.put_reply("first", Reply(text=GOOD, model="m"))
-        await cache.once("first", never)
-        await cache.once("first", never)  # found before, so this is only a glance
+        await once(cache.replies, "first", never)
+        await once(cache.replies, "first", never)  # found before, so this is only a glance
         other.put_reply("second", Reply(text="another", model="m"))
-        found = await cache.once("second", never)
-        await cache.once("first", never)
+        found = await once(cache.replies, "second", never)
+        await once(cache.replies, "first", never)
         await asyncio.sleep(0)
         with closing(sqlite3.connect(cache.path, timeout=0)) as third:  # nobody holds on to the file as it was
             return found, third.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -179,9 +180,9 @@ def test_after_an_error_the_next_one_asks_and_nothing_is_kept(cache):
 
     for error in (TransientError, RefusedError):
         with pytest.raises(error):
-            asyncio.run(cache.once("key", ask))
+            asyncio.run(once(cache.replies, "key", ask))
         assert cache.get_reply("key") is None
-    assert asyncio.run(cache.once("key", ask)).text == "at last"
+    assert asyncio.run(once(cache.replies, "key", ask)).text == "at last"
 
 
 @pytest.mark.parametrize("finish", ["length", "refusal"])
@@ -189,7 +190,7 @@ def test_cut_off_and_declined_replies_are_not_kept(cache, finish):
     async def ask():
         return Reply(text="half", model="m", finish=finish)
 
-    assert asyncio.run(cache.once("key", ask)).text == "half"
+    assert asyncio.run(once(cache.replies, "key", ask)).text == "half"
     assert cache.get_reply("key") is None
 
 
@@ -202,11 +203,11 @@ def test_a_cancelled_question_can_be_asked_again(cache):
         return Reply(text="answer", model="m")
 
     async def cancel_and_ask():
-        task = asyncio.create_task(cache.once("key", never))
+        task = asyncio.create_task(once(cache.replies, "key", never))
         await asyncio.sleep(0.01)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return await cache.once("key", ask)
+        return await once(cache.replies, "key", ask)
 
     assert asyncio.run(cancel_and_ask()).text == "answer"
 
@@ -221,14 +222,14 @@ def test_a_caller_who_is_cancelled_while_a_reply_is_being_kept_loses_nothing(tmp
         async def cancel_while_writing():
             other = sqlite3.connect(path, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
-            tasks = [asyncio.create_task(cache.once(f"key-{number}", ask)) for number in range(20)]
+            tasks = [asyncio.create_task(once(cache.replies, f"key-{number}", ask)) for number in range(20)]
             await asyncio.sleep(0.1)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             other.execute("ROLLBACK")
             other.close()
-            return await asyncio.wait_for(cache.once("afterwards", ask), 20)
+            return await asyncio.wait_for(once(cache.replies, "afterwards", ask), 20)
 
         assert asyncio.run(cancel_while_writing()).text == "paid for"
         assert all(cache.get_reply(f"key-{number}") for number in range(20))
@@ -237,6 +238,7 @@ def test_a_caller_who_is_cancelled_while_a_reply_is_being_kept_loses_nothing(tmp
 FORK_AND_DIE = """
 import asyncio, os, signal, sys
 from polyjudge import JudgeCache
+from polyjudge.providers.caching import once
 
 async def main():
     async def ask():
@@ -245,7 +247,7 @@ async def main():
             signal.pause()
         print("asking", flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
-    await JudgeCache(sys.argv[1]).once("key", ask)
+    await once(JudgeCache(sys.argv[1]).replies, "key", ask)
 
 asyncio.run(main())
 """
@@ -263,7 +265,7 @@ def test_a_killed_process_gives_its_questions_back_although_its_child_lives_on(t
 
         try:
             with JudgeCache(tmp_path / "c.sqlite") as cache:
-                assert asyncio.run(asyncio.wait_for(cache.once("key", ask), 20)).text == "answer"
+                assert asyncio.run(asyncio.wait_for(once(cache.replies, "key", ask), 20)).text == "answer"
         finally:
             os.killpg(process.pid, signal.SIGKILL)
 
@@ -314,7 +316,7 @@ def test_a_closed_cache_takes_nothing_and_says_so(tmp_path):
     with pytest.raises(CacheError, match="is closed"):
         cache.get("key")
     with pytest.raises(CacheError, match="is closed"):
-        asyncio.run(cache.once("key", ask))
+        asyncio.run(once(cache.replies, "key", ask))
     assert asked == []
 
 
@@ -331,7 +333,7 @@ def test_a_cache_removed_under_way_is_missed_once_and_made_anew(tmp_path):
 
 
 def test_an_entry_that_cannot_be_read_counts_as_missing(cache):
-    cache.write(Entry("reply", "key", "", "m", "2026", '{"text": 5}')).result()
+    cache.replies.write(Entry("reply", "key", "", "m", "2026", '{"text": 5}'))
 
     with pytest.warns(UserWarning, match="entry key cannot be read"):
         assert cache.get_reply("key") is None
@@ -356,6 +358,7 @@ def test_replaying_reads_and_never_writes(tmp_path):
 ASK_A_THOUSAND = """
 import asyncio, os, sys
 from polyjudge import JudgeCache, Reply
+from polyjudge.providers.caching import once
 
 async def main(path, log):
     cache = JudgeCache(path)
@@ -366,7 +369,7 @@ async def main(path, log):
             os.write(file, f"{number}\\n".encode())
             await asyncio.sleep(0.002)
             return Reply(text=f"answer {number}", model="m")
-        reply = await cache.once(f"question-{number}", answer)
+        reply = await once(cache.replies, f"question-{number}", answer)
         assert reply.text == f"answer {number}"
 
     places = asyncio.Semaphore(32)
@@ -437,9 +440,8 @@ async def _put(cache: JudgeCache, start: int, count: int) -> float:
 
     before = _bytes_written()
     for number in range(start, start + count, 500):
-        await asyncio.gather(
-            *(cache.once(JudgeCache.hash_key("m", "p", str(each)), ask) for each in range(number, number + 500))
-        )
+        keys = [JudgeCache.hash_key("m", "p", str(each)) for each in range(number, number + 500)]
+        await asyncio.gather(*(once(cache.replies, key, ask) for key in keys))
     return (_bytes_written() - before) / count
 
 
@@ -462,5 +464,5 @@ def test_what_was_asked_for_anew_is_not_asked_for_again_where_the_clock_went_bac
 
     with JudgeCache(tmp_path / "c.sqlite") as cache:
         cache.put_reply("key", Reply(text="old", model="m"))
-        assert asyncio.run(cache.once("key", ask, since=since)).text == "answer"
+        assert asyncio.run(once(cache.replies, "key", ask, since=since)).text == "answer"
         assert cache.get_reply("key", since=since) is not None

@@ -21,9 +21,7 @@ def path(tmp_path):
         cache.put_reply("one", Reply(text="أهلا", model="a"), provider="anthropic")
         cache.put_reply("two", Reply(text="สวัสดี", model="b"), provider="local")
         cache.put("three", JudgeResult(5.0, "fine", model="b"))
-        cache.write(
-            Entry("reply", "old", "local", "b", "2020-01-01T00:00:00.000Z", '{"text":"x","model":"b"}')
-        ).result()
+        cache.replies.write(Entry("reply", "old", "local", "b", "2020-01-01T00:00:00.000Z", '{"text":"x","model":"b"}'))
     return path
 
 
@@ -55,7 +53,7 @@ def test_pruning_drops_what_all_conditions_name(path, options, left):
 
 
 def test_pruning_without_a_condition_is_refused(path):
-    with pytest.raises(CacheError, match="nothing to go by"):
+    with pytest.raises(CacheError, match="nothing to select by"):
         prune(path)
 
 

@@ -100,7 +100,7 @@ def test_a_path_is_no_url(tmp_path):
         (TimeoutError(), "does not answer in time", True),
         (ConnectionResetError(104, "Connection reset by peer"), "is out of reach (Connection reset by peer)", True),
         (OSError("Multiple exceptions: [Errno 111] Connect call failed"), "nothing listens there", True),
-        (ssl.SSLCertVerificationError(1, "self-signed geheim"), "over TLS (self-signed ***)", False),
+        (ssl.SSLCertVerificationError(1, "self-signed geheim"), "TLS handshake failed (self-signed ***)", False),
         (ValueError("port geheim"), "cannot be used: port ***", False),
     ],
 )

@@ -5,10 +5,9 @@ import sys
 
 import pytest
 
-from polyjudge.cache.address import read_address
-from polyjudge.cache.opening import open_cache
+from polyjudge.cache.address import cache_at, read_address
+from polyjudge.cache.postgres import PostgresClaims
 from polyjudge.cache.postgres_connection import PostgresDatabase, ReconnectingConnection
-from polyjudge.cache.postgres_lookups import PostgresClaims, Question
 from polyjudge.errors import CacheError, MissingExtraError
 
 
@@ -21,7 +20,7 @@ class ForgetfulSession:
     async def fetchval(self, statement: str, numbers: list[int]) -> bool:
         return False
 
-    async def execute(self, statement: str) -> None:
+    async def execute(self, statement: str, *numbers: list[int]) -> None:
         pass
 
     def is_closed(self) -> bool:
@@ -35,20 +34,19 @@ def test_a_pooler_that_keeps_no_locks_is_found_out_and_told():
     connection.connection = ForgetfulSession()
     claims = PostgresClaims(database, connection)
 
-    async def take_and_give_back():
-        question = Question("key")
-        await claims.take([question])
-        assert question.session is connection.connection
-        claims.drop(question)
-        await claims.give_back()
-        await claims.take([question])
+    async def take_and_release():
+        assert await claims.take("key")
+        assert not await claims.take("key")
+        claims.release("key")
+        await claims.finish()
+        await claims.take("key")
 
     with pytest.raises(CacheError, match="behind PgBouncer, pool sessions and not transactions"):
-        asyncio.run(take_and_give_back())
+        asyncio.run(take_and_release())
 
 
 def test_without_the_extra_the_command_to_run_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "asyncpg", None)
 
     with pytest.raises(MissingExtraError, match=r"pip install 'polyjudge\[postgres\]'"):
-        open_cache("postgresql://me:geheim@127.0.0.1:1/polls")
+        cache_at("postgresql://me:geheim@127.0.0.1:1/polls")

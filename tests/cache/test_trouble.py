@@ -36,7 +36,7 @@ def test_a_file_that_is_no_database_is_set_aside_with_a_warning(tmp_path, conten
     path = tmp_path / "c.sqlite"
     path.write_bytes(content)
 
-    with pytest.warns(UserWarning, match="was damaged and is set aside"):
+    with pytest.warns(UserWarning, match="was damaged and is quarantined"):
         cache = JudgeCache(path)
     cache.put("key", JudgeResult(1.0, ""))
 
@@ -52,7 +52,7 @@ def test_damage_found_later_sets_the_file_aside_and_most_can_be_saved(tmp_path):
     damaged[5 * 4096 : 7 * 4096] = os.urandom(2 * 4096)
     path.write_bytes(damaged)
 
-    with pytest.warns(UserWarning, match="set aside"), JudgeCache(path) as cache:
+    with pytest.warns(UserWarning, match="is quarantined"), JudgeCache(path) as cache:
         for number in range(200):
             cache.get(f"key-{number}")
         cache.put("new", JudgeResult(1.0, ""))
@@ -71,7 +71,7 @@ def test_damage_found_while_writing_loses_nothing_that_is_being_written(tmp_path
     damaged[4096:] = os.urandom(len(damaged) - 4096)
     path.write_bytes(damaged)
 
-    with pytest.warns(UserWarning, match="set aside"), JudgeCache(path) as cache:
+    with pytest.warns(UserWarning, match="is quarantined"), JudgeCache(path) as cache:
         for number in range(20):
             cache.put(f"new-{number}", JudgeResult(1.0, ""))
         assert all(cache.get(f"new-{number}") for number in range(20))
@@ -82,7 +82,7 @@ def test_a_file_that_took_the_place_of_a_damaged_one_is_not_set_aside(tmp_path):
     damaged = bytearray(path.read_bytes())
     damaged[4096:] = os.urandom(len(damaged) - 4096)
     path.write_bytes(damaged)
-    with pytest.warns(UserWarning, match="set aside"), JudgeCache(path) as first:
+    with pytest.warns(UserWarning, match="is quarantined"), JudgeCache(path) as first:
         second = JudgeCache(path)  # both have the damaged file open
         first.put("by the first", JudgeResult(1.0, ""))
         second.put("by the second", JudgeResult(2.0, ""))
@@ -216,20 +216,21 @@ def test_a_disk_that_takes_no_more_is_an_error_and_what_was_kept_is_safe(tmp_pat
     )
 
     assert done.returncode == 0, done.stderr
-    assert "What was kept before is safe" in done.stdout
+    assert "What was stored before is safe" in done.stdout
     assert verify(tmp_path / "c.sqlite").problems == ()
 
 
 KEEP_PUTTING = """
 import asyncio, sys
 from polyjudge import JudgeCache, Reply
+from polyjudge.providers.caching import once
 
 async def main(path, name):
     cache = JudgeCache(path)
     async def one(number):
         async def ask():
             return Reply(text="x" * 500, model="m")
-        await cache.once(f"{name}-{number}", ask)
+        await once(cache.replies, f"{name}-{number}", ask)
         sys.stdout.write(f"{name}-{number}\\n")
         sys.stdout.flush()
     start = 0

@@ -56,7 +56,7 @@ def use(cache_path: Path, count: int) -> int:
     chance = random.Random(count)
     retries = RetryPolicy(attempts=3, rate_limited_attempts=5, first_wait_s=0.02, longest_named_wait_s=0.5)
     with JudgeCache(cache_path) as cache:
-        access = ProviderStack(cache=cache, timeout_s=0.3, retries=retries)
+        access = ProviderStack(cache=cache.replies, timeout_s=0.3, retries=retries)
         judge = RubricJudge(CRITERIA, model="m", provider=access.open(ModelName("local", "m")))
         for number in range(3):
             judge.score_batch_sync([f"item-{number} "])

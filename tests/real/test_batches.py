@@ -577,7 +577,7 @@ async def asked(vendor, count=5, limits=None, began=""):
     with JudgeCache("cache.sqlite") as cache:
         batches = Batches(BatchJournal(), patience=QUICK, limits=limits, began=began)
         name, price = ModelName(vendor, MODELS[vendor]), Price(1.0, 1.0)
-        provider = batches.open(name, cache=cache, meter=Budget(), price=price, timeout_s=20.0)
+        provider = batches.open(name, cache=cache.replies, meter=Budget(), price=price, timeout_s=20.0)
         try:
             await batches.find_lost()
             more = True

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,15 +18,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.real.postgres import Postgres
 
+from polyjudge.cache.address import cache_at, open_cache
 from polyjudge.cache.maintenance import statistics_of
-from polyjudge.cache.opening import open_cache
 from polyjudge.cache.postgres import PostgresCache
 from polyjudge.cache.protocol import Cache
-from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.cache.sqlite import JudgeCache, SqliteCache
 from polyjudge.errors import CacheError, RefusedError, TransientError
 from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.caching import once
 from polyjudge.providers.scripted import ScriptedProvider
-from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import RubricCriterion
 
@@ -40,8 +41,14 @@ class Place:
     name: str
     postgres: Postgres | None = None
 
-    def open(self, **options):
-        return JudgeCache(self.name, **options) if self.postgres is None else PostgresCache(self.name, **options)
+    def cache(self) -> Cache:
+        return cache_at(self.name)
+
+    @asynccontextmanager
+    async def open(self, *, read_only: bool = False):
+        cache = await open_cache(self.name, read_only=read_only)
+        yield cache
+        await cache.aclose()
 
     def run(self, statement: str) -> None:
         """Change what is kept behind the cache's back."""
@@ -64,8 +71,9 @@ def place(request, tmp_path):
 
 @pytest.fixture
 def cache(place):
-    with place.open() as opened:
-        yield opened
+    opened = place.cache()
+    yield opened
+    run(opened.aclose())
 
 
 class Asked:
@@ -95,11 +103,22 @@ def run(work):
     return asyncio.run(asyncio.wait_for(work, 60))
 
 
+def get(cache: Cache, key: str) -> Reply | None:
+    return run(cache.get(key))
+
+
+def put(cache: Cache, key: str, text: str) -> None:
+    run(cache.put(key, Reply(text=text, model="m")))
+
+
 def test_both_are_caches(cache, place):
-    opened: Cache = open_cache(place.name)
-    assert type(opened) is type(cache)
-    assert opened.place == place.name
-    opened.close()
+    async def open_and_close():
+        opened: Cache = await open_cache(place.name)
+        assert type(opened) is type(cache) is (SqliteCache if place.postgres is None else PostgresCache)
+        assert opened.place == place.name
+        await opened.aclose()
+
+    run(open_and_close())
 
 
 @given(
@@ -116,9 +135,11 @@ def test_both_are_caches(cache, place):
 )
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_reply_comes_back_as_it_was_put_but_for_being_cached(cache, key, reply):
-    cache.put_reply(key, reply, provider="p")
+    async def put_and_get():
+        await cache.put(key, reply, provider="p")
+        return await cache.get(key)
 
-    back = cache.get_reply(key)
+    back = run(put_and_get())
 
     assert back is not None
     assert back.cached
@@ -127,36 +148,38 @@ def test_a_reply_comes_back_as_it_was_put_but_for_being_cached(cache, key, reply
 
 
 def test_a_miss_is_none_and_a_second_put_replaces_the_first(cache):
-    assert cache.get("key") is None
-    assert cache.get_reply("key") is None
-    cache.put("key", JudgeResult(1.0, "first"))
-    cache.put("key", JudgeResult(2.0, "second"))
+    assert get(cache, "key") is None
+    put(cache, "key", "first")
+    put(cache, "key", "second")
 
-    assert cache.get("key").reason == "second"
+    assert get(cache, "key").text == "second"
 
 
-def test_replies_and_results_do_not_meet_under_one_key(cache):
-    cache.put("key", JudgeResult(1.0, "result"))
-    cache.put_reply("key", Reply(text="reply", model="m"))
+def test_a_result_of_a_program_does_not_meet_a_reply_under_one_key(cache, place):
+    put(cache, "key", "reply")
+    place.run("update entries set kind = 'result' where key = 'key'")
+    assert get(cache, "key") is None
+    put(cache, "key", "reply")
 
-    assert cache.get("key").reason == "result"
-    assert cache.get_reply("key") == Reply(text="reply", model="m", cached=True)
+    assert get(cache, "key") == Reply(text="reply", model="m", cached=True)
+    assert statistics_of(place.name).entries == 2
 
 
 def test_what_was_put_is_there_for_the_next_opener(place):
-    with place.open() as first:
-        first.put_reply("key", Reply(text="kept", model="m"))
-    with place.open() as second:
-        assert second.get_reply("key").text == "kept"
-        assert run(second.find("key")).text == "kept"
-        assert run(second.find("another")) is None
+    async def put_and_open_again():
+        async with place.open() as first:
+            await first.put("key", Reply(text="kept", model="m"))
+        async with place.open() as second:
+            return (await second.get("key")).text, await second.get("another")
+
+    assert run(put_and_open_again()) == ("kept", None)
 
 
 def test_the_same_question_by_many_tasks_at_once_is_asked_once(cache):
     asked = Asked(wait_s=0.03)
 
     async def all_at_once():
-        return await asyncio.gather(*(cache.once("key", asked) for _ in range(50)))
+        return await asyncio.gather(*(once(cache, "key", asked) for _ in range(50)))
 
     replies = run(all_at_once())
 
@@ -168,7 +191,7 @@ def test_many_questions_at_once_are_asked_once_each(cache):
     asked = [Asked(Reply(text=str(number), model="m")) for number in range(700)]
 
     async def twice_each():
-        return await asyncio.gather(*(cache.once(f"key-{number}", asked[number]) for number in [*range(700)] * 2))
+        return await asyncio.gather(*(once(cache, f"key-{number}", asked[number]) for number in [*range(700)] * 2))
 
     replies = run(twice_each())
 
@@ -180,8 +203,8 @@ def test_two_caches_in_one_process_ask_once(place):
     asked = Asked(wait_s=0.03)
 
     async def both():
-        with place.open() as one, place.open() as two:
-            await asyncio.gather(*(cache.once("key", asked) for cache in (one, two) for _ in range(5)))
+        async with place.open() as one, place.open() as two:
+            await asyncio.gather(*(once(cache, "key", asked) for cache in (one, two) for _ in range(5)))
 
     run(both())
 
@@ -190,7 +213,7 @@ def test_two_caches_in_one_process_ask_once(place):
 
 def test_threads_with_loops_of_their_own_ask_once(cache):
     asked = Asked(wait_s=0.05)
-    threads = [threading.Thread(target=lambda: run(cache.once("key", asked))) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: run(once(cache, "key", asked))) for _ in range(4)]
 
     for thread in threads:
         thread.start()
@@ -201,18 +224,18 @@ def test_threads_with_loops_of_their_own_ask_once(cache):
 
 
 def test_many_threads_may_use_one_cache(cache):
-    def work(name):
+    async def work(name):
         for number in range(20):
-            cache.put(f"{name}-{number}", JudgeResult(number, name))
-            assert cache.get(f"{name}-{number}").reason == name
+            await cache.put(f"{name}-{number}", Reply(text=name, model="m"))
+            assert (await cache.get(f"{name}-{number}")).text == name
 
-    threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(6)]
+    threads = [threading.Thread(target=lambda name=f"t{number}": run(work(name))) for number in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    assert all(cache.get(f"t{name}-{number}") for name in range(6) for number in range(20))
+    assert all(get(cache, f"t{name}-{number}") for name in range(6) for number in range(0, 20, 5))
 
 
 def test_after_an_error_the_next_one_asks_and_nothing_is_kept(cache):
@@ -220,16 +243,16 @@ def test_after_an_error_the_next_one_asks_and_nothing_is_kept(cache):
 
     for error in (TransientError, RefusedError):
         with pytest.raises(error):
-            run(cache.once("key", asked))
-        assert cache.get_reply("key") is None
-    assert run(cache.once("key", asked)).text == "at last"
+            run(once(cache, "key", asked))
+        assert get(cache, "key") is None
+    assert run(once(cache, "key", asked)).text == "at last"
 
 
 def test_an_error_is_nobodys_but_the_askers(cache):
     asked = Asked(TransientError("busy"), Reply(text="answer", model="m"), wait_s=0.02)
 
     async def several():
-        return await asyncio.gather(*(cache.once("key", asked) for _ in range(5)), return_exceptions=True)
+        return await asyncio.gather(*(once(cache, "key", asked) for _ in range(5)), return_exceptions=True)
 
     replies = run(several())
 
@@ -242,39 +265,39 @@ def test_an_error_is_nobodys_but_the_askers(cache):
 def test_cut_off_and_declined_replies_are_not_kept(cache, finish):
     asked = Asked(Reply(text="half", model="m", finish=finish))
 
-    assert run(cache.once("key", asked)).text == "half"
-    assert run(cache.once("key", asked)).text == "half"
+    assert run(once(cache, "key", asked)).text == "half"
+    assert run(once(cache, "key", asked)).text == "half"
     assert asked.times == 2
-    assert cache.get_reply("key") is None
+    assert get(cache, "key") is None
 
 
 def test_older_replies_are_passed_over_asked_for_anew_and_replaced(cache):
-    cache.put_reply("key", Reply(text="old", model="m"))
+    put(cache, "key", "old")
 
-    assert run(cache.find("key", since=LONG_AGO)).text == "old"
-    assert run(cache.find("key", since=FAR_AHEAD)) is None
-    assert run(cache.once("key", Asked(), since=LONG_AGO)).text == "old"
-    assert run(cache.once("key", Asked(), since=FAR_AHEAD)).text == "answer"
-    assert run(cache.find("key", since=FAR_AHEAD)).text == "answer"  # also where the clock went back since
-    assert cache.get_reply("key").text == "answer"
+    assert run(cache.get("key", since=LONG_AGO)).text == "old"
+    assert run(cache.get("key", since=FAR_AHEAD)) is None
+    assert run(once(cache, "key", Asked(), since=LONG_AGO)).text == "old"
+    assert run(once(cache, "key", Asked(), since=FAR_AHEAD)).text == "answer"
+    assert run(cache.get("key", since=FAR_AHEAD)).text == "answer"  # also where the clock went back since
+    assert get(cache, "key").text == "answer"
 
 
 def test_a_cancelled_question_can_be_asked_again(cache):
     async def cancel_and_ask():
-        task = asyncio.create_task(cache.once("key", never))
+        task = asyncio.create_task(once(cache, "key", never))
         await asyncio.sleep(0.05)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return await cache.once("key", Asked())
+        return await once(cache, "key", Asked())
 
     assert run(cancel_and_ask()).text == "answer"
 
 
 def test_whoever_waits_asks_when_the_asker_is_cancelled(cache):
     async def cancel_the_first():
-        first = asyncio.create_task(cache.once("key", never))
+        first = asyncio.create_task(once(cache, "key", never))
         await asyncio.sleep(0.05)
-        second, third = (asyncio.create_task(cache.once("key", Asked())) for _ in range(2))
+        second, third = (asyncio.create_task(once(cache, "key", Asked())) for _ in range(2))
         await asyncio.sleep(0.02)
         second.cancel()  # waits, and never got to ask
         first.cancel()
@@ -287,7 +310,7 @@ def test_questions_cancelled_at_any_moment_can_be_asked_again(cache):
     """A claim may be on its way to a task that is cancelled just then; it must not be lost on the way."""
 
     async def cancel_at(moment_s: float, key: str):
-        tasks = [asyncio.create_task(cache.once(key, never)) for _ in range(3)]
+        tasks = [asyncio.create_task(once(cache, key, never)) for _ in range(3)]
         await asyncio.sleep(moment_s)
         for task in tasks:
             task.cancel()
@@ -297,7 +320,7 @@ def test_questions_cancelled_at_any_moment_can_be_asked_again(cache):
         asyncio.run(cancel_at(number / 10_000, f"key-{number}"))
 
     async def ask_all():
-        return await asyncio.gather(*(cache.once(f"key-{number}", Asked()) for number in range(40)))
+        return await asyncio.gather(*(once(cache, f"key-{number}", Asked()) for number in range(40)))
 
     assert {reply.text for reply in run(ask_all())} == {"answer"}
 
@@ -312,7 +335,7 @@ def test_a_caller_who_is_cancelled_while_a_reply_is_being_kept_loses_nothing(cac
             return Reply(text="paid for", model="m")
 
         keys = [f"key-{number}" for number in range(50)]
-        tasks = [asyncio.create_task(cache.once(key, partial(ask, key))) for key in keys]
+        tasks = [asyncio.create_task(once(cache, key, partial(ask, key))) for key in keys]
         await is_paid.wait()
         for task in tasks:
             task.cancel()
@@ -320,52 +343,69 @@ def test_a_caller_who_is_cancelled_while_a_reply_is_being_kept_loses_nothing(cac
         return paid
 
     paid = run(cancel_while_writing())
-    run(cache.once("afterwards", Asked()))
+    run(once(cache, "afterwards", Asked()))
 
     assert paid
-    assert all(cache.get_reply(key) for key in paid)
+    assert all(get(cache, key) for key in paid)
+
+
+def test_what_is_being_written_when_the_loop_ends_is_written(cache, place):
+    async def leave_at_work():
+        await cache.connect()
+        tasks = [asyncio.create_task(cache.put(f"key-{number}", Reply(text="", model="m"))) for number in range(700)]
+        await asyncio.sleep(0)
+        return len(tasks)
+
+    assert run(leave_at_work()) == 700
+
+    put(cache, "afterwards", "")
+    assert statistics_of(place.name).entries == 701
 
 
 def test_an_entry_that_cannot_be_read_counts_as_missing_and_is_asked_for_anew(cache, place):
-    cache.put_reply("key", Reply(text="fine", model="m"))
+    put(cache, "key", "fine")
     place.run("update entries set value = replace(value, 'fine', 'fire')")
 
     with pytest.warns(UserWarning, match="entry key cannot be read and counts as missing: the checksum"):
-        assert cache.get_reply("key") is None
+        assert get(cache, "key") is None
     with pytest.warns(UserWarning, match="entry key cannot be read"):
-        assert run(cache.once("key", Asked())).text == "answer"
-    assert cache.get_reply("key").text == "answer"
+        assert run(once(cache, "key", Asked())).text == "answer"
+    assert get(cache, "key").text == "answer"
 
 
 def test_a_closed_cache_takes_nothing_and_says_so(place):
-    cache = place.open()
-    cache.close()
-    cache.close()
     asked = Asked()
 
-    with pytest.raises(CacheError, match="is closed"):
-        cache.put("key", JudgeResult(1.0, ""))
-    with pytest.raises(CacheError, match="is closed"):
-        cache.get("key")
-    with pytest.raises(CacheError, match="is closed"):
-        run(cache.once("key", asked))
+    async def use_it_closed():
+        cache = await open_cache(place.name)
+        await cache.aclose()
+        await cache.aclose()
+        with pytest.raises(CacheError, match="is closed"):
+            await cache.put("key", Reply(text="", model="m"))
+        with pytest.raises(CacheError, match="is closed"):
+            await cache.get("key")
+        with pytest.raises(CacheError, match="is closed"):
+            await once(cache, "key", asked)
+
+    run(use_it_closed())
     assert asked.times == 0
 
 
 def test_replaying_reads_and_never_writes_nor_asks(place):
     with pytest.raises(CacheError):
-        place.open(read_only=True)
-    with place.open() as cache:
-        cache.put_reply("key", Reply(text="kept", model="m"))
-
+        run(open_cache(place.name, read_only=True))
+    put(place.cache(), "key", "kept")
     asked = Asked()
-    with place.open(read_only=True) as replay:
-        assert replay.get_reply("key").text == "kept"
-        assert run(replay.find("key")).text == "kept"
-        with pytest.raises(CacheError, match="open for replay"):
-            replay.put("other", JudgeResult(1.0, ""))
-        with pytest.raises(CacheError, match="open for replay"):
-            run(replay.once("other", asked))
+
+    async def replay_it():
+        async with place.open(read_only=True) as replay:
+            assert (await replay.get("key")).text == "kept"
+            with pytest.raises(CacheError, match="open for replay"):
+                await replay.put("other", Reply(text="", model="m"))
+            with pytest.raises(CacheError, match="open for replay"):
+                await once(replay, "other", asked)
+
+    run(replay_it())
     assert asked.times == 0
     assert statistics_of(place.name).entries == 1
 
@@ -384,18 +424,19 @@ def test_a_judge_asks_once_and_says_that_the_second_answer_was_cached(place):
 def test_a_cache_left_open_is_closed_without_a_word(place):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        place.open().put("key", JudgeResult(1.0, ""))
+        put(place.cache(), "key", "kept")
 
 
 SCRIPT = """
 import asyncio, os, signal, sys
 from polyjudge import Reply
-from polyjudge.cache.opening import open_cache
+from polyjudge.cache.address import cache_at, open_cache
+from polyjudge.providers.caching import once
 """
 
 ASK_MANY = f"""{SCRIPT}
 async def main(place, log):
-    cache = open_cache(place)
+    cache = await open_cache(place)
     file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     async def ask(number):
@@ -403,7 +444,7 @@ async def main(place, log):
             os.write(file, f"{{number}}\\n".encode())
             await asyncio.sleep(0.002)
             return Reply(text=f"answer {{number}}", model="m")
-        reply = await cache.once(f"question-{{number}}", answer)
+        reply = await once(cache, f"question-{{number}}", answer)
         assert reply.text == f"answer {{number}}"
 
     places = asyncio.Semaphore(32)
@@ -411,7 +452,7 @@ async def main(place, log):
         async with places:
             await ask(number)
     await asyncio.gather(*(bounded(number) for number in range(500)))
-    cache.close()
+    await cache.aclose()
 
 asyncio.run(main(*sys.argv[1:]))
 """
@@ -436,7 +477,7 @@ async def main():
             signal.pause()
         print("asking", flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
-    await open_cache(sys.argv[1]).once("key", ask)
+    await once(await open_cache(sys.argv[1]), "key", ask)
 
 asyncio.run(main())
 """
@@ -449,29 +490,56 @@ def test_a_killed_process_gives_its_questions_back_although_its_child_lives_on(p
         assert process.stdout.read() == b"asking\n"
         process.wait()
         try:
-            with place.open() as cache:
-                assert run(cache.once("key", Asked())).text == "answer"
+            assert run(once(place.cache(), "key", Asked())).text == "answer"
         finally:
             os.killpg(process.pid, signal.SIGKILL)
 
 
 FORK = f"""{SCRIPT}
-cache = open_cache(sys.argv[1])
-cache.put_reply("parent", Reply(text="from the parent", model="m"))
+cache = cache_at(sys.argv[1])
+def put(key, text):
+    asyncio.run(cache.put(key, Reply(text=text, model="m")))
+put("parent", "from the parent")
 child = os.fork()
 if child == 0:
-    assert cache.get_reply("parent") is not None
-    cache.put_reply("child", Reply(text="from the child", model="m"))
-    cache.close()
+    assert asyncio.run(cache.get("parent")) is not None
+    put("child", "from the child")
+    asyncio.run(cache.aclose())
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-assert cache.get_reply("child").text == "from the child"
-cache.put_reply("again", Reply(text="", model="m"))
+assert asyncio.run(cache.get("child")).text == "from the child"
+put("again", "")
 """
 
 
-def test_a_forked_child_may_go_on_with_its_parents_cache(place):
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, place.name]
+FORK_INSIDE = f"""{SCRIPT}
+async def main():
+    cache = await open_cache(sys.argv[1])
+    await cache.put("parent", Reply(text="from the parent", model="m"))
+    async with cache.claim("claimed") as is_asker:
+        assert is_asker
+        child = os.fork()
+        if child == 0:
+            asyncio.events._set_running_loop(None)
+            asyncio.run(use(cache))
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    assert (await cache.get("child")).text == "from the child"
+    await cache.put("again", Reply(text="", model="m"))
+
+async def use(cache):
+    assert await cache.get("parent") is not None
+    await cache.put("child", Reply(text="from the child", model="m"))
+    async with cache.claim("claimed") as is_asker:
+        assert not is_asker  # the parent is
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("script", [FORK, FORK_INSIDE])
+def test_a_forked_child_may_go_on_with_its_parents_cache(place, script):
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, place.name]
 
     assert subprocess.run(command, check=False, timeout=60).returncode == 0
 
@@ -480,7 +548,7 @@ def test_a_path_that_looks_like_another_url_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(CacheError, match=r"a file or postgresql://…, not mysql://…"):
-        open_cache("mysql://user:geheim@host/db")
+        cache_at("mysql://user:geheim@host/db")
     with pytest.raises(CacheError, match="is a file"):
         JudgeCache("postgresql://user:geheim@host/db")
     assert list(Path().iterdir()) == []

@@ -1,6 +1,7 @@
 """The cache in PostgreSQL: what can go wrong with a server, and that nothing paid for is lost by it."""
 
 import asyncio
+import gc
 import os
 import re
 import signal
@@ -9,17 +10,20 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import asynccontextmanager
 from functools import partial
 from urllib.parse import quote
 
 import pytest
 from tests.loopback.vendor_server import ServerThread
 
+from polyjudge.cache.address import open_cache
 from polyjudge.cache.maintenance import import_entries, statistics_of
 from polyjudge.cache.postgres import PostgresCache
 from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.errors import CacheError
+from polyjudge.providers.caching import once
 from polyjudge.records.requests import Reply
 
 SECRET = "geheim:@/?#%"
@@ -39,8 +43,9 @@ def url(postgres):
 
 @pytest.fixture
 def cache(url, tmp_path):
-    with PostgresCache(url, aside=tmp_path / "aside.sqlite") as opened:
-        yield opened
+    opened = PostgresCache(url, fallback=tmp_path / "fallback.sqlite")
+    yield opened
+    run(opened.aclose())
 
 
 async def answer() -> Reply:
@@ -52,10 +57,38 @@ def run(work):
     return asyncio.run(asyncio.wait_for(work, 90))
 
 
-def refusal(url: str, **options) -> str:
+@asynccontextmanager
+async def opened(url: str, **options):
+    """Open a cache, connected, and close it."""
+    cache = PostgresCache(url, **options)
+    try:
+        await cache.connect()
+        yield cache
+    finally:
+        await cache.aclose()
+
+
+def open_and_close(url: str, *, read_only: bool = False) -> None:
+    async def both():
+        await (await open_cache(url, read_only=read_only)).aclose()
+
+    run(both())
+
+
+def ask(url: str, key: str) -> str:
+    """Open a cache, ask, and close it; return the reply."""
+
+    async def ask_once():
+        async with opened(url) as cache:
+            return (await once(cache, key, answer)).text
+
+    return run(ask_once())
+
+
+def refusal(url: str) -> str:
     """Return the one line that tells why a cache cannot be opened."""
     with pytest.raises(CacheError) as raised:
-        PostgresCache(url, **options)
+        open_and_close(url)
     told = str(raised.value)
     assert "\n" not in told
     assert "geheim" not in told
@@ -97,9 +130,9 @@ def test_a_server_that_is_not_there_is_one_line_with_host_port_database_and_reme
 
 def test_what_is_out_of_reach_is_told_apart_from_what_is_wrong(postgres):
     with pytest.raises(UnreachableCacheError):
-        PostgresCache("postgresql://127.0.0.1:1/polls")
+        open_and_close("postgresql://127.0.0.1:1/polls")
     with pytest.raises(CacheError) as raised:
-        PostgresCache(postgres.url("no_such_database"))
+        open_and_close(postgres.url("no_such_database"))
     assert not isinstance(raised.value, UnreachableCacheError)
 
 
@@ -107,14 +140,17 @@ def test_a_wrong_password_is_told_without_it_and_a_right_one_opens(postgres, url
     role(postgres, "secretive", f"superuser password '{SECRET}'")
     wrong, right = (url.replace("postgres@", f"secretive:{quote(word, safe='')}@") for word in ("geheimer", SECRET))
 
-    assert "does not take the password; check it in the URL, in PGPASSWORD or in ~/.pgpass" in refusal(wrong)
-    with PostgresCache(right) as cache:
-        assert cache.place == url.replace("postgres@", "secretive@")
-        assert "geheim" not in repr(cache) + repr(vars(cache))
-    with PostgresCache(url.replace("postgres@", "secretive@") + f"?password={quote(SECRET, safe='')}") as cache:
-        assert "geheim" not in cache.place
+    assert "rejects the password; check it in the URL, in PGPASSWORD or in ~/.pgpass" in refusal(wrong)
+
+    async def look_at(url):
+        async with opened(url) as cache:
+            assert "geheim" not in cache.place + repr(cache) + repr(vars(cache))
+            return cache.place
+
+    assert run(look_at(right)) == url.replace("postgres@", "secretive@")
+    run(look_at(url.replace("postgres@", "secretive@") + f"?password={quote(SECRET, safe='')}"))
     monkeypatch.setenv("PGPASSWORD", SECRET)
-    PostgresCache(url.replace("postgres@", "secretive@")).close()
+    open_and_close(url.replace("postgres@", "secretive@"))
 
 
 def test_a_database_that_is_not_there_is_told(postgres):
@@ -126,14 +162,13 @@ def test_a_user_who_may_not_make_or_use_the_table_is_told_before_anything_is_pai
     guest = url.replace("postgres@", "guest@")
 
     assert "does not allow it (permission denied for schema public)" in refusal(guest)
-    PostgresCache(url).close()
+    open_and_close(url)
     assert "may not read the table polyjudge_entries; have its owner run: grant select" in refusal(guest)
     postgres.run("grant select on polyjudge_entries to guest", url)
     assert "may not write the table polyjudge_entries; have its owner run: grant select, insert" in refusal(guest)
-    PostgresCache(guest, read_only=True).close()
+    open_and_close(guest, read_only=True)
     postgres.run("grant insert, update on polyjudge_entries to guest", url)
-    with PostgresCache(guest) as cache:
-        assert run(cache.once("key", answer)).text == "answer"
+    assert ask(guest, "key") == "answer"
 
 
 def test_a_user_whom_the_server_does_not_let_in_is_told(postgres, url):
@@ -151,11 +186,10 @@ def test_tls_is_spoken_where_it_is_wanted_and_certificates_are_checked_where_tol
         certificate = postgres.certify()
         (tmp_path / "root.crt").write_bytes(certificate.read_bytes())
         for mode in ("", "?sslmode=require", f"?sslmode=verify-full&sslrootcert={tmp_path / 'root.crt'}"):
-            with PostgresCache(careful + mode) as cache:
-                assert run(cache.once(mode, answer)).text == "answer"
+            assert ask(careful + mode, mode) == "answer"
         postgres.certify()
         told = refusal(f"{careful}?sslmode=verify-full&sslrootcert={tmp_path / 'root.crt'}")
-        assert "comes to no terms over TLS" in told
+        assert "the TLS handshake failed" in told
         assert "check sslmode and sslrootcert" in told
         assert "check the URL" in refusal(f"{careful}?sslmode=verify-full&sslrootcert={tmp_path / 'absent.crt'}")
         assert "`sslmode` parameter must be one of" in refusal(f"{careful}?sslmode=perhaps")
@@ -177,15 +211,15 @@ def test_what_is_no_postgresql_is_told(server: ServerThread):
 
 
 def test_a_database_that_can_only_be_read_is_told(postgres, url):
-    PostgresCache(url).close()
+    open_and_close(url)
     postgres.run(f"alter database {url.rpartition('/')[2]} set default_transaction_read_only = on")
 
     assert "can only be read, as a standby can; name the primary" in refusal(url)
-    PostgresCache(url, read_only=True).close()
+    open_and_close(url, read_only=True)
 
 
 def test_a_newer_cache_and_another_programs_table_are_left_alone(postgres, url):
-    PostgresCache(url).close()
+    open_and_close(url)
     postgres.run("comment on table polyjudge_entries is 'polyjudge cache, version 99'", url)
     assert "was written by a newer polyjudge; upgrade this one" in refusal(url)
 
@@ -195,20 +229,20 @@ def test_a_newer_cache_and_another_programs_table_are_left_alone(postgres, url):
 
 def test_there_is_nothing_to_replay_where_nothing_was_kept(postgres, url):
     with pytest.raises(NoCacheYetError):
-        PostgresCache(url, read_only=True)
+        open_and_close(url, read_only=True)
     assert postgres.run("select count(*) from pg_tables where tablename like 'polyjudge%'", url) == "0"
 
 
 def test_many_may_make_the_table_at_the_same_time(url):
     problems = []
 
-    def open_and_close():
+    def make_the_table():
         try:
-            PostgresCache(url).close()
+            open_and_close(url)
         except CacheError as error:
             problems.append(error)
 
-    threads = [threading.Thread(target=open_and_close) for _ in range(12)]
+    threads = [threading.Thread(target=make_the_table) for _ in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -224,9 +258,9 @@ def test_many_may_make_the_table_at_the_same_time(url):
     "odd", ["a\0b", "\ud800", "back\\slash", "\\u0000", "模型", "x" * 100_000, "", "'; drop table"]
 )
 def test_odd_names_come_back_as_they_were(cache, url, odd):
-    cache.put_reply(f"{odd}!", Reply(text=odd, model=odd), provider=odd)
+    run(cache.put(f"{odd}!", Reply(text=odd, model=odd), provider=odd))
 
-    back = cache.get_reply(f"{odd}!")
+    back = run(cache.get(f"{odd}!"))
 
     assert back == Reply(text=odd, model=odd, cached=True)
     assert [row[1:4] for row in statistics_of(url).by_model] == [(odd, odd.replace("\ud800", "?"), 1)]
@@ -240,18 +274,18 @@ def test_an_answer_of_many_megabytes_is_kept_beside_many_others(cache):
             return long
 
         return await asyncio.gather(
-            *(cache.once(f"key-{number}", answer if number else ask_long) for number in range(9))
+            *(once(cache, f"key-{number}", answer if number else ask_long) for number in range(9))
         )
 
     run(all_at_once())
 
-    assert cache.get_reply("key-0").text == long.text
-    assert cache.get_reply("key-8").text == "answer"
+    assert run(cache.get("key-0")).text == long.text
+    assert run(cache.get("key-8")).text == "answer"
 
 
 def test_no_claim_is_left_when_all_is_answered(postgres, url, cache):
     async def several():
-        return await asyncio.gather(*(cache.once(f"key-{number}", answer) for number in range(300)))
+        return await asyncio.gather(*(once(cache, f"key-{number}", answer) for number in range(300)))
 
     run(several())
 
@@ -261,19 +295,19 @@ def test_no_claim_is_left_when_all_is_answered(postgres, url, cache):
 def test_running_out_of_locks_is_told_with_the_remedy_and_leaves_no_claim_behind(postgres, url, tmp_path):
     postgres.restart(max_locks_per_transaction="10", max_connections="10")
     try:
-        with PostgresCache(url, aside=tmp_path / "aside.sqlite") as cache:
 
-            async def too_many():
-                tasks = [asyncio.create_task(cache.once(f"key-{number}", never)) for number in range(20_000)]
+        async def too_many():
+            async with opened(url, fallback=tmp_path / "fallback.sqlite") as cache:
+                tasks = [asyncio.create_task(once(cache, f"key-{number}", never)) for number in range(20_000)]
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
                 for task in tasks:
                     task.cancel()
                 results = await asyncio.gather(*tasks, return_exceptions=True)
+                assert (await once(cache, "afterwards", answer)).text == "answer"
+                await asyncio.to_thread(wait_for, lambda: locks(postgres, url) == 0)
                 return next(result for result in results if isinstance(result, CacheError))
 
-            assert "raise max_locks_per_transaction in postgresql.conf" in str(run(too_many()))
-            assert run(cache.once("afterwards", answer)).text == "answer"
-            wait_for(lambda: locks(postgres, url) == 0)
+        assert "raise max_locks_per_transaction in postgresql.conf" in str(run(too_many()))
     finally:
         postgres.restart()
 
@@ -302,7 +336,7 @@ class Counted:
 
         async def one(cache, key):
             async with places:
-                return await cache.once(key, partial(self.ask, key))
+                return await once(cache, key, partial(self.ask, key))
 
         return await asyncio.gather(*(one(cache, key) for key in keys for cache in caches))
 
@@ -331,16 +365,19 @@ def test_a_server_that_goes_and_comes_back_costs_nothing_but_time(postgres, url,
 def test_among_several_only_what_is_in_flight_may_be_asked_twice(postgres, url, tmp_path):
     counted = Counted()
     keys = [f"key-{number}" for number in range(400)]
-    with PostgresCache(url, aside=tmp_path / "a") as one, PostgresCache(url, aside=tmp_path / "b") as two:
 
-        def away_for_a_while():
-            wait_for(lambda: len(counted.asked) > 100)
-            postgres.restart()
+    def away_for_a_while():
+        wait_for(lambda: len(counted.asked) > 100)
+        postgres.restart()
 
-        thread = threading.Thread(target=away_for_a_while)
-        thread.start()
-        run(counted.all_through([one, two], keys, 32))
-        thread.join()
+    async def through_both():
+        async with opened(url, fallback=tmp_path / "a") as one, opened(url, fallback=tmp_path / "b") as two:
+            await counted.all_through([one, two], keys, 32)
+
+    thread = threading.Thread(target=away_for_a_while)
+    thread.start()
+    run(through_both())
+    thread.join()
 
     assert set(counted.asked) == set(keys)
     assert sum(counted.asked.values()) <= 400 + 32
@@ -356,10 +393,10 @@ def test_claims_of_a_lost_session_are_taken_again(postgres, url, cache):
         return Reply(text="paid for", model="m")
 
     async def lose_the_session():
-        with PostgresCache(url) as other:
-            first = asyncio.create_task(cache.once("key", slow))
+        async with opened(url) as other:
+            first = asyncio.create_task(once(cache, "key", slow))
             await asyncio.sleep(0.2)
-            second = asyncio.create_task(other.once("key", slow))
+            second = asyncio.create_task(once(other, "key", slow))
             await asyncio.to_thread(
                 postgres.run,
                 "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted",
@@ -377,7 +414,7 @@ def test_a_new_session_takes_the_claims_of_the_lost_one_without_being_asked(post
     holders = "select pid from pg_locks where locktype = 'advisory' and granted"
 
     async def lose_the_session():
-        task = asyncio.create_task(cache.once("key", never))
+        task = asyncio.create_task(once(cache, "key", never))
         await asyncio.to_thread(wait_for, lambda: postgres.run(holders, url))
         first = postgres.run(holders, url)
         postgres.run(f"select pg_terminate_backend({first})", url)
@@ -388,12 +425,11 @@ def test_a_new_session_takes_the_claims_of_the_lost_one_without_being_asked(post
     wait_for(lambda: postgres.run(holders, url) == "")
 
 
-def test_what_was_paid_for_is_kept_aside_when_patience_is_over_and_comes_home(postgres, url, tmp_path):
-    aside = tmp_path / "deep" / "aside.sqlite"
+def test_paid_replies_are_in_the_fallback_cache_when_patience_is_over_and_can_be_imported(postgres, url, tmp_path):
+    fallback = tmp_path / "deep" / "fallback.sqlite"
     login = url.replace("postgres@", f"postgres:{quote(SECRET, safe='')}@")
-    cache = PostgresCache(login, aside=aside, patience_s=0.3)
 
-    async def several():
+    async def several(cache):
         all_asking = asyncio.Barrier(5)
 
         async def stop_and_answer(number: int) -> Reply:
@@ -404,86 +440,105 @@ def test_what_was_paid_for_is_kept_aside_when_patience_is_over_and_comes_home(po
                 await asyncio.sleep(number / 5)
             return Reply(text=f"paid for {number}", model="m")
 
-        tasks = [cache.once(f"key-{number}", partial(stop_and_answer, number)) for number in range(5)]
+        tasks = [once(cache, f"key-{number}", partial(stop_and_answer, number)) for number in range(5)]
         return await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def lose_the_server():
+        async with opened(login, fallback=fallback, patience_s=0.3) as cache:
+            told = [str(error) for error in await several(cache)]
+            with pytest.raises(CacheError, match="given up after"):
+                await once(cache, "another", never)
+            return told
+
     try:
-        told = [str(error) for error in run(several())]
-        with pytest.raises(CacheError, match="given up after"):
-            run(cache.once("another", never))
-        cache.close()
+        told = run(lose_the_server())
     finally:
         postgres.start()
 
     for line in told:
-        assert re.search(r"nothing listens there .*\(given up after 0\.3 s\)\. What was paid for is kept in", line)
-        assert line.endswith(f"polyjudge cache import {aside} --cache {url}")
+        assert re.search(r"nothing listens there .*\(given up after 0\.3 s\)\. Paid replies are stored in", line)
+        assert line.endswith(f"polyjudge cache import {fallback} --cache {url}")
         assert "geheim" not in line
         assert "\n" not in line
-    with JudgeCache(aside) as kept:
+    with JudgeCache(fallback) as kept:
         assert [kept.get_reply(f"key-{number}").text for number in range(5)] == [f"paid for {n}" for n in range(5)]
-    assert import_entries(url, aside).new == 5
-    with PostgresCache(url) as cache:
-        assert run(cache.once("key-3", never)).text == "paid for 3"
+    assert import_entries(url, fallback).new == 5
+
+    async def ask_again():
+        async with opened(url) as cache:
+            return await once(cache, "key-3", never)
+
+    assert run(ask_again()).text == "paid for 3"
 
 
-def test_where_there_is_no_place_aside_either_both_reasons_are_told(postgres, url, tmp_path):
+def test_where_there_is_no_fallback_cache_either_both_reasons_are_told(postgres, url, tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with PostgresCache(url, aside=tmp_path / "file" / "aside.sqlite", patience_s=0.1) as cache:
-        postgres.stop()
-        try:
-            with pytest.raises(CacheError, match=r"given up after .* cannot be kept aside either: .*cannot be made"):
-                cache.put_reply("key", Reply(text="x", model="m"))
-        finally:
-            postgres.start()
+
+    async def put_without_server():
+        async with opened(url, fallback=tmp_path / "file" / "fallback.sqlite", patience_s=0.1) as cache:
+            await asyncio.to_thread(postgres.stop)
+            with pytest.raises(CacheError, match=r"given up after .* in the fallback cache either: .*cannot be made"):
+                await cache.put("key", Reply(text="x", model="m"))
+
+    try:
+        run(put_without_server())
+    finally:
+        postgres.start()
 
 
-def test_what_waits_for_the_server_when_the_cache_is_closed_is_kept_aside_with_a_warning(postgres, url, tmp_path):
-    aside = tmp_path / "aside.sqlite"
-    cache = PostgresCache(url, aside=aside)
+@pytest.mark.parametrize("closes", [True, False])
+def test_what_waits_for_the_server_at_the_end_is_in_the_fallback_cache_with_a_warning(postgres, url, tmp_path, closes):
+    fallback = tmp_path / "fallback.sqlite"
+    cache = PostgresCache(url, fallback=fallback)
 
     async def cancel_while_waiting():
-        task = asyncio.create_task(cache.once("key", answer_without_server))
-        wait = asyncio.create_task(asyncio.to_thread(wait_for, aside.exists))
-        await wait
+        await cache.connect()
+        task = asyncio.create_task(once(cache, "key", answer_without_server))
+        await asyncio.to_thread(wait_for, fallback.exists)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        if closes:
+            await cache.aclose()
 
     async def answer_without_server() -> Reply:
         await asyncio.to_thread(postgres.stop)
         return Reply(text="paid for", model="m")
 
     try:
-        run(cancel_while_waiting())
-        with pytest.warns(UserWarning, match="What was paid for is kept in .*aside.sqlite; bring it home with"):
-            cache.close()
+        with pytest.warns(UserWarning, match="Paid replies are stored in .*fallback.sqlite; import them with"):
+            run(cancel_while_waiting())
     finally:
         postgres.start()
-    with JudgeCache(aside) as kept:
+    with JudgeCache(fallback) as kept:
         assert kept.get_reply("key").text == "paid for"
 
 
 def test_a_server_whose_disk_is_full_or_table_is_gone_loses_nothing_either(postgres, url, tmp_path):
-    aside = tmp_path / "aside.sqlite"
-    with PostgresCache(url, aside=aside) as cache:
-        postgres.run("drop table polyjudge_entries", url)
-        with pytest.raises(CacheError, match=r"has lost its table .*kept in .*aside\.sqlite; bring it home"):
-            cache.put_reply("key", Reply(text="paid for", model="m"))
-    with JudgeCache(aside) as kept:
+    fallback = tmp_path / "fallback.sqlite"
+
+    async def put_without_table():
+        async with opened(url, fallback=fallback) as cache:
+            await asyncio.to_thread(postgres.run, "drop table polyjudge_entries", url)
+            with pytest.raises(CacheError, match=r"has lost its table .*stored in .*fallback\.sqlite; import them"):
+                await cache.put("key", Reply(text="paid for", model="m"))
+
+    run(put_without_table())
+    with JudgeCache(fallback) as kept:
         assert kept.get_reply("key").text == "paid for"
 
 
 KEEP_PUTTING = """
 import asyncio, sys
 from polyjudge import Reply
-from polyjudge.cache.opening import open_cache
+from polyjudge.cache.address import open_cache
+from polyjudge.providers.caching import once
 
 async def main(url, name):
-    cache = open_cache(url)
+    cache = await open_cache(url)
     async def one(number):
         async def ask():
             return Reply(text="x" * 500, model="m")
-        await cache.once(f"{name}-{number}", ask)
+        await once(cache, f"{name}-{number}", ask)
         sys.stdout.write(f"{name}-{number}\\n")
         sys.stdout.flush()
     start = 0
@@ -508,7 +563,10 @@ def test_a_kill_loses_nothing_that_was_acknowledged_and_leaves_no_claim(postgres
         lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
         acknowledged += [line.strip() for line in lines if line.endswith("\n")]
 
-    assert [key for key in acknowledged if cache.get_reply(key) is None] == []
+    async def read_all():
+        return await asyncio.gather(*(cache.get(key) for key in acknowledged))
+
+    assert None not in run(read_all())
     wait_for(lambda: locks(postgres, url) == 0)
 
 
@@ -518,16 +576,17 @@ def _has_lines(log) -> bool:
 
 def test_a_claim_of_a_killed_process_is_free_at_once(url, cache, tmp_path):
     script = (
-        "import asyncio, sys\nfrom polyjudge.cache.opening import open_cache\n"
+        "import asyncio, sys\nfrom polyjudge.cache.address import cache_at\n"
+        "from polyjudge.providers.caching import once\n"
         "async def ask():\n    print('asking', flush=True)\n    await asyncio.Event().wait()\n"
-        "asyncio.run(open_cache(sys.argv[1]).once('key', ask))\n"
+        "asyncio.run(once(cache_at(sys.argv[1]), 'key', ask))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script, url], stdout=subprocess.PIPE, cwd=tmp_path)
     assert process.stdout is not None
     assert process.stdout.readline() == b"asking\n"
 
     async def ask_after_the_kill():
-        waiting = asyncio.create_task(cache.once("key", answer))
+        waiting = asyncio.create_task(once(cache, "key", answer))
         done, _ = await asyncio.wait([waiting], timeout=0.5)
         assert not done
         process.kill()
@@ -538,13 +597,20 @@ def test_a_claim_of_a_killed_process_is_free_at_once(url, cache, tmp_path):
     process.stdout.close()
 
 
-def test_no_thread_and_no_session_is_left_behind(postgres, url):
+def test_no_session_is_left_behind_also_where_a_cache_is_not_closed(postgres, url):
+    sessions = "select count(*) from pg_stat_activity where application_name = 'polyjudge'"
+
+    async def drop_a_cache():
+        await open_cache(url)  # and the loop goes on
+        gc.collect()
+        await asyncio.to_thread(wait_for, lambda: postgres.run(sessions) == "0")
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PostgresCache(url).close()
+        open_and_close(url)
+        run(open_cache(url))
+        run(drop_a_cache())
         with pytest.raises(CacheError):
-            PostgresCache(postgres.url("no_such_database"))
+            run(open_cache(postgres.url("no_such_database")))
 
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("polyjudge-postgres")] == []
-    sessions = "select count(*) from pg_stat_activity where application_name = 'polyjudge'"
     wait_for(lambda: postgres.run(sessions) == "0")

@@ -1,5 +1,6 @@
 """Looking after a cache in PostgreSQL, and the commands that use one."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -9,8 +10,8 @@ import time
 
 import pytest
 
+from polyjudge.cache.address import cache_at, open_cache
 from polyjudge.cache.maintenance import export_entries, import_entries, prune, statistics_of, verify
-from polyjudge.cache.postgres import PostgresCache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.cli import main
 from polyjudge.errors import CacheError, DataError
@@ -29,13 +30,20 @@ def _no_other_servers(monkeypatch):
 
 
 @pytest.fixture
-def url(postgres):
+def url(postgres, tmp_path):
     url = postgres.new_database()
-    with PostgresCache(url) as cache:
-        cache.put_reply("one", Reply(text="أهلا", model="a"), provider="anthropic")
-        cache.put_reply("two", Reply(text="สวัสดี", model="b"), provider="local")
-        cache.put("three", JudgeResult(5.0, "fine", model="b"))
-        cache.put_reply("old", Reply(text="x", model="b"), provider="local")
+
+    async def put_all():
+        cache = await open_cache(url)
+        await cache.put("one", Reply(text="أهلا", model="a"), provider="anthropic")
+        await cache.put("two", Reply(text="สวัสดี", model="b"), provider="local")
+        await cache.put("old", Reply(text="x", model="b"), provider="local")
+        await cache.aclose()
+
+    asyncio.run(put_all())
+    with JudgeCache(tmp_path / "results.sqlite") as results:
+        results.put("three", JudgeResult(5.0, "fine", model="b"))
+    import_entries(url, tmp_path / "results.sqlite")
     postgres.run("update polyjudge_entries set created_at = '2020-01-01T00:00:00.000Z' where key = 'old'", url)
     return url
 
@@ -69,7 +77,7 @@ def test_pruning_drops_what_all_conditions_name(url, options, left):
 
 
 def test_pruning_without_a_condition_is_refused(url):
-    with pytest.raises(CacheError, match="nothing to go by"):
+    with pytest.raises(CacheError, match="nothing to select by"):
         prune(url)
 
 
@@ -97,9 +105,12 @@ def test_a_cache_file_can_be_taken_in_and_what_is_here_already_stays(url, tmp_pa
     imported = import_entries(url, tmp_path / "local.sqlite")
 
     assert (imported.new, imported.known, imported.problems) == (1, 1, ())
-    with PostgresCache(url) as cache:
-        assert cache.get_reply("one").text == "أهلا"
-        assert cache.get_reply("new \0").text == "paid for"
+
+    async def get_both():
+        cache = cache_at(url)
+        return await asyncio.gather(cache.get("one"), cache.get("new \0"))
+
+    assert [reply.text for reply in asyncio.run(get_both())] == ["أهلا", "paid for"]
 
 
 def test_more_than_one_batch_goes_in_and_out_and_of_two_the_first_counts(postgres, tmp_path):

@@ -53,7 +53,7 @@ def test_a_cache_that_is_overwritten_in_the_middle_is_set_aside_sooner_or_later(
     for ends in (lambda: _meddled_with(run, overwrite), run.run):
         ended = ends()
         assert ended.code == 0, ended
-        assert all("set aside" in line or "counts as missing" in line for line in ended.complaints), ended
+        assert all("is quarantined" in line or "counts as missing" in line for line in ended.complaints), ended
         assert [row["outcome"] for row in run.rows()] == ["result"] * ITEMS
         # Nothing twice in one run; in the second only what is lost.
         assert set((server.delivered - before).values()) <= {1}

@@ -169,7 +169,7 @@ class BatchedProvider:
     async def complete(self, request: Request) -> Reply:
         """Return the kept reply, or raise: it waits for its batch, or failed there."""
         key = request_key(self.origin, request)
-        reply = await self._cache.find(key, since=self._since)
+        reply = await self._cache.get(key, since=self._since)
         if self._batches.collecting:
             return reply or await self._collect(key, request)
         if reply is not None:

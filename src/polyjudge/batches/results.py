@@ -11,6 +11,7 @@ from polyjudge.cache.protocol import Cache
 from polyjudge.clock import utc_now
 from polyjudge.errors import TransientError
 from polyjudge.providers.budget import Budget
+from polyjudge.providers.caching import once
 from polyjudge.providers.request_support import ParameterFilter, error_message_in
 from polyjudge.providers.retrying import RetryPolicy, persist
 from polyjudge.records.requests import ItemFailure, ModelName, Price, Reply
@@ -168,7 +169,7 @@ class _Intake:
         provider, cache = self._job.intent.provider, self._means.cache
         since = max(self._job.intent.created_at, self._means.since)  # the clock may have gone back between the two
         await asyncio.gather(
-            *(cache.once(key, partial(_given, reply), provider, since=since) for key, reply in self._waiting)
+            *(once(cache, key, partial(_given, reply), provider=provider, since=since) for key, reply in self._waiting)
         )
         self._waiting.clear()
 

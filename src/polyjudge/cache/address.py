@@ -1,4 +1,4 @@
-"""PostgreSQL URLs of caches: checked, and shown without the password."""
+"""Places of caches: paths, and PostgreSQL URLs, which are checked and shown without the password."""
 
 import os
 import re
@@ -8,15 +8,38 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from polyjudge.errors import CacheError
 
+from .protocol import Cache
+
 _SCHEMES = ("postgresql://", "postgres://")
 _HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[^:\[\]@\s]*)(:\d{1,5})?")
+_OTHER_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SECRETS = {"password", "sslpassword"}
 _EXAMPLE = "postgresql://USER@HOST:5432/DATABASE"
 
 
+def cache_at(place: Path | str, *, read_only: bool = False) -> Cache:
+    """Return the cache at a path or a URL; `read_only` is for replaying. A server is connected to at first use."""
+    if isinstance(place, str) and is_url(place):
+        from .postgres import PostgresCache  # here, because most runs do not need it
+
+        return PostgresCache(place, read_only=read_only)
+    if isinstance(place, str) and (other := _OTHER_URL.match(place)):
+        raise CacheError(f"a cache is a file or postgresql://…, not {other[1]}://…")
+    from .sqlite import SqliteCache  # here, because it refuses URLs
+
+    return SqliteCache(Path(place), read_only=read_only)
+
+
+async def open_cache(place: Path | str, *, read_only: bool = False) -> Cache:
+    """Do what `cache_at` does, and connect at once: what is wrong is reported before anything is paid for."""
+    cache = cache_at(place, read_only=read_only)
+    await cache.connect()
+    return cache
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A URL of PostgreSQL."""
+    """A PostgreSQL URL."""
 
     place: str
     """The URL without what is secret in it."""
@@ -24,24 +47,24 @@ class Address:
     secrets: tuple[str, ...] = field(repr=False)
 
     def without_secrets(self, text: str) -> str:
-        """Return a text of somebody else's making, fit to be shown."""
+        """Return a foreign text with the secrets replaced."""
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
 
 
 def is_url(place: Path | str) -> bool:
-    """Tell whether a cache is named by a URL of PostgreSQL and not by a path."""
+    """Return whether a cache is named by a PostgreSQL URL and not by a path."""
     return isinstance(place, str) and place.lower().startswith(_SCHEMES)
 
 
 def shown(place: Path | str) -> str:
-    """Return the name of a cache as messages may show it."""
+    """Return the name of a cache as messages show it."""
     return read_address(place).place if isinstance(place, str) and is_url(place) else str(place)
 
 
 def read_address(url: str) -> Address:
-    """Check a URL. What is wrong with it is told without a word of it: any part may be the password."""
+    """Check a URL. An error does not quote it, because any part may be the password."""
     parts = _split(url)
     user, _, password = parts.netloc.rpartition("@")[0].partition(":")
     parameters = _parameters(parts.query)
@@ -57,7 +80,7 @@ def read_address(url: str) -> Address:
 
 def _split(url: str) -> SplitResult:
     if not is_url(url):
-        raise CacheError(f"the cache is no URL of PostgreSQL; write {_EXAMPLE}")
+        raise CacheError(f"the cache is not a PostgreSQL URL; write {_EXAMPLE}")
     try:
         parts = urlsplit(url)
     except ValueError:

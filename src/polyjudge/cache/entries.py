@@ -25,7 +25,7 @@ _ODD = re.compile(r"[^\x01-\x7e]|\\")
 
 
 def stored(text: str) -> str:
-    """Return a text as it is, or with escapes where it holds anything that a database might refuse."""
+    """Return a text as it is, or with escapes if it has characters that a database might refuse."""
     return json.dumps(text)[1:-1] if _ODD.search(text) else text
 
 
@@ -45,7 +45,7 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 class Entry(Struct, frozen=True, rename="camel"):
-    """One thing kept: a provider's reply, or a result that a program put there itself."""
+    """A provider's reply, or a result that a program stored itself."""
 
     kind: Kind
     key: str
@@ -62,24 +62,24 @@ class Entry(Struct, frozen=True, rename="camel"):
 
 
 def reply_entry(key: str, reply: Reply, provider: str, *, since: str = "") -> Entry:
-    """Return what is kept of a reply, from now on.
+    """Return the entry of a reply, dated now.
 
-    Where it was asked for because what was kept before `since` would not do, it is not kept as of before: a run that
-    is gone on with after the clock went back would ask for it again.
+    It is not dated before `since`: a run that asks again for older replies, and is resumed after the clock went back,
+    would ask for this one again.
     """
     kept = replace(reply, cached=False) if reply.cached else reply
     return Entry("reply", key, provider, _unbroken(reply.model), max(utc_now(), since), encode(kept))
 
 
 def result_entry(key: str, result: JudgeResult) -> Entry:
-    """Return what is kept of a result, from now on."""
+    """Return the entry of a result, dated now."""
     provider = result.provenance.provider if result.provenance else ""
     value = encode(replace(result, cached=False))
     return Entry("result", key, provider, _unbroken(result.model), utc_now(), value)
 
 
 def _unbroken(name: str) -> str:
-    """Return a model's name without half characters, which no database takes; the record itself keeps them."""
+    """Return a model's name without lone surrogates, which no database takes; the record itself keeps them."""
     return name.encode(errors="replace").decode()
 
 
@@ -128,7 +128,7 @@ def _loaded(value: str) -> object:
 
 SCHEMA_VERSION = 1
 COLUMNS = "kind, key, provider, model, created_at, CAST(value AS TEXT), checksum"
-"""What `sound` wants of a row, in this order."""
+"""What `sound` takes of a row, in this order."""
 _RECORDS: dict[Kind, type[Reply] | type[JudgeResult]] = {"reply": Reply, "result": JudgeResult}
 _SMALLEST_ENTRY_BYTES = 100
 _BUSY_TIMEOUT_S = 30.0
@@ -154,7 +154,7 @@ def as_export(entry: Entry) -> dict[str, Any]:
 
 
 def entries_from(source: Path, problems: list[str]) -> Iterator[Entry]:
-    """Return what `export` wrote, or what can still be read of a cache file; `problems` is told of the rest."""
+    """Return what `export` wrote, or what can still be read of a cache file; `problems` is extended by the rest."""
     if not source.is_file():
         raise DataError("does not exist", path=source)
     return _salvaged(source, problems) if _is_sqlite(source) else _exported(source, problems)

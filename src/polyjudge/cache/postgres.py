@@ -1,202 +1,361 @@
-"""The PostgreSQL cache, shared by machines."""
+"""The PostgreSQL cache, shared by machines.
+
+A claim is an advisory lock on 64 bits of the key's hash, held by the session. PostgreSQL releases it when the session
+ends, however it ends, so a killed run leaves no claim behind that others would have to wait for. A lost connection
+loses its claims too; they are taken again over the next one, unless another machine was quicker.
+"""
 
 import asyncio
 import os
+import threading
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any
 
-from polyjudge.errors import CacheError
+from polyjudge.errors import CacheError, DataError
 from polyjudge.folder_trust import private_path
-from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.requests import Reply
 
 from .address import read_address
-from .cross_thread import CrossThreadFuture
-from .entries import Entry, reply_entry, result_entry
-from .loop_thread import LoopThread
-from .postgres_connection import PostgresDatabase, ReconnectingConnection
-from .postgres_lookups import Lookup, PostgresAsking, Record
-from .postgres_writer import FallbackCache, PostgresWriting
-from .protocol import hash_key
+from .entries import Entry, decode_kept, reply_entry, stored
+from .postgres_connection import PostgresDatabase, ReconnectingConnection, lock_number
+from .postgres_writer import FallbackCache, Grouped, PostgresWriter
 
 _PATIENCE_S = 60.0
 _PATIENCE_AT_THE_END_S = 1.0
+_READ = """
+select key, value, checksum, created_at from polyjudge_entries where kind = 'reply' and key = any($1::text[])
+"""
+_LOCK = "select number from unnest($1::bigint[]) as number where pg_try_advisory_lock(number)"
+_UNLOCK = "select bool_and(pg_advisory_unlock(number)) from unnest($1::bigint[]) as number"
 
 
 class PostgresCache:
-    """Keeps replies and results where many machines find them: each question is asked once among all of them.
+    """Keeps replies where many machines find them: each request is asked once among all of them.
 
-    A server out of reach is an error when the cache is opened, before anything is paid for. One that goes away later
-    is waited for, `patience_s` at most. What was paid for meanwhile is kept in the local cache `aside`, and an error
-    says how to bring it home. With `read_only=True` nothing is written at all: for replaying.
+    A server out of reach is an error at the first connection, before anything is paid for. One that goes away later is
+    waited for, `patience_s` at most. What is paid for meanwhile is stored in the local cache `fallback`, and an error
+    names the command that imports it. With `read_only=True` nothing is written at all: for replaying.
 
-    Two connections belong to a thread of its own, so a cache may be used from any thread and any event loop. A claim on
-    a question is a lock of the session; PgBouncer must therefore pool sessions and not transactions.
+    Any event loop may use it. Each has two connections of its own, which are closed with the loop. A claim is a lock of
+    the session; PgBouncer must therefore pool sessions and not transactions.
     """
 
-    hash_key = staticmethod(hash_key)
-
     def __init__(
-        self, url: str, *, read_only: bool = False, aside: Path | None = None, patience_s: float = _PATIENCE_S
+        self, url: str, *, read_only: bool = False, fallback: Path | None = None, patience_s: float = _PATIENCE_S
     ) -> None:
         address = read_address(url)
         self.place = address.place
         """The URL without its password."""
         self._database = PostgresDatabase(address, read_only=read_only)
-        self._aside = FallbackCache(aside or private_path("cache.sqlite"), address.place)
+        self._fallback = FallbackCache(fallback or private_path("cache.sqlite"), address.place)
         self._patience_s = patience_s
-        self._closed = False
-        self._inherited: list[_Parts] = []
-        self._open()
+        self._is_closed = False
+        self._process = os.getpid()
+        self._guard = threading.Lock()
+        self._sessions: _Sessions = {}
+        self._inherited: list[_Sessions] = []
+        weakref.finalize(self, _end_all, self._sessions)
 
-    def get(self, key: str) -> JudgeResult | None:
-        """Return the result kept under a key, marked as cached, or None."""
-        return self._get(Lookup(JudgeResult, key))
+    async def connect(self) -> None:
+        """Connect the running loop now: what is wrong is reported before anything is paid for."""
+        await self._session().connect()
 
-    def put(self, key: str, result: JudgeResult) -> None:
-        """Keep a result; an older one under the same key is replaced."""
-        self._put(result_entry(key, result))
-
-    def get_reply(self, key: str, *, since: str = "") -> Reply | None:
-        """Return the reply kept under a key, marked as cached, or None; `since` passes over older ones."""
-        return self._get(Lookup(Reply, key, since))
-
-    def put_reply(self, key: str, reply: Reply, provider: str = "") -> None:
-        """Keep a reply; an older one under the same key is replaced."""
-        self._put(reply_entry(key, reply, provider))
-
-    async def find(self, key: str, *, since: str = "") -> Reply | None:
-        """Do what `get_reply` does, and let other tasks go on meanwhile."""
-        wish = Lookup(Reply, key, since, loop=asyncio.get_running_loop())
-        return await self._wished(wish)
-
-    async def once(
-        self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "", *, since: str = ""
-    ) -> Reply:
-        """Return the reply kept under a key, or ask for it; however many machines want it at once, one asks.
-
-        A reply that was cut off or declined is returned but not kept, and an error is nobody's but the asker's. With
-        `since`, a moment in ISO 8601, replies kept before it are asked for anew and replaced.
-        """
-        parts = self._check_open()
-        if parts.writing is None:
-            raise CacheError("is open for replay; nothing is asked through it", path=self.place)
-        wish = Lookup(Reply, key, since, loop=asyncio.get_running_loop(), claims=True)
-        is_over = False
+    async def get(self, key: str, *, since: str = "", snapshot: bool = False) -> Reply | None:  # noqa: ARG002 - all reads cost the same
+        """Return the reply stored under a key, marked as cached, or None; `since` passes over older ones."""
+        row = await self._session().reads.add(stored(key))
+        if row is None or row["created_at"] < since:
+            return None
         try:
-            reply = await self._wished(wish)
-            if reply is not None:
-                return reply
-            reply = await ask()
-            if reply.finish != "stop":
-                return reply
-            written: CrossThreadFuture[None] = CrossThreadFuture(wish.waiting.loop)
-            parts.writing.write(
-                reply_entry(key, reply, provider, since=since), written, lambda: parts.asking.over(wish)
-            )
-            is_over = True  # the writer gives the claim back, also when this task waits no more
-            await written
-            return reply
-        finally:
-            if not (is_over or wish.is_answered):
-                parts.asking.over(wish)
+            return decode_kept(Reply, row["value"], row["checksum"])
+        except DataError as error:
+            message = f"{self.place}: entry {stored(key)} cannot be read and counts as missing: {error}"
+            warnings.warn(message, stacklevel=2)
+            return None
 
-    def close(self) -> None:
-        """Finish what is being written and let go of the connections."""
-        self._closed = True
-        self._finalizer()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _get(self, wish: Lookup[Record]) -> Record | None:
-        self._check_open().asking.wish(wish)
-        found = wish.waiting.result()
-        self._warn(wish)
-        return found
-
-    async def _wished(self, wish: Lookup[Record]) -> Record | None:
-        self._check_open().asking.wish(wish)
-        found = await wish.waiting
-        self._warn(wish)
-        return found
-
-    def _warn(self, wish: Lookup[Record]) -> None:
-        if wish.problem:
-            warnings.warn(f"{self.place}: {wish.problem}", stacklevel=4)
-
-    def _put(self, entry: Entry) -> None:
-        waiting: CrossThreadFuture[None] = CrossThreadFuture(None)
-        self._writing().write(entry, waiting, _nothing)
-        waiting.result()
-
-    def _writing(self) -> PostgresWriting:
-        writing = self._check_open().writing
-        if writing is None:
+    async def put(self, key: str, reply: Reply, *, provider: str = "", since: str = "") -> None:
+        """Store a reply in place of an older one; it is on the server's disk when this returns."""
+        session = self._session()
+        if session.writer is None:
             raise CacheError("is open for replay; nothing is written to it", path=self.place)
-        return writing
+        await session.write(session.writer, reply_entry(key, reply, provider, since=since))
 
-    def _open(self) -> None:
-        self._parts = _Parts(self._database, self._aside, self._patience_s)
-        self._finalizer = weakref.finalize(self, self._parts.close)
+    def claim(self, key: str) -> "_ClaimBlock":
+        """Enter with True as the one asker among tasks, threads, processes and machines; with False, look again."""
+        session = self._session()
+        if session.writer is None:
+            raise CacheError("is open for replay; nothing is asked through it", path=self.place)
+        return _ClaimBlock(session.claims, stored(key))
 
-    def _check_open(self) -> "_Parts":
-        """Refuse a closed cache; after a fork, leave the parent's sessions and thread alone and open new ones."""
-        if self._closed:
+    async def aclose(self) -> None:
+        """Finish what is being written and close the connections."""
+        self._is_closed = True
+        own = self._sessions.get(asyncio.get_running_loop())
+        _end_all(self._sessions)
+        if own is not None:
+            await own.ended()
+
+    def _session(self) -> "_Session":
+        """Return the connections of the running loop; those that a forked child inherits are its parent's."""
+        if self._is_closed:
             raise CacheError("is closed", path=self.place)
-        if self._parts.process != os.getpid():
-            self._finalizer.detach()
-            self._inherited.append(self._parts)  # kept, because even closing them would disturb the parent
-            self._open()
-        return self._parts
+        loop = asyncio.get_running_loop()
+        with self._guard:
+            if self._process != os.getpid():
+                self._inherited.append(dict(self._sessions))  # kept, because even closing them would disturb the parent
+                self._sessions.clear()
+                self._process = os.getpid()
+            session = self._sessions.get(loop)
+            if session is None or session.is_ending:
+                for ended in [each for each in self._sessions if each.is_closed()]:
+                    del self._sessions[ended]
+                session = self._sessions[loop] = _Session(self._database, self._fallback, self._patience_s)
+            return session
 
 
-class _Parts:
-    """What one process holds of an open cache."""
+class _Session:
+    """The connections of one event loop: one reads and claims, one writes."""
 
-    def __init__(self, database: PostgresDatabase, aside: FallbackCache, patience_s: float) -> None:
-        self.process = os.getpid()
-        self._thread = LoopThread("polyjudge-postgres")
-        self._connections = [
-            ReconnectingConnection(database, patience_s) for _ in range(1 if database.read_only else 2)
-        ]
-        self.asking = PostgresAsking(self._thread.loop, database, self._connections[0])
-        self.writing: PostgresWriting | None = None
+    def __init__(self, database: PostgresDatabase, fallback: FallbackCache, patience_s: float) -> None:
+        self._database = database
+        self._reading = ReconnectingConnection(
+            database, patience_s, on_connect=self._on_connect_reading, on_lost=self._on_lost
+        )
+        self._connections = [self._reading]
+        self.reads: Grouped[str, Any] = Grouped(self._read)
+        self.claims = PostgresClaims(database, self._reading)
+        self.writer: PostgresWriter | None = None
         if not database.read_only:
-            self.writing = PostgresWriting(self._thread.loop, self._connections[1], aside, database.place)
-        try:
-            self._thread.run(self._open())
-        except BaseException:
-            self._thread.finish(self._close())
-            raise
+            self._connections.append(ReconnectingConnection(database, patience_s, on_connect=self._prepare))
+            self.writer = PostgresWriter(self._connections[1], fallback)
+        self._is_prepared = False
+        self._reconnecting: asyncio.Task[None] | None = None
+        self.is_ending = False
+        self._is_closed = False
+        self._closing = asyncio.get_running_loop().create_task(self._close_at_the_end())
 
-    def close(self) -> None:
-        self._thread.finish(self._close())
-        if self.writing is not None and self.writing.untold:
-            warnings.warn(self.writing.untold, stacklevel=2)
-
-    async def _open(self) -> None:
+    async def connect(self) -> None:
         for connection in self._connections:
-            await connection.open()
+            await connection.use(_nothing)
+
+    async def write(self, writer: PostgresWriter, entry: Entry) -> None:
+        await writer.write(entry, self.claims.keep_while_writing(stored(entry.key)))
+
+    def end(self) -> None:
+        """Start to close."""
+        if not self.is_ending:
+            self._closing.cancel()
+
+    async def ended(self) -> None:
+        """Return when it is closed."""
+        self.end()
+        await asyncio.wait([self._closing])
+
+    async def _close_at_the_end(self) -> None:
+        """Wait to be cancelled, by `end` or, as all tasks are, when the loop ends; then close."""
+        with suppress(asyncio.CancelledError):
+            await asyncio.get_running_loop().create_future()
+        while not self._is_closed:
+            with suppress(asyncio.CancelledError):
+                await self._close()
 
     async def _close(self) -> None:
+        """Write what is to be written, and close the connections, with which the claims end."""
+        self.is_ending = True
         for connection in self._connections:
-            connection.hurry(_PATIENCE_AT_THE_END_S)
-        if self.writing is not None:
-            await self.writing.finish()
-        await self.asking.finish()
+            connection.limit_patience(_PATIENCE_AT_THE_END_S)
+        if self._reconnecting is not None:
+            self._reconnecting.cancel()
+        unheard = None if self.writer is None else await self.writer.finish()
+        await self.reads.finish()
+        await self.claims.finish()
         for connection in self._connections:
             await connection.close()
+        self._is_closed = True
+        if unheard is not None:
+            warnings.warn(str(unheard), stacklevel=2)
+
+    async def _read(self, keys: list[str]) -> list[Any]:
+        rows = await self._reading.use(lambda connection: connection.fetch(_READ, list(set(keys))))
+        found = {row["key"]: row for row in rows}
+        return [found.get(key) for key in keys]
+
+    async def _on_connect_reading(self, connection: Any) -> None:
+        await self._prepare(connection)
+        # A plan made while the table was small would read all of it forever.
+        await connection.execute("set enable_seqscan = off")
+        await self.claims.take_again(connection)
+
+    async def _prepare(self, connection: Any) -> None:
+        if not self._is_prepared:
+            await self._database.prepare(connection, create=not self._database.read_only)
+            self._is_prepared = True
+
+    def _on_lost(self) -> None:
+        """Connect again at once, and not at the next read: another machine may take what was claimed."""
+        if self.claims.is_holding and not self.is_ending:
+            self._reconnecting = asyncio.get_running_loop().create_task(self._reconnect())
+
+    async def _reconnect(self) -> None:
+        with suppress(CacheError):  # the next task that reads is told
+            await self._reading.use(_nothing)
 
 
-def _nothing() -> None:
+_Sessions = dict[asyncio.AbstractEventLoop, _Session]
+
+
+def _end_all(sessions: _Sessions) -> None:
+    for loop, session in list(sessions.items()):
+        if not loop.is_closed():
+            with suppress(RuntimeError):  # it was closed meanwhile
+                loop.call_soon_threadsafe(session.end)
+
+
+async def _nothing(connection: Any) -> None:
+    del connection
+
+
+def _do_nothing() -> None:
     pass
+
+
+class _ClaimBlock:
+    """Holds a claim for a block, if it could be taken."""
+
+    __slots__ = ("_claims", "_is_held", "_key")
+
+    def __init__(self, claims: "PostgresClaims", key: str) -> None:
+        self._claims = claims
+        self._key = key
+        self._is_held = False
+
+    async def __aenter__(self) -> bool:
+        self._is_held = await self._claims.take(self._key)
+        return self._is_held
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._is_held:
+            self._claims.release(self._key)
+
+
+@dataclass(slots=True, eq=False)
+class _Claim:
+    key: str
+    number: int
+    """Of the advisory lock."""
+    connection: Any = None
+    """Over which it is held; None while it is not."""
+    is_wanted: bool = True
+    is_being_taken: bool = True
+    is_being_written: bool = False
+
+
+class PostgresClaims:
+    """The claims of one event loop, over one connection."""
+
+    def __init__(self, database: PostgresDatabase, connection: ReconnectingConnection) -> None:
+        self._database = database
+        self._connection = connection
+        self._claims: dict[str, _Claim] = {}
+        self._takes: Grouped[_Claim, bool] = Grouped(self._take)
+        self._releases: Grouped[_Claim, None] = Grouped(self._unlock)
+        self._problem: CacheError | None = None
+
+    @property
+    def is_holding(self) -> bool:
+        """A key is claimed."""
+        return bool(self._claims)
+
+    async def take(self, key: str) -> bool:
+        """Claim a key; False if it is claimed already, here or elsewhere."""
+        if self._problem is not None:
+            raise self._problem
+        if key in self._claims:
+            return False
+        claim = self._claims[key] = _Claim(key, lock_number(key))
+        try:
+            return await self._takes.add(claim)
+        except asyncio.CancelledError:
+            self._end(claim)
+            raise
+
+    def release(self, key: str) -> None:
+        """Release a claim, now or when its reply is written."""
+        self._end(self._claims[key])
+
+    def keep_while_writing(self, key: str) -> Callable[[], None]:
+        """Keep a claim, if there is one, until what is returned is called, even if its task is cancelled."""
+        claim = self._claims.get(key)
+        if claim is None:
+            return _do_nothing
+        claim.is_being_written = True
+        return partial(self._written, claim)
+
+    async def take_again(self, connection: Any) -> None:
+        """Claim over a new connection what was claimed over the lost one; who was quicker may ask as well."""
+        held = [claim for claim in self._claims.values() if not claim.is_being_taken]
+        for claim in held:
+            claim.connection = None
+        if held:
+            with suppress(*self._database.failures):
+                await self._lock(connection, held)
+
+    async def finish(self) -> None:
+        """Return when nothing is being claimed or released."""
+        await self._takes.finish()
+        await self._releases.finish()
+
+    async def _take(self, claims: list[_Claim]) -> list[bool]:
+        try:
+            await self._connection.use(lambda connection: self._lock(connection, claims))
+            return [claim.connection is not None for claim in claims]
+        finally:
+            for claim in claims:
+                claim.is_being_taken = False
+                claim.is_wanted = claim.is_wanted and claim.connection is not None
+                self._drop(claim)
+
+    async def _lock(self, connection: Any, claims: Sequence[_Claim]) -> None:
+        numbers = [claim.number for claim in claims]
+        try:
+            taken = {row["number"] for row in await connection.fetch(_LOCK, numbers)}
+        except self._database.failures:
+            # Locks outlive the statement that took them, even if it failed halfway.
+            with suppress(*self._database.failures):
+                await connection.execute(_UNLOCK, numbers)
+            raise
+        for claim in claims:
+            claim.connection = connection if claim.number in taken else None
+
+    def _written(self, claim: _Claim) -> None:
+        claim.is_being_written = False
+        self._drop(claim)
+
+    def _end(self, claim: _Claim) -> None:
+        claim.is_wanted = False
+        self._drop(claim)
+
+    def _drop(self, claim: _Claim) -> None:
+        """Forget a claim that is no longer needed, and have it unlocked."""
+        if claim.is_wanted or claim.is_being_taken or claim.is_being_written:
+            return
+        if self._claims.get(claim.key) is claim:  # not dropped before
+            del self._claims[claim.key]
+            if claim.connection is not None:
+                self._releases.add(claim)
+
+    async def _unlock(self, claims: list[_Claim]) -> list[None]:
+        async def unlock(connection: Any) -> None:
+            numbers = [claim.number for claim in claims if claim.connection is connection]
+            if numbers and not await connection.fetchval(_UNLOCK, numbers):
+                message = "does not keep a session's locks: behind PgBouncer, pool sessions and not transactions"
+                self._problem = CacheError(message, path=self._database.place)
+
+        with suppress(CacheError):  # the session is gone, and its locks with it
+            await self._connection.use(unlock)
+        return [None] * len(claims)

@@ -1,9 +1,7 @@
-"""Write replies to PostgreSQL in groups, and to a local fallback file while it is unreachable."""
+"""Write replies to PostgreSQL in groups, and to a local fallback cache while the server is away."""
 
 import asyncio
 import shlex
-import threading
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,90 +9,97 @@ from typing import Any, Generic, TypeVar
 
 from polyjudge.errors import CacheError
 
-from .cross_thread import CrossThreadFuture, wake
 from .entries import Entry, stored
 from .postgres_connection import ReconnectingConnection
 from .sqlite import JudgeCache
 
-Thing = TypeVar("Thing")
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
-_LARGEST = 500
+_LARGEST_GROUP = 500
 
 
-class Batched(Generic[Thing]):
-    """Collects things from any thread, and does the work on them in one loop, a batch at a time."""
+class Grouped(Generic[Asked, Answer]):
+    """Does what the tasks of one event loop ask for, a group at a time: what is added meanwhile is the next group.
+
+    With `must_finish`, everything is done even if the loop is ending and the tasks are cancelled.
+    """
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        work: Callable[[list[Thing]], Awaitable[None]],
-        failed: Callable[[list[Thing], Exception], None],
+        self, work: Callable[[list[Asked]], Awaitable[Sequence[Answer | Exception]]], *, must_finish: bool = False
     ) -> None:
-        self._loop = loop
         self._work = work
-        self._failed = failed
-        self._arrived: deque[Thing] = deque()
-        self._guard = threading.Lock()
-        self._awake = self._closed = False
+        self._must_finish = must_finish
+        self._waiting: list[tuple[Asked, asyncio.Future[Answer]]] = []
         self._task: asyncio.Task[None] | None = None
+        self.unheard: Exception | None = None
+        """The last error whose task was cancelled."""
 
-    def hand_over(self, thing: Thing) -> bool:
-        """Have something done, soon; False where it is too late for that."""
-        with self._guard:
-            if self._closed:
-                return False
-            self._arrived.append(thing)
-            if not self._awake:  # woken once a batch and not once a thing: waking another thread is dear
-                self._awake = True
-                self._loop.call_soon_threadsafe(self._start)
-            return True
+    def add(self, asked: Asked) -> "asyncio.Future[Answer]":
+        """Return the future of an answer."""
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        self._waiting.append((asked, done))
+        if self._task is None:
+            self._task = loop.create_task(self._run())
+        return done
 
-    def waiting(self) -> list[Thing]:
-        """Return what has arrived and is not begun yet."""
-        with self._guard:
-            return list(self._arrived)
+    @property
+    def waiting(self) -> list[Asked]:
+        """What was added and is not started yet."""
+        return [asked for asked, _ in self._waiting]
 
     async def finish(self) -> None:
-        """Take nothing more, and do what is there; to be called in the loop."""
-        with self._guard:
-            self._closed = True
-        self._start()
-        if self._task is not None:
-            await self._task
-
-    def _start(self) -> None:
-        if self._task is None or self._task.done():
-            self._task = self._loop.create_task(self._run())
+        """Return when everything that was added is done."""
+        while self._task is not None:
+            await asyncio.wait([self._task])
 
     async def _run(self) -> None:
-        await asyncio.sleep(0)  # whoever woke us has more to hand over, and a batch of one is a waste
-        while batch := self._next():
-            try:
-                await self._work(batch)
-            except Exception as error:  # noqa: BLE001 - whatever it is belongs to those who wait, in their own threads
-                self._failed(batch, error)
+        try:
+            while self._waiting:
+                group, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
+                await self._do(group)
+        finally:
+            self._task = None
 
-    def _next(self) -> list[Thing]:
-        with self._guard:
-            batch = [self._arrived.popleft() for _ in range(min(len(self._arrived), _LARGEST))]
-            self._awake = bool(batch)
-            return batch
+    async def _do(self, group: list[tuple[Asked, "asyncio.Future[Answer]"]]) -> None:
+        try:
+            answers = await self._work([asked for asked, _ in group])
+        except asyncio.CancelledError:  # the loop is ending
+            if not self._must_finish:
+                for _, done in [*group, *self._waiting]:
+                    done.cancel()
+                raise
+            self._waiting = [*group, *self._waiting]
+            return
+        except Exception as error:  # noqa: BLE001 - it is raised where the answers are awaited
+            answers = [error] * len(group)
+        for (_, done), answer in zip(group, answers, strict=True):
+            self._tell(done, answer)
+
+    def _tell(self, done: "asyncio.Future[Answer]", answer: Answer | Exception) -> None:
+        if isinstance(answer, Exception) and done.cancelled():
+            self.unheard = answer
+        elif isinstance(answer, Exception):
+            done.set_exception(answer)
+        elif not done.cancelled():
+            done.set_result(answer)
 
 
 class FallbackCache:
-    """Keeps entries in a cache on this machine, and knows how they are brought home."""
+    """Stores entries in a cache file of this machine, and names the command that imports them."""
 
     def __init__(self, path: Path, place: str) -> None:
         self._shown, self._path = path, path.absolute()  # the working folder may be another one by then
         self._place = place
         self._problem: CacheError | None = None
 
-    def keep(self, entries: Sequence[Entry]) -> bool:
-        """Write entries to disk; False where that is not possible either."""
+    def store(self, entries: Sequence[Entry]) -> bool:
+        """Write entries to disk; False if that is not possible either."""
         try:
             with JudgeCache(self._path) as cache:
-                for written in [cache.write(entry) for entry in entries]:
-                    written.result()
+                for entry in entries:
+                    cache.replies.write(entry)
         except CacheError as error:
             self._problem = error
             return False
@@ -102,16 +107,15 @@ class FallbackCache:
         return True
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What became of the entries, and what to do about it."""
         if self._problem is not None:
-            return f"What was paid for last cannot be kept aside either: {self._problem}"
-        command = import_command(self._shown, self._place)
-        return f"What was paid for is kept in {self._shown}; bring it home with: {command}"
+            return f"The last paid replies cannot be stored in the fallback cache either: {self._problem}"
+        return f"Paid replies are stored in {self._shown}; import them with: {import_command(self._shown, self._place)}"
 
 
 def import_command(path: Path | str, place: str) -> str:
-    """Return the command that takes a local cache into the shared one."""
+    """Return the command that imports a local cache into the shared one."""
     return f"polyjudge cache import {shlex.quote(str(path))} --cache {shlex.quote(place)}"
 
 
@@ -127,7 +131,7 @@ on conflict (key, kind) do update set
     checksum = excluded.checksum, value = excluded.value
 """
 ADD = f"{_INSERT} on conflict (key, kind) do nothing returning 1"
-"""Leaves entries that are there already as they are, and returns a row for each that was not."""
+"""Leaves existing entries as they are, and returns a row for each new one."""
 _LARGEST_BYTES = 8_000_000
 _LARGEST_PART = 500
 
@@ -135,71 +139,57 @@ _LARGEST_PART = 500
 @dataclass(slots=True, eq=False)
 class _Write:
     entry: Entry
-    waiting: CrossThreadFuture[None]
-    then: Callable[[], None]
-    is_aside: bool = False
+    on_end: Callable[[], None]
+    is_in_fallback: bool = False
 
 
-class PostgresWriting:
-    """Writes entries; one is done when its commit is on the server's disk."""
+class PostgresWriter:
+    """Writes entries; a write is done when its commit is on the server's disk."""
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, connection: ReconnectingConnection, aside: FallbackCache, place: str
-    ) -> None:
+    def __init__(self, connection: ReconnectingConnection, fallback: FallbackCache) -> None:
         self._connection = connection
-        self._aside = aside
-        self._place = place
-        self._batched: Batched[_Write] = Batched(loop, self._insert, self._give_up)
-        self.untold = ""
-        """What went wrong when nobody waited for it any more."""
+        self._fallback = fallback
+        self._writes: Grouped[_Write, None] = Grouped(self._insert, must_finish=True)
 
-    def write(self, entry: Entry, waiting: CrossThreadFuture[None], then: Callable[[], None]) -> None:
-        """Hand over an entry, in any thread; `then` is called when it is kept or given up, also if nobody waits."""
-        if not self._batched.hand_over(_Write(entry, waiting, then)):
-            raise CacheError("is closed", path=self._place)
+    def write(self, entry: Entry, on_end: Callable[[], None]) -> "asyncio.Future[None]":
+        """Return a future that is done when an entry is stored; `on_end` is called then, or when it is given up."""
+        return self._writes.add(_Write(entry, on_end))
 
-    async def finish(self) -> None:
-        """Write what is there, or keep it aside."""
-        await self._batched.finish()
+    async def finish(self) -> Exception | None:
+        """Write what was handed over, or store it in the fallback cache; return an error that no task was told."""
+        await self._writes.finish()
+        return self._writes.unheard
 
-    async def _insert(self, writes: list[_Write]) -> None:
+    async def _insert(self, writes: list[_Write]) -> list[Exception | None]:
+        outcomes: list[Exception | None] = []
         for part in in_parts(writes, lambda write: len(write.entry.value)):
-            try:
-                await self._insert_part(part)
-            except CacheError as error:
-                self._give_up(part, error)
-            else:
-                self._tell(part, None)
+            outcomes += [await self._insert_part(part)] * len(part)
+            for write in part:
+                write.on_end()
+        return outcomes
 
-    async def _insert_part(self, part: Sequence[_Write]) -> None:
+    async def _insert_part(self, part: Sequence[_Write]) -> CacheError | None:
         columns = as_columns(write.entry for write in part)
 
-        async def insert(session: Any) -> None:
-            await session.execute(_REPLACE, *columns)
+        async def insert(connection: Any) -> None:
+            await connection.execute(_REPLACE, *columns)
 
-        def in_trouble() -> None:
-            self._set_aside([*part, *self._batched.waiting()])
+        async def store_in_fallback() -> None:
+            await self._store_in_fallback([*part, *self._writes.waiting])
 
-        await self._connection.use(insert, in_trouble=in_trouble)
+        try:
+            await self._connection.use(insert, on_outage=store_in_fallback)
+        except CacheError as error:
+            await self._store_in_fallback(part)
+            return CacheError(f"{error}. {self._fallback.message}")
+        return None
 
-    def _set_aside(self, writes: Sequence[_Write]) -> None:
-        """Keep on this machine what waits for PostgreSQL: who is killed while waiting loses nothing then."""
-        new = [write for write in writes if not write.is_aside]
-        if new and self._aside.keep([write.entry for write in new]):
+    async def _store_in_fallback(self, writes: Sequence[_Write]) -> None:
+        """Store on this machine what waits for PostgreSQL, so that a kill during an outage loses nothing."""
+        new = [write for write in writes if not write.is_in_fallback]
+        if new and await asyncio.to_thread(self._fallback.store, [write.entry for write in new]):
             for write in new:
-                write.is_aside = True
-
-    def _give_up(self, writes: Sequence[_Write], error: Exception) -> None:
-        self._set_aside(writes)
-        told = CacheError(f"{error}. {self._aside.told}")
-        if any(write.waiting.is_given_up for write in writes):
-            self.untold = str(told)
-        self._tell(writes, told)
-
-    def _tell(self, writes: Sequence[_Write], error: CacheError | None) -> None:
-        wake((write.waiting, error) for write in writes)
-        for write in writes:
-            write.then()
+                write.is_in_fallback = True
 
 
 def as_columns(entries: Iterable[Entry]) -> list[list[object]]:

@@ -1,6 +1,7 @@
 """The cache interface, cache keys, and the results of cache maintenance."""
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -30,7 +31,7 @@ class Imported:
     new: int
     known: int
     problems: tuple[str, ...] = ()
-    """Rows that were skipped, by place."""
+    """Rows that were skipped, by position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ _FORM = "polyjudge-key-2"
 
 
 def hash_key(model: str, prompt: str, candidate: str, **more: object) -> str:
-    """Return the key of a question of one's own; `more` takes whatever else can change the answer."""
+    """Return the key of a judgement of your own; `more` takes whatever else can change the result."""
     return fingerprint({"form": _FORM, "model": model, "prompt": prompt, "candidate": candidate, "more": more})
 
 
@@ -64,9 +65,9 @@ _shared_values: Callable[[Request], tuple[Hashable, ...]] = attrgetter(*_SHARED)
 
 @lru_cache(maxsize=64)
 def _digest_of_shared(origin: Origin, shared: tuple[Hashable, ...], schema: "_SameObject") -> Any:
-    """Return the digest of what the questions of a run have in common; only the last few are remembered.
+    """Return the digest of what the requests of a run have in common; only the last few are remembered.
 
-    Its canonical form holds no line break, and the number that follows no letter, so no two questions are spelled the
+    Its canonical form holds no line break, and the number that follows no letter, so no two requests are spelled the
     same.
     """
     request = dict(zip(_SHARED, shared, strict=True))
@@ -88,27 +89,35 @@ class _SameObject:
 
 
 class Cache(Protocol):
-    """Keeps replies under the key of their question: in a file of this machine, or where many machines share them."""
+    """Keeps replies under the key of their request: in a file of this machine, or where many machines share them."""
 
     @property
     def place(self) -> str:
         """Where it is, as messages name it: never with a password."""
         ...
 
-    async def find(self, key: str, *, since: str = "") -> Reply | None:
-        """Return the reply kept under a key, marked as cached, or None; `since` passes over older ones."""
+    async def connect(self) -> None:
+        """Report what is wrong with it now, before anything is paid for."""
         ...
 
-    async def once(
-        self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "", *, since: str = ""
-    ) -> Reply:
-        """Return the reply kept under a key, or ask for it and keep it; however many want it at once, one asks.
+    async def get(self, key: str, *, since: str = "", snapshot: bool = False) -> Reply | None:
+        """Return the reply stored under a key, marked as cached, or None; `since` passes over older ones.
 
-        A reply that was cut off or declined is returned but not kept, and an error is nobody's but the asker's. With
-        `since`, a moment in ISO 8601, replies kept before it are asked for anew and replaced.
+        A `snapshot` read costs less and may miss a reply; read under the claim before you ask.
         """
         ...
 
-    def close(self) -> None:
-        """Finish what is being written and let go."""
+    async def put(self, key: str, reply: Reply, *, provider: str = "", since: str = "") -> None:
+        """Store a reply in place of an older one; it is durable when this returns, and written even if cancelled.
+
+        It is dated `since`, a timestamp in ISO 8601, if the clock says that it is earlier.
+        """
+        ...
+
+    def claim(self, key: str) -> AbstractAsyncContextManager[bool]:
+        """Enter with True as the one asker among tasks, threads, processes and machines; with False, look again."""
+        ...
+
+    async def aclose(self) -> None:
+        """Finish what is being written and close."""
         ...

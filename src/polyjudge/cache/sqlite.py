@@ -1,8 +1,8 @@
-"""The SQLite cache, shared by threads and processes.
+"""The SQLite cache, shared by tasks, threads and processes.
 
-A claim is a lock on one byte of an empty file beside the cache, at a place given by the key. The kernel drops it
-when its process ends, however it ends, so a killed run leaves nothing behind that others would have to wait for. A
-forked child would keep its parent's locks alive, so it lets go of the file before anything else.
+A claim is a lock on one byte of an empty file beside the cache, at an offset given by the key. The kernel releases it
+when its process ends, however it ends, so a killed run leaves no claim behind that others would have to wait for. A
+forked child would keep its parent's locks alive, so it closes the file before anything else.
 """
 
 import asyncio
@@ -14,8 +14,6 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -27,17 +25,17 @@ from polyjudge.records.requests import Reply
 
 from .address import is_url
 from .entries import Entry, Kind, decode_kept, reply_entry, result_entry
-from .protocol import hash_key
+from .protocol import Cache, hash_key
 from .sqlite_file import DamagedCacheError, Database, FollowingConnection, prepare_folder
 from .sqlite_writer import GroupWriter
 
-_PLACES = 2**62
+_OFFSETS = 2**62
 _OFD_SETLK: int | None = getattr(fcntl, "F_OFD_SETLK", None) if sys.platform == "linux" else None
 _OPEN: "weakref.WeakSet[Claims]" = weakref.WeakSet()
 
 
 class Claims:
-    """The questions that this opener of the cache is asking right now."""
+    """The keys that this opener of the cache has claimed."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -49,99 +47,90 @@ class Claims:
         _OPEN.add(self)
 
     def take(self, key: str) -> bool:
-        """Claim a question; False where somebody is asking it already."""
+        """Claim a key; False if it is claimed already."""
         with self._guard:
-            place = _place(key)
-            if self._file < 0 or key in self._held or not _lock(self._file, place):
+            offset = _offset(key)
+            if self._file < 0 or key in self._held or not _lock(self._file, offset):
                 return False
-            self._held[key] = place
+            self._held[key] = offset
             return True
 
     def release(self, key: str) -> None:
-        """Give a claim back."""
+        """Release a claim."""
         with self._guard:
-            place = self._held.pop(key, None)
-            if self._file >= 0 and place is not None:
-                _unlock(self._file, place)
+            offset = self._held.pop(key, None)
+            if self._file >= 0 and offset is not None:
+                _unlock(self._file, offset)
 
     def close(self) -> None:
-        """Give back all claims."""
+        """Release all claims."""
         with self._guard:
-            self.let_go()
+            self.close_file()
 
-    def let_go(self) -> None:
-        """Close the file without asking anybody, as a forked child must."""
+    def close_file(self) -> None:
+        """Close the file without waiting for a lock, as a forked child must."""
         file, self._file = self._file, -1
         if file >= 0:
             os.close(file)
 
 
-def _let_go_in_child() -> None:
+def _close_in_child() -> None:
     for claims in _OPEN:
-        claims.let_go()
+        claims.close_file()
 
 
-os.register_at_fork(after_in_child=_let_go_in_child)
+os.register_at_fork(after_in_child=_close_in_child)
 
 
-def _place(key: str) -> int:
-    return int.from_bytes(sha256(key.encode()).digest()[:8], "big") % _PLACES
+def _offset(key: str) -> int:
+    return int.from_bytes(sha256(key.encode()).digest()[:8], "big") % _OFFSETS
 
 
-def _lock(file: int, place: int) -> bool:
+def _lock(file: int, offset: int) -> bool:
     try:
-        _set_lock(file, fcntl.F_WRLCK, place)
-    except (BlockingIOError, PermissionError):  # EAGAIN or EACCES, as the system likes
+        _set_lock(file, fcntl.F_WRLCK, offset)
+    except (BlockingIOError, PermissionError):  # EAGAIN or EACCES, depending on the system
         return False
     return True
 
 
-def _unlock(file: int, place: int) -> None:
-    _set_lock(file, fcntl.F_UNLCK, place)
+def _unlock(file: int, offset: int) -> None:
+    _set_lock(file, fcntl.F_UNLCK, offset)
 
 
-def _set_lock(file: int, kind: int, place: int) -> None:
+def _set_lock(file: int, kind: int, offset: int) -> None:
     if _OFD_SETLK is not None:
         # Owned by this opening of the file and not by the process, so two caches in one process exclude each other.
-        fcntl.fcntl(file, _OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, place, 1, 0))
+        fcntl.fcntl(file, _OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, offset, 1, 0))
     else:
         command = fcntl.LOCK_UN if kind == fcntl.F_UNLCK else fcntl.LOCK_EX | fcntl.LOCK_NB
-        fcntl.lockf(file, command, 1, place)
+        fcntl.lockf(file, command, 1, offset)
 
 
 Record = TypeVar("Record", Reply, JudgeResult)
 
 _SELECT = "SELECT CAST(value AS TEXT), checksum FROM entries WHERE key = ? AND kind = ? AND created_at >= ?"
 _OTHER_FILES = {".csv", ".json", ".jsonl", ".md", ".parquet", ".toml", ".tsv", ".txt"}
-_LOOK_EVERY_S = 0.1
-"""How often reading looks whether another file has taken the place of its own; writing always does."""
-_SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.1
+_CHECK_EVERY_S = 0.1
+"""How often reading checks whether another file has replaced its own; writing always does."""
 
 
-class JudgeCache:
-    """Keeps replies and results under the key of their question.
+class SqliteCache:
+    """Keeps replies in a file, for the tasks of any event loop; `read`, `write` and `close` are for ordinary code."""
 
-    `put` returns when the entry is on disk; what it returned from survives `kill -9`. A damaged file is set aside with
-    a warning. A file that is locked, read-only or on a full disk raises `CacheError`, because going on would mean
-    paying for answers that are then lost. With `read_only=True` nothing is written at all: for replaying.
-    """
-
-    hash_key = staticmethod(hash_key)
-
-    def __init__(self, db_path: Path | str, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
-        if is_url(db_path):
-            raise CacheError("a JudgeCache is a file; polyjudge.cache.opening.open_cache opens a URL")
-        self.path = Path(db_path)
-        if self.path.suffix.lower() in _OTHER_FILES and self.path.exists():
-            # A damaged cache is set aside; somebody's results must not be.
-            raise CacheError("is no cache by its name; give it another, such as cache.sqlite", path=self.path)
-        self._database = Database(self.path, busy_timeout_s=busy_timeout_s, read_only=read_only)
+    def __init__(self, path: Path, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
+        self.path = path
+        if path.suffix.lower() in _OTHER_FILES and path.exists():
+            # A damaged cache is renamed; a file of results must not be.
+            raise CacheError("is no cache by its name; give it another, such as cache.sqlite", path=path)
+        self._database = Database(path, busy_timeout_s=busy_timeout_s, read_only=read_only)
         if not read_only:
-            prepare_folder(self.path)
-        elif not self.path.is_file():
-            raise CacheError("does not exist, so there is nothing to replay", path=self.path)
-        self._closed = False
-        self._found = False
+            prepare_folder(path)
+        elif not path.is_file():
+            raise CacheError("does not exist, so there is nothing to replay", path=path)
+        self._is_closed = False
+        self._finds = False
+        """The last read found a reply."""
         self._inherited: list[_Parts] = []
         self._open()
 
@@ -150,88 +139,46 @@ class JudgeCache:
         """The file."""
         return str(self.path)
 
-    def get(self, key: str) -> JudgeResult | None:
-        """Return the result kept under a key, marked as cached, or None."""
-        return self._get(JudgeResult, "result", key)
+    async def connect(self) -> None:
+        """Do nothing: the file is open."""
 
-    def put(self, key: str, result: JudgeResult) -> None:
-        """Keep a result; an older one under the same key is replaced."""
-        self.write(result_entry(key, result)).result()
+    async def get(self, key: str, *, since: str = "", snapshot: bool = False) -> Reply | None:
+        """Return the reply stored under a key, marked as cached, or None; `since` passes over older ones.
 
-    def get_reply(self, key: str, *, since: str = "") -> Reply | None:
-        """Return the reply kept under a key, marked as cached, or None; `since` passes over older ones."""
-        return self._get(Reply, "reply", key, since)
-
-    def put_reply(self, key: str, reply: Reply, provider: str = "") -> None:
-        """Keep a reply; an older one under the same key is replaced."""
-        self.write(reply_entry(key, reply, provider)).result()
-
-    async def find(self, key: str, *, since: str = "") -> Reply | None:
-        """Do what `get_reply` does; a file answers at once."""
-        return self.get_reply(key, since=since)
-
-    async def once(
-        self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str = "", *, since: str = ""
-    ) -> Reply:
-        """Return the reply kept under a key, or ask for it; however many want it at once, one asks.
-
-        A reply that was cut off or declined is returned but not kept, and an error is nobody's but the asker's. With
-        `since`, a moment in ISO 8601, replies kept before it are asked for anew and replaced.
+        Snapshot reads share one view of the file until the loop comes round. A run finds mostly what it found last,
+        much or nothing, so after a reply that was missing a snapshot read finds none without looking.
         """
-        self._check_open()
-        wait_s = _SHORTEST_WAIT_S
-        while True:
-            claims = self._parts.claims
-            if claims is None:
-                raise CacheError("is open for replay; nothing is asked through it", path=self.path)
-            # What is kept needs no claim. A run finds mostly what it found last: much, or nothing.
-            if self._found and (reply := self._get(Reply, "reply", key, since, glance=True)) is not None:
-                return reply
-            if claims.take(key):
-                try:
-                    # Looked up under the claim, so that nobody can answer between the look and the question.
-                    reply = self.get_reply(key, since=since)
-                    self._found = reply is not None
-                    return reply or await self._ask(key, ask, provider, since)
-                finally:
-                    claims.release(key)
-            if (reply := self.get_reply(key, since=since)) is not None:
-                return reply
-            await asyncio.sleep(wait_s)
-            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
-
-    async def _ask(self, key: str, ask: Callable[[], Awaitable[Reply]], provider: str, since: str) -> Reply:
-        reply = await ask()
-        if reply.finish == "stop":
-            await self._writer().write_from_task(reply_entry(key, reply, provider, since=since))
+        if snapshot and not self._finds:
+            return None
+        reply = self.read(Reply, "reply", key, since, snapshot=snapshot)
+        self._finds = reply is not None
         return reply
 
-    def write(self, entry: Entry) -> "Future[None]":
-        """Hand over an entry as it is; the future is done when it is on disk."""
-        return self._writer().write(entry)
+    async def put(self, key: str, reply: Reply, *, provider: str = "", since: str = "") -> None:
+        """Store a reply in place of an older one; it is on disk when this returns."""
+        await self._writer().write_from_task(reply_entry(key, reply, provider, since=since))
 
-    def close(self) -> None:
-        """Commit what is waiting and let go of the file."""
-        self._closed = True
-        self._finalizer()
+    def claim(self, key: str) -> "_Claim":
+        """Enter with True as the one asker among tasks, threads and processes; with False, look again."""
+        self._check_open()
+        if self._parts.claims is None:
+            raise CacheError("is open for replay; nothing is asked through it", path=self.path)
+        return _Claim(self._parts.claims, key)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def aclose(self) -> None:
+        """Commit what has been handed over and close the file."""
         self.close()
 
-    def _get(
-        self, record_type: type[Record], kind: Kind, key: str, since: str = "", *, glance: bool = False
+    def read(
+        self, record_type: type[Record], kind: Kind, key: str, since: str = "", *, snapshot: bool = False
     ) -> Record | None:
+        """Return the record stored under a key, marked as cached, or None."""
         try:
-            found = self._find(kind, key, since, glance)
+            found = self._find(kind, key, since, snapshot)
         except DamagedCacheError:
             if self._database.read_only:
                 raise
-            self._database.set_aside(self._parts.reader.file)
+            self._database.quarantine(self._parts.reader.file)
             return None
         if found is None:
             return None
@@ -241,13 +188,21 @@ class JudgeCache:
             warnings.warn(f"{self.path}: entry {key} cannot be read and counts as missing: {error}", stacklevel=3)
             return None
 
-    def _find(self, kind: Kind, key: str, since: str, glance: bool) -> tuple[str, int] | None:
-        """Look in the file; a glance may miss what was written a moment ago."""
+    def write(self, entry: Entry) -> None:
+        """Store an entry in place of an older one; it is on disk when this returns."""
+        self._writer().write(entry)
+
+    def close(self) -> None:
+        """Commit what has been handed over and close the file."""
+        self._is_closed = True
+        self._finalizer()
+
+    def _find(self, kind: Kind, key: str, since: str, snapshot: bool) -> tuple[str, int] | None:
         self._check_open()
         with self._parts.guard:
             try:
                 connection = self._parts.reader.get()
-                if connection.in_transaction != glance:
+                if connection.in_transaction != snapshot:
                     self._parts.change_view(connection)
                 return connection.execute(_SELECT, (key, kind, since)).fetchone()
             except sqlite3.Error as error:
@@ -265,13 +220,32 @@ class JudgeCache:
         self._finalizer = weakref.finalize(self, self._parts.close)
 
     def _check_open(self) -> None:
-        """Refuse a closed cache; after a fork, leave the parent's connections and thread alone and open new ones."""
-        if self._closed:
+        """Refuse a closed cache; after a fork, leave the parent's connections alone and open new ones."""
+        if self._is_closed:
             raise CacheError("is closed", path=self.path)
         if self._parts.process != os.getpid():
             self._finalizer.detach()
             self._inherited.append(self._parts)  # kept, because even closing them would disturb the parent
             self._open()
+
+
+class _Claim:
+    """Holds a claim for a block, if it could be taken."""
+
+    __slots__ = ("_claims", "_is_held", "_key")
+
+    def __init__(self, claims: Claims, key: str) -> None:
+        self._claims = claims
+        self._key = key
+        self._is_held = False
+
+    async def __aenter__(self) -> bool:
+        self._is_held = self._claims.take(self._key)
+        return self._is_held
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._is_held:
+            self._claims.release(self._key)
 
 
 class _Parts:
@@ -280,25 +254,25 @@ class _Parts:
     def __init__(self, database: Database) -> None:
         self.process = os.getpid()
         self.guard = threading.Lock()
-        self.reader = FollowingConnection(database, look_every_s=_LOOK_EVERY_S)
+        self.reader = FollowingConnection(database, check_every_s=_CHECK_EVERY_S)
         self.reader.get()
         self.claims = None if database.read_only else Claims(Path(f"{database.path}-claims"))
         self.writer = None if database.read_only else GroupWriter(database)
 
     def change_view(self, connection: sqlite3.Connection) -> None:
-        """Hold on to the file as it is now, until the loop comes round, or let it go.
+        """Begin a snapshot of the file that lasts until the loop comes round, or end it.
 
-        Looks that share a view need not lock the file one by one, which takes a third of their time.
+        Reads that share a snapshot need not lock the file one by one, which takes a third of their time.
         """
         if connection.in_transaction:
             connection.execute("COMMIT")
         else:
             connection.execute("BEGIN")
-            asyncio.get_running_loop().call_soon(self._let_go)
+            asyncio.get_running_loop().call_soon(self._end_snapshot)
 
-    def _let_go(self) -> None:
+    def _end_snapshot(self) -> None:
         with self.guard:
-            self.reader.let_go()
+            self.reader.end_snapshot()
 
     def close(self) -> None:
         if self.writer is not None:
@@ -307,3 +281,59 @@ class _Parts:
             self.reader.close()
         if self.claims is not None:
             self.claims.close()
+
+
+class JudgeCache:
+    """Keeps results and replies in a file, for programs of your own; any thread or process may use it.
+
+    `put` returns when the entry is on disk; it then survives `kill -9`. A damaged file is quarantined with a warning.
+    A file that is locked, read-only or on a full disk raises `CacheError`, because a run that continued would pay for
+    replies that are then lost. With `read_only=True` nothing is written at all: for replaying.
+    """
+
+    hash_key = staticmethod(hash_key)
+
+    def __init__(self, db_path: Path | str, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
+        if is_url(db_path):
+            raise CacheError("a JudgeCache is a file; polyjudge.cache.address.open_cache opens a URL")
+        self.path = Path(db_path)
+        self.replies = SqliteCache(self.path, busy_timeout_s=busy_timeout_s, read_only=read_only)
+        """The same file as a `Cache`, for runs and providers."""
+
+    @property
+    def place(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    def get(self, key: str) -> JudgeResult | None:
+        """Return the result stored under a key, marked as cached, or None."""
+        return self.replies.read(JudgeResult, "result", key)
+
+    def put(self, key: str, result: JudgeResult) -> None:
+        """Store a result in place of an older one."""
+        self.replies.write(result_entry(key, result))
+
+    def get_reply(self, key: str, *, since: str = "") -> Reply | None:
+        """Return the reply stored under a key, marked as cached, or None; `since` passes over older ones."""
+        return self.replies.read(Reply, "reply", key, since)
+
+    def put_reply(self, key: str, reply: Reply, provider: str = "") -> None:
+        """Store a reply in place of an older one."""
+        self.replies.write(reply_entry(key, reply, provider))
+
+    def close(self) -> None:
+        """Commit what has been handed over and close the file."""
+        self.replies.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def replies_of(cache: Cache | JudgeCache) -> Cache:
+    """Return a cache for runs and providers, which may be the one inside a `JudgeCache`."""
+    return cache.replies if isinstance(cache, JudgeCache) else cache

@@ -34,18 +34,18 @@ _REMEDIES = {
     sqlite3.SQLITE_BUSY: "is locked by another program; wait for it or name another cache",
     sqlite3.SQLITE_READONLY: "cannot be written; make file and folder writable, name another cache, or replay it",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that the folder exists and can be written",
-    sqlite3.SQLITE_PERM: "cannot be opened for want of permission",
-    sqlite3.SQLITE_FULL: "has no room: the disk is full. What was kept before is safe; make room and run again",
-    sqlite3.SQLITE_IOERR: "cannot be read or written: the disk is full or failing. What was kept before is safe",
+    sqlite3.SQLITE_PERM: "cannot be opened: permission denied",
+    sqlite3.SQLITE_FULL: "the disk is full. What was stored before is safe; free some space and run again",
+    sqlite3.SQLITE_IOERR: "cannot be read or written: the disk is full or failing. What was stored before is safe",
 }
 
 
 class DamagedCacheError(CacheError):
-    """The file is no longer a sound database; a cache opened for writing sets it aside and goes on."""
+    """The file is no longer a valid database; a cache that is open for writing quarantines it and starts a new one."""
 
 
 class Database:
-    """Opens connections to one file; sets the file aside when it is damaged."""
+    """Opens connections to one file; quarantines the file when it is damaged."""
 
     def __init__(self, path: Path, *, busy_timeout_s: float, read_only: bool) -> None:
         self.path = path
@@ -53,55 +53,56 @@ class Database:
         self.openings = 0
         """How often a connection was opened: the next one may be to another file."""
         self._busy_timeout_s = busy_timeout_s
-        self._aside: set[int] = set()
+        self._reported: set[int] = set()
+        """Files that were quarantined, or reported as missing."""
 
     def connect(self) -> sqlite3.Connection:
-        """Open the file, made if need be; a damaged one is set aside first."""
+        """Open the file and create it if necessary; a damaged one is quarantined first."""
         file = self.file_number()
         try:
             return self._connect()
         except DamagedCacheError:
             if self.read_only:
                 raise
-            self.set_aside(file)
+            self.quarantine(file)
             return self._connect()
 
     def file_number(self) -> int:
-        """Return the number of the file that now stands at the path, 0 for none."""
+        """Return the inode number of the file that is now at the path, 0 for none."""
         try:
             return self.path.stat().st_ino
         except OSError:
             return 0
 
-    def set_aside(self, file: int) -> None:
-        """Move the damaged file out of the way, with a warning; leave alone one that has taken its place since."""
+    def quarantine(self, file: int) -> None:
+        """Rename the damaged file, with a warning; leave alone one that has replaced it since."""
         if self.file_number() != file:
             return
-        self._aside.add(file)  # first: another thread may find it gone at once
+        self._reported.add(file)  # first: another thread may find it gone at once
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
-        aside = self.path.with_name(f"{self.path.name}.damaged-{stamp}")
+        quarantined = self.path.with_name(f"{self.path.name}.damaged-{stamp}")
         for suffix in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
-                Path(f"{self.path}{suffix}").rename(f"{aside}{suffix}")
-        message = f"{self.path} was damaged and is set aside; what can be saved of it: polyjudge cache import {aside}"
-        warnings.warn(message, stacklevel=2)
+                Path(f"{self.path}{suffix}").rename(f"{quarantined}{suffix}")
+        remedy = f"recover what can be read with: polyjudge cache import {quarantined}"
+        warnings.warn(f"{self.path} was damaged and is quarantined; {remedy}", stacklevel=2)
 
-    def miss(self, file: int) -> None:
-        """Say that a file is gone which we did not set aside, where that is so."""
-        if self.file_number() == 0 and file not in self._aside:
-            self._aside.add(file)
-            message = f"{self.path} is gone, and with it the answers that it held; a new one is begun"
+    def report_missing(self, file: int) -> None:
+        """Warn of a file that is gone and was not quarantined."""
+        if self.file_number() == 0 and file not in self._reported:
+            self._reported.add(file)
+            message = f"{self.path} is gone, and with it the replies that it held; a new cache is started"
             warnings.warn(message, stacklevel=2)
 
     @contextmanager
     def writing(self, connection: sqlite3.Connection) -> Generator[None]:
-        """Hold the right to write for the length of a block, and commit at its end; closing rolls back."""
+        """Hold the write lock for a block, and commit at its end; closing rolls back."""
         self._wait_while_busy(lambda: connection.execute("BEGIN IMMEDIATE"))
         yield
         connection.execute("COMMIT")
 
     def commit(self, connection: sqlite3.Connection, statement: str, values: Sequence[object]) -> None:
-        """Carry out one statement that is on disk when this returns."""
+        """Execute one statement, which is on disk when this returns."""
         self._wait_while_busy(lambda: connection.execute(statement, values))
 
     def problem(self, error: sqlite3.Error) -> CacheError:
@@ -118,7 +119,7 @@ class Database:
             raise self.problem(error) from None
 
     def _wait_while_busy(self, attempt: Callable[[], Result]) -> Result:
-        """Try until the time-out; SQLite's own waiting would not let Ctrl-C through, nor cover a file being set up."""
+        """Try until the time-out; SQLite's own waiting ignores Ctrl-C, and fails while a file is being created."""
         end = time.monotonic() + self._busy_timeout_s
         while True:
             try:
@@ -147,12 +148,12 @@ class Database:
     def _mode(self) -> str:
         if not self.read_only:
             return "mode=rwc"
-        # SQLite needs to make files beside a log even for reading; where it cannot, nobody can be writing either.
+        # SQLite creates files beside a log even for reading; where it cannot, no process can be writing either.
         alone = not Path(f"{self.path}-wal").exists() and not os.access(self.path.parent, os.W_OK)
         return "mode=ro&immutable=1" if alone else "mode=ro"
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Check that the file is a cache, or make it one."""
+        """Check that the file is a cache, or make an empty one a cache."""
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         if application != _APPLICATION and (tables or self.read_only):
@@ -175,59 +176,59 @@ class Database:
 
 
 class FollowingConnection:
-    """A connection that opens itself, and anew when another file has taken the place of its own.
+    """A connection that opens itself, and again when another file has replaced its own.
 
-    That is looked after before every use, or only now and then; a fellow's discovery of it counts at once.
+    That is checked before every use, or every so many seconds; what another connection finds counts at once.
     """
 
-    def __init__(self, database: Database, *, look_every_s: float = 0.0) -> None:
+    def __init__(self, database: Database, *, check_every_s: float = 0.0) -> None:
         self._database = database
         self._connection: sqlite3.Connection | None = None
-        self._look_every_s = look_every_s
-        self._looked = 0.0
+        self._check_every_s = check_every_s
+        self._checked = 0.0
         self._opening = 0
         self.file = 0
 
     def get(self) -> sqlite3.Connection:
-        """Return an open connection to the file that stands at the path."""
+        """Return an open connection to the file that is at the path."""
         now = time.monotonic()
         if self._connection is None or self._opening != self._database.openings or self._is_due(now):
-            self._looked = now
+            self._checked = now
             self._follow()
         return cast(sqlite3.Connection, self._connection)
 
     def _is_due(self, now: float) -> bool:
-        return now - self._looked >= self._look_every_s
+        return now - self._checked >= self._check_every_s
 
     def _follow(self) -> None:
         if self._connection is None or self._database.file_number() != self.file:
             if self._connection is not None:
-                self._database.miss(self.file)
+                self._database.report_missing(self.file)
             self.close()
             self._connection = self._database.connect()
             self.file = self._database.file_number()
             self._database.openings += 1
         self._opening = self._database.openings
 
-    def let_go(self) -> None:
-        """End the view of the file that the connection holds, if it does."""
+    def end_snapshot(self) -> None:
+        """End the transaction of a snapshot read, if there is one."""
         if self._connection is not None and self._connection.in_transaction:
             self._connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the connection, which rolls back what it had begun; the next use opens a new one."""
+        """Close the connection, which rolls back its transaction; the next use opens a new one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
 def _decoded(stored: bytes) -> str:
-    """Return text as far as it can be read; the checksum tells that a bad row is bad."""
+    """Return text as far as it can be read; the checksum shows that a row is damaged."""
     return stored.decode(errors="replace")
 
 
 def prepare_folder(path: Path) -> None:
-    """Make the folder of a cache file, or say why that cannot be done."""
+    """Create the folder of a cache file, or say why that is not possible."""
     try:
         make_folder(path.parent)
     except OSError as error:

@@ -3,12 +3,8 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Sequence
-from concurrent.futures import Future
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from queue import Empty, SimpleQueue
 
 from polyjudge.errors import CacheError
 
@@ -16,120 +12,103 @@ from .entries import Entry
 from .sqlite_file import DamagedCacheError, Database, FollowingConnection
 
 _COLUMNS = "key, kind, provider, model, created_at, checksum, value"
-_LARGEST_GROUP = 1_000
+_LARGEST_STATEMENT = 1_000
+_Waiting = dict[asyncio.AbstractEventLoop, list["asyncio.Future[None]"]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
-    entry: Entry
-    done: "Future[None] | asyncio.Future[None]"
-    loop: asyncio.AbstractEventLoop | None = None
-    """The loop of the task that waits, where it is a task."""
+@dataclass(slots=True, eq=False)
+class _Group:
+    """Entries that share a commit, and the tasks that wait for it, by their event loop."""
+
+    entries: list[Entry] = field(default_factory=list[Entry])
+    waiting: _Waiting = field(default_factory=_Waiting)
+    is_over: bool = False
+    error: Exception | None = None
 
 
 class GroupWriter:
-    """A thread that owns the writing connection; a write is done when its commit is on disk."""
+    """Commits together what threads and tasks write while the previous commit waits for the disk."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._connection = FollowingConnection(database)
-        self._closed = False
+        self._group = _Group()
         self._guard = threading.Lock()
-        self._queue: SimpleQueue[list[_Write] | None] = SimpleQueue()
-        self._gathered: dict[asyncio.AbstractEventLoop, list[_Write]] = {}
-        self._thread = threading.Thread(target=self._run, name="polyjudge-cache", daemon=True)
-        self._thread.start()
+        """Held to change the group that is being gathered."""
+        self._committing = threading.Lock()
+        """Held during a commit."""
+        self._is_closed = False
 
-    def write(self, entry: Entry) -> "Future[None]":
-        """Hand over an entry; the future is done once it is durable, or holds the reason why it is not."""
-        done: Future[None] = Future()
+    def write(self, entry: Entry) -> None:
+        """Return when an entry is on disk; for threads."""
         with self._guard:
-            self._check_open()
-            self._queue.put([_Write(entry, done)])
-        return done
+            group = self._joined(entry)
+        self._commit(group)
+        if group.error is not None:
+            raise group.error
 
     def write_from_task(self, entry: Entry) -> "asyncio.Future[None]":
-        """Do what `write` does for a task.
-
-        What the tasks of a loop write in one round is handed over together, and those whose entries share a commit are
-        woken together: with each change between threads both lose time.
-        """
+        """Return a future that is done when an entry is on disk; it is written even if the future is cancelled."""
         loop = asyncio.get_running_loop()
         done = loop.create_future()
         with self._guard:
-            self._check_open()
-            if loop not in self._gathered:
-                self._gathered[loop] = []
-                loop.call_soon(self._hand_over, loop)
-            self._gathered[loop].append(_Write(entry, done, loop))
+            group = self._joined(entry)
+            if loop not in group.waiting:
+                group.waiting[loop] = []
+                loop.call_soon(self._commit_for_loop, group, loop)  # after what other tasks write in this round
+            group.waiting[loop].append(done)
         return done
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise CacheError("is closed", path=self._database.path)
-
-    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
-        with self._guard:
-            if not self._closed:
-                self._queue.put(self._gathered.pop(loop))
-
     def close(self) -> None:
-        """Commit what is waiting and stop."""
+        """Commit what has been handed over, and close the connection."""
         with self._guard:
-            self._closed = True
-            for writes in self._gathered.values():
-                self._queue.put(writes)
-            self._gathered.clear()
-            self._queue.put(None)
-        if self._thread is not threading.current_thread():  # the garbage collector may call from anywhere
-            self._thread.join()
-
-    def _run(self) -> None:
-        running = True
-        while running:
-            group, running = self._next_group()
-            for start in range(0, len(group), _LARGEST_GROUP):
-                self._commit(group[start : start + _LARGEST_GROUP])
+            self._is_closed = True
+            group = self._group
+        self._commit(group)
         self._connection.close()
 
-    def _next_group(self) -> tuple[list[_Write], bool]:
-        """Wait for one write and take what else is there; the second value says whether to go on after it."""
-        group: list[_Write] = []
-        writes = self._queue.get()
-        while writes is not None:
-            group += writes
-            if len(group) >= _LARGEST_GROUP:
-                return group, True
+    def _joined(self, entry: Entry) -> _Group:
+        if self._is_closed:
+            raise CacheError("is closed", path=self._database.path)
+        self._group.entries.append(entry)
+        return self._group
+
+    def _commit_for_loop(self, group: _Group, loop: asyncio.AbstractEventLoop) -> None:
+        """Commit in a thread of the loop, not in a task: paid replies are written even if all tasks are cancelled."""
+        try:
+            committed = loop.run_in_executor(None, self._commit, group)
+        except RuntimeError:  # the loop is being closed and starts no more threads
+            self._commit(group)
+            _wake(group, loop)
+        else:
+            committed.add_done_callback(lambda _: _wake(group, loop))
+
+    def _commit(self, group: _Group) -> None:
+        """Return when a group is over; the first of those who wait for it commits it for all of them."""
+        with self._committing:
+            if group.is_over:
+                return
+            with self._guard:
+                self._group = _Group()
             try:
-                writes = self._queue.get_nowait()
-            except Empty:
-                return group, True
-        return group, False
+                for start in range(0, len(group.entries), _LARGEST_STATEMENT):
+                    self._insert(group.entries[start : start + _LARGEST_STATEMENT])
+            except Exception as error:  # noqa: BLE001 - it is raised where the group is waited for
+                group.error = error
+            group.is_over = True
 
-    def _commit(self, group: list[_Write]) -> None:
-        error: Exception | None = None
+    def _insert(self, entries: list[Entry]) -> None:
         try:
-            self._insert(group)
-        except Exception as raised:  # noqa: BLE001 - whatever it is belongs to those who wait, in their own threads
-            error = raised
-        _tell([write.done for write in group if write.loop is None], error)
-        for loop in {write.loop for write in group if write.loop is not None}:
-            waiting = [write.done for write in group if write.loop is loop]
-            with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
-                loop.call_soon_threadsafe(_tell, waiting, error)
-
-    def _insert(self, group: list[_Write]) -> None:
-        try:
-            self._insert_once(group)
+            self._insert_once(entries)
         except DamagedCacheError:
-            self._database.set_aside(self._connection.file)
-            self._insert_once(group)
+            self._database.quarantine(self._connection.file)
+            self._insert_once(entries)
 
-    def _insert_once(self, group: list[_Write]) -> None:
+    def _insert_once(self, entries: list[Entry]) -> None:
         try:
-            # One statement, which commits by itself: with each this thread lets the others run, and waits for its turn.
-            values = [value for write in group for value in _row(write.entry)]
-            self._database.commit(self._connection.get(), _insert(len(group)), values)
+            # One statement, which commits by itself: each statement releases the interpreter and waits to get it back.
+            values = [value for entry in entries for value in _row(entry)]
+            self._database.commit(self._connection.get(), _insert(len(entries)), values)
         except sqlite3.Error as error:
             self._connection.close()
             raise self._database.problem(error) from None
@@ -144,12 +123,12 @@ def _row(entry: Entry) -> tuple[object, ...]:
     return entry.key, entry.kind, entry.provider, entry.model, entry.created_at, entry.checksum, entry.value
 
 
-def _tell(waiting: "Sequence[Future[None] | asyncio.Future[None]]", error: Exception | None) -> None:
-    """Wake those who wait; one who was cancelled meanwhile needs no waking, the entry is kept all the same."""
-    for done in waiting:
-        if done.done():
+def _wake(group: _Group, loop: asyncio.AbstractEventLoop) -> None:
+    """Wake the tasks of a loop that wait for a group."""
+    for done in group.waiting[loop]:
+        if done.done():  # cancelled meanwhile
             continue
-        if error is None:
+        if group.error is None:
             done.set_result(None)
         else:
-            done.set_exception(error)
+            done.set_exception(group.error)

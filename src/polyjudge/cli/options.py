@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from polyjudge.cache.protocol import Cache
+from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.judges.plugin import is_judge_plugin, judge_plugin_name
@@ -178,13 +179,14 @@ def open_cache(options: argparse.Namespace) -> Cache | None:
     """Open the cache that `--cache` names; a replay and a dry run write nothing to it."""
     if options.cache == "none":
         return None
-    return open_run_cache(
+    opening = open_run_cache(
         options.cache,
         read_only=options.reread,
         is_dry=options.dry_run,
         fallback=options.local_cache,
         emit=_print_warning,
     )
+    return run_sync(opening)
 
 
 def _print_warning(event: Event) -> None:

@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     finally:
         if cache is not None:
-            cache.close()
+            run_sync(cache.aclose())
 
 
 def _check_options(options: argparse.Namespace) -> None:

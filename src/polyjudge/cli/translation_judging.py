@@ -252,7 +252,7 @@ def _kept_replies(job: Job) -> Generator[_Kept]:
         yield kept
     finally:
         if cache is not None:
-            cache.close()
+            run_sync(cache.aclose())
         if kept.may_go and not options.dry_run:
             begun.unlink(missing_ok=True)
             for path in list(private.parent.iterdir()) if is_private else []:

@@ -76,7 +76,7 @@ def open_judging(options: argparse.Namespace, wording: WordWording, names: list[
             yield Judging(wording, judges, addresses, access, log, options, began)
     finally:
         if cache is not None:
-            cache.close()
+            run_sync(cache.aclose())
 
 
 async def _run(options: argparse.Namespace, job: Job, judging: Judging) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, 
 
 from msgspec.structs import replace
 
-from polyjudge.cache.opening import open_cache
+from polyjudge.cache.address import cache_at
 from polyjudge.concurrency.pool import in_order
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import NotRecordedError, ProviderError, RefusedError, TransientError, UnreadableReplyError
@@ -191,7 +191,7 @@ class Asker:
                 if not isinstance(provider, ScriptedProvider):  # a recording says the same each time
                     provider = RetryingProvider(provider)
             if self._cache_db is not None:
-                provider = CachedProvider(provider, open_cache(self._cache_db))
+                provider = CachedProvider(provider, cache_at(self._cache_db))
             self._opened = provider, model
         return self._opened
 

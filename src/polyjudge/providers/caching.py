@@ -1,8 +1,11 @@
 """Answer from the cache, replay a cache, or count the calls that a run would make."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from polyjudge.cache.protocol import Cache, request_key
+from polyjudge.cache.sqlite import JudgeCache, replies_of
 from polyjudge.errors import NotRecordedError
 from polyjudge.records.requests import Origin, Price, Reply, Request
 from polyjudge.records.runs import Estimate
@@ -10,24 +13,51 @@ from polyjudge.records.runs import Estimate
 from .base import Provider, close_provider
 from .rate_limits import LIKELY_ANSWER_TOKENS, likely_tokens
 
+_SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.1
+
+
+async def once(
+    cache: Cache, key: str, ask: Callable[[], Awaitable[Reply]], *, provider: str = "", since: str = ""
+) -> Reply:
+    """Return the reply stored under a key, or ask for it; of all who request it at once, one asks.
+
+    A reply that was cut off or declined is returned but not stored, and an error is raised to its asker only. With
+    `since`, a timestamp in ISO 8601, replies stored before it are asked for again and replaced.
+    """
+    wait_s = _SHORTEST_WAIT_S
+    while True:
+        if (reply := await cache.get(key, since=since, snapshot=True)) is not None:
+            return reply
+        async with cache.claim(key) as is_asker:
+            if is_asker:
+                # Read under the claim, so that no other can store a reply between this look and the call.
+                if (reply := await cache.get(key, since=since)) is not None:
+                    return reply
+                reply = await ask()
+                if reply.finish == "stop":
+                    await cache.put(key, reply, provider=provider, since=since)
+                return reply
+        await asyncio.sleep(wait_s)
+        wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+
 
 class CachedProvider:
-    """Asks another provider only what the cache cannot answer, and keeps what it says.
+    """Asks another provider only what the cache cannot answer, and stores its replies.
 
-    With `since`, a moment in ISO 8601, replies kept before it are asked for anew.
+    With `since`, a timestamp in ISO 8601, replies stored before it are asked for again.
     """
 
-    def __init__(self, provider: Provider, cache: Cache, *, since: str = "") -> None:
+    def __init__(self, provider: Provider, cache: Cache | JudgeCache, *, since: str = "") -> None:
         self._provider = provider
         self.origin = provider.origin  # who answers when the cache cannot
-        self._cache = cache
+        self._cache = replies_of(cache)
         self._since = since
 
     async def complete(self, request: Request) -> Reply:
-        """Return the kept reply, or ask for one; the same question asked twice at once is asked once."""
+        """Return the stored reply, or ask for one; the same request made twice at once is asked once."""
         key = request_key(self.origin, request)
         ask = partial(self._provider.complete, request)
-        return await self._cache.once(key, ask, self.origin.provider, since=self._since)
+        return await once(self._cache, key, ask, provider=self.origin.provider, since=self._since)
 
     async def aclose(self) -> None:
         """Close the provider inside; the cache stays open, it may be shared."""
@@ -37,13 +67,13 @@ class CachedProvider:
 class ReplayProvider:
     """Answers from the cache alone: the same run again, with no key, no network and no cost."""
 
-    def __init__(self, origin: Origin, cache: Cache) -> None:
+    def __init__(self, origin: Origin, cache: Cache | JudgeCache) -> None:
         self.origin = origin
-        self._cache = cache
+        self._cache = replies_of(cache)
 
     async def complete(self, request: Request) -> Reply:
-        """Return the kept reply; one that is missing is an error and never a call."""
-        reply = await self._cache.find(request_key(self.origin, request))
+        """Return the stored reply; a missing one is an error and never a call."""
+        reply = await self._cache.get(request_key(self.origin, request))
         if reply is None:
             raise NotRecordedError(
                 f"{self._cache.place} holds no reply of {self.origin.provider}/{request.model} to this"
@@ -67,7 +97,7 @@ class CountingProvider:
         """Count the request; there is never an answer."""
         estimate = self._estimate
         key = request_key(self.origin, request)
-        if self._cache is not None and await self._cache.find(key, since=self._since) is not None:
+        if self._cache is not None and await self._cache.get(key, since=self._since) is not None:
             estimate.cached += 1
         else:
             tokens = likely_tokens(request) - LIKELY_ANSWER_TOKENS

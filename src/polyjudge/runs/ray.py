@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from polyjudge.cache.address import is_url, shown
 from polyjudge.cache.protocol import Cache
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError
@@ -171,7 +172,7 @@ class RayRun:
 
 
 def refuse_unfit(
-    items: Items, judge: ItemJudge, output: object, cache: Cache | Path | str | None, *, batch: bool
+    items: Items, judge: ItemJudge, output: object, cache: Cache | JudgeCache | Path | str | None, *, batch: bool
 ) -> None:
     """Refuse a run that cannot be cut into shards for workers on other machines."""
     if not isinstance(items, ItemSource):
@@ -193,14 +194,19 @@ def joins_cluster() -> bool:
 
 def _shared_cache(cache: str, emit: Callable[[Event], None]) -> str:
     """Make sure that the cache can be used, and return where the workers find it: never with a password."""
-    opened = open_run_cache(cache, emit=emit)
-    if opened is None:
-        return ""
-    opened.close()
-    if not is_url(opened.place):
-        return str(Path(opened.place).resolve())
+    place = run_sync(_checked_place(cache, emit))
+    if not is_url(place):
+        return str(Path(place).resolve()) if place else ""
     _hand_over_password(cache)
     return shown(cache)
+
+
+async def _checked_place(cache: str, emit: Callable[[Event], None]) -> str:
+    opened = await open_run_cache(cache, emit=emit)
+    if opened is None:
+        return ""
+    await opened.aclose()
+    return opened.place
 
 
 def _hand_over_password(url: str) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import weakref
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, aclosing, contextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from polyjudge.batches.journal import BatchJournal
 from polyjudge.cache.protocol import Cache
+from polyjudge.cache.sqlite import JudgeCache, replies_of
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.concurrency.sync import run_sync
@@ -54,7 +55,7 @@ class Run:
         judge: ItemJudge | Judge,
         *,
         output: Path | str | OutcomeStore | None = None,
-        cache: Cache | Path | str | None = DEFAULT_CACHE,
+        cache: Cache | JudgeCache | Path | str | None = DEFAULT_CACHE,
         fallback_cache: Path | None = None,
         limits: Limits | None = None,
         batch: bool = False,
@@ -131,8 +132,8 @@ class Run:
         """Judge what is left, store it, and return the summary."""
         if self._ray is not None:
             return await asyncio.to_thread(self._execute_on_ray, self._ray, on_event)
-        with ExitStack() as opened:
-            execution, temporary = self._open(opened, on_event)
+        async with AsyncExitStack() as opened:
+            execution, temporary = await self._open(opened, on_event)
             tally = Tally(rubric_of(self.judge))
             async with aclosing(self._outcomes(execution)) as outcomes:
                 async for _, outcome in outcomes:
@@ -168,8 +169,8 @@ class Run:
                 await task
 
     async def _stream(self, on_event: OnEvent) -> AsyncGenerator[tuple[Item, Outcome]]:
-        with ExitStack() as opened:
-            execution, _ = self._open(opened, on_event)
+        async with AsyncExitStack() as opened:
+            execution, _ = await self._open(opened, on_event)
             async with aclosing(self._outcomes(execution)) as outcomes:
                 async for pair in outcomes:
                     yield pair
@@ -187,10 +188,10 @@ class Run:
             # Also from the loop's own thread: it may be a signal handler, which runs in the middle of anything.
             self._loop.call_soon_threadsafe(partial(self._stop.request, grace_s=grace_s))
 
-    def _open(self, opened: ExitStack, emit: OnEvent) -> "tuple[Execution, _TemporaryFolder | None]":
+    async def _open(self, opened: AsyncExitStack, emit: OnEvent) -> "tuple[Execution, _TemporaryFolder | None]":
         """Open the cache, the store and the judge; nothing is left behind if one of them cannot be opened."""
         plan = self.plan()
-        cache = opened.enter_context(self._opened_cache(emit))
+        cache = await opened.enter_async_context(self._opened_cache(emit))
         temporary = _TemporaryFolder() if self.output is None else None
         store = self._store(plan, temporary)
         opened.callback(store.close)
@@ -243,19 +244,19 @@ class Run:
             return RunFile(self.output, plan.fingerprint, force=self._force, legacy=self._legacy_fingerprints)
         return cast(OutcomeStore, self.output)
 
-    @contextmanager
-    def _opened_cache(self, emit: OnEvent, *, is_dry: bool = False) -> Generator[Cache | None]:
+    @asynccontextmanager
+    async def _opened_cache(self, emit: OnEvent, *, is_dry: bool = False) -> AsyncGenerator[Cache | None]:
         if self._cache is None or not isinstance(self._cache, str | Path):
-            yield self._cache
+            yield None if self._cache is None else replies_of(self._cache)
             return
-        cache = open_run_cache(
+        cache = await open_run_cache(
             self._cache, read_only=self._reread, is_dry=is_dry, fallback=self._fallback_cache, emit=emit
         )
         try:
             yield cache
         finally:
             if cache is not None:
-                cache.close()
+                await cache.aclose()
 
     def _stack(
         self, cache: Cache | None, emit: OnEvent, *, since: str, estimate: Estimate | None = None
@@ -292,7 +293,9 @@ class Run:
     async def _count(self, estimate: Estimate) -> None:
         """Ask everything of a provider that only counts."""
         plan = self.plan()
-        with self._stoppable(), self._opened_cache(ignore, is_dry=True) as cache:
+        async with AsyncExitStack() as opened:
+            opened.enter_context(self._stoppable())
+            cache = await opened.enter_async_context(self._opened_cache(ignore, is_dry=True))
             judge = bound(self.judge, self._stack(cache, ignore, since=utc_now(), estimate=estimate))
             concurrency = self.limits.concurrency
             judged = judge_in_order(

@@ -9,7 +9,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
 
-from polyjudge.cache.opening import open_cache
+from polyjudge.cache.address import open_cache
 from polyjudge.cache.postgres_connection import UnreachableCacheError
 from polyjudge.cache.protocol import Cache
 from polyjudge.concurrency.pool import StopToken
@@ -177,7 +177,7 @@ class _Scoring:
         cache: Cache | None = None
         while place and cache is None:
             try:
-                cache = open_cache(place, read_only=replay)
+                cache = await open_cache(place, read_only=replay)
             except UnreachableCacheError:
                 if left_s <= 0:
                     raise
@@ -189,7 +189,7 @@ class _Scoring:
             yield cache
         finally:
             if cache is not None:
-                cache.close()
+                await cache.aclose()
 
     @asynccontextmanager
     async def _telling(self) -> AsyncGenerator[None]:

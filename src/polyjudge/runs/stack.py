@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyjudge.cache.address import is_url, shown
-from polyjudge.cache.opening import open_cache
+from polyjudge.cache.address import is_url, open_cache, shown
 from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
 from polyjudge.cache.postgres_writer import import_command
 from polyjudge.cache.protocol import Cache
@@ -162,7 +161,7 @@ def _origin(name: ModelName) -> Origin:
     return origin_of(name.provider) if is_remote(name.provider) else open_provider(name).origin
 
 
-def open_run_cache(
+async def open_run_cache(
     cache: Path | str,
     *,
     read_only: bool = False,
@@ -175,10 +174,10 @@ def open_run_cache(
     `fallback` is the file to use if a PostgreSQL server cannot be reached at the start.
     """
     place = str(private_path(_CACHE_FILE)) if str(cache) == DEFAULT_CACHE else str(cache)
-    if is_dry and not is_url(place) and not Path(place).exists():
+    if is_dry and not is_url(place) and not Path(place).exists():  # noqa: ASYNC240 - before anything runs
         return None
     try:
-        return open_cache(place, read_only=read_only or is_dry)
+        return await open_cache(place, read_only=read_only or is_dry)
     except NoCacheYetError:
         if is_dry:
             return None
@@ -188,7 +187,7 @@ def open_run_cache(
             raise
         command = import_command(fallback, shown(place))
         emit(Warned(f"{error}; {fallback} is used instead. Afterwards, run: {command}"))
-        return open_run_cache(fallback, read_only=read_only, is_dry=is_dry)
+        return await open_run_cache(fallback, read_only=read_only, is_dry=is_dry)
 
 
 def judge_by_models(rubric: Rubric, names: Sequence[ModelName], *, max_tokens: int | None = None) -> ItemJudge:
