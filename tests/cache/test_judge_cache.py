@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyjudge.cache.entries import Entry
-from polyjudge.cache.sqlite import JudgeCache
+from polyjudge.cache.sqlite import JudgeCache, SqliteCache
 from polyjudge.errors import CacheError, RefusedError, TransientError
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.providers.caching import once
@@ -145,6 +145,19 @@ def test_two_caches_in_one_process_on_one_file_ask_once(tmp_path):
     asyncio.run(both())
 
     assert asked == 1
+
+
+def test_a_claim_is_of_one_opener_until_its_block_ends(tmp_path):
+    async def claim_twice(one: SqliteCache, two: SqliteCache):
+        async with one.claim("key") as first, one.claim("key") as again, two.claim("key") as second:
+            during = (first, again, second)
+        async with two.claim("key") as after:
+            return during, after
+
+    one, two = SqliteCache(tmp_path / "c.sqlite"), SqliteCache(tmp_path / "c.sqlite")
+    assert asyncio.run(claim_twice(one, two)) == ((True, False, False), True)
+    one.close()
+    two.close()
 
 
 def test_what_another_keeps_between_two_looks_is_found(tmp_path):

@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -11,7 +12,7 @@ from polyjudge.errors import CacheError
 
 from .entries import Entry, stored
 from .postgres_connection import ReconnectingConnection
-from .sqlite import JudgeCache
+from .sqlite import SqliteCache
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -97,9 +98,8 @@ class FallbackCache:
     def store(self, entries: Sequence[Entry]) -> bool:
         """Write entries to disk; False if that is not possible either."""
         try:
-            with JudgeCache(self._path) as cache:
-                for entry in entries:
-                    cache.replies.write(entry)
+            with closing(SqliteCache(self._path)) as cache:
+                cache.write(*entries)
         except CacheError as error:
             self._problem = error
             return False

@@ -188,9 +188,9 @@ class SqliteCache:
             warnings.warn(f"{self.path}: entry {key} cannot be read and counts as missing: {error}", stacklevel=3)
             return None
 
-    def write(self, entry: Entry) -> None:
-        """Store an entry in place of an older one; it is on disk when this returns."""
-        self._writer().write(entry)
+    def write(self, *entries: Entry) -> None:
+        """Store entries in place of older ones; they are on disk when this returns."""
+        self._writer().write(entries)
 
     def close(self) -> None:
         """Commit what has been handed over and close the file."""

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -39,10 +40,10 @@ class GroupWriter:
         """Held during a commit."""
         self._is_closed = False
 
-    def write(self, entry: Entry) -> None:
-        """Return when an entry is on disk; for threads."""
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Return when entries are on disk; for threads."""
         with self._guard:
-            group = self._joined(entry)
+            group = self._joined(entries)
         self._commit(group)
         if group.error is not None:
             raise group.error
@@ -52,7 +53,7 @@ class GroupWriter:
         loop = asyncio.get_running_loop()
         done = loop.create_future()
         with self._guard:
-            group = self._joined(entry)
+            group = self._joined([entry])
             if loop not in group.waiting:
                 group.waiting[loop] = []
                 loop.call_soon(self._commit_for_loop, group, loop)  # after what other tasks write in this round
@@ -67,10 +68,10 @@ class GroupWriter:
         self._commit(group)
         self._connection.close()
 
-    def _joined(self, entry: Entry) -> _Group:
+    def _joined(self, entries: Sequence[Entry]) -> _Group:
         if self._is_closed:
             raise CacheError("is closed", path=self._database.path)
-        self._group.entries.append(entry)
+        self._group.entries += entries
         return self._group
 
     def _commit_for_loop(self, group: _Group, loop: asyncio.AbstractEventLoop) -> None:
@@ -89,7 +90,8 @@ class GroupWriter:
             if group.is_over:
                 return
             with self._guard:
-                self._group = _Group()
+                if self._group is group:
+                    self._group = _Group()
             try:
                 for start in range(0, len(group.entries), _LARGEST_STATEMENT):
                     self._insert(group.entries[start : start + _LARGEST_STATEMENT])
