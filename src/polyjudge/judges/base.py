@@ -204,14 +204,8 @@ def _read(reply: Reply, read: Callable[[Reply], Reading], provenance: Provenance
     except UnreadableReplyError as error:
         reason = f"the reply was cut off: {error}" if reply.finish == "length" else str(error)
         return Failure(reason, "unreadable", reply.text, reply.model, provenance)
-    return JudgeResult(
-        **reading,
-        model=reply.model,
-        duration_ms=reply.duration_ms,
-        cached=reply.cached,
-        raw=reply.text,
-        provenance=provenance,
-    )
+    model, raw, took_ms, cached = reply.model, reply.text, reply.duration_ms, reply.cached
+    return JudgeResult(**reading, model=model, duration_ms=took_ms, cached=cached, raw=raw, provenance=provenance)
 
 
 def _provenance(origin: Origin, request: Request, question: Question, reply: Reply) -> Provenance:
