@@ -4,9 +4,9 @@ import asyncio
 import json
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from polyjudge import (
     CheckedText,
@@ -101,6 +101,18 @@ def test_a_plugin_that_cannot_be_imported_is_one_warning_and_the_others_are_used
     assert len(caught) == 1
     with pytest.raises(ConfigError, match=told):
         plugins.load("checks", "bad")
+
+
+def test_nothing_in_the_working_folder_is_a_plugin(in_folder):
+    """A stranger's folder may look like an installed package, and `python -m` puts it on the path."""
+    folder = in_folder / "stranger-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text("[polyjudge.checks]\nmine = stranger:find\n")
+    (in_folder / "stranger.py").write_text("raise SystemExit('the code of the folder was run')\n")
+    command = [sys.executable, "-m", "polyjudge", "plugins", "--format", "json"]
+
+    assert json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) == []
 
 
 def test_a_built_in_name_is_not_taken_over_and_the_warning_names_both(install):
@@ -335,18 +347,20 @@ def test_a_format_gives_items_problems_and_errors_with_the_file(in_folder):
 def test_languages_are_added_to_the_table_and_known_ones_are_not_replaced():
     silesian = Language(tag="szl", name="Silesian", native_name="Ślōnskŏ gŏdka", scripts=("Latn",), family="Latin")
     before = len(language_table())
-    register.language("more")(lambda: [silesian, replace(silesian, tag="de", name="Teutonic")])
+    listed = replace(silesian, tag="xx-made-up", name="Made up", scripts=["Latn"])
+    register.language("more")(lambda: [silesian, listed, replace(silesian, tag="de", name="Teutonic")])
 
     with pytest.warns(PluginWarning, match="'de', which is not used: the table has that language already"):
         table = language_table()
-    assert (len(table), table.find("Silesian"), table.find("de").name) == (before + 1, silesian, "German")
+    assert (len(table), table.find("Silesian"), table.find("de").name) == (before + 2, silesian, "German")
+    assert table.find("xx-made-up").scripts == ("Latn",)
     assert language_table() is table
     assert [each.kind for each in check("Dobry dziyń, jak sie mosz?", language="szl")] == []
 
 
 @pytest.mark.parametrize("wrong", [{"scripts": ("Abcd",)}, {"scripts": ()}, {"tag": ""}, {"name": ""}])
 def test_a_language_that_could_not_be_checked_is_warned_of(wrong):
-    fields = {"tag": "szl", "name": "Silesian", "native_name": "", "scripts": ("Latn",), "family": "Latin"}
+    fields = {"tag": "szl", "name": "Silesian", "native_name": "", "scripts": ["Latn"], "family": "Latin"}
     register.language("odd")(lambda: Language(**{**fields, **wrong}))
 
     with pytest.warns(PluginWarning, match="the language table 'odd' .*a language needs a tag"):

@@ -5,9 +5,11 @@ A name comes from an entry point of an installed package (group `polyjudge.check
 not read the entry points.
 """
 
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, cast, get_args
 
 from polyjudge.errors import ConfigError, PolyjudgeError
@@ -172,12 +174,16 @@ def described(error: BaseException) -> str:
 
 
 def _installed_offers() -> Offers:
-    """Read the entry points of all installed packages; a package that is found twice counts once."""
+    """Read the entry points of all installed packages; a package that is found twice counts once.
+
+    `python -m` puts the working folder on the path. It may be a stranger's, so what is in it is not installed.
+    """
     from importlib.metadata import distributions  # here, because most commands use built-in names alone
 
+    here = Path.cwd().resolve()
     found: Offers = {}
     packages: set[str] = set()
-    for distribution in distributions():
+    for distribution in distributions(path=[place for place in sys.path if Path(place).resolve() != here]):
         if _PREFIX not in (distribution.read_text("entry_points.txt") or ""):  # most packages: nothing to parse
             continue
         package, version = distribution.metadata["Name"], distribution.version

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from polyjudge.errors import DataError
@@ -123,8 +124,7 @@ def plugin_languages() -> tuple[Language, ...]:
     for plugin, target in PLUGINS.each("languages"):
         try:
             given = cast(Callable[[], Language | Iterable[Language]], target)()
-            for each in [given] if isinstance(given, Language) else given:
-                _refuse_unfit(each)
+            for each in map(_checked, [given] if isinstance(given, Language) else given):
                 if _shipped().has(each.tag) or each.tag in found:
                     PLUGINS.warn(plugin, f"has {each.tag!r}, which is not used: the table has that language already")
                 else:
@@ -134,12 +134,15 @@ def plugin_languages() -> tuple[Language, ...]:
     return tuple(found.values())
 
 
-def _refuse_unfit(language: object) -> None:
-    if not isinstance(language, Language):
-        raise TypeError(f"{language!r} is no Language")
+def _checked(given: object) -> Language:
+    """Return a plugin's language, lists as tuples; raise for one that no text could be checked in."""
+    if not isinstance(given, Language):
+        raise TypeError(f"{given!r} is no Language")
+    language = convert(to_builtins(given), Language)
     wrong = [script for script in language.scripts if not _is_script(script)]
     if not language.tag or not language.name or not language.scripts or wrong:
         raise ValueError(f"a language needs a tag, a name, and scripts of ISO 15924 such as Latn: {language!r}")
+    return language
 
 
 @lru_cache(maxsize=8)
