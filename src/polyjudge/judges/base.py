@@ -354,10 +354,8 @@ async def score_batch(judge: Judge, items: Sequence[Candidate], concurrency: int
 
 def _unpacked(item: object) -> tuple[object, Context | None]:
     """Take apart what should be a text and its context; not everybody checks types."""
-    if isinstance(item, tuple | list) and len(cast(Sequence[object], item)) == 2:
-        candidate, context = cast(tuple[object, Context | None], item)
-        return candidate, context
-    return None, None
+    is_pair = isinstance(item, tuple | list) and len(cast(Sequence[object], item)) == 2
+    return cast(tuple[object, Context | None], tuple(cast(Sequence[object], item))) if is_pair else (None, None)
 
 
 def score_sync(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:
@@ -387,9 +385,8 @@ async def then_close(judge: object, work: Awaitable[Done]) -> Done:
 
 def raise_failure(failure: Failure) -> NoReturn:
     """Raise the error that a failure stands for."""
-    if failure.kind == "unreadable":
-        raise UnreadableReplyError(failure.reason, text=failure.raw)
-    if failure.kind == "refused":
-        raise RefusedError(failure.reason, text=failure.raw)
+    with_text = {"unreadable": UnreadableReplyError, "refused": RefusedError}
+    if failure.kind in with_text:
+        raise with_text[failure.kind](failure.reason, text=failure.raw)
     errors = {"transient": TransientError, "not_recorded": NotRecordedError}
     raise errors.get(failure.kind, ProviderError)(failure.reason)
