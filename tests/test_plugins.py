@@ -298,6 +298,34 @@ def test_the_command_line_takes_a_judge_by_its_name(in_folder, capsys):
     assert (row["score"], row["provenance"]["provider"], row["provenance"]["model"]) == (4.0, "length", "default")
 
 
+def test_a_judge_judges_each_output_alone_where_models_judge_several_in_a_call(in_folder, capsys):
+    class Fine:
+        def __init__(self, rubric, model):
+            self.names = [criterion.name for criterion in rubric.criteria]
+
+        async def judge(self, item, *, repeat=0):
+            return JudgeResult(5.0, "fine", dict.fromkeys(self.names, 5.0), flags={"isCorrectLanguage": True})
+
+    register.judge("fine")(Fine)
+    prompt = {"sourceText": "Good morning.", "prompt": "", "generatedOutput": "Guten Morgen."}
+    german = {"languageName": "German", "languageCode": "de", "prompts": [prompt]}
+    (in_folder / "results.json").write_text(json.dumps({"results": [german]}))
+
+    for command in ("quick", "full"):
+        options = ["--judge", "fine", "--cache", "none", "--format", "json"]
+        assert main(["translation", command, "results.json", *options]) == 0
+        assert '"PASS"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [["score", "items.jsonl", "--rubric", "general", "--batch"], ["calibrate", "bias"]])
+def test_where_only_models_can_judge_a_judge_of_a_plugin_is_refused_in_these_words(options, in_folder, capsys):
+    register.judge("length")(LengthJudge)
+    (in_folder / "items.jsonl").write_text('{"id": "1", "candidate": "four"}\n')
+
+    assert main([*options, "--judge", "length"]) == 2
+    assert "the judge 'length' registered from Python judges items by itself and is no model" in capsys.readouterr().err
+
+
 def test_a_perturbation_is_applied_by_its_name_and_seed():
     @register.perturbation("louder")
     def louder(draft):

@@ -26,6 +26,7 @@ from polyjudge.formats.translation_scores import (
 from polyjudge.judges.base import Judge, close_judge
 from polyjudge.judges.grouped import with_question
 from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.plugin import is_judge_plugin
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.fingerprint import fingerprint
@@ -264,7 +265,8 @@ async def _run(job: Job, access: ProviderStack, judging: Judging) -> tuple[int, 
     """Return the exit code, and whether all is done."""
     known = _known_results(job) if job.options.retry_failures else {}
     asked = replace(job, tasks=[task for task in job.tasks if task not in known])
-    judge = judge_alone if job.options.retry_failures else judging
+    alone = job.options.retry_failures or any(is_judge_plugin(name.provider) for name in job.judges)
+    judge = judge_alone if alone else judging
     for name in job.judges if access.batches is not None else ():
         access.open(name)  # now, because the batches of a killed run are looked for first
 

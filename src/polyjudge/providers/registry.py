@@ -116,6 +116,9 @@ def provider_entry(name: str) -> ProviderEntry:
         return PROVIDERS[name]
     if name in PLUGINS.names("providers", PROVIDERS):
         return ProviderEntry("", str(PLUGINS.plugin("providers", name)), needs_key=False)
+    if name in PLUGINS.names("judges"):
+        told = "judges items by itself and is no model: it takes part in no batches, pairs, groups, words and sessions"
+        raise ConfigError(f"{PLUGINS.plugin('judges', name)} {told}")
     raise UnknownNameError("judge provider", name, provider_names())
 
 
