@@ -298,6 +298,26 @@ def test_the_command_line_takes_a_judge_by_its_name(in_folder, capsys):
     assert (row["score"], row["provenance"]["provider"], row["provenance"]["model"]) == (4.0, "length", "default")
 
 
+def test_a_judge_that_a_run_cannot_count_is_not_asked_in_a_dry_run():
+    asked = []
+
+    class Paid:
+        def __init__(self, rubric, model):
+            pass
+
+        async def judge(self, item, *, repeat=0):
+            asked.append(item.id)
+            return JudgeResult(1.0, "")
+
+    register.judge("paid")(Paid)
+    for judge in (judge_by_models(load_rubric("general"), [ModelName("paid", "default")]), Paid(None, "")):
+        run = Run([Item("1", "text")], judge, cache=None)
+        assert run.estimate().calls == 0
+        assert asked == []
+        run.execute()
+        assert asked.pop() == "1"
+
+
 def test_a_judge_judges_each_output_alone_where_models_judge_several_in_a_call(in_folder, capsys):
     class Fine:
         def __init__(self, rubric, model):

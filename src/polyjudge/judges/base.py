@@ -25,6 +25,7 @@ from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, 
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
 from polyjudge.version import __version__
 
+from .binding import ProviderSource
 from .reply_text import without_reasoning
 
 _THINKING_TOKENS = 8192
@@ -71,18 +72,6 @@ class Reading(TypedDict):
     weighted_score: NotRequired[float | None]
     rung: str
     repaired: NotRequired[bool]
-
-
-class ProviderSource(Protocol):
-    """Opens the providers of a run: with its cache, retries, rate limits and budget."""
-
-    def open(self, name: ModelName) -> Provider:
-        """Open the provider of a model."""
-        ...
-
-    def around(self, provider: Provider, name: ModelName) -> Provider:
-        """Put the run's cache, retries, rate limits and budget around a provider that the caller has opened."""
-        ...
 
 
 class Asker:
@@ -310,15 +299,6 @@ class PromptJudge(Protocol):
 async def judge_prompt(self: PromptJudge, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG001 - asked once
     """Judge an item of a run whose candidate is the complete prompt."""
     return await self.outcome(item.candidate)
-
-
-AnyJudge = TypeVar("AnyJudge")
-
-
-def bound(judge: AnyJudge, source: ProviderSource) -> AnyJudge:
-    """Return a judge with its providers opened by a run; one that asks no model is returned as it is."""
-    own: Callable[[ProviderSource], AnyJudge] | None = getattr(judge, "bind", None)
-    return judge if own is None else own(source)
 
 
 ModelAddresses = tuple[tuple[ModelName, str], ...]

@@ -18,7 +18,8 @@ from polyjudge.records.requests import ModelName, Reply
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, render_context
 
 from . import base
-from .base import LABEL_LIMIT, Asker, ProviderSource, Question, Reading
+from .base import LABEL_LIMIT, Asker, Question, Reading
+from .binding import ProviderSource
 from .judged_text import ReplyContext, judged_texts
 from .parsing import JudgeJson, read_reply
 from .reply_text import without_reasoning

@@ -18,7 +18,8 @@ from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, 
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import ItemJudge, Judge, ModelAddresses, ProviderSource, bound, close_judge
+from .base import ItemJudge, Judge, ModelAddresses, close_judge
+from .binding import ProviderSource, bound
 
 
 class RepeatedJudge:

@@ -17,7 +17,8 @@ from polyjudge.verdicts.items import with_passed
 from polyjudge.version import __version__
 
 from . import base
-from .base import ItemJudge, ModelAddresses, ProviderSource, bound, close_judge
+from .base import ItemJudge, ModelAddresses, close_judge
+from .binding import ProviderSource, bound
 
 OFFLINE = "offline"
 """The judge that only runs the checks; its name and those of providers are not free."""

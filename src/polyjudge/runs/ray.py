@@ -17,7 +17,8 @@ from polyjudge.errors import ConfigError, DataError, MissingExtraError
 from polyjudge.files.atomic import only_run_in
 from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder, make_folder
 from polyjudge.formats.items import ItemSource
-from polyjudge.judges.base import ItemJudge, bound, close_judge
+from polyjudge.judges.base import ItemJudge, close_judge
+from polyjudge.judges.binding import bound
 from polyjudge.providers.models import user_models
 from polyjudge.providers.services import chosen_addresses
 from polyjudge.records.fingerprint import fingerprint

@@ -19,7 +19,8 @@ from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import CapReachedError, ConfigError, DataError, StoppedError
 from polyjudge.formats.items import ItemList, ItemSource
-from polyjudge.judges.base import ItemJudge, Judge, as_item_judge, bound, close_judge
+from polyjudge.judges.base import ItemJudge, Judge, as_item_judge, close_judge
+from polyjudge.judges.binding import bound
 from polyjudge.providers.budget import Budget
 from polyjudge.records.outcomes import Item, Outcome
 from polyjudge.records.rubrics import Rubric

@@ -78,6 +78,11 @@ class ProviderStack:
     emit: Callable[[Event], None] = ignore
     """Called with retries and changes of the rate."""
 
+    @property
+    def is_dry(self) -> bool:
+        """Whether calls are only counted."""
+        return self.estimate is not None
+
     def open(self, name: ModelName) -> Provider:
         """Open the provider of a model with the run's cache, retries, rate limit and budget, from the outside in."""
         if self.replay:
