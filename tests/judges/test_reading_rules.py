@@ -6,7 +6,7 @@ from tests.folding import for_each
 from polyjudge.judges.choice import BinaryJudge
 from polyjudge.judges.number_words import number_words, with_digits
 from polyjudge.judges.rubric import RubricJudge
-from polyjudge.judges.sentence_language import checked_language
+from polyjudge.judges.statement_words import checked_language
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.rubrics import RubricCriterion

@@ -6,16 +6,25 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NoReturn, cast
 
-from . import strict_json
-from .contradictions import contradicting_line
-from .fitting import fitting, is_answer_key, is_quoting_key, nested_answers, own_answers, whole_object
+from .verdict_objects import (
+    contradicting_key,
+    fitting,
+    has_extra_keys,
+    is_answer_key,
+    is_quoting_key,
+    nested_answers,
+    other_scale,
+    own_answers,
+    rival_key,
+    whole_object,
+    withdrawing_key,
+)
 from .json_repair import comments, ends_with_key, mentions, repair_object, unclosed_part
 from .judged_text import ReplyContext, folded_key
 from .remarks import ECHO
-from .reply_text import Span, find_objects
-from .rivals import contradicting_key, has_extra_keys, other_scale, rival_key, withdrawing_key
 from .standing import are_listed, is_marked, reason_to_doubt
-from .statements import contradicting_reason, contradicting_statement, earlier_statement
+from .reply_text import Span, decode, find_objects
+from .statements import contradicting_line, contradicting_reason, contradicting_statement, earlier_statement
 
 _MOST_KEYS = 64
 """Keys of a verdict that are looked for after it; a constant, so that time stays linear."""
@@ -115,7 +124,7 @@ def _inner_answers(value: Mapping[str, Any], keys: tuple[str, ...]) -> list[tupl
 def refuse_if_list(text: str, query: Query) -> None:
     """Refuse a reply that is a list of objects with different answers."""
     try:
-        value = strict_json.decode(text)
+        value = decode(text)
     except (ValueError, RecursionError):
         return
     objects = [cast(dict[str, object], each) for each in cast(list[object], value) if isinstance(each, dict)]
@@ -326,7 +335,7 @@ def _refuse_if_preceded(value: dict[str, Any], query: Query, text: str) -> None:
 
 def _decoded(text: str, span: Span, *, lenient: bool = False) -> dict[str, Any]:
     try:
-        return cast(dict[str, Any], strict_json.decode(text[span[0] : span[1]]))
+        return cast(dict[str, Any], decode(text[span[0] : span[1]]))
     except ValueError as error:
         if lenient:
             return {}

@@ -12,9 +12,8 @@ from .json_repair import mentions
 from .judged_text import ReplyContext
 from .labelled_lines import labelled_values, without_lines
 from .parsing import parse_judge_json
-from .reply_text import without_reasoning
+from .reply_text import first_turn, without_reasoning
 from .statements import contradicting_statement, without_quoted_lines
-from .turns import first_turn
 
 _CRITIQUE = re.compile(
     r"^[*_`#\- \t]*(?:Critique|Reason)[*_` \t]*[:：](?P<text>.*?)(?=^[*_`#\- \t]*Score[*_` \t]*[:：=]|\Z)",

@@ -27,14 +27,12 @@ from polyjudge.rubrics.prompts import (
 )
 from polyjudge.verdicts.items import with_passed
 
-from . import strict_json
 from .base import Asker, Question, Reading
 from .choosing import Query, checked
 from .judged_text import ReplyContext, judged_texts
 from .parsing import JudgeJson, read_judge_json
-from .reply_text import without_reasoning
+from .reply_text import decode, first_turn, unfenced, without_reasoning
 from .rubric import RubricJudge, read_verdict
-from .turns import first_turn
 
 _MOST_EMPTY = 2
 """Calls without a usable row after which no further one is made, unless each item may be asked about alone."""
@@ -186,10 +184,10 @@ def read_rows(rubric: Rubric, reply: Reply, wanted: set[str], judged: tuple[str,
 
 def _find_rows(reply: Reply, context: ReplyContext) -> JudgeJson:
     """Return the object with the rows; a bare list of them, in a fence perhaps, is taken as well."""
-    bare = strict_json.unfenced(without_reasoning(first_turn(reply.text)).strip())
+    bare = unfenced(without_reasoning(first_turn(reply.text)).strip())
     if bare.startswith("[") and bare.endswith("]"):
         try:
-            return JudgeJson({"rows": strict_json.decode(bare)}, "unwrapped")
+            return JudgeJson({"rows": decode(bare)}, "unwrapped")
         except (ValueError, RecursionError):
             pass
     is_cut = reply.finish == "length"

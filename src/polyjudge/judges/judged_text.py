@@ -10,9 +10,8 @@ from typing import Any, cast
 
 from polyjudge.records.rubrics import Scale
 
-from . import strict_json
 from .labelled_lines import labelled_values
-from .reply_text import find_objects
+from .reply_text import decode, find_objects
 from .statement_words import normalise
 
 _QUOTES = str.maketrans(dict.fromkeys("'`＂“”„‘’«»「」", '"'))
@@ -95,7 +94,7 @@ _LOOK_ALIKES = str.maketrans("аеорсухіѕјԁһԛԝѵкмтвнАЕОРС
 
 def _decoded(text: str) -> object:
     try:
-        return strict_json.decode(text)
+        return decode(text)
     except (ValueError, RecursionError):
         return None
 

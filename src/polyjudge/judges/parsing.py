@@ -18,15 +18,13 @@ from typing import Any
 
 from polyjudge.errors import UnreadableReplyError
 
-from . import strict_json
 from .choosing import NoVerdictError, Query, checked, embedded, refuse_if_list, without_echoes
-from .fitting import whole_object
+from .verdict_objects import whole_object
 from .json_repair import mentions
 from .judged_text import ReplyContext
 from .labelled_lines import labelled_values, last_line_is_labelled, without_lines
-from .reply_text import without_reasoning
+from .reply_text import first_turn, unfenced, without_reasoning
 from .statements import contradicting_reason, contradicting_statement, without_quoted_lines
-from .turns import first_turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def _read(text: str, query: Query, schema_enforced: bool) -> JudgeJson:
     answer = without_reasoning(stripped).strip()
     if not answer:
         raise NoVerdictError("the reply is empty" if not stripped else "the reply holds nothing but reasoning")
-    inner = strict_json.unfenced(answer)
+    inner = unfenced(answer)
     if inner != stripped and (whole := whole_object(inner, query.wanted)) is not None:
         return JudgeJson(checked(whole, query), "unwrapped")
     if inner.startswith("["):

@@ -9,9 +9,8 @@ import re
 
 from .judged_text import ReplyContext
 from .number_words import with_digits
-from .sentence_language import checked_language
 from .stated_numbers import Stated, is_counted, is_explained_number, number_places
-from .statement_words import has_word, pattern
+from .statement_words import checked_language, has_word, languages_with, pattern
 
 ECHO = "\ufffc"
 """Takes the place of an object of the judged text that a reply quotes."""
@@ -27,6 +26,8 @@ _RATIO = re.compile(r"\d\s*/\s*\d")
 _FEW = 2
 """Words of the longest clause that needs no explanation, such as the label of a note."""
 _CLAUSE = re.compile(r"[,;:،、，；：](?=\D)|\s[–—-]\s")
+_TAKE = re.compile(r"\W*(?:please\s+)?(?:take|subtract|deduct|remove|knock|dock|cut|drop)\b", re.IGNORECASE)
+"""Asks for a deduction that is still to be made."""
 _STEM = 3
 """Letters of the shortest stem by which a word is recognised in another form, and of the longest ending."""
 
@@ -87,14 +88,34 @@ def _is_topical(plain: str, said: str, verdict: Stated, language: str | None, *,
     if numbers and not is_about_verdict and all(is_counted(plain, match) for match in numbers):
         return True
     if language is None:
+        if _speaks_of_text(said, verdict):
+            return True
         return (is_note or has_word(plain, "attribution")) and not speaks_of_score and _explains_all(plain, verdict)
     if has_word(said, "resistance") and has_word(said, "attribution"):
         return not {match[0] for match in number_places(said)} - {f"{verdict.context.scale.highest:g}"}
-    if is_about_verdict or has_word(said, "self", language=language):
+    if is_about_verdict or has_word(pattern("advice").sub(" ", said), "self", language=language):
         return False
     if has_word(said, "topic", "measure", language=language):
         return not _RATIO.search(said) or _is_explained(said, verdict)
     return _is_explained(plain, verdict)
+
+
+def _speaks_of_text(said: str, verdict: Stated) -> bool:
+    """Say whether a sentence in any other language with word lists speaks of the text, and not of verdict or judge.
+
+    Fewer ways of speaking are known in these languages, so a negation is enough to leave the sentence unexplained.
+    """
+    if has_word(said, "retraction", "refusal", "fraction") or not _explains_numbers(said, verdict):
+        return False
+    plain = pattern("neutral").sub(" … ", said)
+    languages = languages_with("topic", plain if plain == said else said)
+    return bool(languages) and not any(
+        has_word(plain, "verdict", "self", "score", "negation", "doubt", language=each) for each in languages
+    )
+
+
+def _explains_numbers(said: str, verdict: Stated) -> bool:
+    return all(is_explained_number(said, match, verdict) for match in number_places(said))
 
 
 def _is_courteous(plain: str) -> bool:
@@ -102,13 +123,29 @@ def _is_courteous(plain: str) -> bool:
     if not has_word(plain, "courtesy"):
         return False
     rest = pattern("courtesy").sub(" ", plain)
-    objects = has_word(rest, "objection", "negation", "fraction", "retraction")
-    return not objects and all(is_counted(rest, match) for match in number_places(rest))
+    for clause in re.split(r"[,;:،、，；：]", plain):
+        if len(_WORD.findall(clause)) > 1 and not has_word(clause, "courtesy", "hypothetical"):
+            return False
+    objects = _objects(rest) or has_word(rest, "negation", "fraction", "retraction", "doubt", "refusal", "revision")
+    is_offer = plain.rstrip().endswith(("?", "؟", "？")) or has_word(plain, "hypothetical")
+    if objects or (has_word(rest, "foreign") and not is_offer):
+        return False
+    return all(is_counted(rest, match) for match in number_places(rest))
+
+
+def _objects(said: str) -> bool:
+    """Say whether a clause opens with "but"; the short words for it mean something else elsewhere in other languages."""
+    opens = any(pattern("objection").match(each.strip()) for each in re.split(r"[,;:،、，；：—–]", said))
+    return opens or has_word(said, "objection", language="en")
 
 
 def _affirms(said: str, verdict: Stated) -> bool:
     """Say whether a sentence repeats the score, or says in so many words that it holds."""
-    if has_word(said, "attribution", "negation", "objection", "correction", "doubt", "fraction", "draft"):
+    if _objects(said) or has_word(said, "negation", "correction", "doubt", "fraction", "draft"):
+        return False
+    if _repeats_score(said, verdict):
+        return True
+    if has_word(said, "attribution"):
         return False
     if (has_word(said, "affirmation") and not number_places(said)) or _names_label(said, verdict.label):
         return True
@@ -119,6 +156,21 @@ def _affirms(said: str, verdict: Stated) -> bool:
     scale = verdict.context.scale
     is_known = checked_language(said) is not None
     return is_known and bool(numbers & own) and numbers <= own | {scale.lowest, scale.highest}
+
+
+def _repeats_score(said: str, verdict: Stated) -> bool:
+    """Say whether a short sentence in any language gives the verdict's own score as the score, and nothing else."""
+    if has_word(said, "retraction", "refusal", "foreign", "hypothetical", "deduction") or len(said.split()) > _MOST_COURTEOUS:
+        return False
+    places = number_places(said)
+    numbers = {float(match[0].replace(",", ".")) for match in places}
+    scale = verdict.context.scale
+    if verdict.score not in numbers or not numbers <= {verdict.score, scale.lowest, scale.highest}:
+        return False
+    after = said[places[-1].end() :]
+    for kind in ("score", "copula", "scale"):
+        after = pattern(kind).sub(" ", after)
+    return has_word(said, "score") and len(re.findall(r"\w", after)) <= _STEM
 
 
 def _names_label(said: str, label: str) -> bool:
@@ -141,7 +193,10 @@ def _takes_off_too_much(said: str, verdict: Stated) -> bool:
     """Say whether a sentence takes off more than the score lacks, so that the deduction is not yet in it."""
     if verdict.score is None or not has_word(said, "deduction"):
         return False
+    if _TAKE.match(said) and not verdict.context.has_words(said):
+        return True
     missing = verdict.context.scale.highest - verdict.score
+    said = with_digits(said, checked_language(said))
     places = [match for match in number_places(said) if not is_counted(said, match)]
     own = {verdict.score, verdict.context.scale.highest}
     return any(
@@ -151,7 +206,8 @@ def _takes_off_too_much(said: str, verdict: Stated) -> bool:
 
 def _explains_all(plain: str, verdict: Stated) -> bool:
     """Say whether every clause of a note quotes words or numbers of the judged text, or counts something."""
-    return all(_is_explained(each, verdict) for each in _CLAUSE.split(plain) if len(_WORD.findall(each)) > _FEW)
+    clauses = [each for each in _CLAUSE.split(plain) if len(_WORD.findall(each)) > _FEW]
+    return bool(clauses) and all(_is_explained(each, verdict) for each in clauses)
 
 
 def _is_explained(clause: str, verdict: Stated) -> bool:
@@ -170,6 +226,8 @@ def _restates(plain: str, verdict: Stated) -> bool:
         return True
     written = with_digits(answer)
     numbers = [float(match[0].replace(",", ".")) for match in number_places(written)]
+    if has_word(answer, "draft", "doubt", "negation", "fraction", "foreign", "hypothetical", "correction"):
+        return False
     own = {verdict.score, *verdict.numbers.values()}
     highest = verdict.context.scale.highest
     is_own = bool(numbers) and numbers[0] in own and set(numbers[1:]) <= {numbers[0], highest}

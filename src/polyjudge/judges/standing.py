@@ -2,8 +2,7 @@
 
 import re
 
-from .sentence_language import checked_language
-from .statement_words import has_word, normalise, pattern
+from .statement_words import checked_language, has_word, normalise, pattern
 
 _SENTENCE = re.compile(r"[.!?。！？।؟۔](?=[\s\"'”»)]|\Z)|\n[ \t]*\n")
 _TRAILING = " \t\r\n`*_>[]|"
@@ -38,7 +37,7 @@ _LEADS_IN = ":：=→>＞»)）]】}|,،;"
 """Signs before an object, on its line, after which it is an answer and not a word of the sentence."""
 _ENDS_SENTENCE = re.compile(
     r"(?:(?<![^\W\d_])(?!(?:npr|např|напр|bijv|resp|örn|pvz)\b)[^\W\d_]{3,}"
-    r"|[\u0e00-\u0fff\u2e80-\u9fff\uac00-\ud7af]|[\d)”»])[.!?。！？।؟۔]+\Z"
+    r"|[\u0900-\u0fff\u2e80-\u9fff\uac00-\ud7af]|[\d)”»])[.!?]+\Z|[^\s.…][。！？।؟۔]+\Z"
 )
 _NAMES_ANSWER = re.compile(r"(?<![^\W_])(?:json|verdict|answer|result|response|evaluation|assessment)\Z", re.IGNORECASE)
 _CALL = re.compile(r"[a-z_]\(\Z|\\boxed\{\Z", re.IGNORECASE)
@@ -180,11 +179,15 @@ def _comes_last(intro: str, found: re.Match[str], kind: str) -> bool:
 
 def _marked(intro: str, remark: str, *, is_final: bool) -> str | None:
     """Return why the only verdict of a reply may not be meant."""
-    near = intro[-80:]
+    near = _own_clause(intro)[-80:]
     if re.search(r"\b(?:not|never)\W*\Z", intro, re.IGNORECASE):
         return "negated"
+    if has_word(intro, "unreal"):
+        return "hypothetical"
+    if has_word(intro, "according") and not has_word(intro, "rubric"):
+        return "attributed to someone else"
     if is_final:
-        return None
+        return "quoted" if has_word(pattern("topic").sub(" ", near), "attribution") else None
     if has_word(near, "attribution"):
         return "quoted"
     if _NEGATED.search(near) or has_word(near[-12:].split(" ")[-1], "negation"):
@@ -195,6 +198,15 @@ def _marked(intro: str, remark: str, *, is_final: bool) -> str | None:
     if re.match(r"\W*(?:is|was|would|could|might)\b", opening) and has_word(opening, "attribution", "negation"):
         return "negated"
     return None
+
+
+def _own_clause(intro: str) -> str:
+    """Return an introduction without the text that was read: "After reading the text, this is my assessment"."""
+    sentence = re.split(r"[.!?。।]\s*(?=\S)", intro)[-1]
+    earlier, _, last = sentence.rpartition(",")
+    if not (has_word(last, "score") and has_word(last, "self", "final")):
+        return intro
+    return f"{pattern('topic').sub(' ', earlier)},{last}"
 
 
 def _unclear_label(before: str, is_final: bool) -> str | None:

@@ -11,12 +11,15 @@ from polyjudge.records.rubrics import Scale
 
 from .judged_text import ReplyContext
 from .number_words import number_words, with_digits
-from .sentence_language import checked_language
-from .statement_words import has_word, pattern
+from .statement_words import checked_language, has_word, pattern
 
 _OUT_OF = (
-    r"/|(?:points?\s+|punti\s+)?(?:out\s+of|of|von|sur|de|su|di|из|з|z|van|av|ud\s+af|dari|daripada|trên|من|از|में\s+से"
-    r"|üzerinden)|分の|中"
+    r"/|(?:points?\s+|punti\s+)?(?:out\s+of|of|von|sur|de|su|di|из|із|зі|з|ze|zo|z|van|av|ud\s+af|dari|daripada|trên|من(?:\s+أصل)?|از|में\s+से"
+    r"|üzerinden|от|од|iš|no|από|מתוך|kati\s+ya|mula\s+sa|sa|จาก|ud\s+af|över|av|op|over)|分の|中"
+)
+_UNITS = (
+    r"分|点|점|星|pts?\.?|points?|Punkten?|балл\w*|бал\w*|punkt\w*|pont|pontot|puan\w*|puncte?|puntos?|pontos?|punti|bodů|bod\w*"
+    r"|точк\w*|поен\w*|poen\w*|poäng|poeng|pistettä|balų|poin|mata|điểm|คะแนน|נקודות|نقطة|درجة|امتیاز|نمره|अंक|নম্বর|πόντ\w*|βαθμ\w*|punten"
 )
 _STARS = (
     r"stars?|Sterne|étoiles?|estrellas?|estrelas?|stelle|sterren|gwiazdki|gwiazdek|звёзд\w*|звезд\w*|yıldız|bintang"
@@ -26,7 +29,7 @@ _NOT_IN_A_NAME = r"(?<![0-9a-zA-Z_./#§])(?<!\d,)"
 NUMBER = re.compile(
     rf"{_NOT_IN_A_NAME}(?P<fraction>\d{{1,4}}(?:\.\d+)?)\s*/\s*(?P<whole>\d{{1,4}})(?![\d/]|\.\d)"
     rf"|{_NOT_IN_A_NAME}(?<![0-9a-zA-Z][-:'])(?P<number>[+-]?\d{{1,9}}(?:[.,]\d+)?)(?![0-9]|[.,:/-]\d)(?:\s?%)?"
-    rf"(?:\s?(?:分|点|점|星|pts?\.?|points?|Punkte|{_STARS})?\s*(?:{_OUT_OF})\s*{_A}(?P<out_of>\d{{1,4}})(?!\d|\.\d))?(?!(?!pts?\b|p\b)[a-zA-Z_]|:\d)",
+    rf"(?:\s?(?:{_UNITS}|{_STARS})?\s*(?:{_OUT_OF})\s*{_A}(?P<out_of>\d{{1,4}})(?!\d|\.\d))?(?!(?!pts?\b|p\b)[a-zA-Z_]|:\d)",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"(?<![0-9a-zA-Z])(\d+(?:\.\d+)?)\s?(?:-|–|—|~|to|bis|a|à|до)\s?(\d+(?:\.\d+)?)(?![0-9a-zA-Z])")
@@ -231,7 +234,7 @@ def states_final_number(said: str, verdict: Stated) -> bool:
     """Say whether a sentence gives another score as the final one, in the judge's own name."""
     if verdict.score is None or has_word(said, "attribution", "draft", "hypothetical"):
         return False
-    said = with_digits(said, checked_language(said))
+    said = without_own_scale(with_digits(said, checked_language(said)), verdict.context.scale)
     matches = list(NUMBER.finditer(said))[:_MOST_NUMBERS]
     decides = has_word(said, "final", "revision", "correction")
     opens = pattern("score").match(said.lstrip(_MARKUP)) is not None
@@ -241,6 +244,8 @@ def states_final_number(said: str, verdict: Stated) -> bool:
     expected = verdict.expected(said, is_final=decides) | {verdict.context.scale.highest}
     for match in matches:
         near = said[max(0, match.start() - 30) : match.start()]
+        if _is_part(said, match, verdict):
+            continue
         is_stated = _label(said, match) is not None or _out_of(match) is not None or has_word(near, "score")
         is_stated = is_stated and not re.search(r"\b(?:by|um)\s\Z", near)
         if _number(match) not in expected and is_stated and _ends(said, match) and not _is_deducted(said, match):
@@ -259,6 +264,20 @@ def states_other_scale(said: str, verdict: Stated) -> bool:
             for match in NUMBER.finditer(said)
         )
     )
+
+
+def without_own_scale(said: str, scale: Scale) -> str:
+    """Return a sentence without the range of the scale in use: "Assessment (0-100 points):"."""
+    spans = [each for each in _RANGE.finditer(said) if (float(each[1]), float(each[2])) == (scale.lowest, scale.highest)]
+    for span in reversed(spans):
+        said = said[: span.start()] + said[span.end() :]
+    return said
+
+
+def _is_part(said: str, match: re.Match[str], verdict: Stated) -> bool:
+    """Say whether a small number in parentheses counts what is named before them: "spelling (0), tense (1: …)"."""
+    is_small = _number(match) <= _MANY < (verdict.score or 0)
+    return is_small and re.search(r"[^\W\d_][^\S\n]?[(（]\Z", said[: match.start()]) is not None
 
 
 def names_other_scale(said: str, highest: float) -> bool:

@@ -18,6 +18,26 @@ _SEMITIC_PREFIX = "(?:وال|بال|فال|لل|ال|و|ف|ب|ل|ה|ו|ב|ל|ש)
 _LONG = 4
 """Indic and Semitic words of so many letters may have an ending."""
 
+_ANY_WORD = re.compile(r"[^\W\d_]+")
+_KANA = re.compile("[\u3040-\u30ff]")
+_HAN = re.compile("[\u3400-\u9fff]")
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
+_OTHER_SCRIPT = re.compile(
+    "[^\x00-\u024f\u0300-\u036f\u1e00-\u1eff\u2000-\u2bff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef\ufffc]"
+)
+_ALPHABETS = {
+    "en": "",
+    "de": "äöüß",
+    "fr": "àâæçéèêëîïôœùûüÿ",
+    "es": "áéíñóúü",
+    "it": "àèéìòù",
+    "pt": "áâãàçéêíóôõú",
+    "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
+}
+_LEAST_SHARE = 0.2
+"""Common words among all words of a sentence, at least; in most sentences every second word is common."""
+_SHORT = 4
+
 
 def normalise(text: str) -> str:
     """Return text in compatibility form with ASCII digits and without invisible characters, as patterns expect it."""
@@ -38,6 +58,11 @@ def pattern(kind: str, language: str | None = None) -> re.Pattern[str]:
 def has_word(text: str, *kinds: str, language: str | None = None) -> bool:
     """Say whether a normalised text has a word of one of the kinds, in one language or in any."""
     return any(pattern(kind, language).search(text) for kind in kinds)
+
+
+def languages_with(kind: str, text: str) -> list[str]:
+    """Return the languages that have a word of a kind in a normalised text, and a list of words about verdicts."""
+    return [each for each, table in _tables().items() if kind in table and "verdict" in table and has_word(text, kind, language=each)]
 
 
 @cache
@@ -66,7 +91,7 @@ def _tables() -> dict[str, dict[str, Any]]:
 def _alternatives(entries: set[str]) -> str:
     """Return one regular expression; words that begin alike share a branch, so that a search takes linear time."""
     groups: dict[tuple[str, bool], list[list[str]]] = {}
-    for entry in sorted(map(normalise, entries)):
+    for entry in sorted(entries):  # they are in normalised form; a test keeps them so
         tokens = _tokens(entry)
         is_whole_word = tokens[-1] != r"\w*" and entry[-1].isalnum() and not _UNSPACED.match(entry)
         groups.setdefault((_script(entry), is_whole_word), []).append(tokens)
@@ -102,3 +127,22 @@ def _branches(words: list[list[str]]) -> str:
     if not branches or (len(by_first) == 1 and [] not in words):
         return branches
     return f"(?:{branches})" + ("?" if [] in words else "")
+
+
+def checked_language(sentence: str) -> str | None:
+    """Return the language of a normalised sentence if polyjudge can check what it says; None for all others."""
+    if not sentence.isascii():
+        if _KANA.search(sentence):
+            return None if _OTHER_SCRIPT.search(sentence) else "ja"
+        if _HAN.search(sentence):
+            return None if _OTHER_SCRIPT.search(sentence) else "zh"
+    words = _ANY_WORD.findall(sentence.casefold())
+    if not words:
+        return None
+    letters = {letter for word in words for letter in word if letter > "\x7f"}
+    hits = {language: sum(word in common for word in words) for language, common in vocabularies().items()}
+    candidates = [language for language, alphabet in _ALPHABETS.items() if letters <= set(alphabet)]
+    best = max(candidates, key=lambda language: hits[language], default=None)
+    if best is None or hits[best] < max(hits.values()) or hits[best] < _LEAST_SHARE * len(words):
+        return None
+    return best if hits[best] > 1 or (len(words) <= _SHORT and hits[best]) else None

@@ -1,13 +1,14 @@
 """Find prose around a verdict that states something else: another number, another label, a retraction, a refusal."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, cast
 
-from polyjudge.text.numbers import plain_number
+from polyjudge.text.numbers import fold_digits, plain_number
 
 from .judged_text import ReplyContext
+from .labelled_lines import labelled_values
 from .number_words import may_have_number_word
 from .remarks import ECHO, QUOTED, is_harmless, is_variant, without_note_label
 from .stated_numbers import (
@@ -53,6 +54,9 @@ _MOST_KEYS = 64
 _SHORT = 2
 """Words of the longest reason that only says that there is none, such as "Example only"."""
 _SHORT_TEXT = 24
+_LEADING_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
+_YES_NO = {"true": True, "yes": True, "false": False, "no": False}
+_LONGEST_LABEL = 40
 
 
 def contradicting_statement(
@@ -192,7 +196,9 @@ def _contradicts(sentence: str, verdict: Stated) -> bool:
     said = _without_quotations(sentence, verdict.context)
     is_attributed = has_word(said, "attribution")
     opens_as_retraction = pattern("retraction").match(said.lstrip(_OPENING_MARKS)) is not None
-    if opens_as_retraction or (not is_attributed and (_withdraws(said) or _revises(said, sentence))):
+    if opens_as_retraction or _refuses_itself(said) or _retracts_itself(said):
+        return True
+    if not is_attributed and (_withdraws(said) or _revises(said, sentence)):
         return True
     if states_other_scale(said, verdict) or _changes_flag(said, verdict):
         return True
@@ -224,6 +230,12 @@ def _refuses_itself(said: str) -> bool:
     if _UNSPACED_REFUSAL.match(refusal[0]):  # the object comes first there: "このテキストは評価できません"
         return not _REPORTED.search(said)
     return not has_word(before, "attribution")
+
+
+def _retracts_itself(said: str) -> bool:
+    """Say whether a sentence takes the verdict back in the judge's own name: nobody is named before that."""
+    found = pattern("retraction").search(said)
+    return found is not None and not has_word(_CLAUSE.split(said[: found.start()])[-1], "attribution")
 
 
 def _without_quotations(sentence: str, context: ReplyContext) -> str:
@@ -296,3 +308,45 @@ def _name(label: str) -> re.Pattern[str]:
 def _form(label: str) -> str:
     plain = re.sub(r"[\W_]+", " ", normalise(label)).strip().casefold()
     return plain.removeprefix("answer ")
+
+
+def contradicting_line(
+    value: Mapping[str, Any], keys: tuple[str, ...], text: str, context: ReplyContext | None = None
+) -> str | None:
+    """Return the labelled line in `text` that gives a key of the verdict another value, if there is one.
+
+    Lines that are also in the judged text are quotations.
+    """
+    for key, own in _values(value, keys):
+        for written in labelled_values(text, key):
+            if _differs(own, written) and not (context and context.has_line(key, written)):
+                return f"{key}: {written}"
+    return None
+
+
+def _values(value: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[tuple[str, object]]:
+    """Yield what the verdict says under the wanted keys, subscores one by one."""
+    for key in keys[:_MOST_KEYS]:
+        own = value.get(key)
+        if isinstance(own, Mapping):
+            yield from list(cast(Mapping[str, object], own).items())[:_MOST_KEYS]
+        else:
+            yield key, own
+
+
+def _differs(own: object, written: str) -> bool:
+    """Say whether a line gives another number, yes or no, or label; other words are comment and differ from nothing."""
+    if isinstance(own, bool):
+        first = re.split(r"\W", written.strip(), maxsplit=1)[0].casefold()
+        return first in _YES_NO and _YES_NO[first] != own
+    number = plain_number(str(own))
+    if number is not None:
+        leading = _LEADING_NUMBER.match(fold_digits(written))
+        return leading is not None and float(leading[0]) != number[0]
+    if isinstance(own, str) and 0 < len(own) <= _LONGEST_LABEL and 0 < len(written) <= _LONGEST_LABEL:
+        return _plain(own) != _plain(written)
+    return False
+
+
+def _plain(label: str) -> str:
+    return re.sub(r"[\W_]+", " ", label).strip().casefold()

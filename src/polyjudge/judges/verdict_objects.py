@@ -1,0 +1,293 @@
+"""Find the wanted keys in the objects of a reply, and keys that contradict them.
+
+The wanted keys may have slightly different names, be inside wrappers such as a tool call, or be encoded as a string.
+A key that carries another score, by whatever name, makes the verdict unclear.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, cast
+
+from polyjudge.text.numbers import plain_number
+
+from .judged_text import ReplyContext, folded_key
+from .number_words import with_digits
+from .reply_text import decode
+from .statement_words import has_word, key_words, normalise, pattern
+
+_PLACEHOLDER = re.compile(r"<[^<>]*>")
+_WRAPPERS = {
+    *("answer", "args", "arguments", "assessment", "content", "data", "evaluation", "final", "function"),
+    *("function_call", "functioncall", "input", "judgement", "judgment", "message", "output", "parameters", "params"),
+    *("parts", "payload", "response", "result", "results", "review", "tool_call", "tool_calls", "tool_input"),
+    *("tool_use", "toolcall", "toolcalls", "tooluse", "verdict"),
+}
+_RENEWING_KEY = re.compile("correct|revis|final|amend|updat|verdict|overall|adjust", re.IGNORECASE)
+_QUOTING_KEY = re.compile(
+    "candidate|claim|quot|example|inject|attempt|hypothe|draft|previous|original|user|prompt|instruct|request|expected"
+    "|reference|source|sample|template|schema|format|reject|wrong|ignor|fake|invalid|baseline|correct|revis|amend"
+    "|(?:^|_)(?:not|if|other|self|would|could|old)(?:_|$)",
+    re.IGNORECASE,
+)
+
+
+def whole_object(text: str, wanted: tuple[str, ...], unpackings: int = 2) -> dict[str, Any] | None:
+    """Return the object that `text` is from end to end, also inside a list or written as a JSON string."""
+    try:
+        value = decode(text)
+        if isinstance(value, str) and unpackings:
+            return whole_object(value.strip(), wanted, unpackings - 1)
+        if isinstance(value, list) and len(cast(list[object], value)) == 1:
+            value = cast(list[object], value)[0]
+        return fitting(cast(dict[str, Any], value), wanted) if isinstance(value, dict) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def fitting(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return the object if it has the wanted keys, or the only one inside its wrappers that does."""
+    named = _with_wanted_names(value, wanted)
+    if _has(named, wanted):
+        return named
+    inner = [each for each in map(partial(_with_wanted_names, wanted=wanted), _wrapped(value)) if _has(each, wanted)]
+    return inner[0] if inner and all(each == inner[0] for each in inner) else None
+
+
+def is_placeholder(value: object) -> bool:
+    """Say whether a value only explains the form, as in `{"score": "<0-100>"}`."""
+    return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
+
+
+def is_answer_key(key: str) -> bool:
+    """Say whether an object under this key is an answer, as opposed to a quotation, a draft or a part."""
+    return key.casefold() in _WRAPPERS or _RENEWING_KEY.search(key) is not None
+
+
+def is_quoting_key(key: str) -> bool:
+    """Say whether an object under this key is said to be a quotation, a draft, an example or someone else's."""
+    return _QUOTING_KEY.search(key) is not None
+
+
+def own_answers(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, object]:
+    """Return what an object itself says under the wanted keys."""
+    for name in value:  # most objects inside another one have no such key
+        if name in keys or not name.isascii() or name.strip().casefold() in keys:
+            named = _with_wanted_names(value, keys)
+            return {key: named[key] for key in keys if key in named and not is_placeholder(named[key])}
+    return {}
+
+
+def nested_answers(value: object, keys: tuple[str, ...]) -> Iterator[tuple[str, object]]:
+    """Yield what a value, and the objects inside it, say under the wanted keys."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            mapping = cast(dict[str, Any], each)
+            yield from own_answers(mapping, keys).items()
+            waiting += mapping.values()
+        elif isinstance(each, list):
+            waiting += cast(list[object], each)
+
+
+def _with_wanted_names(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any]:
+    """Return the object with "Score" called "score", where only one key can be meant."""
+    missing = {folded_key(key): key for key in wanted if key not in value}
+    if not missing:  # most judges write the names as they were asked to
+        return value
+    meant = [key for key in value if folded_key(key) in missing]
+    if len({folded_key(key) for key in meant}) != len(meant):
+        return value
+    return {missing[folded_key(key)] if key in meant else key: each for key, each in value.items()}
+
+
+def _has(value: dict[str, Any], wanted: tuple[str, ...]) -> bool:
+    """Say whether all wanted keys are there, and not all of them as placeholders."""
+    for key in wanted:
+        if key not in value:
+            return False
+    return not wanted or not all(is_placeholder(value[key]) for key in wanted)
+
+
+def _wrapped(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects inside wrappers such as {"result": …} or {"name": "submit", "arguments": "{…}"}."""
+    found: list[dict[str, Any]] = []
+    waiting: list[object] = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += cast(list[object], each)
+        elif isinstance(each, dict):
+            mapping = cast(dict[str, Any], each)
+            found.append(mapping)
+            waiting += [inner for key, inner in mapping.items() if _is_wrapper(key, is_only=len(mapping) == 1)]
+            waiting += [_decoded(inner) for key, inner in mapping.items() if key.casefold() in _WRAPPERS]
+    return found[1:]
+
+
+def _decoded(written: object) -> object:
+    """Return the arguments of a tool call that are written as a JSON string."""
+    try:
+        return decode(written.strip()) if isinstance(written, str) and written.lstrip()[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_wrapper(key: str, *, is_only: bool) -> bool:
+    return key.casefold() in _WRAPPERS or (is_only and _QUOTING_KEY.search(key) is None)
+
+
+_WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
+_EXPECTED = {"reason", "subscores"}
+"""Keys beside the wanted ones that every judge is asked for; they are no rivals."""
+_WITHDRAWN = re.compile(
+    "refus|invalid|draft|example|placeholder|supersed|void|withdr|retract|provisional|sample|cancel|abstain|dummy|pending",
+    re.IGNORECASE,
+)
+_HOLDING = re.compile(
+    r"(?:^|_)(?:valid|final|real|own|confirmed|graded|scored|evaluated|is_?valid|is_?final)$", re.IGNORECASE
+)
+_STATUS = re.compile("status|state|kind|type|stage", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+_SMALLER_SCALES = (10, 20, 25, 100)
+"""Parts of a score that give the same score on a scale to 10, 5, 4 or 1."""
+
+
+def has_extra_keys(value: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
+    """Say whether an object has keys that no judge is asked for."""
+    return any(key not in keys and key not in _EXPECTED for key in value)
+
+
+def rival_key(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
+    """Return a key that gives another answer than a wanted key does, such as "final_score" beside "score".
+
+    A subscore that is given again beside the subscores, with another value, is a rival too.
+    """
+    subscores = value.get("subscores")
+    if isinstance(subscores, Mapping):
+        parts = {folded_key(str(name)): part for name, part in cast(Mapping[object, object], subscores).items()}
+        for key, stated in value.items():
+            if key not in keys and folded_key(key) in parts and _differs(parts[folded_key(key)], stated, context):
+                return key
+    return contradicting_key(value, value, keys, context) or _inner_score(value, keys, context)
+
+
+def contradicting_key(
+    value: Mapping[str, Any], other: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext
+) -> str | None:
+    """Return a key of another object that means a wanted key, by whatever name, and differs from the verdict."""
+    for key, stated in other.items():
+        if isinstance(stated, dict | list) or stated is None or key in _EXPECTED or (key in keys and other is value):
+            continue
+        for wanted in keys:
+            if wanted in value and _may_mean(key, wanted) and _differs(value[wanted], stated, context):
+                return key
+    return _other_score(value, other, keys, context) if "score" in keys else None
+
+
+def _inner_score(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
+    """Return a key of an object inside the verdict that carries a changed score, such as "after_penalty"."""
+    waiting = [value]
+    for inner in waiting:
+        for key, each in inner.items():
+            if key not in keys and isinstance(each, dict) and not is_quoting_key(key):
+                part = cast(dict[str, Any], each)
+                waiting.append(part)
+                found = _other_score(value, part, keys, context)
+                if found and has_word(_spaced(found), "changed", language="keys"):
+                    return found
+    return None
+
+
+def _other_score(
+    value: Mapping[str, Any], other: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext
+) -> str | None:
+    """Return a key with a compound name that carries another score, such as "score_after_penalty" or "curved_score".
+
+    Several such keys whose names do not tell of a change are the scores of criteria.
+    """
+    own, unknown = plain_number(str(value.get("score"))), list[str]()
+    if own is None:
+        return None
+    for key, stated in other.items():
+        number = None if key in keys or key in _EXPECTED or isinstance(stated, bool) else plain_number(str(stated))
+        if number is None or number[0] in {own[0], *(own[0] / part for part in _SMALLER_SCALES)}:
+            continue
+        name = _spaced(key)
+        is_score = pattern("score").search(name) is not None or not key_words("score_names").isdisjoint(name.split())
+        rest = pattern("changed", "keys").sub(" ", name)
+        if rest != name and (is_score or not re.search(r"[^\W\d_]", rest)):
+            if number[0] not in (0, context.scale.highest - own[0]) or is_score:
+                return key
+        elif is_score and not (is_quoting_key(key) or has_word(name, "criteria", "measures", "drafts", language="keys")):
+            unknown.append(key)
+    return unknown[0] if len(unknown) == 1 else None
+
+
+def withdrawing_key(value: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    """Return a key that marks the verdict as a draft, an example, refused or void, such as "valid": false."""
+    for key, stated in value.items():
+        if key in keys or key in _EXPECTED:
+            continue
+        if isinstance(stated, bool):
+            if (stated and _WITHDRAWN.search(key)) or (not stated and _HOLDING.search(key)):
+                return key
+        elif isinstance(stated, str) and _STATUS.search(key) and _WITHDRAWN.search(stated):
+            return key
+    return None
+
+
+def other_scale(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
+    """Return a key that states another scale than the one in use, such as "out_of": 10 on a scale to 100."""
+    for key, stated in value.items():
+        if key in keys or key in _EXPECTED or _joined(key) not in key_words("scale_names") or isinstance(stated, bool):
+            continue
+        numbers = [float(each) for each in _DIGITS.findall(with_digits(normalise(str(stated))))]
+        if numbers and max(numbers) != context.scale.highest:
+            return key
+    return None
+
+
+def _may_mean(key: str, wanted: str) -> bool:
+    """Say whether a key is another name of a wanted one."""
+    if _joined(key) == _joined(wanted):
+        return True
+    words, own, renewing = _words(key), _words(wanted), key_words("renewing")
+    if words - renewing and words - renewing == own - renewing:
+        return True
+    others = key_words(f"{wanted}_names") if wanted in ("score", "verdict") else frozenset[str]()
+    if others and words and words <= renewing | others | own:
+        return True
+    if wanted != "score":
+        return False
+    if not key.isascii() and has_word(normalise(key), "score"):  # "最终得分", "修正後スコア"
+        return not has_word(_spaced(key), "criteria", language="keys")
+    parts = [part for part in re.split(r"[\s_-]+", normalise(key)) if part]
+    others = [part for part in parts if not pattern("score").fullmatch(part)]
+    return len(others) < len(parts) and all(has_word(part, "final", "correction", "revision") for part in others)
+
+
+def _spaced(key: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", " ", normalise(key)).casefold()
+
+
+def _joined(key: str) -> str:
+    return re.sub(r"[\W_]", "", folded_key(key))
+
+
+def _words(key: str) -> set[str]:
+    return {folded_key(word) for word in _WORDS.findall(normalise(key)) if not word.isdecimal()}
+
+
+def _differs(own: object, other: object, context: ReplyContext) -> bool:
+    if isinstance(own, bool) or isinstance(other, bool):
+        return isinstance(own, bool) and isinstance(other, bool) and own != other
+    number, rival = plain_number(str(own)), plain_number(str(other))
+    if number is not None:
+        return rival is not None and rival[0] != number[0]
+    if isinstance(own, str) and not context.labels:
+        return False
+    labels = {folded_key(label) for label in context.labels}
+    return folded_key(str(other)) in labels and folded_key(str(other)) != folded_key(str(own))
+
