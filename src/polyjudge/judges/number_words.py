@@ -150,23 +150,31 @@ def _forms() -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """Return the value of every form by language, and the greatest number of words of a form by its first word."""
     forms: dict[str, dict[str, int]] = {}
     longest: dict[str, int] = {}
-    for line in (files("polyjudge.judges") / "number_words.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("#"):
-            continue
-        language, number, *words = line.split("\t")
+    for language, number, words in _lines():
         for form in () if language in _CHINESE_LANGUAGES else words:
-            forms.setdefault(form, {})[language] = int(number)
+            forms.setdefault(form, {})[language] = number
             first, *others = form.split(" ")
             longest[first] = max(longest.get(first, 0), 1 + len(others))
     return forms, longest
 
 
+def _lines() -> Iterator[tuple[str, int, list[str]]]:
+    """Yield the lines of the data file: a language, a number and its forms."""
+    for line in (files("polyjudge.judges") / "number_words.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            language, number, *words = line.split("\t")
+            yield language, int(number), words
+
+
 @cache
 def _signs() -> tuple[frozenset[str], frozenset[str]]:
     """Return words that a text with a number of more than ten has, one of every form, and their first letters."""
-    forms, _ = _forms()
-    single = {form for form, values in forms.items() if " " not in form and max(values.values()) >= _MANY}
-    several = [form.split(" ") for form, values in forms.items() if " " in form and max(values.values()) >= _MANY]
+    single: set[str] = set()
+    several: list[list[str]] = []
+    for language, number, forms in _lines():
+        if number >= _MANY and language not in _CHINESE_LANGUAGES:
+            single.update(form for form in forms if " " not in form)
+            several += [form.split(" ") for form in forms if " " in form]
     found = single | {max(words, key=len) for words in several if single.isdisjoint(words)}
     signs = frozenset(found) - vocabularies()["en"]
     return signs, frozenset(sign[:_STEM] for sign in signs if len(sign) >= _STEM)

@@ -65,7 +65,7 @@ def _is_only_marks(plain: str, verdict: Stated) -> bool:
 
 def without_note_label(sentence: str) -> str:
     """Return a sentence without the word that opens it as a note; a label with a number only, "Note : 40", stays."""
-    label = pattern("note").match(sentence.lstrip(_MARKS))
+    label = pattern("note", sentence).match(sentence.lstrip(_MARKS))
     rest = sentence.lstrip(_MARKS)[label.end() :] if label else sentence
     return rest if len(_WORD.findall(rest)) > _FEW else sentence
 
@@ -93,7 +93,7 @@ def _is_topical(plain: str, said: str, verdict: Stated, language: str | None, *,
         return (is_note or has_word(plain, "attribution")) and not speaks_of_score and _explains_all(plain, verdict)
     if has_word(said, "resistance") and has_word(said, "attribution"):
         return not {match[0] for match in number_places(said)} - {f"{verdict.context.scale.highest:g}"}
-    if is_about_verdict or has_word(pattern("advice").sub(" ", said), "self", language=language):
+    if is_about_verdict or has_word(pattern("advice", said).sub(" ", said), "self", language=language):
         return False
     if has_word(said, "topic", "measure", language=language):
         return not _RATIO.search(said) or _is_explained(said, verdict)
@@ -107,7 +107,7 @@ def _speaks_of_text(said: str, verdict: Stated) -> bool:
     """
     if has_word(said, "retraction", "refusal", "fraction") or not _explains_numbers(said, verdict):
         return False
-    plain = pattern("neutral").sub(" … ", said)
+    plain = pattern("neutral", said).sub(" … ", said)
     languages = languages_with("topic", plain if plain == said else said)
     return bool(languages) and not any(
         has_word(plain, "verdict", "self", "score", "negation", "doubt", language=each) for each in languages
@@ -122,7 +122,7 @@ def _is_courteous(plain: str) -> bool:
     """Say whether a sentence is a courtesy without an objection, as in "Thanks, but do not count it"."""
     if not has_word(plain, "courtesy"):
         return False
-    rest = pattern("courtesy").sub(" ", plain)
+    rest = pattern("courtesy", plain).sub(" ", plain)
     for clause in re.split(r"[,;:،、，；：]", plain):
         if len(_WORD.findall(clause)) > 1 and not has_word(clause, "courtesy", "hypothetical"):
             return False
@@ -135,7 +135,7 @@ def _is_courteous(plain: str) -> bool:
 
 def _objects(said: str) -> bool:
     """Say whether a clause opens with "but"; the short words for it mean something else elsewhere in other languages."""
-    opens = any(pattern("objection").match(each.strip()) for each in re.split(r"[,;:،、，；：—–]", said))
+    opens = any(pattern("objection", said).match(each.strip()) for each in re.split(r"[,;:،、，；：—–]", said))
     return opens or has_word(said, "objection", language="en")
 
 
@@ -160,7 +160,10 @@ def _affirms(said: str, verdict: Stated) -> bool:
 
 def _repeats_score(said: str, verdict: Stated) -> bool:
     """Say whether a short sentence in any language gives the verdict's own score as the score, and nothing else."""
-    if has_word(said, "retraction", "refusal", "foreign", "hypothetical", "deduction") or len(said.split()) > _MOST_COURTEOUS:
+    if (
+        has_word(said, "retraction", "refusal", "foreign", "hypothetical", "deduction")
+        or len(said.split()) > _MOST_COURTEOUS
+    ):
         return False
     places = number_places(said)
     numbers = {float(match[0].replace(",", ".")) for match in places}
@@ -169,7 +172,7 @@ def _repeats_score(said: str, verdict: Stated) -> bool:
         return False
     after = said[places[-1].end() :]
     for kind in ("score", "copula", "scale"):
-        after = pattern(kind).sub(" ", after)
+        after = pattern(kind, after).sub(" ", after)
     return has_word(said, "score") and len(re.findall(r"\w", after)) <= _STEM
 
 

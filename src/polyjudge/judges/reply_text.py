@@ -251,7 +251,9 @@ _TURN_TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_OPENING = re.compile(rf"(?:\s*(?:{_TURN_TOKEN.pattern}))*\s*(?:{_ROLE}\b[ \t]*:?[ \t]*\n)?", re.VERBOSE | re.IGNORECASE)
+_OPENING = re.compile(
+    rf"(?:\s*(?:{_TURN_TOKEN.pattern}))*\s*(?:{_ROLE}\b[ \t]*:?[ \t]*\n)?", re.VERBOSE | re.IGNORECASE
+)
 _NEXT_MESSAGE = re.compile(r"\s*<\|start\|>\s*assistant", re.IGNORECASE)
 _CHANNEL = re.compile(r"<\|(?:channel|message)\|>", re.IGNORECASE)
 _SPEAKER = re.compile(

@@ -79,7 +79,7 @@ def reason_to_doubt(before: str, after: str, *, has_rivals: bool, is_judging: bo
         return "questioned"
     if is_judging and _is_in_sentence(before):
         return "part of a sentence"
-    intro = pattern("requested").sub(" ", _introduction(before, whole_sentence=has_rivals))
+    intro = _without_requested(_introduction(before, whole_sentence=has_rivals))
     remark = _remark(after)
     is_final = _makes_final(intro)
     if not has_rivals:
@@ -107,6 +107,10 @@ def _is_in_sentence(before: str) -> bool:
     if has_word(clause, "negation", "hypothetical", "attribution") or has_word(sentence, "hypothetical", "example"):
         return True
     return not (_NAMES_ANSWER.search(clause) or has_word(clause, "final", "revision"))
+
+
+def _without_requested(said: str) -> str:
+    return pattern("requested", said).sub(" ", said)
 
 
 def is_marked(before: str) -> bool:
@@ -146,10 +150,10 @@ def _unclear(intro: str, remark: str, *, is_final: bool, is_same_line: bool) -> 
     if has_word(remark, "draft"):
         return "not clearly the last word"
     for kind, name in (("attribution", "quoted"), ("negation", "negated"), ("hypothetical", "hypothetical")):
-        found = pattern(kind).search(intro)
+        found = pattern(kind, intro).search(intro)
         if found and not (is_final and _comes_last(intro, found, kind)):
             return name
-        if pattern(kind).search(remark):
+        if pattern(kind, remark).search(remark):
             return name
     if has_word(remark, "retraction", "refusal"):
         return "taken back"
@@ -166,14 +170,14 @@ def _makes_final(intro: str) -> bool:
     if _ACTUAL.match(intro):
         return True
     return has_word(intro, "revision") or any(
-        is_short or match[0].casefold() not in _WEAK for match in pattern("final").finditer(intro)
+        is_short or match[0].casefold() not in _WEAK for match in pattern("final", intro).finditer(intro)
     )
 
 
 def _comes_last(intro: str, found: re.Match[str], kind: str) -> bool:
     """Say whether a clause of its own makes an object final, after the last word that casts doubt."""
-    last = max((match.end() for match in pattern(kind).finditer(intro)), default=found.end())
-    final = pattern("final").search(intro, last)
+    last = max((match.end() for match in pattern(kind, intro).finditer(intro)), default=found.end())
+    final = pattern("final", intro).search(intro, last)
     return final is not None and bool(_BREAK.search(intro[last : final.start()]) or _OWN.match(final[0]))
 
 
@@ -187,12 +191,12 @@ def _marked(intro: str, remark: str, *, is_final: bool) -> str | None:
     if has_word(intro, "according") and not has_word(intro, "rubric"):
         return "attributed to someone else"
     if is_final:
-        return "quoted" if has_word(pattern("topic").sub(" ", near), "attribution") else None
+        return "quoted" if has_word(pattern("topic", near).sub(" ", near), "attribution") else None
     if has_word(near, "attribution"):
         return "quoted"
     if _NEGATED.search(near) or has_word(near[-12:].split(" ")[-1], "negation"):
         return "negated"
-    if pattern("hypothetical").match(intro.lstrip(" \t*_#(-")):
+    if pattern("hypothetical", intro).match(intro.lstrip(" \t*_#(-")):
         return "hypothetical"
     opening = " ".join(remark.split()[:6])
     if re.match(r"\W*(?:is|was|would|could|might)\b", opening) and has_word(opening, "attribution", "negation"):
@@ -206,7 +210,7 @@ def _own_clause(intro: str) -> str:
     earlier, _, last = sentence.rpartition(",")
     if not (has_word(last, "score") and has_word(last, "self", "final")):
         return intro
-    return f"{pattern('topic').sub(' ', earlier)},{last}"
+    return f"{pattern('topic', earlier).sub(' ', earlier)},{last}"
 
 
 def _unclear_label(before: str, is_final: bool) -> str | None:
@@ -214,14 +218,13 @@ def _unclear_label(before: str, is_final: bool) -> str | None:
 
     A label of a few words does, such as "Ocena:", and so does a longer one in a language whose words are known.
     """
-    label = pattern("requested").sub(" ", _label(before))
+    label = _without_requested(_label(before))
     if not label:
-        sentence = pattern("requested").sub(" ", _introduction(before, whole_sentence=True))
+        sentence = _without_requested(_introduction(before, whole_sentence=True))
         is_example = has_word(sentence, "example") and len(sentence.split()) <= _FEW_WORDS
         return "an example" if is_example and not is_final else None
-    if pattern("conclusion").fullmatch(label.rpartition(".")[2].strip(_LEADS_IN + _TRAILING)) or _INVERSION.match(
-        label
-    ):
+    last = label.rpartition(".")[2].strip(_LEADS_IN + _TRAILING)
+    if pattern("conclusion", last).fullmatch(last) or _INVERSION.match(label):
         return "hypothetical"
     clause = _CLAUSE.split(label.rstrip(_LEADS_IN + _TRAILING))[-1]
     if has_word(clause, "negation"):

@@ -93,7 +93,7 @@ class Stated:
 
 def states_other_number(said: str, verdict: Stated, *, is_attributed: bool) -> bool:
     """Say whether a sentence after a verdict gives another number as the score."""
-    is_question = said.endswith("?") and pattern("question").match(said) is not None
+    is_question = said.endswith("?") and pattern("question", said).match(said) is not None
     if is_question or (verdict.score is None and not verdict.numbers):
         return False
     is_strong = has_word(said, "score", "correction")
@@ -108,7 +108,7 @@ def states_other_number(said: str, verdict: Stated, *, is_attributed: bool) -> b
         return False
     if _replaces_score(said, verdict):
         return True
-    opens = pattern("score").match(said.lstrip(_MARKUP)) is not None
+    opens = pattern("score", said).match(said.lstrip(_MARKUP)) is not None
     expected = verdict.expected(said, is_final=opens or decides)
     return any(_is_statement(said, match, verdict, expected, is_strong=is_strong) for match in matches)
 
@@ -187,7 +187,7 @@ def is_explained_number(said: str, match: re.Match[str], verdict: Stated) -> boo
 def is_counted(said: str, match: re.Match[str]) -> bool:
     """Say whether a number counts what is named directly after it, or before it as in "makosa 2"."""
     before = _LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
-    return _is_count(said, match) or (before is not None and pattern("count").fullmatch(before[1]) is not None)
+    return _is_count(said, match) or (before is not None and pattern("count", said).fullmatch(before[1]) is not None)
 
 
 def _mentions(said: str, number: float) -> bool:
@@ -219,7 +219,7 @@ def doubts_scale(said: str, verdict: Stated) -> bool:
     top = max([verdict.score or 0, *verdict.numbers.values()])
     if verdict.score is None or not is_low(top, verdict.context.scale):
         return False
-    rest = pattern("highest").sub(" ", said)
+    rest = pattern("highest", said).sub(" ", said)
     if rest != said and not has_word(rest, "negation", "attribution", "hypothetical", "objection"):
         return True
     said = with_digits(said, checked_language(said))
@@ -237,7 +237,7 @@ def states_final_number(said: str, verdict: Stated) -> bool:
     said = without_own_scale(with_digits(said, checked_language(said)), verdict.context.scale)
     matches = list(NUMBER.finditer(said))[:_MOST_NUMBERS]
     decides = has_word(said, "final", "revision", "correction")
-    opens = pattern("score").match(said.lstrip(_MARKUP)) is not None
+    opens = pattern("score", said).match(said.lstrip(_MARKUP)) is not None
     has_score = has_word(said, "score") or any(_out_of(match) == verdict.context.scale.highest for match in matches)
     if not (opens or decides) or not has_score:
         return False
@@ -268,7 +268,9 @@ def states_other_scale(said: str, verdict: Stated) -> bool:
 
 def without_own_scale(said: str, scale: Scale) -> str:
     """Return a sentence without the range of the scale in use: "Assessment (0-100 points):"."""
-    spans = [each for each in _RANGE.finditer(said) if (float(each[1]), float(each[2])) == (scale.lowest, scale.highest)]
+    spans = [
+        each for each in _RANGE.finditer(said) if (float(each[1]), float(each[2])) == (scale.lowest, scale.highest)
+    ]
     for span in reversed(spans):
         said = said[: span.start()] + said[span.end() :]
     return said
@@ -288,7 +290,7 @@ def names_other_scale(said: str, highest: float) -> bool:
     elsewhere, span = _OUT_OF_ELSEWHERE.search(said), _IN_BRACKETS.search(said)
     if (elsewhere and float(elsewhere[1] or elsewhere[2]) != highest) or (span and float(span[2]) != highest):
         return True
-    for match in pattern("scale").finditer(said):
+    for match in pattern("scale", said).finditer(said):
         before, after = said[max(0, match.start() - 20) : match.start()], said[match.end() : match.end() + 24]
         span = _RANGE.search(before[-6:] + match[0] + after)
         if span and float(span[2]) != highest and float(span[1]) <= 1:
@@ -368,7 +370,7 @@ def _is_place(said: str, match: re.Match[str]) -> bool:
     """Say whether a number names a place, as in "line 14" or "第3段"."""
     before = _LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
     word = before[1].strip("([{\"'“‘*_") if before else ""
-    return word.endswith("第") or pattern("reference").fullmatch(word) is not None
+    return word.endswith("第") or pattern("reference", word).fullmatch(word) is not None
 
 
 def _is_count(said: str, match: re.Match[str]) -> bool:
@@ -378,15 +380,15 @@ def _is_count(said: str, match: re.Match[str]) -> bool:
 def _counts(said: str, end: int) -> bool:
     """Say whether the number that ends at a place counts something, as in "2 minor typos" or "3 of the 5 sentences"."""
     after = _NEXT_WORDS.match(_OF_ALL.sub("", said[end : end + 80]))
-    if after is None or pattern("copula").match(after[1] or after[2]):
+    if after is None or pattern("copula", said).match(after[1] or after[2]):
         return False
     if after[2]:
-        unit, counted = pattern("score").match(after[2]), pattern("count").match(after[2])
+        unit, counted = pattern("score", said).match(after[2]), pattern("count", said).match(after[2])
         return counted is not None and (unit is None or counted.end() > unit.end())
     first = after[1].split()[0]
     if first == "points" and re.search(r"\b(?:the|these|those|all)\s\S+\Z", said[:end]):
         return True  # "the 3 points" of an argument
-    return pattern("score").fullmatch(first) is None and has_word(after[1], "count")
+    return pattern("score", first).fullmatch(first) is None and has_word(after[1], "count")
 
 
 def _is_deducted(said: str, match: re.Match[str]) -> bool:
@@ -400,11 +402,13 @@ def _is_deducted(said: str, match: re.Match[str]) -> bool:
 def _ends(said: str, match: re.Match[str]) -> bool:
     """Say whether nothing that a number could count follows it."""
     after = _NEXT_WORDS.match(said[match.end() : match.end() + 60])
-    return after is None or any(pattern(kind).match(after[1] or after[2]) for kind in ("score", "correction", "copula"))
+    return after is None or any(
+        pattern(kind, said).match(after[1] or after[2]) for kind in ("score", "correction", "copula")
+    )
 
 
 def _is_near_score(said: str, match: re.Match[str]) -> bool:
     """Say whether a word of scoring or correcting comes close before or after a number."""
     before, after = said[max(0, match.start() - 40) : match.start()], said[match.end() : match.end() + 16]
-    ends = [found.end() for kind in ("score", "correction") for found in pattern(kind).finditer(before)]
+    ends = [found.end() for kind in ("score", "correction") for found in pattern(kind, before).finditer(before)]
     return (bool(ends) and len(before[max(ends) :].split()) <= 3) or has_word(after, "score", "correction")

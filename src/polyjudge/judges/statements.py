@@ -195,7 +195,7 @@ def _contradicts(sentence: str, verdict: Stated) -> bool:
     sentence = without_note_label(sentence)
     said = _without_quotations(sentence, verdict.context)
     is_attributed = has_word(said, "attribution")
-    opens_as_retraction = pattern("retraction").match(said.lstrip(_OPENING_MARKS)) is not None
+    opens_as_retraction = pattern("retraction", said).match(said.lstrip(_OPENING_MARKS)) is not None
     if opens_as_retraction or _refuses_itself(said) or _retracts_itself(said):
         return True
     if not is_attributed and (_withdraws(said) or _revises(said, sentence)):
@@ -217,13 +217,13 @@ def _withdraws(said: str) -> bool:
 
 def _refuses(said: str) -> bool:
     """Say whether a sentence refuses to give a verdict; "I cannot rate it higher" does not."""
-    refusal = pattern("refusal").search(said)
+    refusal = pattern("refusal", said).search(said)
     return refusal is not None and not _COMPARISON.match(said, refusal.end())
 
 
 def _refuses_itself(said: str) -> bool:
     """Say whether a sentence refuses a verdict in the judge's own name: no one else is named before it."""
-    refusal = pattern("refusal").search(said)
+    refusal = pattern("refusal", said).search(said)
     if refusal is None or not _refuses(said):
         return False
     before = _CLAUSE.split(said[: refusal.start()])[-1]
@@ -234,7 +234,7 @@ def _refuses_itself(said: str) -> bool:
 
 def _retracts_itself(said: str) -> bool:
     """Say whether a sentence takes the verdict back in the judge's own name: nobody is named before that."""
-    found = pattern("retraction").search(said)
+    found = pattern("retraction", said).search(said)
     return found is not None and not has_word(_CLAUSE.split(said[: found.start()])[-1], "attribution")
 
 
@@ -254,7 +254,7 @@ def _without_quotations(sentence: str, context: ReplyContext) -> str:
 def _revises(said: str, sentence: str) -> bool:
     """Say whether a sentence opens as a correction, and is not about words of the judged text."""
     bare = said.lstrip(_OPENING_MARKS)
-    opening = pattern("revision").match(bare)
+    opening = pattern("revision", bare).match(bare)
     if opening is None:
         return False
     rest = bare[opening.end() :].lstrip(" \t*_`\"')")

@@ -215,12 +215,16 @@ def _other_score(
         if number is None or number[0] in {own[0], *(own[0] / part for part in _SMALLER_SCALES)}:
             continue
         name = _spaced(key)
-        is_score = pattern("score").search(name) is not None or not key_words("score_names").isdisjoint(name.split())
-        rest = pattern("changed", "keys").sub(" ", name)
+        is_score = pattern("score", name).search(name) is not None or not key_words("score_names").isdisjoint(
+            name.split()
+        )
+        rest = pattern("changed", name, "keys").sub(" ", name)
         if rest != name and (is_score or not re.search(r"[^\W\d_]", rest)):
             if number[0] not in (0, context.scale.highest - own[0]) or is_score:
                 return key
-        elif is_score and not (is_quoting_key(key) or has_word(name, "criteria", "measures", "drafts", language="keys")):
+        elif is_score and not (
+            is_quoting_key(key) or has_word(name, "criteria", "measures", "drafts", language="keys")
+        ):
             unknown.append(key)
     return unknown[0] if len(unknown) == 1 else None
 
@@ -264,7 +268,7 @@ def _may_mean(key: str, wanted: str) -> bool:
     if not key.isascii() and has_word(normalise(key), "score"):  # "最终得分", "修正後スコア"
         return not has_word(_spaced(key), "criteria", language="keys")
     parts = [part for part in re.split(r"[\s_-]+", normalise(key)) if part]
-    others = [part for part in parts if not pattern("score").fullmatch(part)]
+    others = [part for part in parts if not pattern("score", part).fullmatch(part)]
     return len(others) < len(parts) and all(has_word(part, "final", "correction", "revision") for part in others)
 
 
@@ -290,4 +294,3 @@ def _differs(own: object, other: object, context: ReplyContext) -> bool:
         return False
     labels = {folded_key(label) for label in context.labels}
     return folded_key(str(other)) in labels and folded_key(str(other)) != folded_key(str(own))
-
