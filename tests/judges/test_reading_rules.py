@@ -1,12 +1,15 @@
 """The rules by which a reply is refused or read, class by class and in many languages."""
 
+import tomllib
+from importlib.resources import files
+
 import pytest
 from tests.folding import for_each
 
 from polyjudge.judges.choice import BinaryJudge
 from polyjudge.judges.number_words import number_words, with_digits
 from polyjudge.judges.rubric import RubricJudge
-from polyjudge.judges.statement_words import checked_language
+from polyjudge.judges.statement_words import checked_language, normalise, pattern, word_tables
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.rubrics import RubricCriterion
@@ -366,3 +369,21 @@ def test_languages_whose_words_are_checked(sentence, language):
 def test_a_verdict_before_more_remarks_than_are_compared_with_the_judged_text_is_unreadable():
     assert score(verdict(95) + "\n" + "The word is fine. " * 20) == 95
     assert score(verdict(95) + "\n" + "The word is fine. " * 200) is None
+
+
+def test_the_word_lists_are_normalised_and_their_lines_are_json():
+    path = files("polyjudge.judges") / "statement_words.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    lists = [words for language, table in tables.items() if language != "common" for words in table.values()]
+    entries = {entry for words in lists for entry in words}
+
+    assert tables == word_tables()
+    assert not {entry for entry in entries if entry != normalise(entry)}
+
+
+@pytest.mark.parametrize(("text", "kind"), [("the TEXT", "topic"), ("şaka", "retraction"), ("Güle güle", "topic")])
+def test_words_of_ascii_texts_are_found_as_in_any_other(text, kind):
+    found = pattern(kind, text).search(text)
+    anywhere = pattern(kind, f"{text} é").search(f"{text} é")
+
+    assert (found and found[0]) == (anywhere and anywhere[0])

@@ -21,8 +21,8 @@ from . import base
 from .base import LABEL_LIMIT, Asker, Question, Reading
 from .binding import ProviderSource
 from .judged_text import ReplyContext, judged_texts
-from .reply_text import first_turn, without_reasoning
 from .parsing import JudgeJson, read_reply
+from .reply_text import first_turn, without_reasoning
 
 _AROUND_LABEL = " \t\r\n*_`#>\"'“”‘’«».。।!:"
 

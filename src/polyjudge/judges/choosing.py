@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NoReturn, cast
 
+from .json_repair import comments, ends_with_key, mentions, repair_object, unclosed_part
+from .judged_text import ReplyContext, folded_key
+from .remarks import ECHO
+from .reply_text import Span, decode, find_objects
+from .standing import are_listed, is_marked, reason_to_doubt
+from .statements import contradicting_line, contradicting_reason, contradicting_statement, earlier_statement
 from .verdict_objects import (
     contradicting_key,
     fitting,
@@ -19,12 +25,6 @@ from .verdict_objects import (
     whole_object,
     withdrawing_key,
 )
-from .json_repair import comments, ends_with_key, mentions, repair_object, unclosed_part
-from .judged_text import ReplyContext, folded_key
-from .remarks import ECHO
-from .standing import are_listed, is_marked, reason_to_doubt
-from .reply_text import Span, decode, find_objects
-from .statements import contradicting_line, contradicting_reason, contradicting_statement, earlier_statement
 
 _MOST_KEYS = 64
 """Keys of a verdict that are looked for after it; a constant, so that time stays linear."""

@@ -19,12 +19,12 @@ from typing import Any
 from polyjudge.errors import UnreadableReplyError
 
 from .choosing import NoVerdictError, Query, checked, embedded, refuse_if_list, without_echoes
-from .verdict_objects import whole_object
 from .json_repair import mentions
 from .judged_text import ReplyContext
 from .labelled_lines import labelled_values, last_line_is_labelled, without_lines
 from .reply_text import first_turn, unfenced, without_reasoning
 from .statements import contradicting_reason, contradicting_statement, without_quoted_lines
+from .verdict_objects import whole_object
 
 
 @dataclass(frozen=True, slots=True)

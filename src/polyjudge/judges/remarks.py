@@ -9,7 +9,7 @@ import re
 
 from .judged_text import ReplyContext
 from .number_words import with_digits
-from .stated_numbers import Stated, is_counted, is_explained_number, number_places
+from .stated_numbers import LAST_WORD, Stated, counts_something, is_place
 from .statement_words import checked_language, has_word, languages_with, pattern
 
 ECHO = "\ufffc"
@@ -21,6 +21,7 @@ _MARKS = " \t\r\n*_#>([-–—•|"
 _MOST_COURTEOUS = 16
 """Words of the longest courtesy."""
 _MOST_LABELLING = 4
+_DIGITS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
 _SIGN = re.compile(r"[❌✗✘✖👎🤔😕🚫⛔÷×±≠≈→⇒%‰?]|~~|(?<!\d)\s*[-+/]\s*\d")
 _RATIO = re.compile(r"\d\s*/\s*\d")
 _FEW = 2
@@ -134,8 +135,9 @@ def _is_courteous(plain: str) -> bool:
 
 
 def _objects(said: str) -> bool:
-    """Say whether a clause opens with "but"; the short words for it mean something else elsewhere in other languages."""
-    opens = any(pattern("objection", said).match(each.strip()) for each in re.split(r"[,;:،、，；：—–]", said))
+    """Say whether a clause opens with "but"; elsewhere the short words for it often belong to another language."""
+    clauses = re.split(r"[,;:،、，；：—–]", said)
+    opens = any(pattern("objection", said).match(each.strip()) for each in clauses)
     return opens or has_word(said, "objection", language="en")
 
 
@@ -245,3 +247,22 @@ def is_variant(quoted: str, context: ReplyContext) -> bool:
     if words and any(float(match[0].replace(",", ".")) in context.numbers for match in number_places(quoted)):
         return True
     return any(context.has_words(word[: max(_STEM, len(word) - _STEM)]) for word in words if len(word) >= _STEM)
+
+
+def number_places(said: str) -> list[re.Match[str]]:
+    """Return the numbers in digits, wherever they are in a sentence."""
+    return list(_DIGITS.finditer(said))
+
+
+def is_explained_number(said: str, match: re.Match[str], verdict: Stated) -> bool:
+    """Say whether a number of a sentence is one of the judged text, counts something or names a place."""
+    number = float(match[0].replace(",", "."))
+    return number in verdict.context.numbers or is_counted(said, match) or is_place(said, match)
+
+
+def is_counted(said: str, match: re.Match[str]) -> bool:
+    """Say whether a number counts what is named directly after it, or before it as in "makosa 2"."""
+    before = LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
+    return counts_something(said, match.end()) or (
+        before is not None and pattern("count", said).fullmatch(before[1]) is not None
+    )

@@ -188,12 +188,15 @@ def _marked(intro: str, remark: str, *, is_final: bool) -> str | None:
         return "negated"
     if has_word(intro, "unreal"):
         return "hypothetical"
-    if has_word(intro, "according") and not has_word(intro, "rubric"):
-        return "attributed to someone else"
-    if is_final:
-        return "quoted" if has_word(pattern("topic", near).sub(" ", near), "attribution") else None
-    if has_word(near, "attribution"):
+    if (has_word(intro, "according") and not has_word(intro, "rubric")) or has_word(
+        pattern("topic", near).sub(" ", near) if is_final else near, "attribution"
+    ):
         return "quoted"
+    return None if is_final else _negated(intro, near, remark)
+
+
+def _negated(intro: str, near: str, remark: str) -> str | None:
+    """Return why a verdict that nothing makes final may be rejected, or only supposed."""
     if _NEGATED.search(near) or has_word(near[-12:].split(" ")[-1], "negation"):
         return "negated"
     if pattern("hypothetical", intro).match(intro.lstrip(" \t*_#(-")):

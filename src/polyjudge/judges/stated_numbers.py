@@ -59,7 +59,7 @@ _OF_ALL = re.compile(
     re.IGNORECASE,
 )
 _ONE_WORD = re.compile(r"\s+(?=[^\W\d_])\S+\s*")
-_LAST_WORD = re.compile(r"([^\s\d]+)[ \t]*\Z")
+LAST_WORD = re.compile(r"([^\s\d]+)[ \t]*\Z")
 _MORE = re.compile(r"\b(?:another|more|further|additional|extra|should have)\b", re.IGNORECASE)
 _MARKUP = " \t*_#>-|•"
 _DIGITS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
@@ -99,7 +99,7 @@ def states_other_number(said: str, verdict: Stated, *, is_attributed: bool) -> b
     is_strong = has_word(said, "score", "correction")
     decides = has_word(said, "final", "correction", "revision")
     said = with_digits(said, checked_language(said), least=0 if is_strong or decides else 10)
-    matches = [match for match in NUMBER.finditer(said) if not _is_place(said, match)]
+    matches = [match for match in NUMBER.finditer(said) if not is_place(said, match)]
     if len(matches) > _MOST_NUMBERS:
         return True
     if matches and _is_about_text(said, matches, verdict.context, is_attributed=is_attributed):
@@ -126,7 +126,7 @@ def states_number_in_words(said: str, verdict: Stated) -> bool:
         _MANY < each.value <= context.scale.highest
         and each.value not in values
         and not context.has_words(said[each.start : each.end])
-        and not _counts(said, each.end)
+        and not counts_something(said, each.end)
         for each in found
     )
 
@@ -140,7 +140,13 @@ def states_own_score(said: str, verdict: Stated) -> bool:
     known = _explained(verdict) | {highest - verdict.score}
     for match in NUMBER.finditer(said):
         is_other = _MANY < _number(match) < highest and _number(match) not in known
-        if not is_other or _is_count(said, match) or _is_place(said, match) or match[0][0] == "-" or "%" in match[0]:
+        if (
+            not is_other
+            or counts_something(said, match.end())
+            or is_place(said, match)
+            or match[0][0] == "-"
+            or "%" in match[0]
+        ):
             continue
         if _out_of(match) == highest or (_is_near_score(said, match) and not has_word(said, "scale", "hypothetical")):
             return True
@@ -167,27 +173,9 @@ def labels_other_score(said: str, verdict: Stated) -> bool:
     if _number(matches[0]) in _explained(verdict):
         return False
     label = _label(said, matches[0])
-    is_labelled = (
-        label is not None and len(label.split()) <= _FEW_WORDS // 2 and not has_word(label, "count", "reference")
-    )
+    is_short = label is not None and len(label.split()) <= _FEW_WORDS // 2
+    is_labelled = is_short and not has_word(label or "", "count", "reference")
     return is_labelled and (_ends(said, matches[0]) or _ONE_WORD.fullmatch(said, matches[0].end()) is not None)
-
-
-def number_places(said: str) -> list[re.Match[str]]:
-    """Return the numbers in digits, wherever they are in a sentence."""
-    return list(_DIGITS.finditer(said))
-
-
-def is_explained_number(said: str, match: re.Match[str], verdict: Stated) -> bool:
-    """Say whether a number of a sentence is one of the judged text, counts something or names a place."""
-    number = float(match[0].replace(",", "."))
-    return number in verdict.context.numbers or is_counted(said, match) or _is_place(said, match)
-
-
-def is_counted(said: str, match: re.Match[str]) -> bool:
-    """Say whether a number counts what is named directly after it, or before it as in "makosa 2"."""
-    before = _LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
-    return _is_count(said, match) or (before is not None and pattern("count", said).fullmatch(before[1]) is not None)
 
 
 def _mentions(said: str, number: float) -> bool:
@@ -204,7 +192,7 @@ def _replaces_score(said: str, verdict: Stated) -> bool:
         number = float(match[0].replace(",", "."))
         if number in known or not scale.lowest <= number <= scale.highest:
             continue
-        if not (_is_count(said, match) or _is_place(said, match) or _is_deducted(said, match)):
+        if not (counts_something(said, match.end()) or is_place(said, match) or _is_deducted(said, match)):
             return True
     return False
 
@@ -223,7 +211,9 @@ def doubts_scale(said: str, verdict: Stated) -> bool:
     if rest != said and not has_word(rest, "negation", "attribution", "hypothetical", "objection"):
         return True
     said = with_digits(said, checked_language(said))
-    places = [match for match in _DIGITS.finditer(said) if not (_is_count(said, match) or _is_place(said, match))]
+    places = [
+        match for match in _DIGITS.finditer(said) if not (counts_something(said, match.end()) or is_place(said, match))
+    ]
     numbers = [float(match[0].replace(",", ".")) for match in places]
     if numbers.count(top) > 1 and top not in verdict.context.numbers:
         return True
@@ -244,10 +234,8 @@ def states_final_number(said: str, verdict: Stated) -> bool:
     expected = verdict.expected(said, is_final=decides) | {verdict.context.scale.highest}
     for match in matches:
         near = said[max(0, match.start() - 30) : match.start()]
-        if _is_part(said, match, verdict):
-            continue
         is_stated = _label(said, match) is not None or _out_of(match) is not None or has_word(near, "score")
-        is_stated = is_stated and not re.search(r"\b(?:by|um)\s\Z", near)
+        is_stated = is_stated and not re.search(r"\b(?:by|um)\s\Z", near) and not _is_part(said, match, verdict)
         if _number(match) not in expected and is_stated and _ends(said, match) and not _is_deducted(said, match):
             return True
     return False
@@ -260,7 +248,9 @@ def states_other_scale(said: str, verdict: Stated) -> bool:
         names_other_scale(said, highest)
         or doubts_scale(said, verdict)
         or any(
-            _out_of(match) not in (None, highest) and _number(match) == verdict.score and not _is_count(said, match)
+            _out_of(match) not in (None, highest)
+            and _number(match) == verdict.score
+            and not counts_something(said, match.end())
             for match in NUMBER.finditer(said)
         )
     )
@@ -307,7 +297,7 @@ def _is_statement(said: str, match: re.Match[str], verdict: Stated, expected: se
     """Say whether one number of a sentence is given as a score that the verdict does not give."""
     number, out_of = _number(match), _out_of(match)
     scale = verdict.context.scale
-    if number in expected or _is_count(said, match) or _is_deducted(said, match):
+    if number in expected or counts_something(said, match.end()) or _is_deducted(said, match):
         return False
     if has_word(said, "deduction") and _MORE.search(said):
         return True
@@ -366,18 +356,14 @@ def _label(said: str, match: re.Match[str]) -> str | None:
     return found[1] if found else None
 
 
-def _is_place(said: str, match: re.Match[str]) -> bool:
+def is_place(said: str, match: re.Match[str]) -> bool:
     """Say whether a number names a place, as in "line 14" or "第3段"."""
-    before = _LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
+    before = LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
     word = before[1].strip("([{\"'“‘*_") if before else ""
     return word.endswith("第") or pattern("reference", word).fullmatch(word) is not None
 
 
-def _is_count(said: str, match: re.Match[str]) -> bool:
-    return _counts(said, match.end())
-
-
-def _counts(said: str, end: int) -> bool:
+def counts_something(said: str, end: int) -> bool:
     """Say whether the number that ends at a place counts something, as in "2 minor typos" or "3 of the 5 sentences"."""
     after = _NEXT_WORDS.match(_OF_ALL.sub("", said[end : end + 80]))
     if after is None or pattern("copula", said).match(after[1] or after[2]):

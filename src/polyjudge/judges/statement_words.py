@@ -60,7 +60,7 @@ def has_word(text: str, *kinds: str, language: str | None = None) -> bool:
 @cache
 def _pattern(kind: str, language: str | None, is_ascii: bool) -> re.Pattern[str]:
     """Return the pattern of the words of one kind; most texts are ASCII, and few words are needed for them."""
-    tables = _tables()
+    tables = word_tables()
     chosen = tables.values() if language is None else (tables[language],)
     entries = {entry for table in chosen for entry in table.get(kind, ()) if not is_ascii or entry.isascii()}
     return re.compile(_alternatives(entries) if entries else r"(?!)", re.IGNORECASE)
@@ -70,7 +70,7 @@ def languages_with(kind: str, text: str) -> list[str]:
     """Return the languages that have a word of a kind in a normalised text, and a list of words about verdicts."""
     return [
         each
-        for each, table in _tables().items()
+        for each, table in word_tables().items()
         if kind in table and "verdict" in table and has_word(text, kind, language=each)
     ]
 
@@ -78,13 +78,13 @@ def languages_with(kind: str, text: str) -> list[str]:
 @cache
 def key_words(kind: str) -> frozenset[str]:
     """Return words of one kind that occur in the keys of JSON objects."""
-    return frozenset(_tables()["keys"][kind])
+    return frozenset(word_tables()["keys"][kind])
 
 
 @cache
 def vocabularies() -> dict[str, frozenset[str]]:
     """Return words by which the language of a sentence is told: its most common ones, and those of its table."""
-    tables = _tables()
+    tables = word_tables()
     return {
         language: frozenset(words.split())
         | {word for kind in tables.get(language, {}).values() for entry in kind for word in entry.rstrip("*").split()}
@@ -93,7 +93,7 @@ def vocabularies() -> dict[str, frozenset[str]]:
 
 
 @cache
-def _tables() -> dict[str, dict[str, Any]]:
+def word_tables() -> dict[str, dict[str, Any]]:
     """Return the words by language and kind; every value of the file is also JSON, which is read fifty times faster."""
     tables: dict[str, dict[str, Any]] = {}
     language = ""

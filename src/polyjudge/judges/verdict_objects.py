@@ -150,6 +150,7 @@ _HOLDING = re.compile(
 )
 _STATUS = re.compile("status|state|kind|type|stage", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
+_LETTER = re.compile(r"[^\W\d_]")
 _SMALLER_SCALES = (10, 20, 25, 100)
 """Parts of a score that give the same score on a scale to 10, 5, 4 or 1."""
 
@@ -215,17 +216,13 @@ def _other_score(
         if number is None or number[0] in {own[0], *(own[0] / part for part in _SMALLER_SCALES)}:
             continue
         name = _spaced(key)
-        is_score = pattern("score", name).search(name) is not None or not key_words("score_names").isdisjoint(
-            name.split()
-        )
+        is_score = has_word(name, "score") or not key_words("score_names").isdisjoint(name.split())
         rest = pattern("changed", name, "keys").sub(" ", name)
-        if rest != name and (is_score or not re.search(r"[^\W\d_]", rest)):
-            if number[0] not in (0, context.scale.highest - own[0]) or is_score:
-                return key
-        elif is_score and not (
-            is_quoting_key(key) or has_word(name, "criteria", "measures", "drafts", language="keys")
-        ):
-            unknown.append(key)
+        if rest == name:
+            is_part = is_quoting_key(key) or has_word(name, "criteria", "measures", "drafts", language="keys")
+            unknown += [key] if is_score and not is_part else []
+        elif is_score or (not _LETTER.search(rest) and number[0] not in (0, context.scale.highest - own[0])):
+            return key
     return unknown[0] if len(unknown) == 1 else None
 
 
