@@ -14,7 +14,7 @@ from polyjudge.formats.items import ItemSource, rows_of
 from polyjudge.providers.models import resolve_model
 from polyjudge.records.runs import Caps
 from polyjudge.rubrics.loading import load_rubric
-from polyjudge.runs.shard_orders import ShardJob, ShardOrder, shares
+from polyjudge.runs.shard_orders import PROTOCOL, ShardJob, ShardOrder, shares
 from polyjudge.runs.shard_worker import score_shard
 from polyjudge.runs.shards import survey_shards
 
@@ -121,7 +121,6 @@ def test_what_failed_is_asked_again_alone(order, server):
 @pytest.mark.parametrize(
     ("change", "kind", "told"),
     [
-        ({"version": "0.0.1"}, "config", "and the run was begun by 0.0.1"),
         ({"output": Path("/nowhere/at/all")}, "config", "has no folder '/nowhere/at/all': all workers must see it"),
         ({"judges": (resolve_model("anthropic/claude-opus-4-6"),)}, "missing", "ANTHROPIC_API_KEY not set"),
         ({"cache": "/nowhere/at/all/c.sqlite"}, "files", "c.sqlite"),
@@ -136,6 +135,16 @@ def test_what_a_worker_lacks_is_told_with_its_name(order, change, kind, told):
 
     assert (report.trouble.kind, report.part) == (kind, None)
     assert told in report.trouble.message
+
+
+def test_another_version_with_the_same_protocol_is_accepted_and_another_protocol_refused(order, server):
+    assert score_shard(replace(order, version="0.0.1"), Telling()).trouble is None
+    asked = server.asked
+
+    report = score_shard(replace(order, version="9.0", protocol=PROTOCOL + 1), Telling())
+
+    assert (report.trouble.kind, report.part, server.asked) == ("config", None, asked)
+    assert f"the run needs protocol {PROTOCOL + 1} (polyjudge 9.0)" in report.trouble.message
 
 
 def test_an_unknown_model_is_unusable(order, server):

@@ -15,10 +15,16 @@ from polyjudge.records.runs import Caps, Spent
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.runs.ray_cluster import Finished
 from polyjudge.runs.ray_placement import ShardPlacing
-from polyjudge.runs.shard_orders import ShardJob, ShardReport, Trouble, shares
+from polyjudge.runs.shard_orders import PROTOCOL, ShardJob, ShardOrder, ShardReport, Trouble, shares
 from polyjudge.store.run_folder import ResultsPart, Shard
 
 JOB = ShardJob(rubric=load_rubric("general"), judges=(), output=Path("results"), folder=Path())
+
+
+def test_a_worker_with_other_fields_can_still_read_the_protocol_of_an_order():
+    order = ShardOrder(job=JOB, shard=shard("part-00000"), share=shares(1, concurrency=1)[0])
+
+    assert order.__reduce_ex__(2)[2][0] == PROTOCOL  # a slotted dataclass is pickled as its fields in order
 
 
 def shard(name, items=10):

@@ -11,6 +11,9 @@ from polyjudge.records.runs import Caps, Spent
 from polyjudge.store.run_folder import ResultsPart, Shard
 from polyjudge.version import __version__
 
+PROTOCOL = 1
+"""Raise it when a driver and a worker with different values would not understand each other's messages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -129,13 +132,15 @@ class ShardJob:
     """Which variables name the servers, so that all ask the same; keys never travel."""
     host: str = ""
     """The machine that the command was given on."""
-    version: str = __version__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardOrder:
     """One shard to judge."""
 
+    protocol: int = PROTOCOL
+    """First, so that a worker with other fields in these classes still reads it."""
+    version: str = __version__
     job: ShardJob
     shard: Shard
     share: Share

@@ -36,7 +36,7 @@ from polyjudge.version import __version__
 from .local import judge_in_order
 from .plan import stored_results
 from .ray_cluster import Tell
-from .shard_orders import ShardNote, ShardOrder, ShardReport, Trouble, TroubleKind
+from .shard_orders import PROTOCOL, ShardNote, ShardOrder, ShardReport, Trouble, TroubleKind
 from .shards import shard_digest
 from .stack import ProviderStack, judge_by_models, open_judge
 
@@ -61,8 +61,12 @@ def score_shard(order: ShardOrder, tell: Tell) -> ShardReport:
 def _settle_in(order: ShardOrder) -> None:
     """Make this process one of the run: the same program, the same servers, the same files."""
     job, host = order.job, socket.gethostname()
-    if job.version != __version__:
-        raise ConfigError(f"{host} has polyjudge {__version__}, and the run was begun by {job.version}")
+    if order.protocol != PROTOCOL:
+        asked = f"protocol {order.protocol} (polyjudge {order.version})"
+        raise ConfigError(
+            f"{host}: polyjudge {__version__} speaks protocol {PROTOCOL}, the run needs {asked}. "
+            "Install the same release on all machines."
+        )
     use_addresses(job.addresses)
     for folder in (order.shard.path.parent, job.output, *([job.folder] if job.needs_folder else [])):
         if not folder.is_dir():
