@@ -34,13 +34,13 @@ APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng
 SMOKE := tests/test_startup.py tests/test_processes.py tests/cache tests/concurrency tests/files tests/formats tests/judges tests/records \
 	tests/reports tests/rubrics tests/store tests/verdicts tests/cli/test_cli.py tests/cli/test_score.py
 
-.PHONY: demo test explore test-real test-smoke smoke compiled check bench constraints docs clean
+.PHONY: demo test explore test-real test-smoke smoke compiled check bench constraints docs schemas dist picture clean
 
 demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
 	@$(BIN)/polyjudge demo
 
 test: $(VENV)/.dev  ## all but what is slow or needs an outside component
-	@$(MAKE) --no-print-directory --jobs 2 check compiled
+	@$(MAKE) --no-print-directory --jobs 2 check compiled docs
 	$(BIN)/python -m pytest --ignore=tests/real -m "not slow" --numprocesses 3 --dist worksteal
 
 explore: $(VENV)/.dev  ## every property on cases it has not been tried on; run it now and then, and keep what it finds as an example
@@ -76,15 +76,23 @@ check: $(VENV)/.dev  ## format, lint, types, layers
 bench: $(VENV)/.dev  ## measure; see benchmarks/README.md
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.dev  ## write docs/cli.md, docs/records.md, the JSON Schemas and the picture anew from what they describe
-	$(BIN)/python -m polyjudge.cli.reference > docs/cli.md
+docs: $(VENV)/.dev  ## build the site into build/docs; a warning or a link that leads nowhere is an error
+	@rm -rf build/docs/html
+	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -d build/docs/doctrees docs build/docs/html
+	@echo "build/docs/html/index.html"
+
+schemas: $(VENV)/.dev  ## write the JSON Schemas anew from the records
 	$(BIN)/python -m docs.schemas
-	$(BIN)/python -m docs.records
+
+dist: $(VENV)/.uv  ## build wheel and sdist; the version is that of the git tag
+	$(UV) build --quiet --python $(BIN)/python --clear --out-dir dist
+
+picture: $(VENV)/.dev  ## take the picture of the README anew, with chromium
 	$(BIN)/python docs/picture.py
 
 constraints: $(VENV)/.uv  ## pin anew every version that the tests run with
 	$(UV) pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \
-		--fork-strategy fewest --all-extras --group dev --upgrade pyproject.toml --output-file constraints.txt
+		--fork-strategy fewest --all-extras --group dev --group docs --upgrade pyproject.toml --output-file constraints.txt
 
 # The environment is created anew if its Python no longer runs, or if PYTHON names another one.
 ifneq ($(wildcard $(VENV)/.uv),)
@@ -105,7 +113,7 @@ $(VENV)/.base: $(VENV)/.uv pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
-	$(INSTALL) --editable . --group dev
+	$(INSTALL) --editable . --group dev --group docs
 	@touch $@
 
 $(VENV)/.real: $(VENV)/.dev pyproject.toml constraints.txt Makefile

@@ -1,4 +1,4 @@
-"""Write the JSON Schemas that ship with polyjudge, from the records that the files are made of: `make docs`.
+"""Write the JSON Schemas that ship with polyjudge, from the records that the files are made of: `make schemas`.
 
 Fields, types and descriptions come from the records. What a type does not say is added here: what is around a record
 in its file, limits, and what depends on the value of another field.

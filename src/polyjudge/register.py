@@ -1,5 +1,7 @@
 """Add providers, judges, checks, perturbations, formats and languages from Python, each under a name.
 
+For example::
+
     @register.check("greeting")
     def greeting(text: CheckedText) -> Iterator[Finding]:
         ...

@@ -39,7 +39,7 @@ def fits(name, value):
 def test_the_schemas_are_current():
     written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
 
-    assert written == schemas(), "run: make docs"
+    assert written == schemas(), "run: make schemas"
 
 
 def test_the_page_of_records_is_current():
