@@ -5,7 +5,6 @@ import json
 import jsonschema
 import pytest
 import referencing
-from docs.records import PAGE, page
 from docs.schemas import FOLDER, field_docstrings, schemas
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,10 +39,6 @@ def test_the_schemas_are_current():
     written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
 
     assert written == schemas(), "run: make schemas"
-
-
-def test_the_page_of_records_is_current():
-    assert PAGE.read_text(encoding="utf-8") == page(), "run: make docs"
 
 
 def test_what_is_said_of_a_field_is_its_description():
