@@ -30,7 +30,7 @@ from polyjudge.reports.vocabulary import HardWord, JudgeAgreement
 from polyjudge.store.labels import Label
 from polyjudge.store.run_folder import ResultsManifest, ResultsPart
 
-from .records import declared
+from .site.declared_fields import declared
 
 FOLDER = Path(__file__).parent.parent / "src" / "polyjudge" / "records" / "schemas"
 VERSION = {"schemaVersion": {"const": 1}}

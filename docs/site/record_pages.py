@@ -3,11 +3,11 @@
 import ast
 import inspect
 import pkgutil
-import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
+from declared_fields import declared
 from msgspec import Struct
 from rst_text import escaped, heading, table
 
@@ -53,11 +53,7 @@ def _summary(described: object) -> str:
 
 def _rows(record: type[Struct]) -> Iterator[tuple[str, str, str]]:
     """Describe each field: its name, its type as written, and the docstring below it."""
-    [definition] = ast.parse(textwrap.dedent(inspect.getsource(record))).body
-    assert isinstance(definition, ast.ClassDef)
-    for field, after in zip(definition.body, [*definition.body[1:], None], strict=True):
-        if isinstance(field, ast.AnnAssign):
-            kind = ast.unparse(field.annotation).strip("'\"")
-            default = "" if field.value is None else f" = {ast.unparse(field.value)}"
-            said = ast.literal_eval(after.value) if isinstance(after, ast.Expr) else ""
-            yield f"``{ast.unparse(field.target)}``", f"``{kind}{default}``", escaped(" ".join(said.split()))
+    for field, said in declared(record):
+        kind = ast.unparse(field.annotation).strip("'\"")
+        default = "" if field.value is None else f" = {ast.unparse(field.value)}"
+        yield f"``{ast.unparse(field.target)}``", f"``{kind}{default}``", escaped(said)

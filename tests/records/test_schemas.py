@@ -1,4 +1,4 @@
-"""The JSON Schemas that ship, and the page of records, are those of the records."""
+"""The JSON Schemas that ship are those of the records."""
 
 import json
 
