@@ -33,7 +33,8 @@ def rows(path):
 
 
 def without_times(row):
-    provenance = {**row["provenance"], "answeredAt": "", "cached": False}
+    """Return a row without what another moment and another version change."""
+    provenance = {**row["provenance"], "answeredAt": "", "cached": False, "polyjudgeVersion": ""}
     return {**row, "durationMs": 0, "cached": False, "provenance": provenance}
 
 
@@ -93,7 +94,8 @@ def test_rows_that_waited_for_a_slow_item_are_not_asked_for_again(earlier):
         asked.append(request)
         return json.dumps({"score": 10, "reason": "late"})
 
-    judge = RubricJudge("general", provider=ScriptedProvider(answer, name="slow"))
+    # Without a model's name, a judge with a provider of its own was then taken for opus.
+    judge = RubricJudge("general", model="opus", provider=ScriptedProvider(answer, name="slow"))
     summary = Run(read_items("items.jsonl"), judge, output="ahead.jsonl", cache=None).execute()
 
     assert summary.status == "finished"
