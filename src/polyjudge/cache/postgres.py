@@ -104,12 +104,12 @@ class PostgresCache:
         """Return the connections of the running loop; those that a forked child inherits are its parent's."""
         if self._is_closed:
             raise CacheError("is closed", path=self.place)
+        if self._process != os.getpid():
+            self._process, self._guard = os.getpid(), threading.Lock()  # a thread of the parent may hold the old one
+            self._inherited.append(dict(self._sessions))  # kept, because even closing them would disturb the parent
+            self._sessions.clear()
         loop = asyncio.get_running_loop()
         with self._guard:
-            if self._process != os.getpid():
-                self._inherited.append(dict(self._sessions))  # kept, because even closing them would disturb the parent
-                self._sessions.clear()
-                self._process = os.getpid()
             session = self._sessions.get(loop)
             if session is None or session.is_ending:
                 for ended in [each for each in self._sessions if each.is_closed()]:
