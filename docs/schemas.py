@@ -19,7 +19,7 @@ from polyjudge.cache.entries import Entry
 from polyjudge.providers.scripted import RecordedAnswer
 from polyjudge.records.calibration import Figure, JudgeIdentity, LanguageTrust, MonotonicityResult, TrustCard
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
-from polyjudge.records.outcomes import Failure, JudgeResult, Provenance
+from polyjudge.records.outcomes import Failure, Generated, JudgeResult, Provenance
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.sessions import ReviewRow
@@ -74,6 +74,7 @@ LIMITS: dict[str, dict[str, Any]] = {
         for name, keys in {
             "Provenance": ("repeat", "attempts", "inputTokens", "outputTokens", "costUsd"),
             "JudgeResult": ("durationMs",),
+            "Generated": ("durationMs",),
             "Reply": ("attempts", "durationMs", "inputTokens", "outputTokens", "costUsd"),
             "RecordedAnswer": ("inputTokens", "outputTokens"),
             "WordRecord": ("attempts", "duration_ms", "input_tokens", "output_tokens"),
@@ -194,19 +195,22 @@ def either(key: str, value: str, then: Mapping[str, Any], otherwise: Mapping[str
 ANY: dict[str, Any] = {}
 TEXT, WHOLE, OBJECT = {"type": "string"}, {"type": "integer", **COUNT}, {"type": "object"}
 OUTCOME = File(
-    "One row of a results file: what a judge made of one item",
-    {Provenance: "provenance", JudgeResult: "result", Failure: "failure"},
+    "One row of a results file: what a judge or a model made of one item",
+    {Provenance: "provenance", JudgeResult: "result", Failure: "failure", Generated: "text"},
 )
 
 
 def outcome() -> dict[str, Any]:
     """Return the schema of a row of a run file."""
     body = object_of(
-        {**VERSION, "id": TEXT, "outcome": {"enum": ["result", "failure"]}},
+        {**VERSION, "id": TEXT, "outcome": {"enum": ["result", "failure", "text"]}},
         {"language": TEXT, "cluster": TEXT},
     )
-    by_kind = either("outcome", "result", {"$ref": "#/$defs/result"}, {"$ref": "#/$defs/failure"})
-    return OUTCOME.document("outcome", {**body, **by_kind})
+    kinds = [
+        {"if": {"properties": {"outcome": {"const": kind}}}, "then": {"$ref": f"#/$defs/{kind}"}}
+        for kind in ("result", "failure", "text")
+    ]
+    return OUTCOME.document("outcome", {**body, "allOf": kinds})
 
 
 def cache_entry() -> dict[str, Any]:

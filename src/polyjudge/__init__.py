@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from polyjudge.records.calibration import TrustCard
     from polyjudge.records.comparison import Comparison, ComparisonOptions
     from polyjudge.records.findings import CheckedText, Finding
-    from polyjudge.records.outcomes import Failure, Item, JudgeResult, PairwiseResult
+    from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, PairwiseResult
     from polyjudge.records.requests import Origin, Reply, Request
     from polyjudge.records.rubrics import Rubric, RubricCriterion
     from polyjudge.records.runs import Limits
@@ -81,6 +81,7 @@ __all__ = [
     "Finding",
     "ForeignFileError",
     "Format",
+    "Generated",
     "Item",
     "JudgeCache",
     "JudgeResult",
@@ -164,7 +165,7 @@ _HOMES = {
     "records.calibration": "TrustCard",
     "records.comparison": "Comparison ComparisonOptions",
     "records.findings": "CheckedText Finding",
-    "records.outcomes": "Failure Item JudgeResult PairwiseResult",
+    "records.outcomes": "Failure Generated Item JudgeResult PairwiseResult",
     "records.requests": "Origin Reply Request",
     "records.rubrics": "Rubric RubricCriterion",
     "records.runs": "Limits",

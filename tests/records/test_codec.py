@@ -18,7 +18,7 @@ from polyjudge.files.json_lines import parse_json, row_line
 from polyjudge.formats.translation_scores import TranslationScores, write_translation_scores
 from polyjudge.providers.scripted import RecordedAnswer
 from polyjudge.records.codec import from_json, from_open_json, schema, schema_names, to_json, to_open_json
-from polyjudge.records.outcomes import Failure, JudgeResult, Provenance, outcome_row, read_outcome_row
+from polyjudge.records.outcomes import Failure, Generated, JudgeResult, Provenance, outcome_row, read_outcome_row
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.translation import LanguageScore
@@ -61,6 +61,16 @@ RESULTS = st.builds(
     provenance=st.none() | PROVENANCE,
     members=st.lists(FAILURES | st.builds(JudgeResult, score=st.floats(0, 1), reason=TEXT), max_size=2).map(tuple),
 )
+TEXTS = st.builds(
+    Generated,
+    text=TEXT,
+    model=TEXT,
+    duration_ms=st.integers(0, 10),
+    cached=st.booleans(),
+    reasoning=TEXT,
+    finish=st.sampled_from(["", "stop", "length", "refusal"]),
+    provenance=st.none() | PROVENANCE,
+)
 
 
 def validator(name):
@@ -68,7 +78,7 @@ def validator(name):
     return jsonschema.Draft202012Validator(schema(name), registry=referencing.Registry().with_resources(resources))
 
 
-@given(outcome=RESULTS | FAILURES)
+@given(outcome=RESULTS | FAILURES | TEXTS)
 def test_an_outcome_comes_back_from_disk_as_it_was_and_fits_its_schema(outcome):
     row = json.loads(json.dumps(outcome_row("item-1", outcome)))
 
@@ -80,7 +90,7 @@ def test_an_outcome_comes_back_from_disk_as_it_was_and_fits_its_schema(outcome):
     ("change", "complaint"),
     [
         ({"schemaVersion": 2}, "schemaVersion is 2"),
-        ({"outcome": "maybe"}, "expected 'result' or 'failure'"),
+        ({"outcome": "maybe"}, "expected 'result', 'failure' or 'text'"),
         ({"id": 5}, "the id is missing"),
         ({"score": "5"}, "score: expected a number, found '5'"),
         ({"score": True}, "score: expected a number, found True"),
@@ -123,6 +133,7 @@ def test_an_export_fits_its_schema(tmp_path):
     [
         ("outcome", "result", JudgeResult),
         ("outcome", "failure", Failure),
+        ("outcome", "text", Generated),
         ("outcome", "provenance", Provenance),
         ("cache-entry", "reply", Reply),
         ("recording", None, RecordedAnswer),

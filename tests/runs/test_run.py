@@ -11,7 +11,7 @@ from polyjudge.errors import ConfigError, DataError, ForeignFileError, Transient
 from polyjudge.judges.choice import BinaryJudge
 from polyjudge.judges.jury import Jury
 from polyjudge.judges.rubric import RubricJudge
-from polyjudge.records.outcomes import Item, JudgeResult
+from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult
 from polyjudge.records.runs import Finished, ItemFinished, Resumed, Retried, Started
 from polyjudge.store.run_file import read_outcomes
 
@@ -337,3 +337,33 @@ def test_an_open_cache_is_used_and_left_open(folder):
         Run(ITEMS[:2], judge(answer), cache=cache).execute()
 
     assert answer.calls == 2
+
+
+class Writing:
+    """Writes a text about each item; about some of them the model fails for a while."""
+
+    def __init__(self, fails=()):
+        self.fails, self.asked = set(fails), []
+
+    async def judge(self, item, *, repeat=0):
+        self.asked.append(item.id)
+        if item.id in self.fails:
+            return Failure("busy", "transient")
+        return Generated(f"about {item.candidate}", "m", reasoning="hm", finish="stop")
+
+
+def test_a_run_stores_generated_texts_and_is_resumed(folder):
+    items = ITEMS[:4]
+    stopped = Writing(fails={"i1"})
+    first = Run(items, stopped, output="texts.jsonl", cache=None, limits=Limits(max_unjudged=0.5)).execute()
+    (folder / "texts.jsonl").rename(folder / f"texts.jsonl.{Run(items, Writing()).plan().fingerprint}.partial")
+    again = Writing()
+
+    second = Run(items, again, output="texts.jsonl", cache=None).execute()
+
+    assert (first.status, first.scores.judged, first.scores.unjudged, first.mean) == ("finished", 3, 1, None)
+    assert again.asked == ["i1"]
+    assert (second.status, second.scores.judged, second.scores.not_reached) == ("finished", 4, 0)
+    assert [outcome for _, outcome in second.outcomes()] == [
+        Generated(f"about candidate {number}", "m", reasoning="hm", finish="stop") for number in range(4)
+    ]

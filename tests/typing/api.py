@@ -16,6 +16,7 @@ from polyjudge import (
     Failure,
     Finding,
     Format,
+    Generated,
     Item,
     JudgeCache,
     JudgeResult,
@@ -99,7 +100,7 @@ assert_type(trust_card(judge), TrustCard | None)
 assert_type(trust_card("card.json"), TrustCard | None)
 render_report(report("results.json"), "html")
 for _, outcome in read_results("scores.jsonl"):
-    assert_type(outcome, JudgeResult | Failure)
+    assert_type(outcome, JudgeResult | Failure | Generated)
 
 
 @register.provider("mine")

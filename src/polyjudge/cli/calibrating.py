@@ -14,7 +14,7 @@ from polyjudge.formats.reference_texts import TextSource, sample_texts
 from polyjudge.judges.base import ItemJudge
 from polyjudge.records.calibration import JudgeIdentity, ReferenceText, TrustCard
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.prompts import rubric_fingerprint
@@ -135,7 +135,7 @@ class Answers:
     """What the first failure said."""
     model_answered: str = ""
 
-    def put(self, item: Item, outcome: Outcome) -> None:
+    def put(self, item: Item, outcome: RunOutcome) -> None:
         """Add one answer."""
         if isinstance(outcome, Failure):
             self.unjudged += 1
@@ -146,10 +146,11 @@ class Answers:
         self.outcomes[item.id] = _light(outcome)
 
 
-def _light(outcome: Outcome) -> Outcome:
+def _light(outcome: RunOutcome) -> Outcome:
     """Return an outcome without its texts: a run asks many questions, and only the scores are counted."""
     if isinstance(outcome, Failure):
         return Failure(outcome.reason, outcome.kind)
+    assert isinstance(outcome, JudgeResult)
     return JudgeResult(outcome.score, "", outcome.subscores, verdict=outcome.verdict, flags=outcome.flags)
 
 

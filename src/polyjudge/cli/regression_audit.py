@@ -10,7 +10,7 @@ from pathlib import Path
 from polyjudge.errors import MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.formats.fixtures import FixtureFile, read_fixtures
 from polyjudge.languages.table import LanguageTable, language_table
-from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.outcomes import Item, JudgeResult, RunOutcome
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.sessions import Fixture
 from polyjudge.rubrics.loading import load_rubric
@@ -93,10 +93,10 @@ class _Doubts:
     findings: list[AuditFinding] = field(default_factory=list[AuditFinding])
     seen: int = 0
 
-    def put(self, item: Item, outcome: Outcome) -> None:
+    def put(self, item: Item, outcome: RunOutcome) -> None:
         """Take the next outcome."""
         self.seen += 1
-        if item_status(outcome, (), self.rubric) == "FAIL":
+        if item_status(outcome, (), self.rubric) == "FAIL" and isinstance(outcome, JudgeResult):
             fixture = self.fixtures[item.id]
             told = f"the judge doubts the expected output: {outcome.reason}"
             self.findings.append(AuditFinding(item.id, "doubted", told, fixture.path, fixture.line))

@@ -10,7 +10,7 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files.json_lines import row_line
 from polyjudge.judges.rubric import RubricJudge
-from polyjudge.records.outcomes import Item, Outcome, item_row
+from polyjudge.records.outcomes import Item, RunOutcome, item_row
 from polyjudge.records.runs import ROWS_IN_SHARD, RayEngine
 from polyjudge.rubrics.loading import rubric_names
 from polyjudge.runs.run import Run
@@ -142,14 +142,14 @@ class _PrintedRows:
     def __init__(self) -> None:
         self.started_at = utc_now()
 
-    def stored(self) -> Iterator[tuple[str, Outcome]]:
+    def stored(self) -> Iterator[tuple[str, RunOutcome]]:
         return iter(())
 
-    def append(self, item: Item, outcome: Outcome) -> None:
+    def append(self, item: Item, outcome: RunOutcome) -> None:
         sys.stdout.write(row_line(item_row(item, outcome)))
         sys.stdout.flush()
 
-    def ahead(self) -> Mapping[str, Outcome]:
+    def ahead(self) -> Mapping[str, RunOutcome]:
         return {}
 
     def finish(self) -> None:

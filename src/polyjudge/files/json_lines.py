@@ -14,7 +14,7 @@ import msgspec
 
 from polyjudge.errors import DataError, DuplicateKeyError
 from polyjudge.folder_trust import make_folder
-from polyjudge.records.outcomes import Outcome, read_outcome_row
+from polyjudge.records.outcomes import RunOutcome, read_outcome_row
 
 from .atomic import readable_json
 
@@ -249,7 +249,7 @@ class RowLog:
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror}", path=path) from None
 
-    def outcomes(self) -> Iterator[tuple[str, Outcome]]:
+    def outcomes(self) -> Iterator[tuple[str, RunOutcome]]:
         """Yield the rows with the ids of their items."""
         for number, row in each_json_line(self.path):
             try:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
-from polyjudge.records.outcomes import Item, Outcome, read_outcome_row
+from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 from polyjudge.store.run_folder import MANIFEST_FILE, finished_parts
 
@@ -238,7 +238,7 @@ def read_items(
     return ItemSource(Path(path), context, wanted, limit)
 
 
-def read_results(path: Path | str) -> Iterator[tuple[str, Outcome]]:
+def read_results(path: Path | str) -> Iterator[tuple[str, RunOutcome]]:
     """Yield the outcomes of a run file, in any format of rows, or of a folder of parts, with the ids of their items."""
     path = Path(path)
     if not path.is_dir() and path.suffix.lower() not in ROW_KINDS[1:]:

@@ -21,7 +21,7 @@ from polyjudge.providers.retrying import RetryingProvider
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.providers.services import address_of, is_own_server, is_remote
 from polyjudge.records.fingerprint import prompt_sha256
-from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance
+from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
 from polyjudge.version import __version__
 
@@ -241,7 +241,15 @@ class Judge(Protocol):
         ...
 
 
-class ItemJudge(Protocol):
+class ItemWorker(Protocol):
+    """Does the work of a run, item by item: a judge, or a generator of texts."""
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:
+        """Return a result, a generated text, or a failure with its reason; raise only what stops the run."""
+        ...
+
+
+class ItemJudge(ItemWorker, Protocol):
     """Judges the items of a run.
 
     A judge may also have `bind(source)`, which returns the judge with its providers opened by the run; `models`, the
@@ -286,19 +294,6 @@ def bind(self: BoundJudge, source: ProviderSource) -> BoundJudge:
     bound = copy(self)
     bound.asker = self.asker.bind(source)
     return bound
-
-
-class PromptJudge(Protocol):
-    """Judges a prompt that is already complete."""
-
-    async def outcome(self, prompt: str) -> Outcome:
-        """Return a result, or a failure with its reason."""
-        ...
-
-
-async def judge_prompt(self: PromptJudge, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG001 - asked once
-    """Judge an item of a run whose candidate is the complete prompt."""
-    return await self.outcome(item.candidate)
 
 
 ModelAddresses = tuple[tuple[ModelName, str], ...]

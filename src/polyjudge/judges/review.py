@@ -5,7 +5,7 @@ import re
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.providers.base import Provider
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.records.outcomes import Outcome
+from polyjudge.records.outcomes import Item, Outcome
 from polyjudge.records.requests import Reply
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence
 
@@ -24,13 +24,16 @@ VERDICT: <PASS, FAIL_AGENT, FAIL_SYSTEM or FAIL_BOTH>"""
 class ReviewJudge:
     """Asks for a review and reads its end."""
 
-    judge = base.judge_prompt
     bind = base.bind
     models = property(base.models)
 
     def __init__(self, model: str, provider: Provider | None = None, instruction: str | None = None) -> None:
         self.asker = Asker(model, provider=provider)
         self.fingerprint = fingerprint([_asked(instruction)], 16)
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG002 - asked once
+        """Judge an item of a run whose candidate is the complete prompt."""
+        return await self.outcome(item.candidate)
 
     async def outcome(self, prompt: str) -> Outcome:
         """Return the result of the review, or a failure with its reason; the whole review is in `raw`."""

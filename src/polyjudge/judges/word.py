@@ -5,7 +5,7 @@ import re
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.providers.base import Provider
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.records.outcomes import Outcome
+from polyjudge.records.outcomes import Item, Outcome
 from polyjudge.records.requests import Reply
 from polyjudge.records.vocabulary import PromptName
 from polyjudge.rubrics.prompts import fence
@@ -24,7 +24,6 @@ class WordJudge:
     The reply is one word. `max_tokens` bounds it; without it, a local model may write 512 tokens and a vendor's 4,096.
     """
 
-    judge = base.judge_prompt
     bind = base.bind
     models = property(base.models)
 
@@ -34,6 +33,10 @@ class WordJudge:
         self._wording = wording
         self.asker = Asker(model, provider=provider, max_tokens=max_tokens, limit=WORD_LIMIT)
         self.fingerprint = fingerprint([wording], 16)
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG002 - asked once
+        """Judge an item of a run whose candidate is the complete prompt."""
+        return await self.outcome(item.candidate)
 
     async def outcome(self, prompt: str) -> Outcome:
         """Return the verdict on what `word_prompt` has put together, or a failure with its reason."""

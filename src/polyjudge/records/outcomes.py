@@ -23,14 +23,14 @@ class Item(Struct, frozen=True):
 
 
 FailureKind = Literal["refused", "transient", "not_recorded", "provider_error", "unreadable", "no_quorum", "bad_item"]
-"""Why there is no verdict."""
+"""Why there is no verdict, or no text."""
 
 Preference = Literal["first", "second", "tie"]
 """Which of two candidates a judge prefers."""
 
 
 class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where a score came from: enough to ask the same question again."""
+    """Where a score or a text came from: enough to ask the same question again."""
 
     provider: str
     base_url: str = ""
@@ -38,6 +38,7 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     """The model asked for."""
     model_answered: str = ""
     rubric: str
+    """For a generated text, the set of prompts."""
     rubric_fingerprint: str
     prompt_sha256: str
     parameters: Mapping[str, Any] = {}
@@ -88,7 +89,7 @@ class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag=
 
 
 class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="failure"):
-    """No verdict: the judge failed, which says nothing about the candidate."""
+    """No verdict: the judge failed, which says nothing about the candidate. Or no text: the model failed."""
 
     reason: str
     kind: FailureKind = "provider_error"
@@ -99,7 +100,26 @@ class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="fai
     members: "tuple[Outcome, ...]" = ()
 
 
+class Generated(Struct, frozen=True, rename="camel", tag_field="outcome", tag="text"):
+    """A text that a model or a program wrote, which may be judged later."""
+
+    text: str
+    model: str = ""
+    """The model that answered."""
+    duration_ms: int = 0
+    cached: bool = False
+    reasoning: str = ""
+    """What the model wrote before its answer, which is no part of it."""
+    finish: Literal["", "stop", "length", "refusal"] = ""
+    """Why the model stopped, if it is known."""
+    provenance: Provenance | None = None
+
+
 Outcome: TypeAlias = JudgeResult | Failure
+"""What a judge returns."""
+
+RunOutcome: TypeAlias = JudgeResult | Failure | Generated
+"""What a run stores for an item."""
 
 
 class PairwiseResult(Struct, frozen=True):
@@ -116,17 +136,21 @@ class PairwiseResult(Struct, frozen=True):
 
 
 SCHEMA_VERSION = 1
-Kind = TypeVar("Kind", bound=Outcome)
-_TYPES: dict[str, type[JudgeResult] | type[Failure]] = {"result": JudgeResult, "failure": Failure}
+Kind = TypeVar("Kind", bound=RunOutcome)
+_TYPES: dict[str, type[JudgeResult] | type[Failure] | type[Generated]] = {
+    "result": JudgeResult,
+    "failure": Failure,
+    "text": Generated,
+}
+_KINDS = {outcome_type: kind for kind, outcome_type in _TYPES.items()}
 
 
-def outcome_row(item_id: str, outcome: Outcome) -> dict[str, Any]:
+def outcome_row(item_id: str, outcome: RunOutcome) -> dict[str, Any]:
     """Return an outcome as one row of a results file."""
-    kind = "failure" if isinstance(outcome, Failure) else "result"
-    return {"schemaVersion": SCHEMA_VERSION, "id": item_id, "outcome": kind, **to_json(outcome)}
+    return {"schemaVersion": SCHEMA_VERSION, "id": item_id, "outcome": _KINDS[type(outcome)], **to_json(outcome)}
 
 
-def item_row(item: Item, outcome: Outcome) -> dict[str, Any]:
+def item_row(item: Item, outcome: RunOutcome) -> dict[str, Any]:
     """Return the row of an item's outcome, with what the item belongs to."""
     row = outcome_row(item.id, outcome)
     if item.language:
@@ -136,12 +160,12 @@ def item_row(item: Item, outcome: Outcome) -> dict[str, Any]:
     return row
 
 
-def read_outcome_row(row: Mapping[str, Any]) -> tuple[str, Outcome]:
+def read_outcome_row(row: Mapping[str, Any]) -> tuple[str, RunOutcome]:
     """Return the item's id and the outcome that a row holds."""
     if row.get("schemaVersion") != SCHEMA_VERSION:
         raise DataError(f"schemaVersion is {row.get('schemaVersion')!r}, expected {SCHEMA_VERSION}")
     if row.get("outcome") not in _TYPES:
-        raise DataError(f"outcome is {row.get('outcome')!r}, expected 'result' or 'failure'")
+        raise DataError(f"outcome is {row.get('outcome')!r}, expected 'result', 'failure' or 'text'")
     if not isinstance(row.get("id"), str):
         raise DataError("the id is missing")
     return row["id"], read_outcome(_TYPES[row["outcome"]], row)

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from .outcomes import Item, Outcome
+from .outcomes import Item, RunOutcome
 from .requests import Price
 
 ROWS_IN_SHARD = 10_000
@@ -108,7 +108,7 @@ class ItemFinished(Struct, frozen=True):
     """An item has its outcome, and the row is stored."""
 
     item: Item
-    outcome: Outcome
+    outcome: RunOutcome
 
 
 class Progressed(Struct, frozen=True):

@@ -10,8 +10,8 @@ from typing import Protocol, cast
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import DataError
 from polyjudge.formats.items import ItemsDigest
-from polyjudge.judges.base import ItemJudge, close_judge
-from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.judges.base import ItemWorker, close_judge
+from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.runs import Event, Finished, ItemCollected, ItemFinished, Resumed, RunStatus, Started, Stopped
 from polyjudge.store.run_file import OutcomeStore
 
@@ -25,7 +25,7 @@ OnEvent = Callable[[Event], None]
 class Export(Protocol):
     """Receives each item with its outcome, in order, beside the run's own rows."""
 
-    def put(self, item: Item, outcome: Outcome) -> None:
+    def put(self, item: Item, outcome: RunOutcome) -> None:
         """Take the next outcome."""
         ...
 
@@ -37,17 +37,17 @@ class Execution:
     items: Items
     plan: Plan
     stack: ProviderStack
-    judge: ItemJudge
+    judge: ItemWorker
     store: OutcomeStore
     stop: StopToken
     emit: OnEvent
     concurrency: int
-    known: Mapping[str, Outcome]
+    known: Mapping[str, RunOutcome]
     """Outcomes that need not be asked for, by the ids of their items."""
     exports: Sequence[Export] = ()
     status: RunStatus = "stopped"
 
-    async def outcomes(self) -> AsyncGenerator[tuple[Item, Outcome]]:
+    async def outcomes(self) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         """Yield each item with its outcome, in order, and set the status; the judge is closed at the end."""
         self.stop.on_request(lambda _: self.stack.stop())
         try:
@@ -65,7 +65,7 @@ class Execution:
             self.emit(Stopped(str(self.stop.error or "")))
         self.emit(Finished(self.status))
 
-    async def _judge_all(self) -> AsyncGenerator[tuple[Item, Outcome]]:
+    async def _judge_all(self) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         items, done = _Digested(iter(self.items)), 0
         self.emit(Started(self.plan.items))
         for item_id, outcome in self.store.stored():
@@ -91,9 +91,11 @@ class Execution:
         else:
             self.status = "items_changed"
 
-    def _judge(self, items: Iterable[Item], store: OutcomeStore | None = None) -> AsyncGenerator[tuple[Item, Outcome]]:
+    def _judge(
+        self, items: Iterable[Item], store: OutcomeStore | None = None
+    ) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         # Both mappings are only read.
-        known = ChainMap(cast(dict[str, Outcome], self.store.ahead()), cast(dict[str, Outcome], self.known))
+        known = ChainMap(cast(dict[str, RunOutcome], self.store.ahead()), cast(dict[str, RunOutcome], self.known))
         return judge_in_order(
             self.judge.judge,
             items,
@@ -104,7 +106,7 @@ class Execution:
             is_cached=self.stack.cache is not None,
         )
 
-    def _finished(self, item: Item, outcome: Outcome) -> tuple[Item, Outcome]:
+    def _finished(self, item: Item, outcome: RunOutcome) -> tuple[Item, RunOutcome]:
         self.emit(ItemFinished(item, outcome))
         for export in self.exports:
             export.put(item, outcome)

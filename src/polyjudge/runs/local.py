@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import aclosing
 
 from polyjudge.concurrency.pool import Slots, StopToken, in_order
-from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.store.run_file import OutcomeStore, WaitingStore
 
-Answer = Callable[[Item], Awaitable[Outcome]]
+Answer = Callable[[Item], Awaitable[RunOutcome]]
 """Returns the judge's outcome for an item."""
 
 _WAITING_MOST = 20_000
@@ -22,10 +22,10 @@ async def judge_in_order(
     *,
     concurrency: int | Slots,
     stop: StopToken,
-    known: Mapping[str, Outcome] | None = None,
+    known: Mapping[str, RunOutcome] | None = None,
     store: OutcomeStore | None = None,
     is_cached: bool = True,
-) -> AsyncGenerator[tuple[Item, Outcome]]:
+) -> AsyncGenerator[tuple[Item, RunOutcome]]:
     """Yield each item with its outcome, in order; items whose outcome is `known` by their id are not asked about.
 
     Each row is in the store before it is yielded. A slow item does not stall the others: outcomes that wait for it are
@@ -34,7 +34,7 @@ async def judge_in_order(
     found = known or {}
     rows = _Rows(store, is_cached=is_cached)
 
-    async def one(turn: tuple[int, Item]) -> tuple[int, Item, Outcome | int]:
+    async def one(turn: tuple[int, Item]) -> tuple[int, Item, RunOutcome | int]:
         number, item = turn
         if item.id in found:
             return number, item, rows.hold(found[item.id])
@@ -56,7 +56,7 @@ class _Rows:
         self._is_cached = is_cached
         self._written = self._in_memory = 0
 
-    def put(self, number: int, item: Item, outcome: Outcome) -> Outcome | int:
+    def put(self, number: int, item: Item, outcome: RunOutcome) -> RunOutcome | int:
         """Write a row, or keep it until its turn; return the outcome, or where it is kept in the store."""
         if number == self._written:
             self._write(item, outcome)
@@ -64,11 +64,11 @@ class _Rows:
             return self._waiting.append_ahead(item, outcome)
         return self.hold(outcome)
 
-    def hold(self, outcome: Outcome) -> Outcome:
+    def hold(self, outcome: RunOutcome) -> RunOutcome:
         self._in_memory += 1
         return outcome
 
-    def take(self, number: int, item: Item, kept: Outcome | int) -> Outcome:
+    def take(self, number: int, item: Item, kept: RunOutcome | int) -> RunOutcome:
         """Return the outcome whose turn has come; its row is written now if it is not yet."""
         if isinstance(kept, int):
             assert self._waiting is not None
@@ -80,7 +80,7 @@ class _Rows:
             self._write(item, outcome)
         return outcome
 
-    def _write(self, item: Item, outcome: Outcome) -> None:
+    def _write(self, item: Item, outcome: RunOutcome) -> None:
         if self._store is not None:
             self._store.append(item, outcome)
         self._written += 1

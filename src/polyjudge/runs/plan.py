@@ -7,10 +7,10 @@ from typing import cast
 
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.items import ItemList, ItemSource
-from polyjudge.judges.base import ItemJudge, Judge, ModelAddresses
+from polyjudge.judges.base import ItemWorker, Judge, ModelAddresses, as_item_judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
-from polyjudge.records.outcomes import Failure, Item, Outcome, Provenance
+from polyjudge.records.outcomes import Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.prompts import PromptRenderer
 from polyjudge.store.run_file import StoredOutcomes, read_outcomes
@@ -36,7 +36,7 @@ class Plan:
 
 
 def make_plan(
-    items: Items, judge: ItemJudge, *, repeats: int, refresh: bool, reread: bool, retried: Path | None
+    items: Items, judge: ItemWorker, *, repeats: int, refresh: bool, reread: bool, retried: Path | None
 ) -> Plan:
     """Read the items once, and return the plan; `retried` is the file whose failures are asked again."""
     survey = items.survey()
@@ -64,8 +64,9 @@ def rubric_of(judge: object) -> Rubric | None:
     return rubric if isinstance(rubric, Rubric) else None
 
 
-def repeated(judge: ItemJudge, repeats: int) -> ItemJudge:
+def repeated(given: ItemWorker | Judge, repeats: int) -> ItemWorker:
     """Return a judge that asks each question several times; the members of a jury each do."""
+    judge = cast(ItemWorker, given) if hasattr(given, "judge") else as_item_judge(cast(Judge, given))
     if repeats == 1 or not models_of(judge):
         return judge
     if isinstance(judge, Jury):
@@ -81,7 +82,7 @@ def _version(path: Path) -> list[int]:
     return [found.st_size, found.st_mtime_ns]
 
 
-def stored_results(rows: Iterable[tuple[str, Outcome]], items: Iterable[Item], judge: object) -> StoredOutcomes:
+def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item], judge: object) -> StoredOutcomes:
     """Return the results of a finished run by the ids of their items, so that only its failures are asked again.
 
     A result counts if it answers the present prompt of its item. Results of another judge are an error: all of them
@@ -93,10 +94,10 @@ def stored_results(rows: Iterable[tuple[str, Outcome]], items: Iterable[Item], j
     known, renderer = StoredOutcomes(), PromptRenderer(rubric)
     names = {str(name) for name, _ in models_of(judge)}
     for item_id, outcome in rows:
-        if not isinstance(outcome, Failure):
+        if isinstance(outcome, JudgeResult):
             known.add(item_id, outcome)
     for item in items:
-        if (result := known.get(item.id)) is None:
+        if not isinstance(result := known.get(item.id), JudgeResult):
             continue
         known.want(item.id)
         if others := {f"{each.provider}/{each.model}" for each in _asked(result)} - names:

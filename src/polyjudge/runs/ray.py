@@ -17,7 +17,7 @@ from polyjudge.errors import ConfigError, DataError, MissingExtraError
 from polyjudge.files.atomic import only_run_in
 from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder, make_folder
 from polyjudge.formats.items import ItemSource
-from polyjudge.judges.base import ItemJudge, close_judge
+from polyjudge.judges.base import ItemWorker, close_judge
 from polyjudge.judges.binding import bound
 from polyjudge.providers.models import user_models
 from polyjudge.providers.services import chosen_addresses
@@ -173,7 +173,7 @@ class RayRun:
 
 
 def refuse_unfit(
-    items: Items, judge: ItemJudge, output: object, cache: Cache | JudgeCache | Path | str | None, *, batch: bool
+    items: Items, judge: ItemWorker, output: object, cache: Cache | JudgeCache | Path | str | None, *, batch: bool
 ) -> None:
     """Refuse a run that cannot be cut into shards for workers on other machines."""
     if not isinstance(items, ItemSource):

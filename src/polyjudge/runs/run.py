@@ -19,10 +19,10 @@ from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import CapReachedError, ConfigError, DataError, StoppedError
 from polyjudge.formats.items import ItemList, ItemSource
-from polyjudge.judges.base import ItemJudge, Judge, as_item_judge, close_judge
+from polyjudge.judges.base import ItemWorker, Judge, close_judge
 from polyjudge.judges.binding import bound
 from polyjudge.providers.budget import Budget
-from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Caps, Estimate, Finished, Limits, RayEngine, RunStatus
 from polyjudge.store.run_file import OutcomeStore, RunFile
@@ -53,7 +53,7 @@ class Run:
     def __init__(
         self,
         items: Iterable[Item],
-        judge: ItemJudge | Judge,
+        judge: ItemWorker | Judge,
         *,
         output: Path | str | OutcomeStore | None = None,
         cache: Cache | JudgeCache | Path | str | None = DEFAULT_CACHE,
@@ -71,7 +71,7 @@ class Run:
         legacy_fingerprints: Sequence[str] = (),
     ) -> None:
         self._items: Items = items if isinstance(items, ItemSource | ItemList) else ItemList(items)
-        self.judge = repeated(as_item_judge(judge), repeats)
+        self.judge = repeated(judge, repeats)
         self.output = Path(output) if isinstance(output, str) else output
         self.limits = limits or Limits()
         self._cache = cache
@@ -141,12 +141,12 @@ class Run:
                     tally.add(outcome)
             return self._summary(execution, tally, temporary)
 
-    async def stream(self, on_event: OnEvent = ignore) -> AsyncGenerator[tuple[Item, Outcome]]:
+    async def stream(self, on_event: OnEvent = ignore) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         """Yield each item with its outcome, in order; what is stored already comes first.
 
         The run is resumed from where the caller left the loop.
         """
-        found: asyncio.Queue[tuple[Item, Outcome] | BaseException | None] = asyncio.Queue(maxsize=1)
+        found: asyncio.Queue[tuple[Item, RunOutcome] | BaseException | None] = asyncio.Queue(maxsize=1)
 
         async def judge() -> None:
             try:
@@ -169,7 +169,7 @@ class Run:
             with suppress(asyncio.CancelledError):
                 await task
 
-    async def _stream(self, on_event: OnEvent) -> AsyncGenerator[tuple[Item, Outcome]]:
+    async def _stream(self, on_event: OnEvent) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         async with AsyncExitStack() as opened:
             execution, _ = await self._open(opened, on_event)
             async with aclosing(self._outcomes(execution)) as outcomes:
@@ -210,13 +210,13 @@ class Run:
         )
         return execution, temporary
 
-    def _known(self) -> Mapping[str, Outcome]:
+    def _known(self) -> Mapping[str, RunOutcome]:
         """Return the results that need not be asked again, because only failures are."""
         if not self._retry_failures:
             return {}
         return results_to_keep(cast(Path, self.output), self._items, self.judge)
 
-    async def _outcomes(self, execution: Execution) -> AsyncGenerator[tuple[Item, Outcome]]:
+    async def _outcomes(self, execution: Execution) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         """Yield the outcomes of an execution, which `stop` and the deadline can end."""
         with self._stoppable():
             async with aclosing(execution.outcomes()) as outcomes:

@@ -28,7 +28,7 @@ from polyjudge.formats.items import ItemSource, rows_of
 from polyjudge.judges.base import as_item_judge, close_judge
 from polyjudge.providers.budget import Budget
 from polyjudge.providers.services import use_addresses
-from polyjudge.records.outcomes import Failure, Item, Outcome, item_row, read_outcome_row
+from polyjudge.records.outcomes import Failure, Item, RunOutcome, item_row, read_outcome_row
 from polyjudge.store.parquet import write_parquet_rows
 from polyjudge.store.run_folder import ResultsPart, sha256_of
 from polyjudge.version import __version__
@@ -149,7 +149,7 @@ class _Scoring:
             items_fingerprint=shard.fingerprint,
         )
 
-    async def _outcomes(self, source: ItemSource, cache: Cache | None) -> AsyncGenerator[tuple[Item, Outcome]]:
+    async def _outcomes(self, source: ItemSource, cache: Cache | None) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         order, job = self.order, self.order.job
         access = ProviderStack(
             cache=cache,
@@ -216,7 +216,7 @@ class _Scoring:
             await asyncio.sleep(_TELL_EVERY_S)
 
 
-def _known(order: ShardOrder, source: ItemSource) -> Mapping[str, Outcome]:
+def _known(order: ShardOrder, source: ItemSource) -> Mapping[str, RunOutcome]:
     """Return what need not be asked again, since the results hold it already."""
     job, path = order.job, order.job.output / f"{order.shard.name}.parquet"
     if not job.keeps_results or not path.is_file():

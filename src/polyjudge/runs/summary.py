@@ -11,7 +11,7 @@ from typing import Any
 from polyjudge.errors import DataError, MissingExtraError, PolyjudgeError
 from polyjudge.formats.items import read_results
 from polyjudge.records.calibration import Interval
-from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome
+from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, RunOutcome
 from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.records.runs import RunStatus, Spent
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
@@ -25,6 +25,7 @@ class ScoreSummary:
     items: int
     """Items that were to be judged."""
     judged: int
+    """Items that have a verdict, or a generated text."""
     unjudged: int
     unjudged_by_kind: dict[str, int]
     not_reached: int
@@ -52,25 +53,28 @@ class Tally:
         self._scores = RunningMean()
         self._spreads = RunningMean()
         self._kinds: Counter[str] = Counter()
-        self._passed = self._decided = self._cached = self._flipped = 0
+        self._texts = self._passed = self._decided = self._cached = self._flipped = 0
 
     @property
     def judged(self) -> int:
-        """Items with a verdict."""
-        return self._scores.count
+        """Items with a verdict or a text."""
+        return self._scores.count + self._texts
 
     @property
     def unjudged(self) -> int:
-        """Items without one."""
+        """Items without either."""
         return self._kinds.total()
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: RunOutcome) -> None:
         """Take in one outcome."""
         if isinstance(outcome, Failure):
             self._kinds[outcome.kind] += 1
             return
-        self._scores.add(outcome.score)
         self._cached += outcome.cached
+        if isinstance(outcome, Generated):
+            self._texts += 1
+            return
+        self._scores.add(outcome.score)
         passed = self._passes(outcome)
         self._passed += bool(passed)
         self._decided += passed is not None
@@ -89,10 +93,10 @@ class Tally:
         has_rule = rubric is not None and rubric.passing is not None
         return ScoreSummary(
             items=items,
-            judged=scores.count,
+            judged=self.judged,
             unjudged=self.unjudged,
             unjudged_by_kind=dict(self._kinds.most_common()),
-            not_reached=items - scores.count - self.unjudged,
+            not_reached=items - self.judged - self.unjudged,
             mean=scores.mean if scores.count else None,
             interval=_within(scores.interval(), rubric.scale if rubric is not None else None),
             standard_deviation=scores.standard_deviation,
@@ -157,7 +161,7 @@ class RunSummary:
         """How many items have no verdict, by the kind of failure."""
         return self.scores.unjudged_by_kind
 
-    def outcomes(self) -> Iterator[tuple[Item, Outcome]]:
+    def outcomes(self) -> Iterator[tuple[Item, RunOutcome]]:
         """Read the stored rows again, in order, one at a time."""
         if self.path is None:
             raise DataError("the rows of this run are not stored in a file")
@@ -177,10 +181,12 @@ class RunSummary:
         raise MissingExtraError("to_frame needs pandas or polars; install one of them")
 
 
-def _flat_row(item: Item, outcome: Outcome) -> dict[str, Any]:
+def _flat_row(item: Item, outcome: RunOutcome) -> dict[str, Any]:
     row: dict[str, Any] = {"id": item.id, "language": item.language, "candidate": item.candidate}
     if isinstance(outcome, Failure):
         return {**row, "score": None, "reason": outcome.reason, "failure": outcome.kind}
+    if isinstance(outcome, Generated):
+        return {**row, "text": outcome.text, "failure": None, "model": outcome.model, "cached": outcome.cached}
     named = {f"subscore_{name}": value for name, value in outcome.subscores.items()}
     more = {"verdict": outcome.verdict, "model": outcome.model, "cached": outcome.cached}
     return {**row, "score": outcome.score, "reason": outcome.reason, "failure": None, **more, **named}

@@ -18,18 +18,18 @@ from polyjudge.errors import DataError
 from polyjudge.files.json_lines import RowLog, parse_json, read_json_lines
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.files.spill import open_scratch, stored, unstored
-from polyjudge.records.outcomes import Failure, Item, Outcome, item_row, outcome_row, read_outcome_row
+from polyjudge.records.outcomes import Failure, Item, RunOutcome, item_row, outcome_row, read_outcome_row
 
 _SCHEMA = "CREATE TABLE outcomes (id BLOB PRIMARY KEY, outcome TEXT, is_wanted INTEGER DEFAULT 0) WITHOUT ROWID"
 
 
-class StoredOutcomes(Mapping[str, Outcome]):
+class StoredOutcomes(Mapping[str, RunOutcome]):
     """The outcomes of some items on disk; of an id that occurs twice the last counts."""
 
     def __init__(self) -> None:
         self._scratch = open_scratch(self, _SCHEMA)
 
-    def add(self, item_id: str, outcome: Outcome) -> None:
+    def add(self, item_id: str, outcome: RunOutcome) -> None:
         """Add an outcome."""
         row = json.dumps(outcome_row(item_id, outcome), default=str)
         self._scratch.execute("INSERT OR REPLACE INTO outcomes (id, outcome) VALUES (?, ?)", (stored(item_id), row))
@@ -47,7 +47,7 @@ class StoredOutcomes(Mapping[str, Outcome]):
         """Remove an outcome."""
         self._scratch.execute("DELETE FROM outcomes WHERE id = ?", (stored(item_id),))
 
-    def __getitem__(self, item_id: str) -> Outcome:
+    def __getitem__(self, item_id: str) -> RunOutcome:
         query = "SELECT outcome FROM outcomes WHERE id = ?"
         found = self._scratch.execute(query, (stored(item_id),)).fetchone()
         if found is None:
@@ -68,12 +68,12 @@ _RETRIED: frozenset[str] = frozenset({"transient"})
 """Failures that a resumed run asks about again: what caused them may have passed."""
 
 
-def is_retried(outcome: Outcome) -> bool:
+def is_retried(outcome: RunOutcome) -> bool:
     """Say whether a resumed run asks again about an item with this stored outcome."""
     return isinstance(outcome, Failure) and outcome.kind in _RETRIED
 
 
-def read_outcomes(path: Path) -> Iterator[tuple[str, Outcome]]:
+def read_outcomes(path: Path) -> Iterator[tuple[str, RunOutcome]]:
     """Yield the rows of a run file with the ids of their items."""
     for number, row in read_json_lines(path):
         try:
@@ -88,15 +88,15 @@ class OutcomeStore(Protocol):
     started_at: str
     """When the run was first started, ISO 8601 in UTC."""
 
-    def stored(self) -> Iterator[tuple[str, Outcome]]:
+    def stored(self) -> Iterator[tuple[str, RunOutcome]]:
         """Yield the rows of an unfinished run with the ids of their items, in the order of the items."""
         ...
 
-    def append(self, item: Item, outcome: Outcome) -> None:
+    def append(self, item: Item, outcome: RunOutcome) -> None:
         """Write the row of the next item; it is with the system when this returns."""
         ...
 
-    def ahead(self) -> Mapping[str, Outcome]:
+    def ahead(self) -> Mapping[str, RunOutcome]:
         """Return the outcomes that an unfinished run kept ahead of their turn, by the ids of their items."""
         ...
 
@@ -117,11 +117,11 @@ class OutcomeStore(Protocol):
 class WaitingStore(Protocol):
     """Keeps outcomes whose turn has not come; a store that can does."""
 
-    def append_ahead(self, item: Item, outcome: Outcome) -> int:
+    def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
         """Keep the outcome of an item whose turn has not come; return where `read_ahead` finds it."""
         ...
 
-    def read_ahead(self, position: int) -> Outcome:
+    def read_ahead(self, position: int) -> RunOutcome:
         """Return an outcome that `append_ahead` has kept."""
         ...
 
@@ -150,26 +150,26 @@ class RunFile:
             self._rows.close()
             raise self._problem(error) from None
 
-    def stored(self) -> Iterator[tuple[str, Outcome]]:
+    def stored(self) -> Iterator[tuple[str, RunOutcome]]:
         """Yield the rows of an unfinished run with the ids of their items, in the order of the items."""
         return self._rows.outcomes()
 
-    def append(self, item: Item, outcome: Outcome) -> None:
+    def append(self, item: Item, outcome: RunOutcome) -> None:
         """Write the row of the next item; it is with the system when this returns."""
         self._rows.append(item_row(item, outcome))
 
-    def append_ahead(self, item: Item, outcome: Outcome) -> int:
+    def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
         """Keep the outcome of an item whose turn has not come; return where `read_ahead` finds it."""
         log = self._open_ahead()
         position = os.fstat(log.descriptor).st_size
         log.append(item_row(item, outcome))
         return position
 
-    def read_ahead(self, position: int) -> Outcome:
+    def read_ahead(self, position: int) -> RunOutcome:
         """Return an outcome that `append_ahead` has kept."""
         return read_outcome_row(_row_at(self._open_ahead().descriptor, position))[1]
 
-    def ahead(self) -> Mapping[str, Outcome]:
+    def ahead(self) -> Mapping[str, RunOutcome]:
         """Return the outcomes that an unfinished run kept ahead of their turn, by the ids of their items."""
         return _Ahead(self._open_ahead()) if self._ahead_path.exists() else {}
 
@@ -271,7 +271,7 @@ class RunFile:
         return DataError(f"cannot be written: {error.strerror}", path=self.path)
 
 
-class _Ahead(Mapping[str, Outcome]):
+class _Ahead(Mapping[str, RunOutcome]):
     """Rows that were kept ahead of their turn; memory holds their ids and positions."""
 
     def __init__(self, log: RowLog) -> None:
@@ -284,7 +284,7 @@ class _Ahead(Mapping[str, Outcome]):
                 self._positions[str(row["id"])] = position
             position += len(line)
 
-    def __getitem__(self, item_id: str) -> Outcome:
+    def __getitem__(self, item_id: str) -> RunOutcome:
         return read_outcome_row(_row_at(self._descriptor, self._positions[item_id]))[1]
 
     def __iter__(self) -> Iterator[str]:

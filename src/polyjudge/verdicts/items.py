@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 from msgspec.structs import replace
 
 from polyjudge.records.findings import Finding
-from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
+from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.rubrics import Rubric
 
 Status = Literal["PASS", "CHECKED", "FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", "SKIPPED"]
@@ -36,7 +36,7 @@ def passes(rubric: Rubric, result: JudgeResult) -> bool | None:
     return meets(scores, [result.flags.get(name) for name in rule.flags], rule.minimum)
 
 
-AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
+AnyOutcome = TypeVar("AnyOutcome", bound=RunOutcome)
 
 
 def with_passed(rubric: object, outcome: AnyOutcome) -> AnyOutcome:
@@ -48,14 +48,15 @@ def with_passed(rubric: object, outcome: AnyOutcome) -> AnyOutcome:
     return replace(outcome, passed=passes(rubric, outcome))
 
 
-def item_status(outcome: Outcome | None, findings: Sequence[Finding], rubric: Rubric) -> Status | None:
-    """Return the status of an item from a judge's outcome (None: no judge was asked) and what the checks found.
+def item_status(outcome: RunOutcome | None, findings: Sequence[Finding], rubric: Rubric) -> Status | None:
+    """Return the status of an item from a judge's outcome and what the checks found.
 
-    None: a judge scored the item, but the rubric has no pass rule, or a score that the rule needs is missing.
+    Without an outcome, and for a generated text, no judge was asked. None: a judge scored the item, but the rubric has
+    no pass rule, or a score that the rule needs is missing.
     """
     failing = {each.kind for each in findings if each.severity == "fail"}
     passed = passes(rubric, outcome) if isinstance(outcome, JudgeResult) else None
-    by_checks_alone = outcome is None or is_offline(outcome)
+    by_checks_alone = not isinstance(outcome, JudgeResult | Failure) or is_offline(outcome)
     if passed and not by_checks_alone and failing == {"wrong_language"}:
         return "CONFLICT"
     if failing or passed is False:
