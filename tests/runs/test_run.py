@@ -7,12 +7,14 @@ import threading
 import pytest
 
 from polyjudge import JudgeCache, Limits, Run, RunSummary, ScriptedProvider, read_items
-from polyjudge.errors import ConfigError, DataError, ForeignFileError, TransientError
+from polyjudge.errors import ConfigError, DataError, ForeignFileError, TransientError, UnusableError
 from polyjudge.judges.choice import BinaryJudge
-from polyjudge.judges.jury import Jury
+from polyjudge.judges.jury import Jury, Panel
 from polyjudge.judges.rubric import RubricJudge
+from polyjudge.providers.retrying import RetryPolicy
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult
-from polyjudge.records.runs import Finished, ItemFinished, Resumed, Retried, Started
+from polyjudge.records.requests import Origin
+from polyjudge.records.runs import Finished, ItemFinished, Resumed, Retried, Started, Warned
 from polyjudge.store.run_file import read_outcomes
 
 ITEMS = [Item(f"i{number}", f"candidate {number}", language="de") for number in range(40)]
@@ -367,3 +369,125 @@ def test_a_run_stores_generated_texts_and_is_resumed(folder):
     assert [outcome for _, outcome in second.outcomes()] == [
         Generated(f"about candidate {number}", "m", reasoning="hm", finish="stop") for number in range(4)
     ]
+
+
+def unusable(_):
+    raise UnusableError("the key was rejected")
+
+
+def sided(item):
+    return item.id.partition("/")[0]
+
+
+@pytest.mark.parametrize("needs_judge", [False, True])
+def test_a_panel_drops_a_judge_that_becomes_unusable_and_warns_of_it(folder, needs_judge):
+    refused, events = Counting(), []
+    judges = {"good": judge(Counting()), "bad": judge(lambda request: refused(request) and unusable(request))}
+    items = [Item(f"{name}/{number}", f"candidate {number}") for name in judges for number in range(5)]
+    panel = Panel(judges, sided, needs_judge=needs_judge)
+
+    run = Run(items, panel, cache=None, limits=Limits(concurrency=1, max_unjudged=0.5))
+    summary = run.execute(events.append)
+
+    assert (summary.status, summary.scores.judged, summary.failures) == ("finished", 5, {"provider_error": 5})
+    assert refused.calls == 1
+    assert [event.message for event in events if isinstance(event, Warned)] == [
+        "bad is not asked again: the key was rejected"
+    ]
+
+
+def test_a_panel_without_a_judge_left_stops_the_run_if_it_needs_one(folder):
+    items = [Item(f"bad/{number}", f"candidate {number}") for number in range(5)]
+    panel = Panel({"bad": judge(unusable)}, sided, needs_judge=True)
+
+    summary = Run(items, panel, cache=None, limits=Limits(concurrency=1)).execute()
+
+    assert (summary.status, summary.scores.not_reached) == ("capped", 5)
+    assert "the key was rejected" in str(summary.stopped_by)
+
+
+class Prepared:
+    """Works before the first item, which may fail or take long."""
+
+    def __init__(self, work):
+        self.work, self.stored, self.judged = work, None, 0
+
+    async def prepare(self, stored, *, concurrency, stop):
+        self.stored = [item_id for item_id, _ in stored]
+        await self.work(stop)
+
+    async def judge(self, item, *, repeat=0):
+        self.judged += 1
+        return JudgeResult(1.0, "")
+
+
+async def nothing(_):
+    pass
+
+
+async def no_server(_):
+    raise UnusableError("no server")
+
+
+def test_a_judge_works_before_the_first_item_and_may_end_the_run_there(folder):
+    ready, without = Prepared(nothing), Prepared(no_server)
+
+    assert Run(ITEMS, ready, cache=None).execute().status == "finished"
+    stopped = Run(ITEMS, without, output="scores.jsonl", cache=None).execute()
+
+    assert (ready.stored, ready.judged) == ([], 40)
+    assert (stopped.status, str(stopped.stopped_by), without.judged) == ("capped", "no server", 0)
+    assert not list(folder.iterdir())
+
+
+class Shelf:
+    """A store in memory that has some outcomes from earlier."""
+
+    def __init__(self, known):
+        self.started_at, self.known, self.rows, self.is_finished = "", known, [], False
+
+    def stored(self):
+        return iter(())
+
+    def ahead(self):
+        return self.known
+
+    def append(self, item, outcome):
+        self.rows.append(item.id)
+
+    def finish(self):
+        self.is_finished = True
+
+    def discard_if_empty(self):
+        pass
+
+    def close(self):
+        pass
+
+
+def test_a_store_of_the_caller_decides_what_is_asked_and_what_is_counted(folder):
+    answer, store = Counting(), Shelf({item.id: JudgeResult(1.0, "") for item in ITEMS[:30]})
+
+    estimate = Run(ITEMS, judge(answer), output=store, cache=None).estimate()
+    summary = Run(ITEMS, judge(answer), output=store, cache=None, retry_failures=True).execute()
+
+    assert (estimate.calls, answer.calls, summary.status) == (10, 10, "finished")
+    assert store.rows == [item.id for item in ITEMS]
+    assert store.is_finished
+
+
+def test_a_call_is_tried_as_often_as_the_run_says(folder):
+    tries = []
+
+    class Failing:
+        origin = Origin("failing")
+
+        async def complete(self, request):
+            tries.append(request.prompt)
+            raise TransientError("busy")
+
+    policy = RetryPolicy(attempts=2, first_wait_s=0.001)
+    summary = Run(ITEMS[:1], RubricJudge("general", provider=Failing()), cache=None, retries=policy).execute()
+
+    assert len(tries) == 2
+    assert summary.failures == {"transient": 1}

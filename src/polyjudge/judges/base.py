@@ -114,9 +114,9 @@ class Asker:
         try:
             request, reply = await self._complete(provider, request)
         except ProviderError as error:
-            asked = _provenance(provider.origin, request, question, Reply(text="", model="", attempts=error.attempts))
+            asked = provenance_of(provider.origin, request, question, Reply(text="", model="", attempts=error.attempts))
             return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, asked)
-        return _read(reply, read, _provenance(provider.origin, request, question, reply))
+        return _read(reply, read, provenance_of(provider.origin, request, question, reply))
 
     @property
     def name(self) -> ModelName:
@@ -197,7 +197,8 @@ def _read(reply: Reply, read: Callable[[Reply], Reading], provenance: Provenance
     return JudgeResult(**reading, model=model, duration_ms=took_ms, cached=cached, raw=raw, provenance=provenance)
 
 
-def _provenance(origin: Origin, request: Request, question: Question, reply: Reply) -> Provenance:
+def provenance_of(origin: Origin, request: Request, question: Question, reply: Reply) -> Provenance:
+    """Return where the reply to a request comes from."""
     return Provenance(
         provider=origin.provider,
         base_url=origin.base_url,
@@ -253,7 +254,8 @@ class ItemJudge(ItemWorker, Protocol):
     """Judges the items of a run.
 
     A judge may also have `bind(source)`, which returns the judge with its providers opened by the run; `models`, the
-    models that it asks with their addresses; `fingerprint`, which changes when its prompts do; `rubric`; and `aclose`.
+    models that it asks with their addresses; `fingerprint`, which changes when its prompts do; `rubric`; `prepare`, the
+    work before the first item; and `aclose`.
     """
 
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:

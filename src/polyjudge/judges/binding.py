@@ -6,10 +6,16 @@ from typing import Any, Protocol, TypeVar, cast
 from polyjudge.providers.base import Provider
 from polyjudge.records.outcomes import Failure, Item, Outcome
 from polyjudge.records.requests import ModelName
+from polyjudge.records.runs import Event
 
 
 class ProviderSource(Protocol):
     """Opens the providers of a run: with its cache, retries, rate limits and budget."""
+
+    @property
+    def emit(self) -> Callable[[Event], None]:
+        """Called with what the caller of the run should know."""
+        ...
 
     def open(self, name: ModelName) -> Provider:
         """Open the provider of a model."""

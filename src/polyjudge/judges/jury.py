@@ -14,6 +14,7 @@ from polyjudge.concurrency.pool import together
 from polyjudge.errors import ConfigError, UnusableError
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, Provenance
 from polyjudge.records.rubrics import Rubric, Scale
+from polyjudge.records.runs import Event, Warned
 from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, mean_difference
 from polyjudge.verdicts.items import with_passed
 
@@ -120,9 +121,10 @@ class Jury:
 
 
 class Panel:
-    """Judges side by side, not combined: each item is judged by the judge that its id names.
+    """Judges side by side, not combined: each item is judged by one of them, which `judge_of` names.
 
-    A judge that becomes unusable fails its own items only. `done` is called with each outcome as it comes.
+    A judge that becomes unusable is not asked again: its other items fail, and the caller of the run is warned. With
+    `needs_judge`, the run is stopped when no judge is left. `done` is called with each outcome as it comes.
     """
 
     def __init__(
@@ -130,10 +132,16 @@ class Panel:
         judges: Mapping[str, ItemJudge],
         judge_of: Callable[[Item], str],
         done: Callable[[Item, Outcome], None] | None = None,
+        *,
+        needs_judge: bool = False,
+        emit: Callable[[Event], None] = lambda _: None,
     ) -> None:
         self.judges = dict(judges)
         self._judge_of = judge_of
         self._done = done
+        self._needs_judge = needs_judge
+        self._emit = emit
+        self._unusable = dict[str, UnusableError]()
 
     @property
     def models(self) -> ModelAddresses:
@@ -147,23 +155,41 @@ class Panel:
 
     def bind(self, source: ProviderSource) -> "Panel":
         """Return this panel with the providers of its judges opened by a run."""
-        return Panel({name: bound(judge, source) for name, judge in self.judges.items()}, self._judge_of, self._done)
+        judges = {name: bound(judge, source) for name, judge in self.judges.items()}
+        return Panel(judges, self._judge_of, self._done, needs_judge=self._needs_judge, emit=source.emit)
 
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
         """Judge an item by its own judge."""
         name = self._judge_of(item)
-        try:
-            outcome = await self.judges[name].judge(item, repeat=repeat)
-        except UnusableError as error:
-            outcome = Failure(str(error), model=name.partition("/")[2])
+        if name in self._unusable:
+            outcome = _unusable(name, self._unusable[name])
+        else:
+            try:
+                outcome = await self.judges[name].judge(item, repeat=repeat)
+            except UnusableError as error:
+                outcome = self._drop(name, error)
         if self._done is not None:
             self._done(item, outcome)
         return outcome
+
+    def _drop(self, name: str, error: UnusableError) -> Failure:
+        """Ask a judge no more; raise the error if no judge is left and one is needed."""
+        is_new = name not in self._unusable
+        self._unusable[name] = error
+        if self._needs_judge and len(self._unusable) == len(self.judges):
+            raise error
+        if is_new and len(self.judges) > 1:
+            self._emit(Warned(f"{name} is not asked again: {error}"))
+        return _unusable(name, error)
 
     async def aclose(self) -> None:
         """Close what the judges have open."""
         for judge in self.judges.values():
             await close_judge(judge)
+
+
+def _unusable(name: str, error: UnusableError) -> Failure:
+    return Failure(str(error), model=name.partition("/")[2])
 
 
 def combined(

@@ -4,18 +4,18 @@ from collections import ChainMap
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Protocol, cast
 
 from polyjudge.concurrency.pool import StopToken
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, StoppedError
 from polyjudge.formats.items import ItemsDigest
 from polyjudge.judges.base import ItemWorker, close_judge
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.runs import Event, Finished, ItemCollected, ItemFinished, Resumed, RunStatus, Started, Stopped
 from polyjudge.store.run_file import OutcomeStore
 
-from .local import judge_in_order
+from .local import judge_in_order, prepare
 from .plan import Items, Plan
 from .stack import ProviderStack
 
@@ -77,6 +77,7 @@ class Execution:
             done += 1
             yield self._finished(item, outcome)
         self.emit(Resumed(done, self.plan.items))
+        await self._prepare()
         judged = self._judge(islice(items, self.plan.items - done), store=self.store)
         async with aclosing(judged):  # if a row cannot be written, in-flight calls end before their connections do
             async for item, outcome in judged:
@@ -90,6 +91,14 @@ class Execution:
             self.status = "stopped" if self.stop.error is None else "capped"
         else:
             self.status = "items_changed"
+
+    async def _prepare(self) -> None:
+        """Let the judge do its work before the first item, if it has any; an error that stops it stops the run."""
+        stored = chain(self.store.stored(), self.store.ahead().items())
+        try:
+            await prepare(self.judge, stored, concurrency=self.stack.slots or self.concurrency, stop=self.stop)
+        except StoppedError as error:
+            self.stop.request(error)
 
     def _judge(
         self, items: Iterable[Item], store: OutcomeStore | None = None

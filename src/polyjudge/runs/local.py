@@ -46,6 +46,15 @@ async def judge_in_order(
             yield item, rows.take(number, item, kept)
 
 
+async def prepare(
+    judge: object, stored: Iterable[tuple[str, RunOutcome]], *, concurrency: int | Slots, stop: StopToken
+) -> None:
+    """Let a judge do the work that it has before the first item; `stored` are the rows of an unfinished run."""
+    own: Callable[..., Awaitable[None]] | None = getattr(judge, "prepare", None)
+    if own is not None:
+        await own(stored, concurrency=concurrency, stop=stop)
+
+
 class _Rows:
     """Writes rows to the store in order: at once if it is their turn, else when they are taken."""
 

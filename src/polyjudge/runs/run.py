@@ -22,6 +22,7 @@ from polyjudge.formats.items import ItemList, ItemSource
 from polyjudge.judges.base import ItemWorker, Judge, close_judge
 from polyjudge.judges.binding import bound
 from polyjudge.providers.budget import Budget
+from polyjudge.providers.retrying import RetryPolicy
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Caps, Estimate, Finished, Limits, RayEngine, RunStatus
@@ -48,6 +49,7 @@ class Run:
     cached replies again and asks nothing, and `retry_failures` asks again only about the failures in `output`.
     `engine="ray"`, or a `RayEngine` with its own settings, judges shards on a Ray cluster, into a folder.
     `legacy_fingerprints` are those that earlier versions gave to this run: their unfinished files are resumed.
+    An `OutcomeStore` as output decides itself what of earlier runs counts; `retries` is how often a call is tried.
     """
 
     def __init__(
@@ -69,22 +71,21 @@ class Run:
         workspace: Path | None = None,
         exports: Sequence[Export] = (),
         legacy_fingerprints: Sequence[str] = (),
+        retries: RetryPolicy | None = None,
     ) -> None:
         self._items: Items = items if isinstance(items, ItemSource | ItemList) else ItemList(items)
         self.judge = repeated(judge, repeats)
         self.output = Path(output) if isinstance(output, str) else output
         self.limits = limits or Limits()
-        self._cache = cache
-        self._fallback_cache = fallback_cache
+        self._cache, self._fallback_cache = cache, fallback_cache
         self._is_batch = batch
         self._ray = RayEngine() if engine == "ray" else engine if isinstance(engine, RayEngine) else None
         self._sharded: ShardedSurvey | None = None
         self._repeats = repeats
         self._refresh, self._reread, self._retry_failures = refresh, reread, retry_failures
-        self._force = force
-        self._workspace = workspace
-        self._exports = tuple(exports)
-        self._legacy_fingerprints = tuple(legacy_fingerprints)
+        self._force, self._workspace = force, workspace
+        self._exports, self._legacy_fingerprints = tuple(exports), tuple(legacy_fingerprints)
+        self._retries = retries or RetryPolicy()
         self._plan: Plan | None = None
         self._stop = StopToken()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -92,7 +93,7 @@ class Run:
         self._refuse_unfit()
 
     def _refuse_unfit(self) -> None:
-        if self._retry_failures and not isinstance(self.output, Path):
+        if self._retry_failures and self.output is None:
             raise ConfigError("retrying failures needs the output of an earlier run")
         if self._is_batch and self._cache is None:
             raise ConfigError("batches keep their replies in the cache; a run in batches needs one")
@@ -106,7 +107,7 @@ class Run:
         if self._plan is None and self._ray is not None:
             self._plan = self._plan_shards(self._ray)
         if self._plan is None:
-            retried = cast(Path, self.output) if self._retry_failures else None
+            retried = self.output if self._retry_failures and isinstance(self.output, Path) else None
             self._plan = make_plan(
                 self._items,
                 self.judge,
@@ -212,9 +213,9 @@ class Run:
 
     def _known(self) -> Mapping[str, RunOutcome]:
         """Return the results that need not be asked again, because only failures are."""
-        if not self._retry_failures:
+        if not self._retry_failures or not isinstance(self.output, Path):
             return {}
-        return results_to_keep(cast(Path, self.output), self._items, self.judge)
+        return results_to_keep(self.output, self._items, self.judge)
 
     async def _outcomes(self, execution: Execution) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         """Yield the outcomes of an execution, which `stop` and the deadline can end."""
@@ -271,6 +272,7 @@ class Run:
             rpm=limits.rpm,
             tpm=limits.tpm,
             price=limits.price,
+            retries=self._retries,
             meter=self.budget,
             estimate=estimate,
             timeout_s=limits.timeout_s,
@@ -298,10 +300,9 @@ class Run:
             opened.enter_context(self._stoppable())
             cache = await opened.enter_async_context(self._opened_cache(ignore, is_dry=True))
             judge = bound(self.judge, self._stack(cache, ignore, since=utc_now(), estimate=estimate))
-            concurrency = self.limits.concurrency
-            judged = judge_in_order(
-                judge.judge, self._items, concurrency=concurrency, stop=self._stop, known=self._known()
-            )
+            concurrency, output = self.limits.concurrency, self.output
+            known = self._known() if output is None or isinstance(output, Path) else output.ahead()
+            judged = judge_in_order(judge.judge, self._items, concurrency=concurrency, stop=self._stop, known=known)
             try:
                 async with aclosing(judged):
                     counted = sum([1 async for _ in judged])

@@ -89,7 +89,7 @@ class ProviderStack:
             return self._replay(name)
         price = self._price(name)
         if self.estimate is not None:
-            return CountingProvider(_origin(name), self.cache, price, self.estimate, since=self.since)
+            return CountingProvider(origin_of_model(name), self.cache, price, self.estimate, since=self.since)
         if self.batches is not None:
             return self._batched(self.batches, name, price)
         return self._wrap(open_provider(name, timeout_s=self.timeout_s, workspace=self.workspace), name, price)
@@ -152,7 +152,7 @@ class ProviderStack:
         return self.paces[origin]
 
     def _replay(self, name: ModelName) -> Provider:
-        return ReplayProvider(_origin(name), self._needed_cache())
+        return ReplayProvider(origin_of_model(name), self._needed_cache())
 
     def _needed_cache(self) -> Cache:
         if self.cache is None:
@@ -160,7 +160,7 @@ class ProviderStack:
         return self.cache
 
 
-def _origin(name: ModelName) -> Origin:
+def origin_of_model(name: ModelName) -> Origin:
     """Return who would answer, without asking for a key."""
     provider_entry(name.provider)  # raises where nobody has the name
     return origin_of(name.provider) if is_remote(name.provider) else open_provider(name).origin
