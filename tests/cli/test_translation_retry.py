@@ -1,6 +1,7 @@
 """What an earlier run of `translation quick` or `full` left unjudged is asked for again, and nothing else."""
 
 import json
+import re
 
 import pytest
 
@@ -42,6 +43,118 @@ def test_only_what_was_unjudged_is_asked_again(action, results, server, capsys):
     assert sum(row["unjudged"] for row in first) == server.asked - asked > 0
     assert [row["unjudged"] for row in second] == [0] * len(second)
     assert {prompt["raw"] for row in first for prompt in row["prompts"] if prompt.get("error")} == {"no idea"}
+
+
+IDS = re.compile(r"^## Candidate ([0-9a-f]{8})$", re.MULTILINE)
+
+
+def all_but_the_second(prompt):
+    """Give good rows, and no verdict on an output that ends in 1."""
+    ids = IDS.findall(prompt)
+    if not ids:
+        return "no idea" if " 1\n" in prompt else GOOD
+    parts = re.split(IDS, prompt)[1:]
+    found = {item_id: text for item_id, text in zip(parts[::2], parts[1::2], strict=True) if " 1\n" not in text}
+    return json.dumps({"rows": [{"id": item_id, **json.loads(GOOD)} for item_id in found]})
+
+
+def full(results, *options, judge="local/m"):
+    command = ["translation", "full", str(results), "--judge", judge, "--max-unjudged", "0.9", "--allow-single"]
+    return main([*command, *options])
+
+
+@pytest.fixture
+def partly_judged(results, server):
+    """Scores of groups of three languages, of which one group has no verdict."""
+    server.verdict = all_but_the_second
+    full(results)
+    server.verdict = lambda _: GOOD
+    return results, server.asked
+
+
+def append(results, text):
+    rows = json.loads(results.read_text(encoding="utf-8"))
+    outputs = [{"sourceText": "Where?", "generatedOutput": f"{text} {number}"} for number in range(3)]
+    rows.append({"languageName": "it", "languageCode": "it", "prompts": outputs})
+    results.write_text(json.dumps(rows), encoding="utf-8")
+
+
+def test_results_of_groups_are_kept_and_what_failed_is_asked_alone(partly_judged, server):
+    results, asked = partly_judged
+
+    assert full(results, "--retry-failures") == 0
+    assert server.asked - asked == 3
+
+
+def test_a_language_that_was_added_meanwhile_changes_the_groups_and_not_what_is_kept(partly_judged, server):
+    results, asked = partly_judged
+    append(results, "Dov'è la stazione, per favore?")
+
+    assert full(results, "--retry-failures") == 0
+    assert server.asked - asked == 3 + 3
+
+
+@pytest.mark.parametrize("options", [[], ["--batch-size", "1"]], ids=["groups", "alone"])
+def test_the_result_of_an_output_that_was_changed_is_not_kept(options, results, server):
+    server.verdict = lambda prompt: all_but_the_second(prompt) if IDS.search(prompt) else GOOD
+    full(results, *options)
+    asked = server.asked
+    results.write_text(results.read_text(encoding="utf-8").replace("bitte? 0", "danke? 0"), encoding="utf-8")
+
+    full(results, "--retry-failures", *options)
+    # Asked about again with those whose prompt it was in; the third of its group was judged alone as well.
+    assert server.asked - asked == (1 if options else 2)
+
+
+def test_the_results_of_another_judge_are_refused(partly_judged, server, capsys):
+    results, asked = partly_judged
+    before = results.with_name("results-full-judge.json").read_bytes()
+
+    assert full(results, "--retry-failures", judge="local/n") == 2
+    assert "the results are of local/m, and failures are retried with the same judge" in capsys.readouterr().err
+    assert results.with_name("results-full-judge.json").read_bytes() == before
+    assert server.asked == asked
+    assert not list(results.parent.glob("*.partial"))
+
+
+def test_results_that_would_be_lost_are_refused(partly_judged, server, capsys):
+    results, asked = partly_judged
+
+    assert full(results, "--retry-failures", "--filter", "language=de") == 2
+    assert "which is not among the items now and would be lost" in capsys.readouterr().err
+    assert server.asked == asked
+
+
+@pytest.mark.parametrize("options", [["--repeats", "2"], []])
+@pytest.mark.parametrize("judge", ["local/m", "local/m,local/n"])
+def test_the_results_of_juries_and_of_repeated_questions_are_kept(options, judge, results, server):
+    server.verdict = lambda prompt: "no idea" if " 1\n" in prompt else GOOD
+    full(results, "--batch-size", "1", *options, judge=judge)
+    asked, calls_each = server.asked, (2 if options else 1) * (2 if "," in judge else 1)
+    server.verdict = lambda _: GOOD
+
+    assert full(results, "--retry-failures", "--batch-size", "1", *options, judge=judge) == 0
+    assert server.asked - asked == 3 * calls_each
+
+
+def test_results_of_the_checks_are_kept_too(results, capsys):
+    full(results, judge="offline")
+    first = results.with_name("results-full-judge.json").read_bytes()
+
+    full(results, "--retry-failures", judge="offline")
+    assert results.with_name("results-full-judge.json").read_bytes() == first
+
+
+def test_scores_that_do_not_tell_their_prompts_are_kept_as_they_are(partly_judged, server):
+    results, asked = partly_judged
+    scores = results.with_name("results-full-judge.json")
+    rows = json.loads(scores.read_text(encoding="utf-8"))
+    for prompt in (prompt for row in rows for prompt in row["prompts"]):
+        del prompt["provenance"]
+    scores.write_text(json.dumps(rows), encoding="utf-8")
+
+    assert full(results, "--retry-failures") == 0
+    assert server.asked - asked == 3
 
 
 def test_without_scores_of_an_earlier_run_there_is_nothing_to_retry(results, capsys):

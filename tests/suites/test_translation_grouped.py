@@ -3,21 +3,25 @@
 import asyncio
 import json
 import re
+from pathlib import Path
 
 import pytest
 from tests.folding import for_each
+from tests.suites.grouped_cases import Case, CaseModel
 
-from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.errors import CapReachedError, EmptyBatchesError
 from polyjudge.judges.grouped import GroupedJudge
-from polyjudge.judges.offline import OfflineJudge
 from polyjudge.languages.table import language_table
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.records.outcomes import Failure, JudgeResult
+from polyjudge.records.runs import Limits
 from polyjudge.records.translation import LanguageResult, PromptResult
 from polyjudge.rubrics.loading import load_rubric
-from polyjudge.suites.translation import tasks_of
-from polyjudge.suites.translation_grouped import BatchOptions, BatchRun, batches_of, judge_each
+from polyjudge.runs.local import judge_in_order, prepare
+from polyjudge.runs.run import Run
+from polyjudge.suites.translation import LanguageJudge, tasks_of
+from polyjudge.suites.translation_grouped import BatchOptions, GroupedTranslationJudge, batches_of
 
 TABLE = language_table()
 TAGS = [each.tag for each in TABLE]
@@ -61,20 +65,26 @@ class Model:
         return json.dumps({"rows": [{"id": item_id, **self._batched(len(ids))} for item_id in ids]})
 
 
-def run(model, given, stop=None, concurrency=4, allow_single=False, **options):
-    told = []
+def run(model, given, stop=None, concurrency=4, allow_single=False, told=None, **options):
+    """Return the outcomes by the ids of the tasks, as a run asks for them, and the drift."""
+    stop, slots = stop or StopToken(), Slots(concurrency)
+    judge = GroupedTranslationJudge(
+        GroupedJudge(RUBRIC, "m", provider=ScriptedProvider(model.answer), allow_single=allow_single),
+        given,
+        BatchOptions(**options),
+    )
+    items = [task.item() for task in given]
 
     async def judged():
-        judge = GroupedJudge(RUBRIC, "m", provider=ScriptedProvider(model.answer), allow_single=allow_single)
-        batches = BatchOptions(**options)
-        whole = BatchRun(
-            judge, batches, concurrency=concurrency, stop=stop or StopToken(), done=lambda task, _: told.append(task)
-        )
-        return await whole.judge(given)
+        await prepare(judge, (), concurrency=slots, stop=stop)
+        outcomes = {item.id: outcome for item in items if (outcome := judge.settled(item)) is not None}
+        async for item, outcome in judge_in_order(judge.judge, items, concurrency=slots, stop=stop):
+            outcomes[item.id] = outcome
+            if told is not None:
+                told.append(item.id)
+        return outcomes
 
-    outcomes, drift = asyncio.run(judged())
-    assert sorted(task.id for task in told) == sorted(task.id for task in outcomes)
-    return outcomes, drift
+    return asyncio.run(judged()), judge.drift
 
 
 @for_each("count", [1, 2, 7, 8, 9, 16, 17, 40, 73])
@@ -248,7 +258,7 @@ def test_rows_that_came_back_amiss_are_failures_only_if_they_fail_alone_too():
 
     outcomes, drift = run(model, tasks(16), allow_single=True)
 
-    assert [task.id for task, outcome in outcomes.items() if isinstance(outcome, Failure)] == ["en:0"]
+    assert [task_id for task_id, outcome in outcomes.items() if isinstance(outcome, Failure)] == ["en:0"]
     assert len(outcomes) == 16
     assert (drift.empty_batches, drift.rows_from_batches) == (2, 0)
 
@@ -343,36 +353,108 @@ def test_a_cap_in_the_middle_of_halving_ends_the_run():
     assert min(model.sizes) == 4
 
 
-def test_progress_is_told_while_the_rest_is_still_being_judged():
+def test_outcomes_come_while_the_rest_is_still_being_judged():
     told, seen = [], []
 
     def batched(_):
         seen.append(len(told))
         return verdict(4)
 
-    async def judged():
-        judge = GroupedJudge(RUBRIC, "m", provider=ScriptedProvider(Model(batched).answer))
-        options = BatchOptions(size=5, control_share=0.01)
-        whole = BatchRun(judge, options, concurrency=1, stop=StopToken(), done=lambda task, _: told.append(task))
-        await whole.judge(tasks(70))
+    run(Model(batched), tasks(70), concurrency=1, told=told, size=5, control_share=0.01)
 
-    asyncio.run(judged())
     assert max(seen) > 5
     assert len(told) == 70
 
 
-def test_each_task_can_be_judged_by_a_judge_of_its_own():
-    judge, told = OfflineJudge(RUBRIC), []
-    given = tasks(20)
+def test_tasks_that_wait_for_their_group_take_no_place_from_others():
+    """With one prompt of each language, the eight tasks of a group follow one another; their call is one."""
+    under_way, most = 0, 0
 
-    outcomes = asyncio.run(
-        judge_each(
-            lambda task: (judge, task.plain_context()),
-            given,
-            concurrency=3,
-            stop=StopToken(),
-            done=lambda task, _: told.append(task),
-        )
+    async def answer(request):
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        return model.answer(request)
+
+    model = Model(lambda _: verdict(4))
+    judge = GroupedTranslationJudge(
+        GroupedJudge(RUBRIC, "m", provider=ScriptedProvider(answer)),
+        given := tasks(72),
+        BatchOptions(control_share=0.0),
     )
+    summary = Run([task.item() for task in given], judge, cache=None, limits=Limits(concurrency=4)).execute()
 
-    assert list(outcomes) == given == told
+    assert (summary.status, summary.scores.judged) == ("finished", 72)
+    assert most == 4
+
+
+EXPECTED = Path(__file__).parent / "expected/grouped.jsonl"
+RECORDED = [json.loads(line) for line in EXPECTED.read_text(encoding="utf-8").splitlines()]
+
+
+def recorded_run(recorded, model, cap=None, concurrency=1, **options):
+    """Run a recorded case; return the summary, the scores of all tasks, and the drift."""
+    case = Case.of(recorded["case"])
+    texts = [
+        tuple(PromptResult(generated_output=f"text {number} of {prompt}") for prompt in range(case.prompts))
+        for number in range(case.languages)
+    ]
+    file = [
+        LanguageResult(language_name=tag, language_code=tag, prompts=prompts)
+        for tag, prompts in zip(TAGS, texts, strict=False)
+    ]
+    given = tasks_of(file, TABLE)
+    grouped = GroupedJudge(RUBRIC, "m", provider=ScriptedProvider(model.answer), allow_single=True)
+    judge = GroupedTranslationJudge(
+        grouped, given, BatchOptions(case.size, case.control_share, case.tolerance, case.seed)
+    )
+    items, limits = [task.item() for task in given], Limits(concurrency=concurrency, max_calls=cap)
+    summary = Run(items, judge, cache=None, limits=limits, **options).execute()
+    outcomes = [outcome for _, outcome in summary.outcomes()]
+    scores = "".join("-" if isinstance(each, Failure) else f"{each.score:g}" for each in outcomes)
+    return summary, scores, judge.drift.as_row()
+
+
+@for_each("recorded", RECORDED)
+def test_a_run_gives_the_outcomes_the_drift_and_the_calls_that_version_0_1_gave(recorded):
+    model = CaseModel(Case.of(recorded["case"]))
+
+    _, scores, drift = recorded_run(recorded, model, concurrency=recorded["case"] % 6 + 1)
+
+    assert (scores, drift) == (recorded["scores"], recorded["drift"])
+    assert {str(size): model.calls.count(size) for size in sorted(set(model.calls))} == recorded["calls"]
+
+
+@for_each("recorded", [each for each in RECORDED[::4] if Case.of(each["case"]).control_share < 1])
+def test_a_run_that_is_stopped_anywhere_and_resumed_asks_nothing_twice_and_ends_as_if_it_had_not_been(
+    recorded, tmp_path
+):
+    model = CaseModel(Case.of(recorded["case"]))
+    output, status, stops = tmp_path / f"{recorded['case']}.jsonl", "capped", 0
+
+    while status == "capped":
+        summary, scores, drift = recorded_run(recorded, model, cap=3, output=output, keep_replies=True)
+        status, stops = summary.status, stops + 1
+
+    assert (scores, drift) == (recorded["scores"], recorded["drift"])
+    assert max(model.prompts.values()) == 1
+    assert stops in (-(-len(model.calls) // 3), len(model.calls) // 3 + 1)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(output.stem)] == [output.name]
+
+
+def test_the_checks_judge_each_task_by_its_own_language():
+    texts = {"th": "สถานีรถไฟที่ใกล้ที่สุดอยู่ที่ไหนครับ", "ru": "สถานีรถไฟที่ใกล้ที่สุดอยู่ที่ไหนครับ"}
+    file = [
+        LanguageResult(language_name=tag, language_code=tag, prompts=(PromptResult(generated_output=text),))
+        for tag, text in texts.items()
+    ]
+    given = tasks_of(file, TABLE)
+
+    summary = Run([task.item(offline=True) for task in given], LanguageJudge(RUBRIC, [], given), cache=None).execute()
+
+    assert [(item.id, outcome.subscores["script"]) for item, outcome in summary.outcomes()] == [
+        ("th:0", 5),
+        ("ru:0", 1),
+    ]

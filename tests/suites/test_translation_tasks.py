@@ -117,14 +117,15 @@ def test_a_judge_is_told_the_language_by_both_its_names_and_nothing_that_is_empt
     given = PromptResult(generated_output="x", source_text="a", reference="b", category="c", prompt="say a")
     [task] = tasks_of([LanguageResult(language_name="Thai", prompts=(given,))], TABLE)
     assert task.context() == {"language": "Thai (ไทย)", "source": "a", "reference": "b"}
-    assert task.plain_context()["prompt"] == "say a"
+    assert task.item().context == task.context()
+    assert task.item(offline=True).context["prompt"] == "say a"
 
 
 def test_the_checks_are_told_the_script_that_the_tag_names():
     [task] = tasks_of([language("sr-Latn", "Serbian")], TABLE)
 
-    context = task.plain_context()
-    assert TABLE.find(context["language"], context["language_name"]).scripts == ("Latn",)
+    item = task.item(offline=True)
+    assert TABLE.find(item.language, item.context["language_name"]).scripts == ("Latn",)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from polyjudge.calibration.measurement import calibrate_sync
 from polyjudge.calibration.trials import TrialOptions
 from polyjudge.checks.checker import TextChecker
 from polyjudge.clock import utc_now
-from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.files.json_lines import read_json_lines
 from polyjudge.files.ownership import own_fields
@@ -32,7 +31,6 @@ from polyjudge.reports.translation_blocks import translation_scorecard
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import update_card
 from polyjudge.suites.translation import MUST_HAVE, quick_choice, tasks_of
-from polyjudge.suites.translation_grouped import judge_each
 from polyjudge.text.display import harmless
 from polyjudge.verdicts.trust import JudgeTrust
 
@@ -133,14 +131,8 @@ def _calibrate(judge: OfflineJudge, languages: list[LanguageResult], path: Path)
 
 async def _judge(judge: OfflineJudge, languages: list[LanguageResult], table: LanguageTable) -> list[LanguageScore]:
     found = defaultdict[str, dict[int, Outcome]](dict)
-    outcomes = await judge_each(
-        lambda task: (judge, task.plain_context()),
-        tasks_of(languages, table),
-        concurrency=8,
-        stop=StopToken(),
-    )
-    for task, outcome in outcomes.items():
-        found[task.language.language_code][task.index] = outcome
+    for task in tasks_of(languages, table):
+        found[task.language.language_code][task.index] = await judge.judge(task.item(offline=True))
     return [language_score(language, found[language.language_code], "offline") for language in languages]
 
 

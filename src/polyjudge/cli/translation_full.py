@@ -1,18 +1,14 @@
 """`polyjudge translation full RESULTS`: all languages, several in a call, with the drift of batches measured."""
 
 import argparse
-from collections.abc import Callable
 
-from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import ConfigError
 from polyjudge.judges.grouped import GroupedJudge
-from polyjudge.records.outcomes import Outcome
-from polyjudge.rubrics.loading import load_rubric
-from polyjudge.runs.stack import ProviderStack
-from polyjudge.suites.translation import Task
-from polyjudge.suites.translation_grouped import BatchOptions, BatchRun
+from polyjudge.judges.plugin import is_judge_plugin
+from polyjudge.suites.translation import LanguageJudge
+from polyjudge.suites.translation_grouped import BatchOptions, GroupedTranslationJudge, judge_of_failures
 
-from .translation_judging import Job, Judged, configure_judging, judge_alone, run_judging
+from .translation_judging import Job, TranslationJudge, configure_judging, run_judging
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,15 +35,12 @@ def run(options: argparse.Namespace) -> int:
     return run_judging(options, "full", lambda languages, _: languages, _judge)
 
 
-async def _judge(job: Job, access: ProviderStack, stop: StopToken, done: Callable[[Task, Outcome], None]) -> Judged:
-    if not job.judges or job.options.batch_size == 1:
-        return await judge_alone(job, access, stop, done)
-    [name] = job.judges
-    options, provider = job.options, access.open(name)
-    judge = GroupedJudge(load_rubric("translation"), name.model, provider=provider, allow_single=options.allow_single)
+def _judge(job: Job) -> TranslationJudge:
+    options = job.options
+    if not job.judges or options.batch_size == 1 or any(is_judge_plugin(name.provider) for name in job.judges):
+        return LanguageJudge(job.rubric, job.judges, job.tasks, repeats=options.repeats)
+    if options.retry_failures:
+        return judge_of_failures(job.rubric, job.judges, job.tasks, job.output)
+    judge = GroupedJudge(job.rubric, str(job.judges[0]), allow_single=options.allow_single)
     batches = BatchOptions(options.batch_size, options.control_share, options.drift_tolerance, options.seed)
-    try:
-        run = BatchRun(judge, batches, concurrency=options.concurrency, stop=stop, done=done)
-        return await run.judge(job.tasks)
-    finally:
-        await judge.aclose()
+    return GroupedTranslationJudge(judge, job.tasks, batches)

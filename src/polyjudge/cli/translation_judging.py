@@ -1,47 +1,31 @@
-"""What `translation quick` and `translation full` share: which outputs, which judge, and what is said in the end."""
+"""What `translation quick` and `translation full` share: their options, what is judged, and what is printed."""
 
 import argparse
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from polyjudge.cache.protocol import Cache
-from polyjudge.checks.checker import TextChecker
-from polyjudge.clock import utc_now
-from polyjudge.concurrency.pool import StopToken
-from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError
-from polyjudge.files.atomic import read_timestamp, readable_json
+from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.files.atomic import readable_json
 from polyjudge.formats.translation_results import TranslationResults
-from polyjudge.formats.translation_scores import (
-    TranslationScores,
-    kept_result,
-    language_score,
-    write_translation_scores,
-)
-from polyjudge.judges.base import Judge, close_judge
+from polyjudge.formats.translation_scores import ScoresFile
 from polyjudge.judges.grouped import with_question
-from polyjudge.judges.offline import OfflineJudge
-from polyjudge.judges.plugin import is_judge_plugin
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.records.outcomes import Failure, Outcome
 from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
 from polyjudge.records.translation import LanguageResult, LanguageScore
 from polyjudge.rubrics.loading import load_rubric
-from polyjudge.runs.stack import ProviderStack, open_judge
+from polyjudge.runs.run import Run
 from polyjudge.store.trust_cards import identity_in, trust_in
-from polyjudge.suites.translation import Task, tasks_of
-from polyjudge.suites.translation_grouped import Drift, judge_each
+from polyjudge.suites.translation import LanguageJudge, Task, named_languages, tasks_of, verdicts_of
+from polyjudge.suites.translation_grouped import Drift, GroupedTranslationJudge
 from polyjudge.text.display import harmless, one_line
-from polyjudge.verdicts.translation import Verdict, counts_text, language_verdict, status_fields, status_label, totals
+from polyjudge.verdicts.translation import Verdict, counts_text, status_fields, status_label, totals
 
-from .batching import add_batch_option, in_batches, refuse_batch, wait_for_batches
+from .batching import add_batch_option, refuse_batch
 from .environment import load_environment
 from .items_trust import ItemsTrust
 from .options import (
@@ -51,18 +35,21 @@ from .options import (
     check_output,
     filters_of,
     judge_names,
-    open_access,
-    open_cache,
+    run_options,
 )
 from .output import reader_may_leave
-from .progress import ProgressShow
-from .stopping import Ended, until_stopped
+from .run_progress import RunProgress
+from .signals import Signals, stop_on_signals
 from .summaries import print_estimate, spent_line, too_many_unjudged
 from .tables import print_table
 
-Judged = tuple[dict[Task, Outcome], Drift | None]
-Judging = Callable[["Job", ProviderStack, StopToken, Callable[[Task, Outcome], None]], Any]
-"""How the tasks of a job are judged; returns a `Judged` to wait for."""
+_AFTER_EMPTY_BATCHES = (
+    "The replies are kept. Use another judge, or ask about each output alone with --batch-size 1. To keep the batches "
+    "and ask alone for what they do not answer, give --allow-single; this can take many times as many calls."
+)
+TranslationJudge = LanguageJudge | GroupedTranslationJudge
+Choose = Callable[[Sequence[LanguageResult], LanguageTable], Sequence[LanguageResult]]
+"""Returns the languages of a file that are judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +64,18 @@ class Job:
     tasks: Sequence[Task]
     judges: Sequence[ModelName]
     """Empty for the judge `offline`."""
+    rubric: Rubric
 
     @property
     def output(self) -> Path:
-        """Where the scores go: beside the results, unless said otherwise."""
+        """Where the scores go: beside the results, unless another place is named."""
         given: Path | None = self.options.output
         results: Path = self.options.results
         return given or results.with_name(f"{results.stem}-{self.tier}-judge.json")
 
     @property
     def judge(self) -> str:
-        """Who judges, for the scores file."""
+        """The judges, as the scores file names them."""
         return ", ".join(map(str, self.judges)) or "offline"
 
 
@@ -109,66 +97,46 @@ def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_jud
 
 
 def run_judging(
-    options: argparse.Namespace,
-    tier: str,
-    choose: Callable[[Sequence[LanguageResult], LanguageTable], Sequence[LanguageResult]],
-    judging: Judging,
+    options: argparse.Namespace, tier: str, choose: Choose, judge_of: Callable[[Job], TranslationJudge]
 ) -> int:
-    """Check the input, judge, write the scores, and sum up."""
+    """Check the input, judge, write the scores, and print the summary."""
     load_environment()
-    job = _job(options, tier, choose)
+    job = _read_job(options, tier, choose)
     refuse_batch(options, job.judges)
     check_output(job.output, [options.results], force=options.force)
     if options.retry_failures and not job.output.is_file():
         raise ConfigError(f"--retry-failures needs the scores of an earlier run: {str(job.output)!r} is not there")
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
-    with _kept_replies(job) as kept:
-        try:
-            with in_batches(open_access(options, kept.cache, kept.began), options, kept.began) as access:
-                code, kept.may_go = run_sync(_run(job, access, judging))
-        except ConfigError as error:  # before the first call
-            kept.may_go = kept.is_new
-            if not isinstance(error, MissingKeyError | MissingExtraError):
-                raise
-            told = error.instead(f"{tier} coherence check") if isinstance(error, MissingKeyError) else error
-            print(told, file=sys.stderr)
-            return 3 if options.require_judge else 0
-        return code
-
-
-async def judge_alone(
-    job: Job, access: ProviderStack, stop: StopToken, done: Callable[[Task, Outcome], None]
-) -> Judged:
-    """Judge each output by itself, by models or by the checks."""
-    rubric, opened = load_rubric("translation"), dict[str, Judge]()
-    offline = OfflineJudge(rubric, table=job.table) if not job.judges else None
-
-    def judge_for(task: Task) -> tuple[Judge, Mapping[str, Any]]:
-        if offline is not None:
-            return offline, task.plain_context()
-        return opened[task.question()], task.context()
-
-    for question in dict.fromkeys(task.question() for task in job.tasks if job.judges):
-        limit, repeats = _MOST_TOKENS.get(job.tier), job.options.repeats
-        asking = with_question(rubric, question)
-        opened[question] = open_judge(asking, job.judges, access, repeats=repeats, max_tokens=limit)
+    judge = judge_of(job)
+    drift = judge.drift if isinstance(judge, GroupedTranslationJudge) else None
+    batching = drift.as_row if drift is not None else None
+    scores = ScoresFile(job.output, job.languages, job.judge, batching=batching, force=options.force)
+    run = _open_run(job, judge, scores)
     try:
-        outcomes = await judge_each(judge_for, job.tasks, concurrency=job.options.concurrency, stop=stop, done=done)
-    finally:
-        for judge in opened.values():
-            await close_judge(judge)
-    return outcomes, None
+        return _estimate(job, run) if options.dry_run else _execute(job, run, scores, drift)
+    except (MissingKeyError, MissingExtraError) as error:
+        told = error.instead(f"{tier} coherence check") if isinstance(error, MissingKeyError) else error
+        print(told, file=sys.stderr)
+        return 3 if options.require_judge else 0
 
 
-_MOST_TOKENS = {"quick": 512}
+def _open_run(job: Job, judge: TranslationJudge, scores: ScoresFile) -> Run:
+    given = run_options(job.options)
+    if not job.judges:
+        given["cache"] = None
+    return Run(
+        [task.item(offline=not job.judges) for task in job.tasks],
+        judge,
+        output=scores,
+        retry_failures=job.options.retry_failures,
+        legacy_fingerprints=[fingerprint([job.judge, job.options.repeats], 12)],
+        keep_replies=bool(job.judges),
+        **given,
+    )
 
 
-def _job(
-    options: argparse.Namespace,
-    tier: str,
-    choose: Callable[[Sequence[LanguageResult], LanguageTable], Sequence[LanguageResult]],
-) -> Job:
+def _read_job(options: argparse.Namespace, tier: str, choose: Choose) -> Job:
     for name in ("samples", "limit"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise ConfigError(f"--{name} must be at least 1, not {getattr(options, name)}")
@@ -187,7 +155,7 @@ def _job(
     tasks = tasks_of(chosen, table, samples=options.samples, seed=options.seed)
     if not tasks:
         raise DataError("holds no output to judge", path=options.results)
-    return Job(tier, options, table, chosen, tasks, judges)
+    return Job(tier, options, table, chosen, tasks, judges, load_rubric("translation"))
 
 
 def _filtered(
@@ -200,12 +168,7 @@ def _filtered(
         raise ConfigError(f"--filter {unknown[0]}=…: languages are chosen by language=TAG,…")
     if not filters:
         return list(languages)
-    wanted = [table.find(name) or name for name in filters["language"]]
-    chosen = [
-        each
-        for each in languages
-        if {table.find(each.language_code, each.language_name), each.language_code, each.language_name} & set(wanted)
-    ]
+    chosen = named_languages(languages, filters["language"], table)
     if not chosen:
         raise ConfigError(f"--filter: none of {', '.join(sorted(filters['language']))} is in the file")
     return chosen
@@ -215,143 +178,51 @@ def _show_prompt(job: Job, task_id: str) -> int:
     task = next((task for task in job.tasks if task.id == task_id), None)
     if task is None:
         raise DataError(f"holds no output {task_id!r}; the first is {job.tasks[0].id!r}", path=job.options.results)
-    judge = RubricJudge(with_question(load_rubric("translation"), task.question()))
+    judge = RubricJudge(with_question(job.rubric, task.question()))
     print(harmless(judge.build_prompt(task.prompt.generated_output, task.context())))
     return 0
 
 
-@dataclass(slots=True)
-class _Kept:
-    """What an unfinished run leaves for the next one."""
-
-    cache: Cache | None
-    began: str
-    """When the run was first begun: what a refresh was told since then is not asked for again."""
-    is_new: bool
-    """No earlier run left anything."""
-    may_go: bool = False
-    """The scores are written, or nothing was asked."""
+def _estimate(job: Job, run: Run) -> int:
+    with stop_on_signals(run) as signals:
+        try:
+            estimate = run.estimate()
+        except StoppedError as error:
+            return signals.explain(error, f"not all of the {len(job.tasks)} outputs were counted")
+    print_estimate(estimate, len(job.tasks), job.options.format)
+    return 0
 
 
-@contextmanager
-def _kept_replies(job: Job) -> Generator[_Kept]:
-    """Open the cache; without one, replies are kept beside the scores until those are written."""
-    options, mark = job.options, fingerprint([job.judge, job.options.repeats], 12)
-    private = job.output.with_name(f"{job.output.name}.replies.sqlite")
-    begun = job.output.with_name(f"{job.output.name}.{mark}.begun")
-    is_new = not private.exists() and not begun.exists()
-    if not job.judges or (options.dry_run and options.cache == "none"):
-        yield _Kept(None, utc_now(), is_new)
-        return
-    is_private = options.cache == "none"
-    options.cache = str(private) if is_private else options.cache
-    cache = open_cache(options)
-    kept = _Kept(cache, utc_now(), is_new)
-    try:
-        if options.refresh and not options.dry_run:
-            kept.began = read_timestamp(begun)
-        yield kept
-    finally:
-        if cache is not None:
-            run_sync(cache.aclose())
-        if kept.may_go and not options.dry_run:
-            begun.unlink(missing_ok=True)
-            for path in list(private.parent.iterdir()) if is_private else []:
-                if path.name.startswith(private.name):  # SQLite and the cache keep files beside theirs
-                    path.unlink(missing_ok=True)
-
-
-async def _run(job: Job, access: ProviderStack, judging: Judging) -> tuple[int, bool]:
-    """Return the exit code, and whether all is done."""
-    known = _known_results(job) if job.options.retry_failures else {}
-    asked = replace(job, tasks=[task for task in job.tasks if task not in known])
-    alone = job.options.retry_failures or any(is_judge_plugin(name.provider) for name in job.judges)
-    judge = judge_alone if alone else judging
-    for name in job.judges if access.batches is not None else ():
-        access.open(name)  # now, because the batches of a killed run are looked for first
-
-    async def work(stop: StopToken) -> Judged:
-        if access.batches is not None:
-            await wait_for_batches(access.batches, lambda: judge(asked, access, stop, _nobody), stop)
-        shown = not job.options.dry_run
-        with ProgressShow(len(asked.tasks), access.meter.spent, shown=shown) as progress:
-
-            def done(_: Task, outcome: Outcome) -> None:
-                progress.advance(unjudged=isinstance(outcome, Failure))
-
-            outcomes, drift = await judge(asked, access, stop, done)
-            return {**known, **outcomes}, drift
-
-    ended = await until_stopped(work, deadline_s=job.options.deadline)
-    if access.estimate is not None and not ended.stop.requested:
-        print_estimate(access.estimate, len(job.tasks), job.options.format)
-        return 0, False
-    return _finish(job, ended, access), not ended.cut_short(len(job.tasks) - len(ended.result[0]))
-
-
-def _nobody(_: Task, __: Outcome) -> None:
-    """Be told, while answers are only waited for."""
-
-
-def _known_results(job: Job) -> dict[Task, Outcome]:
-    """Return what an earlier scores file holds, its failures left out."""
-    scores, known = TranslationScores(job.output), dict[Task, Outcome]()
-    for language in job.languages:
-        score = scores.find(language.language_code, language.language_name)
-        results = {each.index: kept_result(each) for each in score.prompts} if score else {}
-        for task in job.tasks:
-            result = results.get(task.index) if task.language is language else None
-            if result is not None:
-                known[task] = result
-    return known
-
-
-def _finish(job: Job, ended: Ended[Judged], access: ProviderStack) -> int:
-    outcomes, drift = ended.result
-    if ended.cut_short(left := len(job.tasks) - len(outcomes)):
-        code = ended.explain(f"{left} of {len(job.tasks)} outputs were not reached")
-        if isinstance(ended.stop.error, EmptyBatchesError):
-            print(f"polyjudge: {_AFTER_EMPTY_BATCHES}", file=sys.stderr)
-        else:
-            print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
-        return code
-    scores = _scores(job, outcomes, drift)
-    write_translation_scores(job.output, scores, force=job.options.force)
-    trust = trust_in(identity_in(scores))
-    checker = TextChecker(job.table)
-    verdicts = [
-        language_verdict(language, checker.check_outputs(language), {job.tier: score}, job.table, {job.tier: trust})
-        for language, score in zip(job.languages, scores, strict=True)
-    ]
+def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
+    with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
+        summary = run.execute(progress)
+    scores = summary.scores
+    if summary.status in ("stopped", "capped"):
+        return _explain_end(signals, summary.stopped_by, f"{scores.not_reached} of {scores.items}")
+    trust = trust_in(identity_in(file.scores))
+    verdicts = verdicts_of(job.languages, file.scores, job.tier, job.table, trust)
     with reader_may_leave():
-        _show(job, verdicts, scores, drift)
+        _show(job.options, verdicts, file.scores, drift)
         if job.options.format == "text":
             ItemsTrust(trust, [verdict.language or verdict.name for verdict in verdicts]).show(sys.stdout)
-    print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)
+    print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     print(f"scores:  {job.output}", file=sys.stderr)
-    unjudged = sum(isinstance(outcome, Failure) for outcome in outcomes.values())
-    if unjudged == len(outcomes) or unjudged > job.options.max_unjudged * len(outcomes):
-        return too_many_unjudged(unjudged, len(outcomes))
+    if summary.status == "unjudged":
+        return too_many_unjudged(scores.unjudged, scores.items)
     return 1 if totals(verdicts).fails_gate else 0
 
 
-_AFTER_EMPTY_BATCHES = (
-    "The replies are kept. Use another judge, or ask about each output alone with --batch-size 1. To keep the batches "
-    "and ask alone for what they do not answer, give --allow-single; this can take many times as many calls."
-)
+def _explain_end(signals: Signals, why: object, left: str) -> int:
+    code = signals.explain(why, f"{left} outputs were not reached")
+    kept = "what was done is kept; the same command goes on from there"
+    print(f"polyjudge: {_AFTER_EMPTY_BATCHES if isinstance(why, EmptyBatchesError) else kept}", file=sys.stderr)
+    return code
 
 
-def _scores(job: Job, outcomes: Mapping[Task, Outcome], drift: Drift | None) -> list[LanguageScore]:
-    # Two languages may have one name: pt and pt-BR, both Portuguese.
-    by_language: dict[int, dict[int, Outcome]] = defaultdict(dict)
-    for task, outcome in outcomes.items():
-        by_language[id(task.language)][task.index] = outcome
-    batching = drift.as_row() if drift else None
-    return [language_score(language, by_language[id(language)], job.judge, batching) for language in job.languages]
-
-
-def _show(job: Job, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore], drift: Drift | None) -> None:
-    if job.options.format == "json":
+def _show(
+    options: argparse.Namespace, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore], drift: Drift | None
+) -> None:
+    if options.format == "json":
         found = {
             "languages": [status_fields(verdict) for verdict in verdicts],
             "statuses": totals(verdicts).counts,

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.translation import LanguageResult
-from polyjudge.suites.translation import quick_choice
+from polyjudge.suites.translation import LanguageJudge, quick_choice
 
-from .translation_judging import configure_judging, judge_alone, run_judging
+from .translation_judging import Job, configure_judging, run_judging
+
+_MOST_TOKENS = 512
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Judge each output of the chosen languages by itself."""
-    return run_judging(options, "quick", _choose, judge_alone)
+    return run_judging(options, "quick", _choose, _judge)
 
 
 def _choose(languages: Sequence[LanguageResult], table: LanguageTable) -> Sequence[LanguageResult]:
@@ -27,3 +29,7 @@ def _choose(languages: Sequence[LanguageResult], table: LanguageTable) -> Sequen
         names = ", ".join(each.name for each in absent)
         print(f"polyjudge: must-have languages that are not in the file: {names}", file=sys.stderr)
     return chosen
+
+
+def _judge(job: Job) -> LanguageJudge:
+    return LanguageJudge(job.rubric, job.judges, job.tasks, max_tokens=_MOST_TOKENS, repeats=job.options.repeats)

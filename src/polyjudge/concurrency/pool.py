@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from polyjudge.errors import ConfigError, StoppedError
@@ -45,11 +46,17 @@ class Slots:
 
     async def sleep(self, seconds: float) -> None:
         """Wait while another task works."""
+        with self.lent():
+            await asyncio.sleep(seconds)
+
+    @contextmanager
+    def lent(self) -> Generator[None]:
+        """Let another task work meanwhile."""
         self.most += 1
         if self.on_lend is not None:
             self.on_lend()
         try:
-            await asyncio.sleep(seconds)
+            yield
         finally:
             self.most -= 1
 

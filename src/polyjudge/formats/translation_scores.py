@@ -1,7 +1,7 @@
 """Read and write translation scores, and compute them from outcomes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeVar, cast
@@ -13,7 +13,7 @@ from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_stream import JsonStream, is_deep
 from polyjudge.files.spill import ScratchRows
 from polyjudge.records.codec import from_open_json, to_open_json
-from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageScore, PromptScore
 from polyjudge.verdicts.translation import has_scores, reached_by_enough, scores_pass
 
@@ -24,6 +24,54 @@ _PROBLEMS_NAMED = 20
 _LONGEST_PROBLEM = 300
 _SCALE = (1.0, 5.0)
 Score = TypeVar("Score", LanguageScore, PromptScore)
+
+
+class ScoresFile:
+    """Translation scores as the output of a run; its items have the ids `TAG:INDEX`, or `NAME:INDEX` without a tag."""
+
+    def __init__(
+        self,
+        path: Path,
+        languages: Sequence[LanguageResult],
+        judge: str,
+        *,
+        batching: Callable[[], Mapping[str, Any]] | None = None,
+        force: bool = False,
+    ) -> None:
+        """Write scores to `path`; `batching` tells in the end what was measured of several languages in a call."""
+        self.path = path
+        self.scores: list[LanguageScore] = []
+        """One row for each language, when the run is finished."""
+        self._languages = languages
+        self._judge = judge
+        self._batching = batching
+        self._force = force
+        self._outcomes: dict[str, dict[int, Outcome]] = {_key(each): {} for each in languages}
+
+    def put(self, item: Item, outcome: RunOutcome) -> None:
+        """Take the next outcome."""
+        assert isinstance(outcome, JudgeResult | Failure)
+        key, _, index = item.id.rpartition(":")
+        self._outcomes[key][int(index)] = outcome
+
+    def finish(self) -> None:
+        """Write the scores."""
+        batching = self._batching() if self._batching is not None else None
+        self.scores = [
+            language_score(each, self._outcomes[_key(each)], self._judge, batching) for each in self._languages
+        ]
+        write_translation_scores(self.path, self.scores, force=self._force)
+
+    def rows(self) -> Iterator[tuple[str, Outcome]]:
+        """Yield what an earlier run wrote of the outputs, with the ids of their items."""
+        for score in TranslationScores(self.path):
+            for prompt in score.prompts:
+                failure = Failure(prompt.error, "unreadable", prompt.raw, provenance=prompt.provenance)
+                yield f"{_key(score)}:{prompt.index}", kept_result(prompt) or failure
+
+
+def _key(language: LanguageResult | LanguageScore) -> str:
+    return language.language_code or language.language_name
 
 
 def write_translation_scores(path: Path, scores: Iterable[LanguageScore], *, force: bool = False) -> None:

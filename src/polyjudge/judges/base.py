@@ -254,8 +254,9 @@ class ItemJudge(ItemWorker, Protocol):
     """Judges the items of a run.
 
     A judge may also have `bind(source)`, which returns the judge with its providers opened by the run; `models`, the
-    models that it asks with their addresses; `fingerprint`, which changes when its prompts do; `rubric`; `prepare`, the
-    work before the first item; and `aclose`.
+    models that it asks with their addresses; `fingerprint`, which changes when its prompts do; `rubric`;
+    `prompt_hashes(item)`, of prompts that may have judged it; `prepare`, the work before the first item, with
+    `settled`, the outcomes that this gave; and `aclose`.
     """
 
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:

@@ -27,7 +27,9 @@ from polyjudge.rubrics.prompts import (
 )
 from polyjudge.verdicts.items import with_passed
 
+from . import base
 from .base import Asker, Question, Reading
+from .binding import ProviderSource
 from .choosing import Query, checked
 from .judged_text import ReplyContext, judged_texts
 from .parsing import JudgeJson, read_judge_json
@@ -82,11 +84,19 @@ class GroupedJudge:
         self._allow_single = allow_single
         self.rubric = rubric
         self.model = model
-        self._fingerprint = rubric_fingerprint(rubric)
+        self.fingerprint = rubric_fingerprint(rubric)
         self._renderer = PromptRenderer(rubric)
         self.asker = Asker(model, provider=provider)
         self._provider = provider
         self._alone: dict[str, RubricJudge] = {}
+
+    models = property(base.models)
+
+    def bind(self, source: ProviderSource) -> "GroupedJudge":
+        """Return this judge with its provider opened by a run."""
+        name = self.asker.name
+        provider = source.open(name) if self._provider is None else source.around(self._provider, name)
+        return GroupedJudge(self.rubric, name.model, provider=provider, allow_single=self._allow_single)
 
     async def outcomes(self, items: Sequence[BatchItem]) -> list[Outcome]:
         """Return one outcome for each item, in order; rows missing, doubled or unreadable are asked for alone."""
@@ -94,13 +104,13 @@ class GroupedJudge:
 
     async def rows(self, items: Sequence[BatchItem]) -> list[BatchRow]:
         """Return what `outcomes` does, with where each outcome comes from."""
-        distinct = {item.id: item for item in items}
-        if any(item != distinct[item.id] for item in items):  # chance, or texts made to have the same id
+        distinct = _by_id(items)
+        if distinct is None:
             return [BatchRow(each, from_batch=False) for each in await together(map(self.alone, items))]
         if len(distinct) == 1:
             return [BatchRow(await self.alone(items[0]), from_batch=False)] * len(items)
         question = Question(
-            self.prompt(list(distinct.values())), _schema(self.rubric), self.rubric.name, self._fingerprint
+            self.prompt(list(distinct.values())), _schema(self.rubric), self.rubric.name, self.fingerprint
         )
         found: dict[str, JudgeResult] = {}
 
@@ -113,16 +123,21 @@ class GroupedJudge:
         if isinstance(whole, Failure) and whole.kind not in ("unreadable", "refused"):
             return [BatchRow(whole, from_batch=False)] * len(items)
         if not found:
-            self._count_empty()
+            self.note_empty_batches(1)
         amiss = [item for item_id, item in distinct.items() if item_id not in found]
         again = await together(self.alone(item) for item in amiss)
         rows = {item_id: BatchRow(_stamped(result, whole), from_batch=True) for item_id, result in found.items()}
         rows |= {item.id: BatchRow(outcome, from_batch=False) for item, outcome in zip(amiss, again, strict=True)}
         return [rows[item.id] for item in items]
 
-    def _count_empty(self) -> None:
-        self.empty_batches += 1
-        if self.empty_batches >= _MOST_EMPTY and not self._allow_single:
+    def shares_a_call(self, items: Sequence[BatchItem]) -> bool:
+        """Say whether these items are asked about in one call; a single one, or two with one id, are not."""
+        return len(_by_id(items) or ()) > 1
+
+    def note_empty_batches(self, count: int) -> None:
+        """Count calls that brought no usable row; after two of them, no further one is made."""
+        self.empty_batches += count
+        if count and self.empty_batches >= _MOST_EMPTY and not self._allow_single:
             told = "none of their rows had a known id, once, with a verdict that can be read"
             raise EmptyBatchesError(
                 f"{self.model} gave {self.empty_batches} unusable replies about several items: {told}"
@@ -130,13 +145,20 @@ class GroupedJudge:
 
     async def alone(self, item: BatchItem) -> Outcome:
         """Return the outcome of one item asked about by itself."""
+        return await self._judge_alone(item).outcome(item.candidate, item.context)
+
+    def prompt_alone(self, item: BatchItem) -> str:
+        """Return the prompt that would be sent about one item by itself."""
+        return self._judge_alone(item).build_prompt(item.candidate, item.context)
+
+    def _judge_alone(self, item: BatchItem) -> RubricJudge:
         if item.question not in self._alone:
             rubric = with_question(self.rubric, item.question)
             self._alone[item.question] = RubricJudge(rubric, model=self.model, provider=self._provider)
-        return await self._alone[item.question].outcome(item.candidate, item.context)
+        return self._alone[item.question]
 
     def prompt(self, items: Sequence[BatchItem]) -> str:
-        """Return the prompt that would be sent."""
+        """Return the prompt that would be sent about several items."""
         template = (files("polyjudge.judges") / "prompts" / "batch.txt").read_text(encoding="utf-8")
         note = FENCE_NOTE.replace("{", "{{").replace("}", "}}")
         return fill_template(
@@ -152,6 +174,12 @@ class GroupedJudge:
         await self.asker.aclose()
         for judge in self._alone.values():
             await judge.aclose()
+
+
+def _by_id(items: Sequence[BatchItem]) -> dict[str, BatchItem] | None:
+    """Return the items by their ids; None if two have the same id, by chance or because their texts were made to."""
+    distinct = {item.id: item for item in items}
+    return None if any(item != distinct[item.id] for item in items) else distinct
 
 
 def with_question(rubric: Rubric, question: str) -> Rubric:

@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Protocol, cast
+from pathlib import Path
+from typing import Protocol, cast, runtime_checkable
 
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import DataError, StoppedError
@@ -15,7 +16,7 @@ from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.runs import Event, Finished, ItemCollected, ItemFinished, Resumed, RunStatus, Started, Stopped
 from polyjudge.store.run_file import OutcomeStore
 
-from .local import judge_in_order, prepare
+from .local import judge_in_order, prepare, settled
 from .plan import Items, Plan
 from .stack import ProviderStack
 
@@ -28,6 +29,28 @@ class Export(Protocol):
     def put(self, item: Item, outcome: RunOutcome) -> None:
         """Take the next outcome."""
         ...
+
+
+@runtime_checkable
+class OutputFile(Export, Protocol):
+    """The output of a run in another form than rows; until it is finished, the rows are in a file beside it."""
+
+    path: Path
+
+    def finish(self) -> None:
+        """Write the file; all outcomes have been taken."""
+        ...
+
+    def rows(self) -> Iterator[tuple[str, RunOutcome]]:
+        """Yield what an earlier run wrote, with the ids of its items, to retry its failures."""
+        ...
+
+
+def place_of(output: Path | str | OutputFile | OutcomeStore | None) -> Path | OutcomeStore | None:
+    """Return the path of an output, or the store that it is."""
+    if isinstance(output, OutputFile):
+        return output.path
+    return Path(output) if isinstance(output, str) else output
 
 
 @dataclass(slots=True)
@@ -78,13 +101,17 @@ class Execution:
             yield self._finished(item, outcome)
         self.emit(Resumed(done, self.plan.items))
         await self._prepare()
-        judged = self._judge(islice(items, self.plan.items - done), store=self.store)
+        left = islice(items, self.plan.items - done)
+        judged = self._settled(left) if self.stop.requested else self._judge(left, store=self.store)
         async with aclosing(judged):  # if a row cannot be written, in-flight calls end before their connections do
             async for item, outcome in judged:
                 done += 1
                 yield self._finished(item, outcome)
         # After a stop all may be done as well: in-flight calls are allowed to finish, and may have been the last ones.
         if done == self.plan.items and next(items, None) is None and items.hexdigest() == self.plan.items_fingerprint:
+            for export in self.exports:
+                if isinstance(export, OutputFile):
+                    export.finish()
             self.store.finish()
             self.status = "finished"
         elif self.stop.requested:
@@ -99,6 +126,15 @@ class Execution:
             await prepare(self.judge, stored, concurrency=self.stack.slots or self.concurrency, stop=self.stop)
         except StoppedError as error:
             self.stop.request(error)
+
+    async def _settled(self, items: Iterable[Item]) -> AsyncGenerator[tuple[Item, RunOutcome]]:
+        """Yield the first items as far as they were judged in a preparation that was stopped."""
+        for item in items:
+            outcome = settled(self.judge, item)
+            if outcome is None:
+                return
+            self.store.append(item, outcome)
+            yield item, outcome
 
     def _judge(
         self, items: Iterable[Item], store: OutcomeStore | None = None
@@ -127,6 +163,7 @@ class Execution:
 
         async def collect() -> None:
             done = sum(1 for _ in self.store.stored())
+            await self._prepare()
             judged = self._judge(islice(self.items, done, None))
             async with aclosing(judged):
                 async for _ in judged:

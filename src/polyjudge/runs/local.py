@@ -55,6 +55,12 @@ async def prepare(
         await own(stored, concurrency=concurrency, stop=stop)
 
 
+def settled(judge: object, item: Item) -> RunOutcome | None:
+    """Return the outcome of an item that was judged in the preparation; None if it has yet to be judged."""
+    own: Callable[[Item], RunOutcome | None] | None = getattr(judge, "settled", None)
+    return own(item) if own is not None else None
+
+
 class _Rows:
     """Writes rows to the store in order: at once if it is their turn, else when they are taken."""
 

@@ -1,7 +1,8 @@
 """What a run is about: its items, its judge, the fingerprint by which it is resumed, and what it need not ask again."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -9,11 +10,12 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.items import ItemList, ItemSource
 from polyjudge.judges.base import ItemWorker, Judge, ModelAddresses, as_item_judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
+from polyjudge.judges.offline import OfflineJudge
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
 from polyjudge.records.outcomes import Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.prompts import PromptRenderer
-from polyjudge.store.run_file import StoredOutcomes, read_outcomes
+from polyjudge.store.run_file import StoredOutcomes
 
 Items = ItemSource | ItemList
 
@@ -85,14 +87,17 @@ def _version(path: Path) -> list[int]:
 def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item], judge: object) -> StoredOutcomes:
     """Return the results of a finished run by the ids of their items, so that only its failures are asked again.
 
-    A result counts if it answers the present prompt of its item. Results of another judge are an error: all of them
-    would be asked again. Results of items that are no longer there are included, and not marked as needed.
+    A result counts unless it is known to answer another prompt than its item has now. Results of another judge are an
+    error: all of them would be asked again. Results of items that are no longer there are included, and not marked as
+    needed.
     """
     rubric = getattr(judge, "rubric", None)
     if not isinstance(rubric, Rubric):
         raise ConfigError("failures can be retried only for a judge with a rubric")
-    known, renderer = StoredOutcomes(), PromptRenderer(rubric)
-    names = {str(name) for name, _ in models_of(judge)}
+    known, names = StoredOutcomes(), _own_names(judge)
+    hashes: Callable[[Item], set[str]] = getattr(judge, "prompt_hashes", None) or partial(
+        _prompt_hashes, PromptRenderer(rubric)
+    )
     for item_id, outcome in rows:
         if isinstance(outcome, JudgeResult):
             known.add(item_id, outcome)
@@ -103,15 +108,27 @@ def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item]
         if others := {f"{each.provider}/{each.model}" for each in _asked(result)} - names:
             told = f"the results are of {', '.join(sorted(others))}, and failures are retried with the same judge"
             raise ConfigError(f"{told}: name it, or another output")
-        prompt = prompt_sha256(renderer.render(item.candidate, item.context))
-        if {each.prompt_sha256 for each in _asked(result)} != {prompt}:
+        asked = {each.prompt_sha256 for each in _asked(result)}
+        if not asked <= hashes(item):
             known.drop(item.id)
     return known
 
 
-def results_to_keep(path: Path, items: Iterable[Item], judge: object) -> StoredOutcomes:
-    """Return the results of a run file whose failures are asked again; one that would be lost is an error."""
-    known = stored_results(read_outcomes(path), items, judge)
+def _own_names(judge: object) -> set[str]:
+    """Return by which names results are known as those of a judge: its models, also as a jury, or the checks."""
+    names = [str(name) for name, _ in models_of(judge)]
+    return {*names, f"jury/{'+'.join(dict.fromkeys(names))}"} if names else {f"offline/{OfflineJudge.model}"}
+
+
+def _prompt_hashes(renderer: PromptRenderer, item: Item) -> set[str]:
+    return {prompt_sha256(renderer.render(item.candidate, item.context))}
+
+
+def results_to_keep(
+    path: Path, rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item], judge: object
+) -> StoredOutcomes:
+    """Return the results of a file whose failures are asked again; one that would be lost is an error."""
+    known = stored_results(rows, items, judge)
     for item_id in known.unwanted():
         raise DataError(f"holds {item_id!r}, which is not among the items now and would be lost", path=path)
     return known

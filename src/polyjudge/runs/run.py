@@ -1,19 +1,16 @@
 """A run: it judges items and owns everything between them and their outcomes."""
 
 import asyncio
-import weakref
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Literal, cast
 
 from polyjudge.batches.journal import BatchJournal
 from polyjudge.cache.protocol import Cache
-from polyjudge.cache.sqlite import JudgeCache, replies_of
+from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.concurrency.sync import run_sync
@@ -26,13 +23,13 @@ from polyjudge.providers.retrying import RetryPolicy
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Caps, Estimate, Finished, Limits, RayEngine, RunStatus
-from polyjudge.store.run_file import OutcomeStore, RunFile
+from polyjudge.store.run_file import OutcomeStore, RunFile, read_outcomes
 
-from .execution import Execution, Export, OnEvent
-from .local import judge_in_order
+from .execution import Execution, Export, OnEvent, OutputFile, place_of
+from .local import judge_in_order, prepare
 from .plan import Items, Plan, make_plan, models_of, repeated, results_to_keep, rubric_of
-from .stack import DEFAULT_CACHE, ProviderStack, ignore, open_run_cache
-from .summary import RunSummary, Tally
+from .stack import DEFAULT_CACHE, PrivateReplies, ProviderStack, ignore, opened_cache
+from .summary import RunSummary, Tally, TemporaryFolder
 
 if TYPE_CHECKING:
     from .shards import ShardedSurvey
@@ -44,20 +41,26 @@ class Run:
     """Judges items: it opens the cache and the providers, resumes, stores each outcome and returns a summary.
 
     `output` is the run file; an unfinished run of the same plan there is resumed. Without it the rows are kept in a
-    temporary file as long as the summary is used. `cache` is a path, a PostgreSQL URL, an open cache, or None; by
-    default it is the cache of the working folder. `refresh` asks again what the cache could answer, `reread` parses the
-    cached replies again and asks nothing, and `retry_failures` asks again only about the failures in `output`.
+    temporary file as long as the summary is used. An `OutputFile` is written when all rows are there. `cache` is a
+    path, a PostgreSQL URL, an open cache, or None; by default it is the cache of the working folder. Without one,
+    `keep_replies` has the replies kept beside the output until that is finished. `refresh` asks again what the cache
+    could answer, `reread` parses the cached replies again and asks nothing, and `retry_failures` asks again only about
+    the failures in `output`.
     `engine="ray"`, or a `RayEngine` with its own settings, judges shards on a Ray cluster, into a folder.
     `legacy_fingerprints` are those that earlier versions gave to this run: their unfinished files are resumed.
     An `OutcomeStore` as output decides itself what of earlier runs counts; `retries` is how often a call is tried.
     """
+
+    _plan: Plan | None = None
+    _sharded: "ShardedSurvey | None" = None
+    _loop: asyncio.AbstractEventLoop | None = None
 
     def __init__(
         self,
         items: Iterable[Item],
         judge: ItemWorker | Judge,
         *,
-        output: Path | str | OutcomeStore | None = None,
+        output: Path | str | OutputFile | OutcomeStore | None = None,
         cache: Cache | JudgeCache | Path | str | None = DEFAULT_CACHE,
         fallback_cache: Path | None = None,
         limits: Limits | None = None,
@@ -72,23 +75,23 @@ class Run:
         exports: Sequence[Export] = (),
         legacy_fingerprints: Sequence[str] = (),
         retries: RetryPolicy | None = None,
+        keep_replies: bool = False,
     ) -> None:
         self._items: Items = items if isinstance(items, ItemSource | ItemList) else ItemList(items)
         self.judge = repeated(judge, repeats)
-        self.output = Path(output) if isinstance(output, str) else output
+        self._output_file = output if isinstance(output, OutputFile) else None
+        self.output = place_of(output)
         self.limits = limits or Limits()
         self._cache, self._fallback_cache = cache, fallback_cache
-        self._is_batch = batch
+        self._is_batch, self._repeats = batch, repeats
         self._ray = RayEngine() if engine == "ray" else engine if isinstance(engine, RayEngine) else None
-        self._sharded: ShardedSurvey | None = None
-        self._repeats = repeats
         self._refresh, self._reread, self._retry_failures = refresh, reread, retry_failures
         self._force, self._workspace = force, workspace
-        self._exports, self._legacy_fingerprints = tuple(exports), tuple(legacy_fingerprints)
-        self._retries = retries or RetryPolicy()
-        self._plan: Plan | None = None
+        self._exports = (*exports, *([self._output_file] if self._output_file else []))
+        self._legacy_fingerprints, self._retries = tuple(legacy_fingerprints), retries or RetryPolicy()
+        is_private = keep_replies and cache is None and isinstance(self.output, Path)
+        self._replies = PrivateReplies(cast(Path, self.output)) if is_private else None
         self._stop = StopToken()
-        self._loop: asyncio.AbstractEventLoop | None = None
         self.budget = Budget(Caps(self.limits.max_calls, self.limits.max_tokens, self.limits.max_cost_usd))
         self._refuse_unfit()
 
@@ -190,11 +193,11 @@ class Run:
             # Also from the loop's own thread: it may be a signal handler, which runs in the middle of anything.
             self._loop.call_soon_threadsafe(partial(self._stop.request, grace_s=grace_s))
 
-    async def _open(self, opened: AsyncExitStack, emit: OnEvent) -> "tuple[Execution, _TemporaryFolder | None]":
+    async def _open(self, opened: AsyncExitStack, emit: OnEvent) -> tuple[Execution, TemporaryFolder | None]:
         """Open the cache, the store and the judge; nothing is left behind if one of them cannot be opened."""
         plan = self.plan()
         cache = await opened.enter_async_context(self._opened_cache(emit))
-        temporary = _TemporaryFolder() if self.output is None else None
+        temporary = TemporaryFolder() if self.output is None else None
         store = self._store(plan, temporary)
         opened.callback(store.close)
         try:
@@ -204,6 +207,7 @@ class Run:
             known = self._known()
         except ConfigError:
             store.discard_if_empty()
+            self._leave_replies()
             raise
         concurrency = self.limits.concurrency
         execution = Execution(
@@ -215,7 +219,8 @@ class Run:
         """Return the results that need not be asked again, because only failures are."""
         if not self._retry_failures or not isinstance(self.output, Path):
             return {}
-        return results_to_keep(self.output, self._items, self.judge)
+        path, written = self.output, self._output_file
+        return results_to_keep(path, written.rows() if written else read_outcomes(path), self._items, self.judge)
 
     async def _outcomes(self, execution: Execution) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         """Yield the outcomes of an execution, which `stop` and the deadline can end."""
@@ -223,6 +228,12 @@ class Run:
             async with aclosing(execution.outcomes()) as outcomes:
                 async for pair in outcomes:
                     yield pair
+        self._leave_replies(is_finished=execution.status == "finished")
+
+    def _leave_replies(self, *, is_finished: bool = False) -> None:
+        """Remove the private replies where they are needed no more, or there are none."""
+        if self._replies is not None and (is_finished or not self.budget.spent.calls):
+            self._replies.remove(is_finished=is_finished)
 
     @contextmanager
     def _stoppable(self) -> Generator[None]:
@@ -239,26 +250,25 @@ class Run:
             if deadline is not None:
                 deadline.cancel()
 
-    def _store(self, plan: Plan, temporary: "_TemporaryFolder | None") -> OutcomeStore:
+    def _store(self, plan: Plan, temporary: TemporaryFolder | None) -> OutcomeStore:
         if temporary is not None:
             return RunFile(temporary.path / "rows.jsonl", plan.fingerprint)
         if isinstance(self.output, Path):
-            return RunFile(self.output, plan.fingerprint, force=self._force, legacy=self._legacy_fingerprints)
+            return RunFile(
+                self.output,
+                plan.fingerprint,
+                force=self._force,
+                legacy=self._legacy_fingerprints,
+                is_exported=self._output_file is not None,
+            )
         return cast(OutcomeStore, self.output)
 
-    @asynccontextmanager
-    async def _opened_cache(self, emit: OnEvent, *, is_dry: bool = False) -> AsyncGenerator[Cache | None]:
-        if self._cache is None or not isinstance(self._cache, str | Path):
-            yield None if self._cache is None else replies_of(self._cache)
-            return
-        cache = await open_run_cache(
+    def _opened_cache(self, emit: OnEvent, *, is_dry: bool = False) -> AbstractAsyncContextManager[Cache | None]:
+        if self._replies is not None and not is_dry:
+            return self._replies.opened(read_only=self._reread, emit=emit)
+        return opened_cache(
             self._cache, read_only=self._reread, is_dry=is_dry, fallback=self._fallback_cache, emit=emit
         )
-        try:
-            yield cache
-        finally:
-            if cache is not None:
-                await cache.aclose()
 
     def _stack(
         self, cache: Cache | None, emit: OnEvent, *, since: str, estimate: Estimate | None = None
@@ -299,11 +309,13 @@ class Run:
         async with AsyncExitStack() as opened:
             opened.enter_context(self._stoppable())
             cache = await opened.enter_async_context(self._opened_cache(ignore, is_dry=True))
-            judge = bound(self.judge, self._stack(cache, ignore, since=utc_now(), estimate=estimate))
-            concurrency, output = self.limits.concurrency, self.output
+            stack, output = self._stack(cache, ignore, since=utc_now(), estimate=estimate), self.output
+            judge, slots = bound(self.judge, stack), stack.slots or self.limits.concurrency
             known = self._known() if output is None or isinstance(output, Path) else output.ahead()
-            judged = judge_in_order(judge.judge, self._items, concurrency=concurrency, stop=self._stop, known=known)
+            judged = judge_in_order(judge.judge, self._items, concurrency=slots, stop=self._stop, known=known)
             try:
+                if hasattr(judge, "settled"):  # it asks already in the preparation
+                    await prepare(judge, (), concurrency=slots, stop=self._stop)
                 async with aclosing(judged):
                     counted = sum([1 async for _ in judged])
             finally:
@@ -311,13 +323,14 @@ class Run:
         if counted < plan.items:
             raise self._stop.error or StoppedError(f"not all of the {plan.items} items were counted")
 
-    def _summary(self, execution: Execution, tally: Tally, temporary: "_TemporaryFolder | None") -> RunSummary:
+    def _summary(self, execution: Execution, tally: Tally, temporary: TemporaryFolder | None) -> RunSummary:
         plan, store, status = execution.plan, execution.store, execution.status
         scores = tally.summary(plan.items)
         if status == "finished" and (not scores.judged or scores.unjudged > self.limits.max_unjudged * plan.items):
             status = "unjudged"
         path = None
-        if isinstance(store, RunFile) and status != "items_changed":
+        is_exported = self._output_file is not None and execution.status == "finished"
+        if isinstance(store, RunFile) and status != "items_changed" and not is_exported:
             path = store.path if store.path.exists() else store.partial
         return RunSummary(
             status=status,
@@ -381,11 +394,3 @@ class Run:
         path = self._items.path if isinstance(self._items, ItemSource) else ""
         kept = f" Progress is kept in {self.output}." if isinstance(self.output, Path) else ""
         return DataError(f"was changed while it was judged; run again to judge it as it is now.{kept}", path=path)
-
-
-class _TemporaryFolder:
-    """A folder that is removed when nothing refers to it any more."""
-
-    def __init__(self) -> None:
-        self.path = Path(mkdtemp(prefix="polyjudge-run-"))
-        weakref.finalize(self, rmtree, self.path, ignore_errors=True)

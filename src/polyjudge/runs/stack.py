@@ -1,7 +1,8 @@
 """Build the providers of a run: cache, retries, rate limits and budget around the vendor's client."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from polyjudge.cache.address import is_url, open_cache, shown
 from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
 from polyjudge.cache.postgres_writer import import_command
 from polyjudge.cache.protocol import Cache
+from polyjudge.cache.sqlite import JudgeCache, replies_of
 from polyjudge.concurrency.pool import Slots
 from polyjudge.errors import ConfigError, TransientError
 from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
@@ -193,6 +195,55 @@ async def open_run_cache(
         command = import_command(fallback, shown(place))
         emit(Warned(f"{error}; {fallback} is used instead. Afterwards, run: {command}"))
         return await open_run_cache(fallback, read_only=read_only, is_dry=is_dry)
+
+
+@asynccontextmanager
+async def opened_cache(
+    cache: Cache | JudgeCache | Path | str | None,
+    *,
+    read_only: bool = False,
+    is_dry: bool = False,
+    fallback: Path | None = None,
+    emit: Callable[[Event], None] = ignore,
+) -> AsyncGenerator[Cache | None]:
+    """Open the cache of a run as `open_run_cache` does, and close it; one that is open already stays open."""
+    if cache is None or not isinstance(cache, str | Path):
+        yield None if cache is None else replies_of(cache)
+        return
+    opened = await open_run_cache(cache, read_only=read_only, is_dry=is_dry, fallback=fallback, emit=emit)
+    try:
+        yield opened
+    finally:
+        if opened is not None:
+            await opened.aclose()
+
+
+class PrivateReplies:
+    """A cache beside the output of a run that has no other, until the output is finished.
+
+    It is for judges that take several calls an item, or measure something before the first: rows alone would lose
+    what an interrupted run has paid for.
+    """
+
+    def __init__(self, output: Path) -> None:
+        self._path = output.with_name(f"{output.name}.replies.sqlite")
+        self._is_new = self._is_removed = False
+
+    @asynccontextmanager
+    async def opened(self, *, read_only: bool, emit: Callable[[Event], None]) -> AsyncGenerator[Cache | None]:
+        """Open the cache."""
+        self._is_new, self._is_removed = not self._path.exists(), False
+        try:
+            async with opened_cache(self._path, read_only=read_only, emit=emit) as cache:
+                yield cache
+        finally:
+            for path in list(self._path.parent.iterdir()) if self._is_removed else []:
+                if path.name.startswith(self._path.name):  # SQLite and the cache have files beside it
+                    path.unlink(missing_ok=True)
+
+    def remove(self, *, is_finished: bool) -> None:
+        """Remove the cache when it is closed; one of an earlier run only if the output is finished."""
+        self._is_removed = is_finished or self._is_new
 
 
 def judge_by_models(rubric: Rubric, names: Sequence[ModelName], *, max_tokens: int | None = None) -> ItemJudge:

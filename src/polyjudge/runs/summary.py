@@ -1,11 +1,14 @@
 """Summarise outcomes in constant memory."""
 
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 from polyjudge.errors import DataError, MissingExtraError, PolyjudgeError
@@ -179,6 +182,14 @@ class RunSummary:
             with suppress(ImportError):
                 return import_module(name).DataFrame(rows)
         raise MissingExtraError("to_frame needs pandas or polars; install one of them")
+
+
+class TemporaryFolder:
+    """A folder that is removed when nothing refers to it any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(mkdtemp(prefix="polyjudge-run-"))
+        weakref.finalize(self, rmtree, self.path, ignore_errors=True)
 
 
 def _flat_row(item: Item, outcome: RunOutcome) -> dict[str, Any]:

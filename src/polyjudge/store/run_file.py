@@ -129,17 +129,30 @@ class WaitingStore(Protocol):
 class RunFile:
     """The rows of one run in a file, each on disk before the next is written."""
 
-    def __init__(self, path: Path, fingerprint: str, *, force: bool = False, legacy: Sequence[str] = ()) -> None:
-        """Open the run file; `legacy` are fingerprints that earlier versions gave to the same run."""
+    def __init__(
+        self,
+        path: Path,
+        fingerprint: str,
+        *,
+        force: bool = False,
+        legacy: Sequence[str] = (),
+        is_exported: bool = False,
+    ) -> None:
+        """Open the run file; `legacy` are fingerprints that earlier versions gave to the same run.
+
+        With `is_exported` the file of this name is written by an export: the rows are removed when they are complete.
+        """
         refuse_foreign(path, force=force)
         self._force = force
+        self._is_exported = is_exported
         if (path.exists() and not path.is_file()) or _leads_to_a_device(path):
             raise DataError("is not an ordinary file; name another one", path=path)
         path = path.resolve()  # the target of a link is written, and the link stays
         self.path = path
         names = [path.with_name(f"{path.name}.{each}.partial") for each in (fingerprint, *legacy)]
-        self._rows = RowLog(next((name for name in names if name.exists()), names[0]))
-        self.partial = self._rows.path
+        self.partial = next((name for name in names if name.exists()), names[0])
+        _adopt_start_marker(self.partial, names)
+        self._rows = RowLog(self.partial)
         self._ahead: RowLog | None = None
         self._rows.lock()
         self._rows.cut_torn_row()
@@ -174,15 +187,19 @@ class RunFile:
         return _Ahead(self._open_ahead()) if self._ahead_path.exists() else {}
 
     def finish(self) -> None:
-        """Give the complete file its name; if it was deleted during the run, write it again.
+        """Give the complete file its name; if it was deleted during the run, write it again. Exported rows are removed.
 
         The files beside it go first: a start marker that outlived its run would be taken for the next one's.
         """
         try:
             os.fsync(self._rows.descriptor)
-            refuse_foreign(self.path, force=self._force)
+            if not self._is_exported:
+                refuse_foreign(self.path, force=self._force)
             self._ahead_path.unlink(missing_ok=True)
             self._start_marker.unlink(missing_ok=True)
+            if self._is_exported:
+                self.partial.unlink(missing_ok=True)
+                return
             if not self._is_in_place():
                 self._write_again()
             self.partial.replace(self.path)
@@ -269,6 +286,14 @@ class RunFile:
 
     def _problem(self, error: OSError) -> DataError:
         return DataError(f"cannot be written: {error.strerror}", path=self.path)
+
+
+def _adopt_start_marker(partial: Path, names: Sequence[Path]) -> None:
+    """Take over the start marker of a legacy run that has no rows: its replies are in a cache."""
+    if not partial.exists() and not partial.with_suffix(".begun").exists():
+        for name in names:
+            if (marker := name.with_suffix(".begun")).exists():
+                marker.replace(partial.with_suffix(".begun"))
 
 
 class _Ahead(Mapping[str, RunOutcome]):

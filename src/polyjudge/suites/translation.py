@@ -1,13 +1,25 @@
-"""The items of a translation run."""
+"""The items of a translation run, and the judge of each."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
-from polyjudge.judges.grouped import BatchItem
+from polyjudge.checks.checker import TextChecker
+from polyjudge.judges.base import ItemWorker, ModelAddresses, close_judge
+from polyjudge.judges.binding import ProviderSource, bound
+from polyjudge.judges.grouped import BatchItem, with_question
 from polyjudge.languages.table import LanguageTable
-from polyjudge.records.translation import Language, LanguageResult, PromptResult
-from polyjudge.rubrics.prompts import language_question
+from polyjudge.records.fingerprint import prompt_sha256
+from polyjudge.records.outcomes import Item, RunOutcome
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
+from polyjudge.records.translation import Language, LanguageResult, LanguageScore, PromptResult
+from polyjudge.rubrics.prompts import PromptRenderer, language_question
+from polyjudge.runs.plan import repeated
+from polyjudge.runs.stack import judge_by_models
+from polyjudge.verdicts.translation import Verdict, language_verdict
+from polyjudge.verdicts.trust import JudgeTrust
 
 MUST_HAVE = ("zh-Hans", "yue", "es-419", "en")
 
@@ -28,7 +40,7 @@ class Task:
 
     @property
     def id(self) -> str:
-        """A name for `--show-prompt`: `th:0`."""
+        """The id of its item: `th:0`."""
         return f"{self.language.language_code or self.language.language_name}:{self.index}"
 
     def context(self) -> dict[str, str]:
@@ -38,10 +50,13 @@ class Task:
             name = f"{self.known.name} ({self.known.native_name})"
         return {"language": name, **self._texts()}
 
-    def plain_context(self) -> dict[str, str]:
-        """Return what the judge `offline` is told: the language as the file names it, which may name its script."""
-        named = {"language": self.language.language_code, "language_name": self.language.language_name}
-        return {**named, "prompt": self.prompt.prompt, **self._texts()}
+    def item(self, *, offline: bool = False) -> Item:
+        """Return this as an item of a run; the judge `offline` is told the language as the file names it."""
+        context = self.context()
+        if offline:
+            named = {"language_name": self.language.language_name, "prompt": self.prompt.prompt}
+            context = {**named, **self._texts()}
+        return Item(self.id, self.prompt.generated_output, context, self.language.language_code)
 
     def question(self) -> str:
         """Return what is asked about this language in particular."""
@@ -54,6 +69,62 @@ class Task:
     def _texts(self) -> dict[str, str]:
         texts = {"source": self.prompt.source_text, "reference": self.prompt.reference}
         return {name: text for name, text in texts.items() if text}
+
+
+class LanguageJudge:
+    """Judges each task by itself, by models or the checks, with the question of its language.
+
+    `prompts_in_groups` has the hashes of the prompts about several languages by which an earlier run judged the tasks.
+    """
+
+    def __init__(
+        self,
+        rubric: Rubric,
+        names: Sequence[ModelName],
+        tasks: Iterable[Task],
+        *,
+        max_tokens: int | None = None,
+        repeats: int = 1,
+        prompts_in_groups: Mapping[str, set[str]] | None = None,
+    ) -> None:
+        self.rubric = rubric
+        self.repeats = repeats if names else 1
+        self._question_of = {task.id: task.question() if names else "" for task in tasks}
+        rubrics = {question: with_question(rubric, question) for question in dict.fromkeys(self._question_of.values())}
+        self._judges: dict[str, ItemWorker] = {
+            question: repeated(judge_by_models(asking, names, max_tokens=max_tokens), repeats)
+            for question, asking in rubrics.items()
+        }
+        self._renderers = {question: PromptRenderer(asking) for question, asking in rubrics.items()} if names else {}
+        self._prompts_in_groups = prompts_in_groups or {}
+        prompts = [str(getattr(judge, "fingerprint", "")) for judge in self._judges.values()]
+        self.fingerprint = " ".join([*prompts, str(max_tokens or "")])
+
+    @property
+    def models(self) -> ModelAddresses:
+        """The models that are asked, with their addresses."""
+        return next((getattr(judge, "models", ()) for judge in self._judges.values()), ())
+
+    def bind(self, source: ProviderSource) -> "LanguageJudge":
+        """Return this judge with its providers opened by a run."""
+        bound_judge = copy(self)
+        bound_judge._judges = {question: bound(judge, source) for question, judge in self._judges.items()}
+        return bound_judge
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:
+        """Judge an item."""
+        return await self._judges[self._question_of[item.id]].judge(item, repeat=repeat)
+
+    def prompt_hashes(self, item: Item) -> set[str]:
+        """Return the hashes of the prompts by which an item may have been judged."""
+        renderer = self._renderers.get(self._question_of[item.id])
+        prompt = item.candidate if renderer is None else renderer.render(item.candidate, item.context)
+        return {prompt_sha256(prompt), *self._prompts_in_groups.get(item.id, ())}
+
+    async def aclose(self) -> None:
+        """Close what the judges have open."""
+        for judge in self._judges.values():
+            await close_judge(judge)
 
 
 def tasks_of(
@@ -69,6 +140,18 @@ def tasks_of(
         known = table.find(language.language_code, language.language_name)
         tasks += [Task(language, known, place) for place in places]
     return tasks
+
+
+def named_languages(
+    languages: Iterable[LanguageResult], names: Iterable[str], table: LanguageTable
+) -> list[LanguageResult]:
+    """Return the languages of these names or tags."""
+    wanted = {table.find(name) or name for name in names}
+    return [
+        each
+        for each in languages
+        if {table.find(each.language_code, each.language_name), each.language_code, each.language_name} & wanted
+    ]
 
 
 def quick_choice(
@@ -98,3 +181,18 @@ def _weight(language: LanguageResult, table: LanguageTable) -> tuple[bool, float
     """Return how well a language stands for its family: one with nothing to judge cannot, whoever speaks it."""
     known = table.find(language.language_code, language.language_name)
     return bool(language.prompts), known.speakers_millions if known else 0.0
+
+
+def verdicts_of(
+    languages: Sequence[LanguageResult],
+    scores: Sequence[LanguageScore],
+    tier: str,
+    table: LanguageTable,
+    trust: JudgeTrust,
+) -> list[Verdict]:
+    """Return the verdict on each language, from its scores and the checks."""
+    checker = TextChecker(table)
+    return [
+        language_verdict(language, checker.check_outputs(language), {tier: score}, table, {tier: trust})
+        for language, score in zip(languages, scores, strict=True)
+    ]

@@ -1,24 +1,29 @@
 """Judge several languages in one call, and measure how far that changes scores."""
 
+import asyncio
 import random
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing, nullcontext
+from copy import copy
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from polyjudge.concurrency.pool import StopToken, in_order
-from polyjudge.formats.translation_scores import prompt_score
-from polyjudge.judges.base import Judge
+from polyjudge.concurrency.pool import Slots, StopToken, in_order
+from polyjudge.formats.translation_scores import ScoresFile, prompt_score
+from polyjudge.judges.base import ModelAddresses
+from polyjudge.judges.binding import ProviderSource
 from polyjudge.judges.grouped import BatchRow, GroupedJudge
-from polyjudge.records.outcomes import JudgeResult, Outcome
+from polyjudge.records.fingerprint import prompt_sha256
+from polyjudge.records.outcomes import Item, JudgeResult, Outcome, RunOutcome
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
 from polyjudge.verdicts.translation import scores_pass
 
-from .translation import Task
+from .translation import LanguageJudge, Task
 
-Done = Callable[[Task, Outcome], None]
-"""Told of each outcome as it comes."""
 Outcomes = dict[Task, Outcome]
 _NAMES = {
     "batch_size": "batchSize",
@@ -29,29 +34,8 @@ _NAMES = {
 """Of what is measured, as a scores file has them."""
 _MOST_FLIPPED = 0.2
 """Share of rows that may pass one way and fail the other."""
-
-
-async def judge_each(
-    judge_for: Callable[[Task], tuple[Judge, Mapping[str, Any]]],
-    tasks: Iterable[Task],
-    *,
-    concurrency: int,
-    stop: StopToken,
-    done: Done | None = None,
-) -> Outcomes:
-    """Judge every task by itself; `judge_for` says by whom, and what the judge is told."""
-
-    async def one(task: Task) -> tuple[Task, Outcome]:
-        judge, context = judge_for(task)
-        return task, await judge.outcome(task.prompt.generated_output, context)
-
-    outcomes: Outcomes = {}
-    async with aclosing(in_order(one, tasks, concurrency=concurrency, stop=stop)) as judged:
-        async for task, outcome in judged:
-            outcomes[task] = outcome
-            if done is not None:
-                done(task, outcome)
-    return outcomes
+_SIZES = range(2, 11)
+"""Languages that a call can be about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +55,7 @@ class BatchOptions:
 class Drift:
     """How far judging in batches moves the scores."""
 
-    batch_size: int
+    batch_size: int = 1
     """Languages in a call, in the end."""
     rows_from_batches: int = 0
     """Rows that came from a call about several languages; the others were asked for alone."""
@@ -87,6 +71,12 @@ class Drift:
     tried: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """Larger sizes that moved the scores too far."""
 
+    def restart(self, batch_size: int, tolerance: float) -> None:
+        """Forget what was measured: the judging starts again, with so many languages in a call."""
+        self.batch_size, self.tolerance = batch_size, tolerance
+        self.rows_from_batches = self.empty_batches = self.compared = self.flipped = 0
+        self.mean_distance, self.tried = None, []
+
     @property
     def is_too_far(self) -> bool:
         """The two ways differ by more than the tolerance, or turn too many verdicts around."""
@@ -99,72 +89,204 @@ class Drift:
         return {_NAMES.get(name, name): value for name, value in asdict(self).items() if value not in (None, [])}
 
 
-class BatchRun:
-    """One run in batches: a seeded sample is judged alone first, beside the batches it stands in.
+class GroupedTranslationJudge:
+    """Judges tasks in calls about several languages, and measures in `drift` how far that moves the scores.
 
-    While the two differ too much the size is halved and those batches are judged again; the rest is judged at the size
-    that held.
+    The first task of a group asks for all of it, and the others wait for the answer. In the preparation, a seeded
+    sample is judged alone, and also in its groups. While the two differ too much the size is halved and those groups
+    are judged again; the rest is judged at the size that held.
     """
 
-    def __init__(
-        self, judge: GroupedJudge, options: BatchOptions, *, concurrency: int, stop: StopToken, done: Done
-    ) -> None:
+    def __init__(self, judge: GroupedJudge, tasks: Sequence[Task], options: BatchOptions) -> None:
         self._judge = judge
+        self._tasks = {task.id: task for task in tasks}
         self._options = options
-        self._concurrency = concurrency
-        self._stop = stop
-        self._done = done
+        self.drift = Drift()
+        """Complete when all tasks are judged; the same for the judge that a run has bound to its providers."""
+        self._slots: Slots | None = None
+        self._settled: dict[str, Outcome] = {}
+        self._groups: list[list[Task]] = []
+        self._group_of: dict[str, int] = {}
+        self._answers: dict[int, asyncio.Future[dict[str, Outcome]]] = {}
 
-    async def judge(self, tasks: Sequence[Task]) -> tuple[Outcomes, Drift]:
-        """Return the outcome of each task, and how far batches moved the scores."""
+    @property
+    def rubric(self) -> Rubric:
+        """The rubric of all languages; some are asked one question more."""
+        return self._judge.rubric
+
+    @property
+    def models(self) -> ModelAddresses:
+        """The model that is asked, with its address."""
+        return self._judge.models
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the prompts do, or which tasks share one."""
+        options = self._options
+        return f"{self._judge.fingerprint} {options.size} {options.control_share} {options.tolerance} {options.seed}"
+
+    def bind(self, source: ProviderSource) -> "GroupedTranslationJudge":
+        """Return this judge with its provider opened by a run."""
+        bound = copy(self)
+        bound._judge = self._judge.bind(source)
+        return bound
+
+    async def prepare(
+        self, stored: Iterable[tuple[str, RunOutcome]], *, concurrency: int | Slots, stop: StopToken
+    ) -> None:
+        """Find the size of the groups, by judging a sample in both ways."""
+        self._slots = concurrency if isinstance(concurrency, Slots) else None
+        self._settled, self._groups, self._answers, self._judge.empty_batches = {}, [], {}, 0
+        tasks = list(self._tasks.values())
+        languages = len({id(task.language) for task in tasks})  # more than there are cannot be in a call
+        self.drift.restart(min(self._options.size, languages), self._options.tolerance)
         controls = self._controls(tasks)
-        singles = {task: outcome async for task, outcome in self._alone(controls)}
-        languages = len({id(task.language) for task in tasks})  # more than there are cannot stand in a call
-        drift = Drift(min(self._options.size, languages), tolerance=self._options.tolerance)
-        rows: dict[Task, BatchRow] = {}
-        while not self._stop.requested:
-            batches = [batch for batch in batches_of(tasks, drift.batch_size) if controls & set(batch)]
-            rows = {task: row async for task, row in self._batched(batches)}
+        try:
+            await self._settle(tasks, controls, _Pace(concurrency, stop))
+            if not stop.requested:
+                groups = batches_of(tasks, self.drift.batch_size)
+                self._groups = [group for group in groups if not controls & set(group)]
+                self._group_of = {task.id: number for number, group in enumerate(self._groups) for task in group}
+                await self._resume(dict(stored), _Pace(concurrency, stop))
+        finally:
+            self.drift.empty_batches = self._judge.empty_batches
+
+    def settled(self, item: Item) -> Outcome | None:
+        """Return the outcome of a task that was judged in the preparation."""
+        return self._settled.get(item.id)
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG002 - a group is asked once
+        """Judge a task with its group."""
+        if (outcome := self._settled.get(item.id)) is not None:
+            return outcome
+        return (await self._answer(self._group_of[item.id]))[item.id]
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._judge.aclose()
+
+    async def _settle(self, tasks: Sequence[Task], controls: set[Task], pace: "_Pace") -> None:
+        """Judge the controls alone and in groups, in smaller ones while those move the scores too far."""
+        drift, rows = self.drift, dict[Task, BatchRow]()
+        singles = {task: outcome async for task, outcome in self._alone(controls, pace)}
+        while not pace.stop.requested:
+            groups = [group for group in batches_of(tasks, drift.batch_size) if controls & set(group)]
+            rows = {task: row async for task, row in self._grouped(groups, pace)}
+            if len(singles) < len(controls) or len(rows) < sum(map(len, groups)):
+                rows = {}  # a stop: rows whose effect is not measured yet must not be kept
+                break
             _compare(drift, singles, {task: row.outcome for task, row in rows.items() if row.from_batch})
             if drift.batch_size == 1 or not drift.is_too_far:
                 break
             drift.tried.append({"batchSize": drift.batch_size, "meanDistance": drift.mean_distance})
             drift.batch_size //= 2
-            rows = {}  # a stop that comes now must not leave the rows that were moved
+            rows = {}
         judged_alone = {task: single for task, single in singles.items() if isinstance(single, JudgeResult)}
         outcomes: Outcomes = {task: row.outcome for task, row in rows.items()} | judged_alone
-        for task, outcome in outcomes.items():
-            self._done(task, outcome)
+        self._settled = {task.id: outcome for task, outcome in outcomes.items()}
         drift.rows_from_batches = sum(row.from_batch for task, row in rows.items() if task not in judged_alone)
-        rest = [batch for batch in batches_of(tasks, drift.batch_size) if not controls & set(batch)]
-        async with aclosing(self._batched(rest)) as judged:
-            async for task, row in judged:
-                outcomes[task] = row.outcome
-                drift.rows_from_batches += row.from_batch
-                self._done(task, row.outcome)
-        drift.empty_batches = self._judge.empty_batches
-        return outcomes, drift
+
+    async def _resume(self, stored: Mapping[str, RunOutcome], pace: "_Pace") -> None:
+        """Count the groups that an earlier run has judged, and ask again for those that it was interrupted in."""
+        broken_off: list[int] = []
+        for number, group in enumerate(self._groups):
+            known = [stored[task.id] for task in group if task.id in stored]
+            if len(known) == len(group):
+                self._count_stored(group, known)
+            elif known:
+                broken_off.append(number)
+        async with aclosing(
+            in_order(self._answer, broken_off, concurrency=pace.concurrency, stop=pace.stop)
+        ) as answers:
+            async for _ in answers:
+                pass
+
+    def _count_stored(self, group: Sequence[Task], outcomes: Sequence[RunOutcome]) -> None:
+        items = [task.batch_item() for task in group]
+        alone = [
+            _prompt_of(each) == prompt_sha256(self._judge.prompt_alone(item))
+            for each, item in zip(outcomes, items, strict=True)
+        ]
+        results = [isinstance(outcome, JudgeResult) for outcome in outcomes]
+        self.drift.rows_from_batches += sum(
+            is_result and not was for is_result, was in zip(results, alone, strict=True)
+        )
+        if all(alone) and self._judge.shares_a_call(items):
+            self._judge.note_empty_batches(1)
+
+    async def _answer(self, number: int) -> dict[str, Outcome]:
+        """Return the outcomes of a group: the first task asks, and the others wait while other tasks are judged."""
+        if (answer := self._answers.get(number)) is not None:
+            with nullcontext() if self._slots is None or answer.done() else self._slots.lent():
+                return await asyncio.shield(answer)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(_take_note)
+        group = self._groups[number]
+        try:
+            rows = await self._judge.rows([task.batch_item() for task in group])
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError):
+                answer.cancel()
+            else:
+                answer.set_exception(error)
+            raise
+        finally:
+            self.drift.empty_batches = self._judge.empty_batches
+        self.drift.rows_from_batches += sum(row.from_batch for row in rows)
+        answer.set_result({task.id: row.outcome for task, row in zip(group, rows, strict=True)})
+        return answer.result()
 
     def _controls(self, tasks: Sequence[Task]) -> set[Task]:
         count = max(1, round(self._options.control_share * len(tasks)))
         return set(random.Random(self._options.seed).sample(list(tasks), min(count, len(tasks))))
 
-    def _alone(self, tasks: Iterable[Task]) -> AsyncGenerator[tuple[Task, Outcome]]:
+    def _alone(self, tasks: Iterable[Task], pace: "_Pace") -> AsyncGenerator[tuple[Task, Outcome]]:
         async def one(task: Task) -> tuple[Task, Outcome]:
             return task, await self._judge.alone(task.batch_item())
 
         ordered = sorted(tasks, key=lambda task: task.id)
-        return in_order(one, ordered, concurrency=self._concurrency, stop=self._stop)
+        return in_order(one, ordered, concurrency=pace.concurrency, stop=pace.stop)
 
-    async def _batched(self, batches: Sequence[Sequence[Task]]) -> AsyncGenerator[tuple[Task, BatchRow]]:
-        async def one(batch: Sequence[Task]) -> list[tuple[Task, BatchRow]]:
-            rows = await self._judge.rows([task.batch_item() for task in batch])
-            return list(zip(batch, rows, strict=True))
+    async def _grouped(self, groups: Sequence[Sequence[Task]], pace: "_Pace") -> AsyncGenerator[tuple[Task, BatchRow]]:
+        async def one(group: Sequence[Task]) -> list[tuple[Task, BatchRow]]:
+            rows = await self._judge.rows([task.batch_item() for task in group])
+            return list(zip(group, rows, strict=True))
 
-        async with aclosing(in_order(one, batches, concurrency=self._concurrency, stop=self._stop)) as judged:
+        async with aclosing(in_order(one, groups, concurrency=pace.concurrency, stop=pace.stop)) as judged:
             async for pairs in judged:
                 for pair in pairs:
                     yield pair
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """How many calls the preparation may make at once, and when it is to end."""
+
+    concurrency: int | Slots
+    stop: StopToken
+
+
+def _take_note(answer: "asyncio.Future[dict[str, Outcome]]") -> None:
+    """Take the error of a group that no other task waits for: the one that asked raises it."""
+    if not answer.cancelled():
+        answer.exception()
+
+
+def _prompt_of(outcome: RunOutcome) -> str:
+    return outcome.provenance.prompt_sha256 if outcome.provenance is not None else ""
+
+
+def judge_of_failures(rubric: Rubric, names: Sequence[ModelName], tasks: Sequence[Task], scores: Path) -> LanguageJudge:
+    """Return the judge that asks alone about each failure in a scores file, and knows the prompts of its groups."""
+    judge, hashes = GroupedJudge(rubric, ""), defaultdict[str, set[str]](set)
+    judged = {item_id for item_id, _ in ScoresFile(scores, [], "").rows()}
+    earlier = [task for task in tasks if task.id in judged]
+    for group in (group for size in _SIZES for group in batches_of(earlier, size)):
+        distinct = {item.id: item for item in (task.batch_item() for task in group)}
+        prompt = prompt_sha256(judge.prompt(list(distinct.values())))
+        for task in group:
+            hashes[task.id].add(prompt)
+    return LanguageJudge(rubric, names, tasks, prompts_in_groups=hashes)
 
 
 def batches_of(tasks: Sequence[Task], size: int) -> list[list[Task]]:

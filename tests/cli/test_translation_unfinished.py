@@ -1,0 +1,68 @@
+"""Runs of `translation` that polyjudge 0.1 left unfinished are resumed, and nothing of them is paid for twice.
+
+The folder `unfinished` holds what such runs left, and what that version made of them when they were resumed.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from polyjudge.cli import main
+
+LEFT = Path(__file__).parent / "unfinished"
+PASSING = ("answeredAt", "cached", "durationMs", "generatedAt", "deviceInfo", "tokensPerSecond", "polyjudgeVersion")
+
+
+@pytest.fixture
+def folder(in_folder):
+    shutil.copytree(LEFT, in_folder, dirs_exist_ok=True)
+    return in_folder
+
+
+def asked(told):
+    return int(re.search(r"asked: +(\d+) calls?", told)[1])
+
+
+def lasting(path):
+    """Return what a file holds, but for times."""
+    return [
+        line
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if not re.search(rf'"({"|".join(PASSING)})"', line)
+    ]
+
+
+def translation(*arguments, judge=True):
+    return main(["translation", *arguments, *(["--judge", "scripted/judge.jsonl"] if judge else [])])
+
+
+@pytest.mark.parametrize(
+    ("action", "options", "left"), [("quick", [], 7), ("full", ["--batch-size", "3"], 2)], ids=["quick", "full"]
+)
+def test_replies_that_were_kept_beside_the_output_are_not_asked_for_again(action, options, left, folder, capsys):
+    assert translation(action, "results.json", "--cache", "none", *options) == 0
+
+    assert asked(capsys.readouterr().err) == left
+    assert lasting(Path(f"results-{action}-judge.json")) == lasting(LEFT / f"finished-{action}.json")
+    assert not list(folder.glob(f"results-{action}-judge.json.*"))
+
+
+def test_a_refresh_that_was_interrupted_asks_only_for_what_it_had_not_reached(folder, capsys):
+    refreshed = ["quick", "results.json", "--cache", "cache.sqlite", "--output", "refreshed.json", "--refresh"]
+
+    assert translation(*refreshed) == 0
+    assert asked(capsys.readouterr().err) == 6
+    assert lasting(Path("refreshed.json")) == lasting(LEFT / "finished-quick.json")
+    assert not list(folder.glob("refreshed.json.*"))
+
+    assert translation(*refreshed) == 0
+    assert asked(capsys.readouterr().err) == 10
+
+
+def test_a_start_marker_without_a_refresh_changes_nothing(folder, capsys):
+    assert translation("quick", "results.json", "--cache", "cache.sqlite", "--output", "refreshed.json") == 0
+
+    assert asked(capsys.readouterr().err) == 0
+    assert not list(folder.glob("refreshed.json.*"))
