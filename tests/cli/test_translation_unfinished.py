@@ -3,6 +3,7 @@
 The folder `unfinished` holds what such runs left, and what that version made of them when they were resumed.
 """
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -66,3 +67,57 @@ def test_a_start_marker_without_a_refresh_changes_nothing(folder, capsys):
 
     assert asked(capsys.readouterr().err) == 0
     assert not list(folder.glob("refreshed.json.*"))
+
+
+def generate(*options):
+    return main(["translation", "generate", "--prompts", "prompts.toml", "--languages", "th,el,ru", *options])
+
+
+def test_translations_that_were_kept_beside_the_results_are_not_asked_for_again(folder, capsys):
+    translator = ["--translator", "scripted/translator.jsonl", "--cache", "none"]
+
+    assert generate(*translator, "--output", "generated.json") == 0
+
+    assert asked(capsys.readouterr().err) == 3
+    assert lasting(Path("generated.json")) == lasting(LEFT / "finished-generated.json")
+    assert not list(folder.glob("generated.json.*"))
+
+
+def test_of_a_programs_translations_only_those_that_failed_are_made_again(folder, capsys):
+    command = ["--command", 'sh -c "test {tag} = el && exit 1; cat"', "--output", "commanded.json"]
+    Path("commanded.json").unlink()
+
+    assert generate(*command, "--max-failed", "0.5") == 0
+
+    told = capsys.readouterr()
+    assert "4 of 6 translations in 3 languages" in told.out
+    assert "2 failed; the same command tries those again" in told.err
+    assert durations(Path("commanded.json")) == durations(LEFT / "commanded.json")
+    [partial] = folder.glob("commanded.json.*.partial")
+    assert "schemaVersion" in partial.read_text(encoding="utf-8")
+
+
+def durations(path):
+    """How long each translation took, which no second run of a program would repeat."""
+    written = json.loads(path.read_text(encoding="utf-8"))["results"]
+    return [prompt["durationMs"] for language in written for prompt in language["prompts"]]
+
+
+def test_an_adoption_that_is_killed_is_done_again(folder, capsys):
+    [partial] = folder.glob("generated.json.*.partial")
+    partial.with_suffix(".ahead").write_text('{"torn', encoding="utf-8")
+    with partial.open("a", encoding="utf-8") as file:
+        file.write('{"id": "el:1", "generatedOut')
+
+    assert generate("--translator", "scripted/translator.jsonl", "--cache", "none", "--output", "generated.json") == 0
+    assert asked(capsys.readouterr().err) == 3
+    assert not list(folder.glob("generated.json.*"))
+
+
+def test_rows_that_are_no_translations_are_refused(folder, capsys):
+    [partial] = folder.glob("generated.json.*.partial")
+    with partial.open("a", encoding="utf-8") as file:
+        file.write('{"id": "xx:9", "generatedOutput": "y"}\n')
+
+    assert generate("--translator", "scripted/translator.jsonl", "--cache", "none", "--output", "generated.json") == 2
+    assert "holds rows that are no translations" in capsys.readouterr().err

@@ -106,3 +106,42 @@ def test_an_unfinished_file_of_an_earlier_version_is_resumed_under_its_own_name(
         assert [item_id for item_id, _ in file.stored()] == ["i0"]
         file.finish()
     assert beside(path) == ["r.jsonl"]
+
+
+def test_rows_that_were_exported_are_removed_with_what_is_beside_them(tmp_path):
+    path = tmp_path / "scores.json"
+    with RunFile(path, "f", is_exported=True) as file:
+        file.append_ahead(ITEM, OUTCOME)
+        file.append(ITEM, OUTCOME)
+        path.write_text("[]", encoding="utf-8")
+        file.finish()
+
+    assert beside(path) == ["scores.json"]
+    assert path.read_text(encoding="utf-8") == "[]"
+
+
+def test_rows_stay_beside_an_export_while_there_are_failures_to_retry_and_those_are_asked_again(tmp_path):
+    path, other = tmp_path / "results.json", Item("i1", "another candidate")
+    with RunFile(path, "f", is_exported=True, retries_failures=True) as file:
+        began = file.started_at
+        file.append(ITEM, Failure("no", "refused"))
+        file.append(other, OUTCOME)
+        file.finish()
+
+    with RunFile(path, "f", is_exported=True, retries_failures=True) as file:
+        assert file.started_at == began
+        assert list(file.stored()) == []
+        assert dict(file.ahead()) == {"i1": OUTCOME}
+        file.append(ITEM, OUTCOME)
+        file.append(other, OUTCOME)
+        file.finish()
+    assert beside(path) == []
+
+
+def test_the_start_marker_of_an_earlier_version_is_taken_over_even_without_rows(tmp_path):
+    path = tmp_path / "scores.json"
+    (tmp_path / "scores.json.old.begun").write_text("2026-01-01T00:00:00.000Z", encoding="ascii")
+
+    with RunFile(path, "f", legacy=["old"], is_exported=True) as file:
+        assert file.started_at == "2026-01-01T00:00:00.000Z"
+    assert beside(path) == ["scores.json.f.begun", "scores.json.f.partial"]

@@ -1,23 +1,21 @@
 """What a translator writes becomes a results file: every prompt in every language, or why there is none."""
 
-import asyncio
 import sys
 
 import pytest
 
-from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import RefusedError, TransientError
 from polyjudge.formats.prompt_sets import PromptSet, SourcePrompt
 from polyjudge.languages.table import language_table
 from polyjudge.providers.scripted import ScriptedProvider
+from polyjudge.records.outcomes import Failure, Generated, Provenance
 from polyjudge.records.requests import Reply
+from polyjudge.runs.run import Run
 from polyjudge.suites.translation_generation import (
     CommandTranslator,
     ModelTranslator,
-    Translation,
     assembled,
-    generate,
-    orders_for,
+    items_for,
     translation_row,
 )
 
@@ -30,15 +28,23 @@ SAY = "import sys; sys.stdout.write(' '.join(sys.argv[1:]) + ' ' + sys.stdin.rea
 
 
 def made(translator, languages=(THAI, GREEK)):
-    async def collected():
-        orders = orders_for(languages, PROMPTS)
-        return [pair async for pair in generate(translator, orders, PROMPTS, concurrency=4, stop=StopToken())]
-
-    return {order.id: outcome for order, outcome in asyncio.run(collected())}
+    summary = Run(items_for(languages, PROMPTS), translator, cache=None).execute()
+    return {item.id: outcome for item, outcome in summary.outcomes()}
 
 
-def test_every_prompt_is_ordered_in_every_language():
-    assert [order.id for order in orders_for([THAI, GREEK], PROMPTS)] == ["th:0", "th:1", "el:0", "el:1"]
+def model(answer, **options):
+    return ModelTranslator("m", PROMPTS, provider=ScriptedProvider(answer), **options)
+
+
+def written(text, duration_ms=0, tokens=None):
+    origin = Provenance(
+        provider="p", model="m", rubric="two", rubric_fingerprint="", prompt_sha256="", output_tokens=tokens
+    )
+    return Generated(text, duration_ms=duration_ms, provenance=origin)
+
+
+def test_every_prompt_is_an_item_in_every_language():
+    assert [item.id for item in items_for([THAI, GREEK], PROMPTS)] == ["th:0", "th:1", "el:0", "el:1"]
 
 
 def test_a_model_is_told_the_language_and_the_text_and_its_answer_is_kept_with_its_cost():
@@ -48,23 +54,26 @@ def test_a_model_is_told_the_language_and_the_text_and_its_answer_is_kept_with_i
         asked.append(request)
         return Reply(text="  คำแปล\n", model="m", output_tokens=7)
 
-    found = made(ModelTranslator(ScriptedProvider(answer), "m", max_tokens=99), [THAI])
+    found = made(model(answer, max_tokens=99), [THAI])
 
-    assert [(each.text, each.tokens) for each in found.values()] == [("คำแปล", 7)] * 2
+    assert [(each.text, each.provenance.output_tokens) for each in found.values()] == [("คำแปล", 7)] * 2
     assert asked[0].prompt == PROMPTS.instruction("Thai", "Where is {name}?")
     assert (asked[0].model, asked[0].max_tokens) == ("m", 99)
 
 
-@pytest.mark.parametrize("error", [RefusedError("no"), TransientError("later")])
-def test_one_that_fails_is_told_and_the_others_are_made(error):
+@pytest.mark.parametrize(("error", "kind"), [(RefusedError("no"), "refused"), (TransientError("later"), "transient")])
+def test_one_that_fails_is_told_and_the_others_are_made(error, kind):
     def answer(request):
         if "Greek" in request.prompt:
             raise error
         return "คำแปล"
 
-    found = made(ModelTranslator(ScriptedProvider(answer), "m"))
+    found = made(model(answer))
 
-    assert [type(each) for each in found.values()] == [Translation, Translation, type(error), type(error)]
+    assert [type(each) for each in found.values()] == [Generated, Generated, Failure, Failure]
+    assert [(each.kind, each.reason) for each in found.values() if isinstance(each, Failure)] == [
+        (kind, str(error))
+    ] * 2
 
 
 def test_a_program_reads_the_text_and_is_told_the_language_in_its_arguments():
@@ -74,7 +83,7 @@ def test_a_program_reads_the_text_and_is_told_the_language_in_its_arguments():
 
     assert found["yue:0"].text == "--to=yue Cantonese {unknown} $HOME Where is {name}?"
     assert found["yue:1"].text == "--to=yue Cantonese {unknown} $HOME $(touch made)\n'\""
-    assert found["yue:0"].tokens is None
+    assert found["yue:0"].provenance is None
 
 
 def test_a_program_may_be_given_the_whole_instruction():
@@ -89,22 +98,22 @@ def test_a_program_that_fails_for_one_language_fails_for_it_alone():
     found = made(CommandTranslator([sys.executable, "-c", code, "{tag}"], timeout_s=60))
 
     assert [str(found[name].text) for name in ("th:0", "th:1")] == ["ok", "ok"]
-    assert "no Greek" in str(found["el:0"])
+    assert "no Greek" in found["el:0"].reason
 
 
 def test_a_row_holds_the_timing_and_the_rate_where_they_are_known():
-    assert translation_row(Translation("x", 500, 20)) == {
+    assert translation_row(written("x", 500, 20)) == {
         "generatedOutput": "x", "tokenCount": 20, "tokensPerSecond": 40.0, "durationMs": 500,
     }  # fmt: skip
-    assert translation_row(Translation("x", 0, 20))["tokensPerSecond"] is None
-    assert translation_row(Translation("x", 500))["tokenCount"] is None
+    assert translation_row(written("x", 0, 20))["tokensPerSecond"] is None
+    assert translation_row(Generated("x", duration_ms=500))["tokenCount"] is None
 
 
 def test_what_was_made_is_put_together_with_the_script_checked_and_what_is_missing_left_out():
     rows = {
-        "th:0": translation_row(Translation("{name} อยู่ที่ไหน", 10, 5)),
-        "el:1": translation_row(Translation("สวัสดี", 10, 5)),
-        "yue:0": translation_row(Translation("", 10, 5)),
+        "th:0": translation_row(written("{name} อยู่ที่ไหน", 10, 5)),
+        "el:1": translation_row(written("สวัสดี", 10, 5)),
+        "yue:0": translation_row(written("", 10, 5)),
     }
 
     thai, greek, yue = assembled([THAI, GREEK, YUE], PROMPTS, rows, TABLE)

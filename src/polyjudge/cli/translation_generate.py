@@ -3,43 +3,35 @@
 import argparse
 import platform
 import sys
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from polyjudge.clock import utc_now
-from polyjudge.concurrency.pool import StopToken
-from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, ProviderError
-from polyjudge.files.json_lines import RowLog, read_json_lines
+from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.prompt_sets import PromptSet, load_prompt_set, prompt_set_names
-from polyjudge.formats.translation_results import write_translation_results
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.processes import split_command
-from polyjudge.providers.base import close_provider
 from polyjudge.providers.models import resolve_model
 from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.outcomes import Item
 from polyjudge.records.translation import Language
-from polyjudge.runs.stack import ProviderStack
+from polyjudge.runs.run import Run
 from polyjudge.suites.translation_generation import (
     CommandTranslator,
     ModelTranslator,
-    Order,
-    Translation,
-    Translator,
-    assembled,
-    generate,
-    orders_for,
-    translation_row,
+    ResultsFile,
+    adopt_rows,
+    items_for,
 )
 from polyjudge.text.display import one_line
 
 from .environment import load_environment
-from .options import add_cache_options, add_call_options, add_force_option, check_output, open_access, open_cache
-from .progress import ProgressShow
-from .stopping import Ended, until_stopped
+from .options import add_cache_options, add_call_options, add_force_option, check_output, run_options
+from .run_progress import RunProgress
+from .score_job import explain_end
+from .signals import stop_on_signals
 from .summaries import print_estimate, spent_line
 from .translation_check import check_results_name
 
@@ -64,40 +56,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cache_options(parser.add_argument_group("cache").add_argument)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    options: argparse.Namespace
-    table: LanguageTable
-    languages: list[Language]
-    prompts: PromptSet
-
-    @property
-    def partial(self) -> Path:
-        """Where translations stand until all are there; another translator or set has another file."""
-        options = self.options
-        tags, sent = [each.tag for each in self.languages], [options.send, options.max_answer_tokens]
-        mark = fingerprint([options.translator or options.command, self.prompts, tags, sent], 12)
-        return options.output.with_name(f"{options.output.name}.{mark}.partial")
-
-
 def run(options: argparse.Namespace) -> int:
-    """Translate what is missing, and write the file when all is there."""
+    """Translate what is missing, and write the file."""
     load_environment()
-    options.retry_failures = False
+    options.batch, options.max_unjudged = False, options.max_failed
     _check_options(options)
-    table = language_table()
-    job = _Job(options, table, _languages(options.languages, table), load_prompt_set(options.prompts))
-    cache = open_cache(options) if options.translator else None
+    table, prompts = language_table(), load_prompt_set(options.prompts)
+    languages = _languages(options.languages, table)
+    items = items_for(languages, prompts)
+    file = ResultsFile(options.output, languages, prompts, table, about=lambda: _about(options), force=options.force)
     try:
-        access = open_access(options, cache, utc_now())
-        translator, close = _translator(job, access)
-        return run_sync(_run(job, translator, access, close))
+        run = _open_run(options, prompts, items, file, _mark_of_0_1(options, prompts, languages))
+        return _estimate(run, items, options) if options.dry_run else _execute(run, items, file, options)
     except (MissingKeyError, MissingExtraError) as error:
         print(error.instead("generation") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
         return 0
-    finally:
-        if cache is not None:
-            run_sync(cache.aclose())
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -125,104 +98,70 @@ def _languages(given: str, table: LanguageTable) -> list[Language]:
     return list({language.tag: language for language in found.values() if language is not None}.values())
 
 
-def _translator(job: _Job, access: ProviderStack) -> tuple[Translator, Any]:
-    options = job.options
+def _translator(options: argparse.Namespace, prompts: PromptSet) -> ModelTranslator | CommandTranslator:
     if options.translator:
-        name = resolve_model(options.translator)
-        provider = access.open(name)
-        translator = ModelTranslator(provider, name.model, max_tokens=options.max_answer_tokens)
-        return translator, lambda: close_provider(provider)
+        return ModelTranslator(options.translator, prompts, max_tokens=options.max_answer_tokens)
+    timeout_s, sends_instruction = options.timeout or 120.0, options.send == "prompt"
     command = split_command(options.command)
-    return CommandTranslator(
-        command, timeout_s=options.timeout or 120.0, sends_instruction=options.send == "prompt"
-    ), None
+    return CommandTranslator(command, timeout_s=timeout_s, sends_instruction=sends_instruction)
 
 
-async def _run(job: _Job, translator: Translator, access: ProviderStack, close: Any) -> int:
-    rows, failures = _kept(job), list[str]()
-    left = [order for order in orders_for(job.languages, job.prompts) if order.id not in rows]
-    log = _open_log(job)
+def _mark_of_0_1(options: argparse.Namespace, prompts: PromptSet, languages: Sequence[Language]) -> str:
+    """Return what version 0.1 named the rows of an unfinished run by."""
+    tags, sent = [each.tag for each in languages], [options.send, options.max_answer_tokens]
+    return fingerprint([options.translator or options.command, prompts, tags, sent], 12)
 
-    def keep(order: Order, made: Translation) -> None:
-        """Keep a translation at once, also ahead of its turn."""
-        if log is not None:
-            rows[order.id] = translation_row(made)
-            log.append({"id": order.id, **rows[order.id]})
 
-    async def work(stop: StopToken) -> None:
-        with ProgressShow(len(left), access.meter.spent, shown=log is not None, doing="translating") as progress:
-            options = job.options
-            making = generate(translator, left, job.prompts, concurrency=options.concurrency, stop=stop, done=keep)
-            async with aclosing(making):
-                async for order, made in making:
-                    if isinstance(made, ProviderError):
-                        failures.append(f"{order.id}: {made}")
-                    progress.advance(unjudged=isinstance(made, ProviderError))
+def _open_run(
+    options: argparse.Namespace, prompts: PromptSet, items: Sequence[Item], file: ResultsFile, mark: str
+) -> Run:
+    given = run_options(options)
+    if not options.translator:
+        given["cache"] = None  # the same program may say something else the next time
+    run = Run(items, _translator(options, prompts), output=file, legacy_fingerprints=[mark], **given)
+    if not options.dry_run:
+        name = resolve_model(options.translator) if options.translator else None
+        adopt_rows(options.output.with_name(f"{options.output.name}.{mark}.partial"), items, prompts, name)
+    return run
 
-    try:
-        ended = await until_stopped(work, deadline_s=job.options.deadline)
-    finally:
-        await _close(log, rows, close)
-    if access.estimate is not None:
-        print_estimate(access.estimate, len(left), job.options.format)
+
+def _estimate(run: Run, items: Sequence[Item], options: argparse.Namespace) -> int:
+    with stop_on_signals(run) as signals:
+        try:
+            estimate = run.estimate()
+        except StoppedError as error:
+            return signals.explain(error, f"not all of the {len(items)} translations were counted")
+    print_estimate(estimate, len(items), options.format)
+    return 0
+
+
+def _execute(run: Run, items: Sequence[Item], file: ResultsFile, options: argparse.Namespace) -> int:
+    total = len(items)
+    with stop_on_signals(run) as signals, RunProgress(run.budget.spent, doing="translating") as progress:
+        summary = run.execute(progress)
+    made = summary.scores.judged
+    if summary.status in ("stopped", "capped"):
+        return explain_end(
+            signals, summary.stopped_by, f"{total - made} of {total} translations are missing", file.path
+        )
+    for failure in file.failures[:5]:
+        print(f"polyjudge: no translation of {one_line(failure, 400)}", file=sys.stderr)
+    languages = len({item.language for item in items})
+    print(f"{made} of {total} translations in {languages} languages: {options.output}")
+    if options.translator:
+        print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
+    if not file.failures:
         return 0
-    return _finish(job, ended, rows, failures, access)
+    print(f"polyjudge: {len(file.failures)} failed; the same command tries those again", file=sys.stderr)
+    return 3 if len(file.failures) > options.max_failed * total else 0
 
 
-def _open_log(job: _Job) -> RowLog | None:
-    if job.options.dry_run:
-        return None
-    log = RowLog(job.partial)
-    log.lock()
-    return log
-
-
-async def _close(log: RowLog | None, rows: dict[str, dict[str, Any]], close: Any) -> None:
-    if close is not None:
-        await close()
-    if log is not None:
-        log.close()
-        if not rows:
-            log.path.unlink(missing_ok=True)
-
-
-def _kept(job: _Job) -> dict[str, dict[str, Any]]:
-    """Return what an unfinished run left."""
-    if not job.partial.exists():
-        return {}
-    log = RowLog(job.partial)
-    log.cut_torn_row()
-    log.close()
-    rows = {row.pop("id", ""): row for _, row in read_json_lines(job.partial)}
-    if any(not isinstance(row.get("generatedOutput"), str) for row in rows.values()):
-        raise DataError("holds rows that are no translations; remove it to begin anew", path=job.partial)
-    return rows
-
-
-def _finish(
-    job: _Job, ended: Ended[None], rows: dict[str, dict[str, Any]], failures: list[str], access: ProviderStack
-) -> int:
-    options, total = job.options, len(job.languages) * len(job.prompts.prompts)
-    if ended.cut_short(left := total - len(rows)):
-        code = ended.explain(f"{left} of {total} translations are missing")
-        print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
-        return code
-    about = {
+def _about(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a results file says of the run as a whole."""
+    return {
         **own_fields(),
         "bindingUsed": options.command or "polyjudge",
         "deviceInfo": platform.platform(terse=True),
         "model": str(resolve_model(options.translator)) if options.translator else "",
         "generatedAt": utc_now(),
     }
-    languages = assembled(job.languages, job.prompts, rows, job.table)
-    write_translation_results(options.output, about, languages, force=options.force)
-    for failure in failures[:5]:
-        print(f"polyjudge: no translation of {one_line(failure, 400)}", file=sys.stderr)
-    print(f"{len(rows)} of {total} translations in {len(job.languages)} languages: {options.output}")
-    if options.translator:
-        print(f"asked:   {spent_line(access.meter.spent)}", file=sys.stderr)
-    if not failures:
-        job.partial.unlink(missing_ok=True)
-        return 0
-    print(f"polyjudge: {len(failures)} failed; the same command tries those again", file=sys.stderr)
-    return 3 if len(failures) > options.max_failed * total else 0

@@ -29,6 +29,8 @@ Score = TypeVar("Score", LanguageScore, PromptScore)
 class ScoresFile:
     """Translation scores as the output of a run; its items have the ids `TAG:INDEX`, or `NAME:INDEX` without a tag."""
 
+    retries_failures = False
+
     def __init__(
         self,
         path: Path,

@@ -44,10 +44,7 @@ class Question:
 
 
 class ReplyLimit(NamedTuple):
-    """The most tokens of a reply whose form is short, so that a model that does not stop is cut off.
-
-    A judge that is cut off before its answer begins, because it thinks first, is asked again with more room.
-    """
+    """The most tokens of a reply whose form is short; one that is cut off before its answer is asked for with more."""
 
     local: int
     """For a local server: such a model may be slow, and its server sets no limit of its own."""
@@ -55,8 +52,6 @@ class ReplyLimit(NamedTuple):
     """For a vendor, whose models may think before they answer; None leaves it to the vendor."""
 
 
-WORD_LIMIT = ReplyLimit(local=512, remote=4096)
-"""Of a reply of one word."""
 LABEL_LIMIT = ReplyLimit(local=2048, remote=None)
 """Of a reply of one label with a brief reason."""
 
@@ -253,10 +248,9 @@ class ItemWorker(Protocol):
 class ItemJudge(ItemWorker, Protocol):
     """Judges the items of a run.
 
-    A judge may also have `bind(source)`, which returns the judge with its providers opened by the run; `models`, the
-    models that it asks with their addresses; `fingerprint`, which changes when its prompts do; `rubric`;
-    `prompt_hashes(item)`, of prompts that may have judged it; `prepare`, the work before the first item, with
-    `settled`, the outcomes that this gave; and `aclose`.
+    It may also have `bind(source)`, which returns the judge with its providers opened by the run; `models` with their
+    addresses; `fingerprint`, which changes when its prompts do; `rubric`; `prompt_hashes(item)`, of prompts that may
+    have judged it; `prepare`, the work before the first item; `settled(item)`, an outcome of that work; and `aclose`.
     """
 
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:

@@ -11,11 +11,12 @@ from polyjudge.records.vocabulary import PromptName
 from polyjudge.rubrics.prompts import fence
 
 from . import base
-from .base import WORD_LIMIT, Asker, Question, Reading
+from .base import Asker, Question, Reading, ReplyLimit
 from .word_verdicts import WordWording, read_word_verdict
 
 WORD_PLACES = ("word", "reference_definition", "model_response", "prompt")
 _PLACE = re.compile(rf"\{{({'|'.join(WORD_PLACES)})\}}")
+_REPLY_LIMIT = ReplyLimit(local=512, remote=4096)
 
 
 class WordJudge:
@@ -31,7 +32,7 @@ class WordJudge:
         self, wording: WordWording, model: str, provider: Provider | None = None, *, max_tokens: int | None = None
     ) -> None:
         self._wording = wording
-        self.asker = Asker(model, provider=provider, max_tokens=max_tokens, limit=WORD_LIMIT)
+        self.asker = Asker(model, provider=provider, max_tokens=max_tokens, limit=_REPLY_LIMIT)
         self.fingerprint = fingerprint([wording], 16)
 
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG002 - asked once

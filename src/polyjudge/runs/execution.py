@@ -36,6 +36,8 @@ class OutputFile(Export, Protocol):
     """The output of a run in another form than rows; until it is finished, the rows are in a file beside it."""
 
     path: Path
+    retries_failures: bool
+    """The same run, started again, asks again about its failures."""
 
     def finish(self) -> None:
         """Write the file; all outcomes have been taken."""

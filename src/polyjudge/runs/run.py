@@ -260,6 +260,7 @@ class Run:
                 force=self._force,
                 legacy=self._legacy_fingerprints,
                 is_exported=self._output_file is not None,
+                retries_failures=self._output_file is not None and self._output_file.retries_failures,
             )
         return cast(OutcomeStore, self.output)
 

@@ -8,17 +8,17 @@ slow item before them are kept in `NAME.FINGERPRINT.ahead`, and `NAME.FINGERPRIN
 import glob
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, cast, runtime_checkable
+from typing import Any, Protocol, Self, cast, get_args, runtime_checkable
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import RowLog, parse_json, read_json_lines
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.files.spill import open_scratch, stored, unstored
-from polyjudge.records.outcomes import Failure, Item, RunOutcome, item_row, outcome_row, read_outcome_row
+from polyjudge.records.outcomes import Failure, FailureKind, Item, RunOutcome, item_row, outcome_row, read_outcome_row
 
 _SCHEMA = "CREATE TABLE outcomes (id BLOB PRIMARY KEY, outcome TEXT, is_wanted INTEGER DEFAULT 0) WITHOUT ROWID"
 
@@ -66,6 +66,7 @@ _MOST_LINKS = 40
 _CHUNK = 1 << 20
 _RETRIED: frozenset[str] = frozenset({"transient"})
 """Failures that a resumed run asks about again: what caused them may have passed."""
+_ALL_FAILURES: frozenset[str] = frozenset(get_args(FailureKind))
 
 
 def is_retried(outcome: RunOutcome) -> bool:
@@ -137,14 +138,20 @@ class RunFile:
         force: bool = False,
         legacy: Sequence[str] = (),
         is_exported: bool = False,
+        retries_failures: bool = False,
     ) -> None:
         """Open the run file; `legacy` are fingerprints that earlier versions gave to the same run.
 
         With `is_exported` the file of this name is written by an export: the rows are removed when they are complete.
+        With `retries_failures` they stay as long as there are failures, and all of these are asked again, not only the
+        transient ones.
         """
         refuse_foreign(path, force=force)
         self._force = force
         self._is_exported = is_exported
+        self._retries_failures = retries_failures
+        self._retried = _ALL_FAILURES if retries_failures else _RETRIED
+        self._has_failures = False
         if (path.exists() and not path.is_file()) or _leads_to_a_device(path):
             raise DataError("is not an ordinary file; name another one", path=path)
         path = path.resolve()  # the target of a link is written, and the link stays
@@ -169,6 +176,7 @@ class RunFile:
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
         """Write the row of the next item; it is with the system when this returns."""
+        self._has_failures |= isinstance(outcome, Failure)
         self._rows.append(item_row(item, outcome))
 
     def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
@@ -184,7 +192,7 @@ class RunFile:
 
     def ahead(self) -> Mapping[str, RunOutcome]:
         """Return the outcomes that an unfinished run kept ahead of their turn, by the ids of their items."""
-        return _Ahead(self._open_ahead()) if self._ahead_path.exists() else {}
+        return _Ahead(self._open_ahead(), self._retried) if self._ahead_path.exists() else {}
 
     def finish(self) -> None:
         """Give the complete file its name; if it was deleted during the run, write it again. Exported rows are removed.
@@ -193,6 +201,8 @@ class RunFile:
         """
         try:
             os.fsync(self._rows.descriptor)
+            if self._retries_failures and self._has_failures:
+                return
             if not self._is_exported:
                 refuse_foreign(self.path, force=self._force)
             self._ahead_path.unlink(missing_ok=True)
@@ -261,7 +271,7 @@ class RunFile:
         """Cut the rows from the first one on that is asked again; the others after it are kept ahead of their turn."""
         place, end = None, 0
         for line in self._rows.lines():
-            retried = _is_retried_line(line)
+            retried = _is_retried_line(line, self._retried)
             if retried and place is None:
                 place = end
             elif place is not None and not retried:
@@ -299,13 +309,13 @@ def _adopt_start_marker(partial: Path, names: Sequence[Path]) -> None:
 class _Ahead(Mapping[str, RunOutcome]):
     """Rows that were kept ahead of their turn; memory holds their ids and positions."""
 
-    def __init__(self, log: RowLog) -> None:
+    def __init__(self, log: RowLog, retried: Collection[str]) -> None:
         self._descriptor = log.descriptor
         self._positions: dict[str, int] = {}
         position = 0
         for line in log.lines():
             row = cast(dict[str, Any], parse_json(line.decode()))
-            if row.get("kind") not in _RETRIED:
+            if row.get("kind") not in retried:
                 self._positions[str(row["id"])] = position
             position += len(line)
 
@@ -328,15 +338,15 @@ def _row_at(descriptor: int, position: int) -> dict[str, Any]:
     return cast(dict[str, Any], parse_json(line.decode()))
 
 
-def _is_retried_line(line: bytes) -> bool:
+def _is_retried_line(line: bytes, retried: Collection[str]) -> bool:
     """Say whether a row is asked again; most rows need not be parsed for that."""
-    if b'"failure"' not in line or not any(b'"%b"' % kind.encode() in line for kind in _RETRIED):
+    if b'"failure"' not in line or not any(b'"%b"' % kind.encode() in line for kind in retried):
         return False
     try:
         row = parse_json(line.decode())
     except ValueError:
         return False  # it is reported as damaged where the rows are read
-    return isinstance(row, dict) and cast(dict[str, object], row).get("kind") in _RETRIED
+    return isinstance(row, dict) and cast(dict[str, object], row).get("kind") in retried
 
 
 def _leads_to_a_device(path: Path) -> bool:

@@ -1,53 +1,105 @@
-"""Have a translator write what is judged later: every prompt in every language, kept as it comes."""
+"""Have a translator write what is judged later: every prompt in every language, as the items of a run."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
 
 from polyjudge.checks.checker import TextChecker
-from polyjudge.concurrency.pool import StopToken, in_order
-from polyjudge.errors import ProviderError
+from polyjudge.errors import DataError, ProviderError
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import RowLog, read_json_lines, row_line
 from polyjudge.formats.prompt_sets import PromptSet
+from polyjudge.formats.translation_results import write_translation_results
+from polyjudge.judges.base import ModelAddresses, ProviderSource, Question, provenance_of
 from polyjudge.languages.table import LanguageTable
 from polyjudge.processes import filled_command, run_program, with_final_newline
-from polyjudge.providers.base import Provider
-from polyjudge.records.requests import Request
+from polyjudge.providers.base import Provider, close_provider
+from polyjudge.providers.models import resolve_model
+from polyjudge.providers.registry import open_provider
+from polyjudge.providers.services import address_of
+from polyjudge.records.fingerprint import fingerprint, prompt_sha256
+from polyjudge.records.outcomes import Failure, FailureKind, Generated, Item, Provenance, RunOutcome, item_row
+from polyjudge.records.requests import ModelName, Request
 from polyjudge.records.translation import Language, LanguageResult, PromptResult
 
 from .translation import MUST_HAVE
 
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """What a translator wrote."""
-
-    text: str
-    duration_ms: int
-    tokens: int | None = None
+_INSTRUCTION = "instruction"
+_LANGUAGE = "language"
 
 
-class Translator(Protocol):
-    """Anything that translates."""
-
-    async def translate(self, text: str, instruction: str, language: Language) -> Translation:
-        """Return the translation of a text; `instruction` says the same to a model, with the text in it."""
-        ...
+def items_for(languages: Sequence[Language], prompts: PromptSet) -> list[Item]:
+    """Return every prompt in every language; what a model is told is in the context."""
+    return [
+        Item(
+            f"{language.tag}:{index}",
+            prompt.text,
+            {_LANGUAGE: language.name, _INSTRUCTION: prompts.instruction(language.name, prompt.text)},
+            language.tag,
+        )
+        for language in languages
+        for index, prompt in enumerate(prompts.prompts)
+    ]
 
 
 class ModelTranslator:
     """A model, told what to do."""
 
-    def __init__(self, provider: Provider, model: str, *, max_tokens: int | None = None) -> None:
-        self._provider = provider
+    def __init__(
+        self, model: str, prompts: PromptSet, *, provider: Provider | None = None, max_tokens: int | None = None
+    ) -> None:
         self._model = model
+        self._prompts = prompts
+        self._provider = provider
         self._max_tokens = max_tokens
+        self.fingerprint = f"{fingerprint(prompts, 16)} {max_tokens or ''}".strip()
 
-    async def translate(self, text: str, instruction: str, language: Language) -> Translation:  # noqa: ARG002
-        """Ask the model."""
-        reply = await self._provider.complete(
-            Request(prompt=instruction, model=self._model, max_tokens=self._max_tokens)
+    @property
+    def models(self) -> ModelAddresses:
+        """The model that is asked, with its address."""
+        if self._provider is not None:
+            return ((self._name, self._provider.origin.base_url),)
+        return ((self._name, address_of(self._name.provider)),)
+
+    def bind(self, source: ProviderSource) -> "ModelTranslator":
+        """Return this translator with its provider opened by a run."""
+        name, given = self._name, self._provider
+        provider = source.open(name) if given is None else source.around(given, name)
+        return ModelTranslator(name.model, self._prompts, provider=provider, max_tokens=self._max_tokens)
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:
+        """Return what the model writes, or why it writes nothing."""
+        if self._provider is None:
+            self._provider = open_provider(self._name)
+        provider = self._provider
+        request = Request(
+            prompt=item.context[_INSTRUCTION], model=self._name.model, max_tokens=self._max_tokens, repeat=repeat
         )
-        return Translation(reply.text.strip(), reply.duration_ms, reply.output_tokens)
+        try:
+            reply = await provider.complete(request)
+        except ProviderError as error:
+            return _failure(error, self._name.model)
+        question = Question(request.prompt, None, self._prompts.name, fingerprint(self._prompts, 16), repeat)
+        return Generated(
+            text=reply.text.strip(),
+            model=reply.model,
+            duration_ms=reply.duration_ms,
+            cached=reply.cached,
+            finish=reply.finish,
+            provenance=provenance_of(provider.origin, request, question, reply),
+        )
+
+    async def aclose(self) -> None:
+        """Close the provider's connections."""
+        if self._provider is not None:
+            await close_provider(self._provider)
+
+    @property
+    def _name(self) -> ModelName:
+        if self._provider is not None:
+            return ModelName(self._provider.origin.provider, self._model)
+        return resolve_model(self._model)
 
 
 class CommandTranslator:
@@ -57,69 +109,115 @@ class CommandTranslator:
         self._command = tuple(command)
         self._timeout_s = timeout_s
         self._sends_instruction = sends_instruction
+        self.fingerprint = fingerprint([self._command, sends_instruction], 16)
 
-    async def translate(self, text: str, instruction: str, language: Language) -> Translation:
+    async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:  # noqa: ARG002 - it is run once
         """Run the program once."""
-        named = {"{tag}": language.tag, "{language}": language.name}
+        named = {"{tag}": item.language, "{language}": item.context[_LANGUAGE]}
         command = filled_command(self._command, named)
-        given = with_final_newline(instruction if self._sends_instruction else text)
-        output = await run_program(command, given, timeout_s=self._timeout_s)
-        return Translation(output.text.strip("\r\n"), output.duration_ms)
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One prompt to be translated into one language."""
-
-    language: Language
-    index: int
-
-    @property
-    def id(self) -> str:
-        """A name that stays the same from run to run."""
-        return f"{self.language.tag}:{self.index}"
-
-
-def orders_for(languages: Sequence[Language], prompts: PromptSet) -> list[Order]:
-    """Return every prompt in every language."""
-    return [Order(language, index) for language in languages for index in range(len(prompts.prompts))]
-
-
-def generate(
-    translator: Translator,
-    orders: Sequence[Order],
-    prompts: PromptSet,
-    *,
-    concurrency: int,
-    stop: StopToken,
-    done: Callable[[Order, Translation], None] | None = None,
-) -> AsyncGenerator[tuple[Order, Translation | ProviderError]]:
-    """Yield what the translator wrote for each order, or why it wrote nothing; `done` is told as soon as it has."""
-
-    async def one(order: Order) -> tuple[Order, Translation | ProviderError]:
-        text = prompts.prompts[order.index].text
-        instruction = prompts.instruction(order.language.name, text)
+        given = with_final_newline(item.context[_INSTRUCTION] if self._sends_instruction else item.candidate)
         try:
-            made = await translator.translate(text, instruction, order.language)
+            output = await run_program(command, given, timeout_s=self._timeout_s)
         except ProviderError as error:
-            return order, error
-        if done is not None:
-            done(order, made)
-        return order, made
-
-    return in_order(one, orders, concurrency=concurrency, stop=stop)
+            return _failure(error)
+        return Generated(output.text.strip("\r\n"), duration_ms=output.duration_ms)
 
 
-def translation_row(translation: Translation) -> dict[str, Any]:
-    """Return a translation as the fields of a results file that the translator fills."""
-    rate = (
-        translation.tokens / translation.duration_ms * 1000 if translation.tokens and translation.duration_ms else None
+def _failure(error: ProviderError, model: str = "") -> Failure:
+    return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model)
+
+
+class ResultsFile:
+    """A results file as the output of a run of a translator; while something has failed, the same run may add it."""
+
+    retries_failures = True
+
+    def __init__(
+        self,
+        path: Path,
+        languages: Sequence[Language],
+        prompts: PromptSet,
+        table: LanguageTable,
+        *,
+        about: Callable[[], Mapping[str, Any]],
+        force: bool = False,
+    ) -> None:
+        """Write results to `path`; `about` returns in the end what is to be said of the run as a whole."""
+        self.path = path
+        self.rows_by_id: dict[str, dict[str, Any]] = {}
+        """The translations, as the fields of a results file that the translator fills."""
+        self.failures: list[str] = []
+        """Why there are no more of them."""
+        self._languages = languages
+        self._prompts = prompts
+        self._table = table
+        self._about = about
+        self._force = force
+
+    def put(self, item: Item, outcome: RunOutcome) -> None:
+        """Take the next outcome."""
+        if isinstance(outcome, Generated):
+            self.rows_by_id[item.id] = translation_row(outcome)
+        elif isinstance(outcome, Failure):
+            self.failures.append(f"{item.id}: {outcome.reason}")
+
+    def finish(self) -> None:
+        """Write the results."""
+        languages = assembled(self._languages, self._prompts, self.rows_by_id, self._table)
+        write_translation_results(self.path, self._about(), languages, force=self._force)
+
+    def rows(self) -> Iterator[tuple[str, RunOutcome]]:
+        """Yield nothing: failures are retried from the rows beside the file."""
+        return iter(())
+
+
+def adopt_rows(partial: Path, items: Sequence[Item], prompts: PromptSet, name: ModelName | None) -> None:
+    """Make rows of an unfinished run of version 0.1 those of a run file; it wrote them as they came, in no order."""
+    if not partial.exists():
+        return
+    log = RowLog(partial)
+    try:
+        log.lock()
+        log.cut_torn_row()
+        first = next(iter(log.lines()), b"")
+        if b'"generatedOutput"' not in first:
+            return
+        known = {item.id: item for item in items}
+        with write_atomically(partial.with_suffix(".ahead"), force=True) as file:
+            for _, row in read_json_lines(partial):
+                if row.get("id") not in known or not isinstance(row.get("generatedOutput"), str):
+                    raise DataError("holds rows that are no translations; remove it to begin anew", path=partial)
+                item = known[row["id"]]
+                file.write(row_line(item_row(item, _adopted(row, item, prompts, name))))
+        os.ftruncate(log.descriptor, 0)
+    finally:
+        log.close()
+
+
+def _adopted(row: Mapping[str, Any], item: Item, prompts: PromptSet, name: ModelName | None) -> Generated:
+    text, duration_ms = str(row["generatedOutput"]), int(row.get("durationMs") or 0)
+    if name is None:
+        return Generated(text, duration_ms=duration_ms)
+    origin = Provenance(
+        provider=name.provider,
+        model=name.model,
+        rubric=prompts.name,
+        rubric_fingerprint=fingerprint(prompts, 16),
+        prompt_sha256=prompt_sha256(item.context[_INSTRUCTION]),
+        output_tokens=row.get("tokenCount"),
     )
+    return Generated(text, duration_ms=duration_ms, provenance=origin)
+
+
+def translation_row(text: Generated) -> dict[str, Any]:
+    """Return a translation as the fields of a results file that the translator fills."""
+    tokens = text.provenance.output_tokens if text.provenance is not None else None
+    rate = tokens / text.duration_ms * 1000 if tokens and text.duration_ms else None
     return {
-        "generatedOutput": translation.text,
-        "tokenCount": translation.tokens,
+        "generatedOutput": text.text,
+        "tokenCount": tokens,
         "tokensPerSecond": None if rate is None else round(rate, 2),
-        "durationMs": translation.duration_ms,
+        "durationMs": text.duration_ms,
     }
 
 
