@@ -15,8 +15,7 @@ from polyjudge.formats.ratings import RatingColumns, read_ratings
 from polyjudge.formats.transcripts import Transcript
 from polyjudge.formats.translation_results import TranslationResults
 from polyjudge.formats.translation_scores import TranslationScores
-from polyjudge.formats.vocabulary import read_vocabulary
-from polyjudge.formats.word_records import WordRecords
+from polyjudge.formats.vocabulary import WordRecords, read_vocabulary
 from polyjudge.store.trust_cards import read_card
 
 KEYS = st.text(alphabet='ab"\\{}[]:,\n é😀', max_size=3)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.formats.vocabulary import read_models
-from polyjudge.formats.word_records import SUMMARY_FILE, WordRecords, recorded_models
+from polyjudge.formats.vocabulary import SUMMARY_FILE, WordRecords, read_models, recorded_models
 from polyjudge.providers.local import local_models
 from polyjudge.records.vocabulary import Vocabulary, WordRecord
 from polyjudge.suites.vocabulary import WordTask, load_vocabulary, vocabulary_names, word_tasks

@@ -11,8 +11,7 @@ from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import only_run_in
-from polyjudge.formats.word_judgements import JudgementLog
-from polyjudge.formats.word_records import JUDGEMENTS_FILE, recorded_models
+from polyjudge.formats.vocabulary import JUDGEMENTS_FILE, JudgementLog, recorded_models
 from polyjudge.judges.base import close_judge
 from polyjudge.judges.word import WordJudge
 from polyjudge.judges.word_verdicts import WordWording

@@ -12,7 +12,7 @@ from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import read_timestamp, write_timestamp
 from polyjudge.files.names import safe_name
-from polyjudge.formats.word_judgements import JudgementLog
+from polyjudge.formats.vocabulary import JudgementLog
 from polyjudge.judges.word import WordJudge
 from polyjudge.judges.word_verdicts import WordWording
 from polyjudge.providers.models import model_table

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from polyjudge.clock import utc_second
 from polyjudge.files.atomic import readable_json, write_atomically
-from polyjudge.formats.word_records import SUMMARY_FILE
+from polyjudge.formats.vocabulary import SUMMARY_FILE
 from polyjudge.records.vocabulary import Judgement
 from polyjudge.reports.blocks import BLOCK_FORMATS, Heading, Lines
 from polyjudge.reports.vocabulary import VocabularyReport, vocabulary_summary

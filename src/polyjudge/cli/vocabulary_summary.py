@@ -3,8 +3,7 @@
 import argparse
 
 from polyjudge.errors import DataError
-from polyjudge.formats.word_judgements import read_judgements
-from polyjudge.formats.word_records import JUDGEMENTS_FILE
+from polyjudge.formats.vocabulary import JUDGEMENTS_FILE, read_judgements
 
 from .options import share
 from .vocabulary_job import add_output_option
