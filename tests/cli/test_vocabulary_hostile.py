@@ -291,6 +291,21 @@ def test_a_second_judge_that_declines_takes_nothing_from_the_first(local, capsys
     assert "Judged by local/other: 0 of 6 answers." in capsys.readouterr().out
 
 
+def test_a_judge_that_nobody_knows_is_left_out_with_a_warning_and_the_other_goes_on(local, capsys):
+    local.faults.models = ("m1", "m2", "judge")
+
+    assert vocabulary("run", "--judge", "local/other,local/judge", "--concurrency", "1") == 3
+
+    assert asked(local) == {"m1": 3, "m2": 3, "judge": 6, "other": 1}
+    told = capsys.readouterr()
+    assert told.err.count("polyjudge: warning: local/other is not asked again: ") == 1
+    assert "6 of 6 answers could not be judged by local/other" in told.err
+    assert "Judged by local/other: 0 of 6 answers" in told.out
+    assert summary()["judges"]["local/judge"]["models"]["m1"]["percent"] == 100.0
+    assert vocabulary("judge", "--judge", "local/judge") == 0
+    assert asked(local)["judge"] == 6
+
+
 def test_a_server_with_many_models_is_asked_about_each(local):
     local.faults.models = (*(f"model-{n}" for n in range(25)), "judge")
 

@@ -1,11 +1,12 @@
 """Show the events of a run: a bar on a terminal, a plain line now and then elsewhere; always on stderr."""
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from polyjudge.records.outcomes import Failure
+from polyjudge.records.outcomes import Failure, Item, RunOutcome
 from polyjudge.records.runs import (
     BatchesFinished,
     BatchesLeft,
@@ -26,12 +27,37 @@ from .progress import CountShow, ProgressShow
 from .wait_show import WaitShow, counted
 
 
-class RunProgress:
-    """Takes the events of a run, as `Run.execute(on_event=…)` emits them."""
+def _is_failure(outcome: RunOutcome) -> bool:
+    return isinstance(outcome, Failure)
 
-    def __init__(self, spent: Spent, *, doing: str = "judging") -> None:
+
+def _nothing(_: Item) -> str:
+    return ""
+
+
+class RunProgress:
+    """Takes the events of a run, as `Run.execute(on_event=…)` emits them.
+
+    `lacks` says whether an outcome counts as `wrong`, `current` names an item, and `detail` returns a line about it,
+    empty for none.
+    """
+
+    def __init__(
+        self,
+        spent: Spent,
+        *,
+        doing: str = "judging",
+        wrong: str = "unjudged",
+        lacks: Callable[[RunOutcome], bool] = _is_failure,
+        current: Callable[[Item], str] = _nothing,
+        detail: Callable[[Item], str] = _nothing,
+    ) -> None:
         self._spent = spent
         self._doing = doing
+        self._wrong = wrong
+        self._lacks = lacks
+        self._current = current
+        self._detail = detail
         self._open = ExitStack()
         self._bar: ProgressShow | None = None
         self._count: CountShow | None = None
@@ -51,7 +77,8 @@ class RunProgress:
             self._move_bar(event)
         elif isinstance(event, Started):
             self._close_shows()
-            self._bar = self._open.enter_context(ProgressShow(event.items, self._spent, doing=self._doing))
+            show = ProgressShow(event.items, self._spent, doing=self._doing, wrong=self._wrong)
+            self._bar = self._open.enter_context(show)
         elif isinstance(event, Warned):
             self._line(f"warning: {harmless(event.message)}")
         else:
@@ -61,7 +88,9 @@ class RunProgress:
         if self._bar is None:
             return
         if isinstance(event, ItemFinished):
-            self._bar.advance(unjudged=isinstance(event.outcome, Failure))
+            if detail := self._detail(event.item):
+                self._bar.line(detail)
+            self._bar.advance(unjudged=self._lacks(event.outcome), current=self._current(event.item))
         elif isinstance(event, Progressed):
             self._bar.reach(event.done, unjudged=event.unjudged)
         else:

@@ -1,23 +1,37 @@
 """`polyjudge vocabulary generate`: every model answers about every word."""
 
 import argparse
+import os
 import sys
+from collections import defaultdict
 from contextlib import nullcontext
+from dataclasses import dataclass
 
-from polyjudge.concurrency.pool import StopToken
-from polyjudge.concurrency.sync import run_sync
+from polyjudge.errors import UnusableError
 from polyjudge.files.atomic import only_run_in
+from polyjudge.records.outcomes import Item
+from polyjudge.records.runs import Limits
+from polyjudge.records.vocabulary import WordRecord
+from polyjudge.runs.run import Run
+from polyjudge.suites.vocabulary import Job, WordTask
+from polyjudge.suites.vocabulary_generation import (
+    RETRIES,
+    AnswerStore,
+    Generation,
+    WordGenerator,
+    is_answer,
+    unanswered,
+)
+from polyjudge.text.display import one_line
 
 from .environment import load_environment
 from .options import add_timing_options, share
-from .stopping import until_stopped
-from .vocabulary_generating import Plan, answer, plan_generation, print_answered, unanswered
-from .vocabulary_job import (
-    Choice,
+from .run_progress import RunProgress
+from .signals import Signals, stop_on_signals
+from .vocabulary_options import (
     add_model_options,
     add_suite_options,
-    job_of,
-    models_to_ask,
+    job_to_ask,
     need_models_file,
     open_suite,
     temperature_of,
@@ -34,7 +48,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     calls = parser.add_argument_group("calls").add_argument
     add_timing_options(calls, timeout_s=300.0)
     calls("--dry-run", action="store_true", help="say how much would be asked")
-    parser.set_defaults(reread=False)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,37 +55,91 @@ def run(options: argparse.Namespace) -> int:
     load_environment()
     choice = open_suite(options)
     need_models_file(options, choice)
-    temperature_of(options)
-    return run_sync(_run(options, choice))
-
-
-async def _run(options: argparse.Namespace, choice: Choice) -> int:
-    job = job_of(options, choice, await models_to_ask(options, choice))
+    temperature = temperature_of(options)
+    job = job_to_ask(options, choice)
     with nullcontext() if options.dry_run else only_run_in(options.output):
-        plan = plan_generation(options, job, again=lambda: True)
+        read_only, refresh = options.dry_run, options.refresh
+        store = AnswerStore(job, temperature, refresh=refresh, restarts=lambda: True, read_only=read_only)
         if options.dry_run:
-            print(f"answers:     {len(job.tasks)}\nmodel calls: {len(plan.left)}")
+            print(f"answers:     {len(job.tasks)}\nmodel calls: {store.left}")
             return 0
-        job.records.remove_leftovers()
-        return await _generate(options, plan)
+        early = answer(options, job, store)
+        if early is not None and (left := unanswered(job)):
+            return early.explain(f"{left} of {len(job.tasks)} answers are missing; the same command goes on")
+        store.forget_restart()
+    return _code(options, job)
 
 
-async def _generate(options: argparse.Namespace, plan: Plan) -> int:
-    job = plan.job
+@dataclass(frozen=True, slots=True)
+class EarlyEnd:
+    """A run that was stopped, by a person, the deadline or a cap."""
 
-    async def work(stop: StopToken) -> None:
-        await answer(plan, options, stop)
+    signals: Signals
+    why: object
 
-    ended = await until_stopped(work, deadline_s=options.deadline)
-    print_answered(job)
-    if ended.cut_short(left := unanswered(job)):
-        return ended.explain(f"{left} of {len(job.tasks)} answers are missing; the same command goes on")
-    plan.finish()
-    return _code(options, plan)
+    def explain(self, left: str) -> int:
+        """Print why the run ended and what is left; return the exit code."""
+        return self.signals.explain(self.why, left)
 
 
-def _code(options: argparse.Namespace, plan: Plan) -> int:
-    failed, total = unanswered(plan.job), len(plan.job.tasks)
+def answer(options: argparse.Namespace, job: Job, store: AnswerStore) -> EarlyEnd | None:
+    """Ask what is left, print how much each model answered, and return how the asking ended if that was early."""
+    early = _ask(options, job, store) if store.left else None
+    _print_answered(job)
+    return early
+
+
+def _ask(options: argparse.Namespace, job: Job, store: AnswerStore) -> EarlyEnd | None:
+    settings = Generation(store.temperature, options.max_answer_tokens, options.timeout)
+    generator, tasks = WordGenerator(job, settings), {job.name(task): task for task in job.tasks}
+    limits = Limits(
+        concurrency=options.model_concurrency, timeout_s=options.timeout, deadline_s=options.deadline, max_unjudged=1.0
+    )
+    is_verbose, known = os.environ.get("VERBOSE") == "1", frozenset(store.ahead())
+
+    def detail(item: Item) -> str:
+        return _line(job, tasks[item.id]) if is_verbose and item.id not in known else ""
+
+    run = Run(generator.items(), generator, output=store, cache=None, limits=limits, retries=RETRIES)
+    progress = RunProgress(
+        run.budget.spent,
+        doing="answering",
+        wrong="errors",
+        lacks=lambda outcome: not is_answer(outcome),
+        current=lambda item: f"{tasks[item.id].model}: {tasks[item.id].entry.word}",
+        detail=detail,
+    )
+    with stop_on_signals(run) as signals, progress:
+        summary = run.execute(progress)
+    if isinstance(summary.stopped_by, UnusableError):  # no server
+        raise summary.stopped_by
+    return EarlyEnd(signals, summary.stopped_by) if signals.interrupted or summary.stopped_by else None
+
+
+def _line(job: Job, task: WordTask) -> str:
+    record = job.record(task)
+    told = "ok" if record is None or record.response is not None else f"error: {record.error}"
+    return one_line(f"{task.model} · {task.entry.word} · {task.prompt.upper()}: {told}", 300)
+
+
+def _print_answered(job: Job) -> None:
+    """Print of each model how many words it answered, and why not the others."""
+    records: dict[str, list[WordRecord | None]] = defaultdict(list)
+    for task in job.tasks:
+        records[task.model].append(job.record(task))
+    for model, found in records.items():
+        answered = [record for record in found if record is not None and record.response is not None]
+        empty = sum(not (record.response or "").strip() for record in answered)
+        errors = [record.error for record in found if record is not None and record.response is None]
+        told = f"{len(answered)} of {len(found)} answered"
+        told += f", {empty} with nothing" if empty else ""
+        told += f", {len(errors)} failed ({one_line(errors[0], 200)})" if errors else ""
+        told += f", {found.count(None)} not asked" if None in found else ""
+        print(f"{one_line(model, 200)}: {told}", file=sys.stderr)
+
+
+def _code(options: argparse.Namespace, job: Job) -> int:
+    failed, total = unanswered(job), len(job.tasks)
     print(f"answers: {options.output}", file=sys.stderr)
     if failed == total or failed > options.max_failed * total:
         print(f"polyjudge: {failed} of {total} answers failed; the same command asks for them again", file=sys.stderr)

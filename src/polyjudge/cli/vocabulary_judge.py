@@ -1,32 +1,37 @@
 """`polyjudge vocabulary judge`: what models answered earlier is judged."""
 
 import argparse
+import os
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from polyjudge.cache.protocol import Cache
-from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
+from polyjudge.errors import DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files.atomic import only_run_in
-from polyjudge.formats.vocabulary import JUDGEMENTS_FILE, JudgementLog, recorded_models
-from polyjudge.judges.base import close_judge
-from polyjudge.judges.word import WordJudge
+from polyjudge.formats.vocabulary import recorded_models
 from polyjudge.judges.word_verdicts import WordWording
+from polyjudge.records.outcomes import Item
 from polyjudge.records.requests import ModelName
 from polyjudge.records.vocabulary import Judgement
-from polyjudge.suites.vocabulary import wording_of
-from polyjudge.text.display import harmless
+from polyjudge.runs.run import Run
+from polyjudge.runs.stack import ProviderStack, origin_of_model
+from polyjudge.suites.vocabulary import Choice, Job, make_job, wording_of
+from polyjudge.suites.vocabulary_judging import JudgementStore, WordJudging, kept_judgements
+from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
-from .options import open_access, open_cache
-from .stopping import Ended, until_stopped
+from .options import limits_of, open_cache
+from .run_progress import RunProgress
+from .score_job import explain_end
+from .signals import stop_on_signals
 from .summaries import print_estimate, spent_line
-from .vocabulary_job import Choice, Job, add_suite_options, job_of, open_suite, recorded_job
-from .vocabulary_judging import Judging, add_word_judging_options, judge_all, judging_began, word_judges
-from .vocabulary_showing import add_showing_options, exit_code, show_summary
+from .vocabulary_options import add_suite_options, add_word_judging_options, job_to_judge, open_suite, word_judges
+from .vocabulary_summary import add_showing_options, exit_code, show_summary
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,90 +48,124 @@ def run(options: argparse.Namespace) -> int:
     wording = wording_of(choice.suite)
     if options.show_prompt is not None:
         return show_prompts(choice, wording, options)
-    job = recorded_job(options, choice)
+    job = job_to_judge(options, choice)
     try:
-        with open_judging(options, wording, names) as judging:
-            return run_sync(_run(options, job, judging))
+        need_judges(options, names)
     except (MissingKeyError, MissingExtraError) as error:
         return skip(options, error)
+    with opened_cache(options) as cache, nullcontext() if options.dry_run else only_run_in(options.output):
+        return judge_answers(options, judging_of(options, job, wording, names), cache).code
+
+
+def need_judges(options: argparse.Namespace, names: Sequence[ModelName]) -> None:
+    """Raise what is missing for a judge, and notice damaged judgements, before anything is asked."""
+    stack = ProviderStack()
+    for name in names if not options.dry_run and not options.reread else ():
+        stack.open(name)
+    kept_judgements(options.output)
 
 
 def skip(options: argparse.Namespace, error: MissingKeyError | MissingExtraError) -> int:
-    """Say what is missing for a judge, and return the exit code."""
+    """Print what is missing for a judge, and return the exit code."""
     print(error.instead("judging") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
     return 3 if options.require_judge else 0
 
 
 @contextmanager
-def open_judging(options: argparse.Namespace, wording: WordWording, names: list[ModelName]) -> Generator[Judging]:
-    """Open the judges, and the file of judgements, which no other process may then write."""
-    cache: Cache | None = open_cache(options)
+def opened_cache(options: argparse.Namespace) -> Generator[Cache | None]:
+    """Open the cache before anything is asked."""
+    cache = open_cache(options)
     try:
-        began = judging_began(options)
-        access = open_access(options, cache, began)
-        most, opened = options.max_judge_tokens, {str(name): (name.model, access.open(name)) for name in names}
-        judges = {name: WordJudge(wording, model, each, max_tokens=most) for name, (model, each) in opened.items()}
-        addresses = {name: each.origin.base_url for name, (_, each) in opened.items()}
-        with (
-            nullcontext() if options.dry_run else only_run_in(options.output),
-            JudgementLog(options.output / JUDGEMENTS_FILE, read_only=options.dry_run) as log,
-        ):
-            log.kept()  # a file that cannot be read is noticed before anybody is asked
-            yield Judging(wording, judges, addresses, access, log, options, began)
+        yield cache
     finally:
         if cache is not None:
             run_sync(cache.aclose())
 
 
-async def _run(options: argparse.Namespace, job: Job, judging: Judging) -> int:
-    async def work(stop: StopToken) -> list[Judgement]:
-        return await judge_then_close(judging, job, stop)
-
-    ended = await until_stopped(work, deadline_s=options.deadline)
-    return finish(options, job, judging, ended, ended.result)
+def judging_of(options: argparse.Namespace, job: Job, wording: WordWording, names: Sequence[ModelName]) -> WordJudging:
+    """Return who is asked about the answers of a job."""
+    judges = {str(name): origin_of_model(name).base_url for name in names}
+    return WordJudging(job, wording, judges, supposing=options.dry_run)
 
 
-async def judge_then_close(judging: Judging, job: Job, stop: StopToken) -> list[Judgement]:
-    """Judge, and close what the judges have open."""
-    try:
-        return await judge_all(judging, job, stop)
-    finally:
-        for judge in judging.judges.values():
-            await close_judge(judge)
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The exit code of judging, and whether all answers were judged."""
+
+    code: int
+    is_finished: bool = False
 
 
-def finish(
+def judge_answers(
     options: argparse.Namespace,
-    job: Job,
-    judging: Judging,
-    ended: Ended[Any],
-    judgements: Sequence[Judgement],
+    judging: WordJudging,
+    cache: Cache | None,
+    *,
+    deadline_s: float | None = None,
     more: Mapping[str, int] | None = None,
-) -> int:
-    """Sum up, say what is wrong, and return the exit code."""
-    questions, left = len(job.tasks) * len(judging.judges), left_to_judge(job, judging, judgements)
-    if judging.access.estimate is not None and not ended.stop.requested:
-        form = "json" if options.format == "json" else "text"
-        print_estimate(judging.access.estimate, questions, form, more)
-        return 0
-    if ended.cut_short(left):
-        code = ended.explain(f"{left} of {questions} answers were not judged")
-        print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
-        return code
-    report = show_summary(options, judgements)
-    print(f"asked:   {spent_line(judging.access.meter.spent)}", file=sys.stderr)
-    return exit_code(options, report)
+) -> Judged:
+    """Judge what is not judged yet, and sum up; `more` belongs to the estimate."""
+    store = JudgementStore(
+        judging,
+        options.output,
+        refresh=options.refresh,
+        retry_failures=options.retry_failures,
+        read_only=options.dry_run,
+    )
+    run = Run(
+        store.items(),
+        judging.panel(store.questions, options.max_judge_tokens),
+        output=store,
+        cache=cache,
+        limits=replace(limits_of(options), deadline_s=deadline_s or options.deadline),
+        refresh=options.refresh,
+        reread=options.reread,
+        retry_failures=options.retry_failures,
+    )
+    return Judged(_estimate(options, run, more)) if options.dry_run else _execute(options, run, store)
 
 
-def left_to_judge(job: Job, judging: Judging, judgements: Sequence[Judgement]) -> int:
-    """Count the questions of a run that have no judgement; `judgements` may hold those of the rest of the suite too."""
-    return max(0, len(job.tasks) * len(judging.judges) - len(judgements))
+def _estimate(options: argparse.Namespace, run: Run, more: Mapping[str, int] | None) -> int:
+    count = run.plan().items
+    with stop_on_signals(run) as signals:
+        try:
+            estimate = run.estimate()
+        except StoppedError as error:
+            return signals.explain(error, f"not all of the {count} answers were counted")
+    print_estimate(estimate, count, "json" if options.format == "json" else "text", more)
+    return 0
+
+
+def _execute(options: argparse.Namespace, run: Run, store: JudgementStore) -> Judged:
+    is_verbose = os.environ.get("VERBOSE") == "1"
+
+    def current(item: Item) -> str:
+        judgement = store.judgement(item)
+        return f"{judgement.model}: {judgement.word}"
+
+    def detail(item: Item) -> str:
+        return _line(store.judgement(item)) if is_verbose else ""
+
+    progress = RunProgress(run.budget.spent, wrong="without verdict", current=current, detail=detail)
+    with stop_on_signals(run) as signals, progress:
+        summary = run.execute(progress)
+    if summary.status in ("stopped", "capped"):
+        left = f"{summary.scores.not_reached} of {summary.scores.items} answers were not judged"
+        return Judged(explain_end(signals, summary.stopped_by, left, options.output))
+    report = show_summary(options, store.judgements)
+    print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
+    return Judged(exit_code(options, report), is_finished=True)
+
+
+def _line(each: Judgement) -> str:
+    told = f"{each.verdict} ({each.reason})" if each.reason else each.verdict
+    return one_line(f"{each.model} · {each.word} · {each.prompt.upper()} · {each.judge}: {told}", 300)
 
 
 def show_prompts(choice: Choice, wording: WordWording, options: argparse.Namespace) -> int:
     """Print what models and judges are asked about a word; where a model answered already, with its answer."""
     word = options.show_prompt
-    job = job_of(options, choice, tuple(recorded_models(options.output)) or ("…",))
+    job = make_job(choice, tuple(recorded_models(options.output)) or ("…",), options.output, force=options.force)
     tasks = [task for task in job.every_task if task.entry.word == word]
     if not tasks:
         raise DataError(f"holds no word {word!r}", path=choice.suite.name)

@@ -1,33 +1,31 @@
-"""`polyjudge vocabulary run`: models answer about words, judges judge, and a table says what it comes to."""
+"""`polyjudge vocabulary run`: models answer about words, judges judge, and a table sums up."""
 
 import argparse
 import sys
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, nullcontext
 
-from polyjudge.concurrency.pool import StopToken
-from polyjudge.concurrency.sync import run_sync
+from polyjudge.cache.protocol import Cache
 from polyjudge.errors import MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import only_run_in
-from polyjudge.records.vocabulary import Judgement
-from polyjudge.suites.vocabulary import wording_of
+from polyjudge.suites.vocabulary import Job, wording_of
+from polyjudge.suites.vocabulary_generation import AnswerStore, unanswered
+from polyjudge.suites.vocabulary_judging import WordJudging, kept_judgements
 
 from .environment import load_environment
-from .stopping import Ended, until_stopped
-from .vocabulary_generating import Plan, answer, plan_generation, print_answered, unanswered
-from .vocabulary_job import (
-    Choice,
-    Job,
+from .vocabulary_generate import EarlyEnd, answer
+from .vocabulary_judge import judge_answers, judging_of, need_judges, opened_cache, show_prompts, skip
+from .vocabulary_options import (
     add_model_options,
     add_suite_options,
-    job_of,
-    models_to_ask,
+    add_word_judging_options,
+    job_to_ask,
     need_models_file,
     open_suite,
     temperature_of,
+    word_judges,
 )
-from .vocabulary_judge import finish, judge_then_close, left_to_judge, open_judging, show_prompts, skip
-from .vocabulary_judging import Judging, add_word_judging_options, word_judges
-from .vocabulary_showing import add_showing_options
+from .vocabulary_summary import add_showing_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,56 +37,65 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check everything that can be checked, then do both phases."""
+    """Check everything that can be checked, then have models answer and judges judge."""
     load_environment()
     choice, names = open_suite(options), word_judges(options)
     wording = wording_of(choice.suite)
     if options.show_prompt is not None:
         return show_prompts(choice, wording, options)
     need_models_file(options, choice)
-    temperature_of(options)
+    temperature = temperature_of(options)
     with ExitStack() as opened:
-        judging, code = None, 0
+        cache, can_judge = None, True
         try:
-            judging = opened.enter_context(open_judging(options, wording, names))
+            need_judges(options, names)
+            cache = opened.enter_context(opened_cache(options))
         except (MissingKeyError, MissingExtraError) as error:
-            code = skip(options, error)
-            if not options.dry_run and not code:
-                opened.enter_context(only_run_in(options.output))
-        return code or run_sync(_run(options, choice, judging))
+            can_judge = False
+            if code := skip(options, error):
+                return code
+        opened.enter_context(nullcontext() if options.dry_run else only_run_in(options.output))
+        job = job_to_ask(options, choice)
+        judging = judging_of(options, job, wording, names) if can_judge else None
+        return _run(options, job, temperature, judging, cache)
 
 
-async def _run(options: argparse.Namespace, choice: Choice, judging: Judging | None) -> int:
-    job = job_of(options, choice, await models_to_ask(options, choice))
-    plan = plan_generation(options, job, again=lambda: judging is not None and judging.is_settled(job))
-    if not options.dry_run:
-        job.records.remove_leftovers()
+def _run(
+    options: argparse.Namespace, job: Job, temperature: float, judging: WordJudging | None, cache: Cache | None
+) -> int:
+    def restarts() -> bool:
+        kept = kept_judgements(options.output)
+        return judging is not None and judging.is_settled(kept, retry_failures=options.retry_failures)
 
-    async def work(stop: StopToken) -> list[Judgement] | None:
-        if not options.dry_run:
-            await answer(plan, options, stop)
-            print_answered(job)
-        if judging is None or stop.requested:
-            return None
-        return await judge_then_close(judging, job, stop)
+    started_s = time.monotonic()
+    store = AnswerStore(
+        job,
+        temperature,
+        refresh=options.refresh,
+        reread=options.reread,
+        restarts=restarts,
+        read_only=options.dry_run,
+    )
+    left = store.left
+    early = None if options.dry_run else answer(options, job, store)
+    if judging is None or early is not None:
+        return _explain(options, job, left, early)
+    spent_s = time.monotonic() - started_s
+    deadline_s = None if options.deadline is None else max(0.001, options.deadline - spent_s)
+    judged = judge_answers(options, judging, cache, deadline_s=deadline_s, more={"model_calls": left})
+    if judged.is_finished:
+        store.forget_restart()
+    return judged.code
 
-    ended = await until_stopped(work, deadline_s=options.deadline)
-    if judging is None or ended.result is None:
-        return _unjudged(options, job, plan, ended)
-    code = finish(options, job, judging, ended, ended.result, {"model_calls": len(plan.left)})
-    if not ended.cut_short(left_to_judge(job, judging, ended.result)) and not options.dry_run:
-        plan.finish()
-    return code
 
-
-def _unjudged(options: argparse.Namespace, job: Job, plan: Plan, ended: Ended[list[Judgement] | None]) -> int:
-    """Say what there is without a judge: it could not be used, or the run ended before its turn."""
-    if ended.early:
-        left, total = unanswered(job), len(job.tasks)
-        told = f"{left} of {total} answers are missing" if left else f"none of the {total} answers was judged"
-        return ended.explain(f"{told}; the same command goes on")
-    if not options.dry_run:
-        print(f"answers: {options.output}; nothing is judged yet, the same command goes on from there", file=sys.stderr)
-        return 3 if unanswered(job) > options.max_unjudged * len(job.tasks) else 0
-    print(f"model calls: {len(plan.left)}")
-    return 0
+def _explain(options: argparse.Namespace, job: Job, left: int, early: EarlyEnd | None) -> int:
+    """Print what there is without judgements: no judge could be used, or the run ended before their turn."""
+    if options.dry_run:
+        print(f"model calls: {left}")
+        return 0
+    missing, total = unanswered(job), len(job.tasks)
+    if early is not None:
+        told = f"{missing} of {total} answers are missing" if missing else f"none of the {total} answers was judged"
+        return early.explain(f"{told}; the same command goes on")
+    print(f"answers: {options.output}; nothing is judged yet, the same command goes on from there", file=sys.stderr)
+    return 3 if missing > options.max_unjudged * total else 0

@@ -7,8 +7,7 @@ model, word and prompt, and judgements one row for each answer and judge.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
@@ -299,16 +298,13 @@ class JudgementLog:
             self._earlier.unlink(missing_ok=True)
         self._partial.unlink(missing_ok=True)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the file; it is removed if nothing was written to it."""
         if self._log is not None:
             if self._log.is_empty:
                 self._partial.unlink(missing_ok=True)
             self._log.close()
+            self._log = None
 
 
 def _write_judgements(path: Path, judgements: Iterable[Judgement]) -> None:

@@ -1,22 +1,38 @@
-"""Ask models about words, one model after the other."""
+"""Ask models about words, one model after the other, and store their answers as word records."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from itertools import groupby
+from typing import cast
 
-from polyjudge.clock import utc_second
-from polyjudge.concurrency.pool import StopToken, in_order
+from msgspec.structs import replace
+
+from polyjudge.clock import utc_now, utc_second
+from polyjudge.concurrency.pool import Slots, StopToken, unless_stopped
 from polyjudge.errors import ProviderError, UnusableError
+from polyjudge.files.atomic import read_timestamp
+from polyjudge.judges.base import ModelAddresses, ProviderSource, Question, provenance_of
 from polyjudge.judges.reply_text import split_reasoning
 from polyjudge.providers.base import Provider, close_provider
-from polyjudge.records.requests import Reply, Request
+from polyjudge.providers.local import local_models
+from polyjudge.providers.retrying import RetryPolicy
+from polyjudge.providers.services import address_of
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.outcomes import Failure, FailureKind, Generated, Item, RunOutcome
+from polyjudge.records.requests import ModelName, Reply, Request
 from polyjudge.records.vocabulary import WordRecord
 from polyjudge.version import __version__
 
-from .vocabulary import WordTask
+from .vocabulary import Job, WordTask
 
-Answered = tuple[WordTask, WordRecord]
+_PROVIDER = "local"
+_ATTEMPTS = 3
+_MANY = 1_000_000_000
+"""Tries to reach a server: it answered before the first question, so it may come back."""
+RETRIES = RetryPolicy(attempts=_ATTEMPTS, rate_limited_attempts=_ATTEMPTS, unreachable_attempts=_MANY, first_wait_s=1.0)
+"""How often a local model is asked for an answer."""
+_CUT_OFF = "the answer was cut off before it began; give the model more room"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,105 +41,268 @@ class Generation:
 
     temperature: float
     max_tokens: int | None = None
-    concurrency: int = 4
-    run: str = ""
-    """When the run was begun; the records say so."""
+    timeout_s: float = 300.0
+    """To wait for the server before the first question."""
 
 
-async def generate_answers(
-    open_model: Callable[[str], Provider],
-    tasks: Sequence[WordTask],
-    settings: Generation,
-    *,
-    stop: StopToken,
-    done: Callable[[WordTask, WordRecord], None],
-) -> AsyncGenerator[Answered]:
-    """Yield what each model answered to its tasks, or why it did not; `done` is told as soon as it has.
+class WordGenerator:
+    """Asks local models about words, one model at a time, since their server holds the weights of one.
 
-    A model that the server does not have fails all its words at once, and the others are asked all the same.
+    A model that the server does not have fails all its words at once; the others are asked all the same. Local answers
+    are not cached, since the weights behind a name may change.
     """
-    for model, group in groupby(tasks, key=lambda task: task.model):
-        provider = open_model(model)
-        asking = _Asking(provider, settings, done)
-        try:
-            async with aclosing(in_order(asking.one, group, concurrency=settings.concurrency, stop=stop)) as answers:
-                async for answered in answers:
-                    yield answered
-        finally:
-            await close_provider(provider)
-        if stop.requested:
-            return
 
-
-class _Asking:
-    """Asks one model."""
-
-    def __init__(self, provider: Provider, settings: Generation, done: Callable[[WordTask, WordRecord], None]) -> None:
-        self._provider = provider
+    def __init__(self, job: Job, settings: Generation, source: ProviderSource | None = None) -> None:
+        self._job = job
         self._settings = settings
-        self._done = done
+        self._source = source
+        self._tasks = {job.name(task): task for task in job.tasks}
+        self.fingerprint = fingerprint([sorted(job.vocabulary.prompts.items())], 16)
+        self._turn = asyncio.Condition()
+        self._model = ""
+        self._asking = 0
+        self._provider: Provider | None = None
         self._unusable: UnusableError | None = None
 
-    async def one(self, task: WordTask) -> Answered:
-        record = await self._record(task)
-        self._done(task, record)
-        return task, record
+    @property
+    def models(self) -> ModelAddresses:
+        """The models that are asked, with their address."""
+        names = dict.fromkeys(task.model for task in self._job.tasks)
+        return tuple((ModelName(_PROVIDER, name), address_of(_PROVIDER)) for name in names)
 
-    async def _record(self, task: WordTask) -> WordRecord:
-        if self._unusable is not None:
-            return self._failed(task, str(self._unusable), attempts=None)
-        settings = self._settings
+    def items(self) -> list[Item]:
+        """Return the questions to the models; the reference definitions are not in them."""
+        return [Item(name, task.text) for name, task in self._tasks.items()]
+
+    def bind(self, source: ProviderSource) -> "WordGenerator":
+        """Return this generator with its providers opened by a run."""
+        return WordGenerator(self._job, self._settings, source)
+
+    async def prepare(
+        self, stored: Iterable[tuple[str, RunOutcome]], *, concurrency: int | Slots, stop: StopToken
+    ) -> None:
+        """Wait for the server, so that a missing one is noticed before the first question."""
+        del stored, concurrency
+        await unless_stopped(local_models(timeout_s=self._settings.timeout_s), stop)
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:
+        """Return what the model answers, or why it does not."""
+        task, settings = self._tasks[item.id], self._settings
         request = Request(
-            prompt=task.text, model=task.model, temperature=settings.temperature, max_tokens=settings.max_tokens
+            prompt=task.text,
+            model=task.model,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            repeat=repeat,
         )
+        async with self._turn_of(task.model) as provider:
+            if self._unusable is not None:
+                return self._failure(provider, request, self._unusable, attempts=0)
+            try:
+                return self._answer(provider, request, await provider.complete(request))
+            except UnusableError as error:
+                self._unusable = error
+                return self._failure(provider, request, error, attempts=1)
+            except ProviderError as error:
+                return self._failure(provider, request, error, attempts=error.attempts)
+
+    async def aclose(self) -> None:
+        """Close the connections of the last model."""
+        if self._provider is not None:
+            await close_provider(self._provider)
+
+    @asynccontextmanager
+    async def _turn_of(self, model: str) -> AsyncGenerator[Provider]:
+        """Wait until no other model is asked, and give the model's provider."""
+        async with self._turn:
+            await self._turn.wait_for(lambda: self._model == model or not self._asking)
+            if self._provider is None or self._model != model:
+                await self.aclose()
+                assert self._source is not None
+                self._model, self._unusable = model, None
+                self._provider = self._source.open(ModelName(_PROVIDER, model))
+            self._asking += 1
         try:
-            return self._answered(task, await self._provider.complete(request))
-        except UnusableError as error:
-            self._unusable = error
-            return self._failed(task, str(error), attempts=1)
-        except ProviderError as error:
-            return self._failed(task, str(error), attempts=error.attempts)
+            yield self._provider
+        finally:
+            self._asking -= 1
+            async with self._turn:
+                self._turn.notify_all()
 
-    def _answered(self, task: WordTask, reply: Reply) -> WordRecord:
+    def _answer(self, provider: Provider, request: Request, reply: Reply) -> Generated:
         answer, thought = split_reasoning(reply.text, in_prose=True)
-        response, reasoning = answer.strip(), "\n".join(filter(None, (reply.reasoning.strip(), thought)))
-        error = ""
-        if not response and reply.finish == "length":
-            error = "the answer was cut off before it began; give the model more room"
-        return WordRecord(
-            model=task.model,
-            word=task.entry.word,
-            prompt=task.text,
-            response=None if error else response,
-            reference_definition=task.entry.answer,
-            timestamp=utc_second(),
-            error=error,
-            reasoning=reasoning,
-            finish=reply.finish,
-            temperature=self._settings.temperature,
-            dropped=reply.dropped,
-            model_answered=reply.model,
-            base_url=self._provider.origin.base_url,
-            attempts=reply.attempts,
+        return Generated(
+            text=answer.strip(),
+            model=reply.model,
             duration_ms=reply.duration_ms,
-            input_tokens=reply.input_tokens,
-            output_tokens=reply.output_tokens,
-            run=self._settings.run,
-            polyjudge_version=__version__,
+            cached=reply.cached,
+            reasoning="\n".join(filter(None, (reply.reasoning.strip(), thought))),
+            finish=reply.finish,
+            provenance=provenance_of(provider.origin, request, self._question(request), reply),
         )
 
-    def _failed(self, task: WordTask, error: str, *, attempts: int | None) -> WordRecord:
-        return WordRecord(
-            model=task.model,
-            word=task.entry.word,
-            prompt=task.text,
-            response=None,
-            reference_definition=task.entry.answer,
-            timestamp=utc_second(),
-            error=error,
-            temperature=self._settings.temperature,
-            base_url=self._provider.origin.base_url,
-            attempts=attempts,
-            run=self._settings.run,
-            polyjudge_version=__version__,
+    def _failure(
+        self, provider: Provider, request: Request, error: ProviderError | UnusableError, *, attempts: int
+    ) -> Failure:
+        """Return why there is no answer; `attempts` is 0 if the model was not asked, because it cannot answer."""
+        reply = Reply(text="", model="", attempts=attempts)
+        provenance = provenance_of(provider.origin, request, self._question(request), reply)
+        kind = cast(FailureKind, error.kind) if isinstance(error, ProviderError) else "provider_error"
+        return Failure(str(error), kind, model=request.model, provenance=provenance)
+
+    def _question(self, request: Request) -> Question:
+        return Question(request.prompt, None, self._job.vocabulary.name, self.fingerprint)
+
+
+def is_answer(outcome: RunOutcome) -> bool:
+    """Say whether a model answered, if only with nothing; one that was cut off before its answer did not."""
+    return isinstance(outcome, Generated) and (bool(outcome.text) or outcome.finish != "length")
+
+
+class AnswerStore:
+    """Stores answers as word records, each as soon as it is there: the records of a folder are its own run file.
+
+    What was answered at this temperature need not be asked again. Only a finished run that is done again needs a start
+    marker: records of the run before must not count for it. One is done again with `refresh`, and if nothing is left
+    and `restarts` says so. With `reread` nothing is asked, and with `read_only` nothing is written.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        temperature: float,
+        *,
+        refresh: bool = False,
+        reread: bool = False,
+        restarts: Callable[[], bool] = lambda: False,
+        read_only: bool = False,
+    ) -> None:
+        job.records.refuse_foreign()
+        self._job = job
+        self.temperature = temperature
+        self._tasks = {job.name(task): task for task in job.tasks}
+        self._marker = job.records.folder / ".asking-again"
+        self._waiting = dict[int, RunOutcome]()
+        self._written = set[str]()
+        self.started_at = ""
+        """When a run that is done again was started; empty if only missing answers are asked for."""
+        self._asks = not reread
+        self._known = self._answers()
+        has_marker = self._marker.exists()
+        self._is_again = self._asks and (has_marker or refresh or (not self.left and restarts()))
+        self._is_new = self._is_again and not has_marker and not read_only
+        if self._is_again:
+            self.started_at = utc_now() if read_only and not has_marker else read_timestamp(self._marker)
+            self._known = self._answers()
+        if not read_only:
+            job.records.remove_leftovers()
+            _renew_references(job)
+
+    @property
+    def left(self) -> int:
+        """How many answers are to be asked for."""
+        return len(self._tasks) - len(self._known) if self._asks else 0
+
+    def stored(self) -> Iterator[tuple[str, RunOutcome]]:
+        """Yield the answers before the first one that is missing."""
+        for name in self._tasks:
+            if name not in self._known:
+                return
+            yield name, self._known[name]
+
+    def ahead(self) -> Mapping[str, RunOutcome]:
+        """Return all answers that are there."""
+        return self._known
+
+    def append(self, item: Item, outcome: RunOutcome) -> None:
+        """Write the record of an item, unless that was done when its outcome came."""
+        if item.id in self._known or item.id in self._written:
+            return
+        task = self._tasks[item.id]
+        self._job.records.write(word_record(task, outcome, self.temperature, self.started_at), task.prompt)
+        self._written.add(item.id)
+
+    def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
+        """Write the record of an item ahead of its turn; return where `read_ahead` finds the outcome."""
+        self.append(item, outcome)
+        self._waiting[len(self._written)] = outcome
+        return len(self._written)
+
+    def read_ahead(self, position: int) -> RunOutcome:
+        """Return an outcome that came ahead of its turn."""
+        return self._waiting.pop(position)
+
+    def finish(self) -> None:
+        """Keep the start marker: what is made of the answers may belong to the same run."""
+
+    def forget_restart(self) -> None:
+        """Remove the start marker if all was asked again; a part of the suite is not all."""
+        records = (self._job.record(task) for task in self._job.every_task)
+        if self._is_again and all(record is not None and record.run == self.started_at for record in records):
+            self._marker.unlink(missing_ok=True)
+
+    def discard_if_empty(self) -> None:
+        """Remove a start marker of this run if it asked nothing."""
+        if self._is_new and not self._written:
+            self._marker.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Do nothing: no file is open between two answers."""
+
+    def _answers(self) -> dict[str, RunOutcome]:
+        """Return what need not be asked, by the names of the tasks."""
+        answers = dict[str, RunOutcome]()
+        for name, task in self._tasks.items():
+            record = self._job.record(task)
+            if record is None or record.response is None or (self.started_at and record.run != self.started_at):
+                continue
+            if record.temperature in (None, self.temperature):  # other programs write records of this form, too
+                answers[name] = Generated(record.response, record.model_answered, cached=True)
+        return answers
+
+
+def _renew_references(job: Job) -> None:
+    """Update the reference in each record to the suite: an answer stays good when a definition is corrected."""
+    for task in job.tasks:
+        record = job.record(task)
+        if record is not None and record.reference_definition != task.entry.answer:
+            job.records.write(replace(record, reference_definition=task.entry.answer), task.prompt)
+
+
+def word_record(task: WordTask, outcome: RunOutcome, temperature: float, run: str) -> WordRecord:
+    """Return the record of an outcome; `run` is when a run that is done again was started."""
+    record = WordRecord(
+        model=task.model,
+        word=task.entry.word,
+        prompt=task.text,
+        response=None,
+        reference_definition=task.entry.answer,
+        timestamp=utc_second(),
+        temperature=temperature,
+        run=run,
+        polyjudge_version=__version__,
+    )
+    asked = outcome.provenance
+    if asked is not None:
+        record = replace(record, base_url=asked.base_url, attempts=asked.attempts or None)
+    if not isinstance(outcome, Generated):
+        return replace(record, error=outcome.reason)
+    if asked is not None:
+        record = replace(
+            record, dropped=asked.dropped, input_tokens=asked.input_tokens, output_tokens=asked.output_tokens
         )
+    return replace(
+        record,
+        response=outcome.text if is_answer(outcome) else None,
+        error="" if is_answer(outcome) else _CUT_OFF,
+        reasoning=outcome.reasoning,
+        finish=outcome.finish,
+        model_answered=outcome.model,
+        duration_ms=outcome.duration_ms,
+    )
+
+
+def unanswered(job: Job) -> int:
+    """Count the tasks without an answer."""
+    records = (job.record(task) for task in job.tasks)
+    return sum(record is None or record.response is None for record in records)

@@ -1,0 +1,168 @@
+"""Options that the actions of `polyjudge vocabulary` share, and what they name: words, models, judges."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from polyjudge.concurrency.sync import run_sync
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.formats.vocabulary import read_models
+from polyjudge.providers.local import local_models
+from polyjudge.providers.models import model_table
+from polyjudge.providers.registry import is_provider
+from polyjudge.records.requests import ModelName
+from polyjudge.suites.vocabulary import (
+    Choice,
+    Job,
+    choose,
+    listed,
+    load_vocabulary,
+    make_job,
+    recorded_job,
+    vocabulary_names,
+)
+from polyjudge.text.display import harmless
+
+from .heartbeat import Heartbeat
+from .options import (
+    Several,
+    add_cache_options,
+    add_call_options,
+    add_force_option,
+    add_judge_options,
+    at_least,
+    filters_of,
+    judge_names,
+)
+
+_DEFAULT_SUITE = "suite"
+_USUAL_TEMPERATURE = 0.2
+_USUAL_JUDGE = "gpt-5"
+_WARNINGS_SHOWN = 5
+
+
+def add_suite_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what is asked and where it is stored."""
+    add, shipped = parser.add_argument, ", ".join(vocabulary_names())
+    add(
+        "--suite", metavar="DIR|NAME", help=f"a folder of words and prompts, or {shipped}; default: suite, else spanish"
+    )
+    add("--models", type=Path, metavar="FILE", help="models, one a line; default: the suite's, else the server's")
+    add_output_option(parser)
+    by = "model, word, category, prompt"
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=f"of {by}")
+    add("--limit", type=at_least(1), metavar="N", help="only the first N words")
+
+
+def add_output_option(parser: argparse.ArgumentParser) -> None:
+    """Add the folder that all actions write to."""
+    told = "folder for answers, judgements and summary; default: %(default)s"
+    parser.add_argument("--output", type=Path, default=Path("output"), metavar="DIR", help=told)
+    add_force_option(parser.add_argument)
+
+
+def add_model_options(parser: argparse.ArgumentParser, *, concurrency: str) -> None:
+    """Add the options that say how models are asked."""
+    add = parser.add_argument_group("models").add_argument
+    add("--temperature", metavar="T", help=f"default: POLYJUDGE_TEMPERATURE, else {_USUAL_TEMPERATURE}")
+    add("--max-answer-tokens", type=at_least(1), metavar="N", help="most tokens of one answer; default: the server's")
+    in_flight = "questions to a model at once; default: %(default)s"
+    add(concurrency, dest="model_concurrency", type=at_least(1), default=4, metavar="N", help=in_flight)
+
+
+def add_word_judging_options(parser: argparse.ArgumentParser, *, timeout_s: float | None = None) -> None:
+    """Add the options of the actions that ask judges."""
+    told = f"the first judge's verdicts count, others show whether it can be believed; default: openai/{_USUAL_JUDGE}"
+    add = parser.add_argument_group("judge").add_argument
+    add_judge_options(add, default="", told=f"{told}, or JUDGE_MODEL")
+    most = "most tokens of a judge's reply; default: 512 for a local model, 4096 for others, more where it thinks first"
+    add("--max-judge-tokens", type=at_least(1), metavar="N", help=most)
+    add_call_options(parser.add_argument_group("calls").add_argument)
+    add_cache_options(parser.add_argument_group("cache").add_argument)
+    parser.add_argument("--show-prompt", metavar="WORD", help="print what is asked about a word and stop")
+    parser.add_argument("--retry-failures", action="store_true", help="ask again about what was left without a verdict")
+    parser.set_defaults(timeout=timeout_s)
+
+
+def word_judges(options: argparse.Namespace) -> list[ModelName]:
+    """Return who judges: `--judge`, else the environment's JUDGE_MODEL, of OpenAI unless it names another provider."""
+    if not options.judge:
+        named = os.environ.get("JUDGE_MODEL", "").strip() or _USUAL_JUDGE
+        options.judge = ",".join(_with_provider(name.strip()) for name in named.split(","))
+    if options.judge_model == "":
+        raise ConfigError("--judge-model names no model")
+    names = judge_names(options)
+    if not names:
+        raise ConfigError("the judge 'offline' cannot tell whether a definition is right; name a model with --judge")
+    return names
+
+
+def _with_provider(name: str) -> str:
+    is_known = name.partition("/")[0] in ("", "offline") or name in model_table().aliases
+    is_known = is_known or is_provider(name.partition("/")[0])
+    return name if is_known else f"openai/{name}"
+
+
+def temperature_of(options: argparse.Namespace) -> float:
+    """Return the temperature that models are asked at."""
+    given = options.temperature or os.environ.get("POLYJUDGE_TEMPERATURE", "").strip() or str(_USUAL_TEMPERATURE)
+    name = "--temperature" if options.temperature else "POLYJUDGE_TEMPERATURE"
+    try:
+        temperature = float(given)
+    except ValueError:
+        temperature = -1.0
+    if not 0 <= temperature <= 2:
+        raise ConfigError(f"{name} is a number between 0 and 2, not {given!r}")
+    return temperature
+
+
+def open_suite(options: argparse.Namespace) -> Choice:
+    """Return the suite, and the words and prompts of it that are wanted."""
+    if options.output.exists() and not options.output.is_dir():
+        raise ConfigError(f"--output {str(options.output)!r} is no folder")
+    name = options.suite
+    if name is None:
+        name = _DEFAULT_SUITE if Path(_DEFAULT_SUITE).is_dir() else "spanish"
+        if name != _DEFAULT_SUITE:
+            print("polyjudge: there is no folder 'suite' here; the shipped suite 'spanish' is used", file=sys.stderr)
+    suite = load_vocabulary(name, with_models=options.models is None)
+    return choose(suite, filters_of(options.filter), options.limit)
+
+
+def _listed_models(options: argparse.Namespace, choice: Choice) -> tuple[str, ...] | None:
+    """Return the models that a file names; None where there is no such file."""
+    if options.models is not None:
+        return read_models(options.models, options.models)
+    return choice.suite.models
+
+
+def need_models_file(options: argparse.Namespace, choice: Choice) -> None:
+    """Refuse a suite of one's own that names no models: it has a place for them."""
+    models, folder = _listed_models(options, choice), Path(choice.suite.name)
+    if models is None and folder.is_dir():
+        raise DataError("is missing; write one model a line, or give --models", path=folder / "models_list.txt")
+    if models is not None:
+        choice.models(models)
+
+
+def job_to_ask(options: argparse.Namespace, choice: Choice) -> Job:
+    """Return the job of asking models; for a shipped suite without a list, those that the server has."""
+    models = _listed_models(options, choice)
+    if models is None:
+        with Heartbeat(lambda: "waiting for the local server"):
+            models = tuple(dict.fromkeys(run_sync(local_models(timeout_s=options.timeout))))
+        if not models:
+            raise ConfigError("the local server lists no models; name them in a file and give it as --models")
+        print(f"polyjudge: models of the local server: {listed(models)}", file=sys.stderr)
+    return make_job(choice, models, options.output, force=options.force)
+
+
+def job_to_judge(options: argparse.Namespace, choice: Choice) -> Job:
+    """Return the job over what models answered earlier; files that should hold answers and cannot be read are named."""
+    job = recorded_job(choice, _listed_models(options, choice), options.output, force=options.force)
+    for path in sorted(job.records.damaged)[:_WARNINGS_SHOWN]:
+        print(f"polyjudge: warning: {harmless(str(path))}: is no record of an answer", file=sys.stderr)
+    if len(job.records.damaged) > _WARNINGS_SHOWN:
+        print(f"polyjudge: warning: {len(job.records.damaged)} files are no records of answers", file=sys.stderr)
+    return job
