@@ -28,8 +28,21 @@ def polyjudge(tmp_path_factory):
         pytest.skip("uv is not installed beside this Python")
     folder = tmp_path_factory.mktemp("plugins")
     for source in (ROOT, PACKAGE):
-        build = ["build", "--quiet", "--wheel", "--no-build-isolation", "--offline", "--python", sys.executable]
-        subprocess.run([UV, *build, "--out-dir", folder / "dist", source], check=True)
+        build = [
+            UV,
+            "build",
+            "--quiet",
+            "--wheel",
+            "--offline",
+            "--python",
+            sys.executable,
+            "--out-dir",
+            folder / "dist",
+        ]
+        built = subprocess.run([*build, source], capture_output=True, text=True, check=False)
+        if "network was disabled" in built.stderr:
+            pytest.skip("uv has not kept the packages that build a wheel, and tests use no network")
+        assert built.returncode == 0, built.stderr
     subprocess.run([UV, "venv", "--quiet", "--offline", "--python", sys.executable, folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
     wheels = sorted((folder / "dist").glob("*.whl"))
