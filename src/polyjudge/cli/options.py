@@ -12,12 +12,11 @@ from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.judges.plugin import is_judge_plugin, judge_plugin_name
-from polyjudge.providers.budget import Budget
 from polyjudge.providers.models import parse_price, resolve_model
 from polyjudge.providers.registry import is_provider
-from polyjudge.records.requests import ModelName, Price
-from polyjudge.records.runs import Caps, Estimate, Event, Limits, Warned
-from polyjudge.runs.stack import DEFAULT_CACHE, ProviderStack, open_run_cache
+from polyjudge.records.requests import ModelName
+from polyjudge.records.runs import Event, Limits, Warned
+from polyjudge.runs.stack import DEFAULT_CACHE, open_run_cache
 
 
 def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) -> None:
@@ -111,27 +110,6 @@ def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:
             raise ConfigError(f"--filter {text!r} is not COLUMN=VALUE")
         filters[name] = filters.get(name, frozenset()) | frozenset(values.split(","))
     return filters
-
-
-def open_access(
-    options: argparse.Namespace, cache: Cache | None, began: str, *, workspace: Path | None = None
-) -> ProviderStack:
-    """Return how this run reaches its models; `began` is when it was first begun."""
-    asks_anew = options.refresh or options.retry_failures
-    price: Price | None = parse_price(options.price) if options.price else None
-    return ProviderStack(
-        cache=cache,
-        since=began if asks_anew else "",
-        replay=options.reread,
-        concurrency=options.concurrency,
-        rpm=options.rpm,
-        tpm=options.tpm,
-        price=price,
-        meter=Budget(Caps(options.max_calls, options.max_tokens, options.max_cost)),
-        estimate=Estimate() if options.dry_run else None,
-        timeout_s=options.timeout,
-        workspace=workspace,
-    )
 
 
 class RunOptions(TypedDict):
