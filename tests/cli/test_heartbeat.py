@@ -9,8 +9,7 @@ import pytest
 
 from polyjudge.cli import main
 from polyjudge.cli.heartbeat import QUIET_S, Heartbeat, clock_time
-from polyjudge.cli.progress import CountShow, ProgressShow
-from polyjudge.cli.wait_show import WaitShow
+from polyjudge.cli.progress import CountShow, ProgressShow, WaitShow
 from polyjudge.records.runs import BatchesWaiting, Spent
 
 

@@ -15,7 +15,7 @@ from polyjudge.records.requests import ModelName
 from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
-from .tables import print_table
+from .output import print_table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

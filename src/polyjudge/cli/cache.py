@@ -18,7 +18,7 @@ from polyjudge.text.display import harmless
 
 from .environment import load_environment
 from .options import add_force_option
-from .tables import print_table
+from .output import print_table
 
 _CACHE_FILE = "cache.sqlite"
 _DEFAULT_CACHE = str(PRIVATE_FOLDER / _CACHE_FILE)

@@ -28,7 +28,6 @@ from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.calibration import effect_blocks
 from polyjudge.rubrics.loading import load_rubric, rubric_names
 
-from .batching import add_batch_option
 from .calibrating import (
     Questioning,
     add_text_options,
@@ -39,7 +38,7 @@ from .calibrating import (
     refuse_many_calls,
 )
 from .environment import load_environment
-from .options import add_judging_options, at_least, check_output, judge_names
+from .options import add_batch_option, add_judging_options, at_least, check_output, judge_names
 from .output import write_pieces
 
 _REPEATS = 3

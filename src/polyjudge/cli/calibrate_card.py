@@ -18,8 +18,7 @@ from polyjudge.store.trust_cards import CARDS_FOLDER, find_card, read_card
 from polyjudge.verdicts.trust import TRUST_WORDS
 
 from .options import add_force_option, judge_names
-from .output import write_pieces
-from .tables import print_table
+from .output import print_table, write_pieces
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

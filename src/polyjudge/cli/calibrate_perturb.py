@@ -24,7 +24,6 @@ from polyjudge.reports.translation_formats import CARD_FORMATS
 from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.runs.stack import judge_by_models
 
-from .batching import add_batch_option
 from .calibrating import (
     Answers,
     Questioning,
@@ -37,7 +36,7 @@ from .calibrating import (
     refuse_many_calls,
 )
 from .environment import load_environment
-from .options import add_judging_options, at_least, judge_names
+from .options import add_batch_option, add_judging_options, at_least, judge_names
 from .output import write_pieces
 
 

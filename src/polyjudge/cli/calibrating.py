@@ -22,11 +22,9 @@ from polyjudge.runs.run import Run
 from polyjudge.store.trust_cards import card_path, expiry, read_card, update_card, write_card
 from polyjudge.text.display import harmless, one_line
 
-from .batching import refuse_batch
-from .options import Several, add_force_option, at_least, check_output, filters_of, run_options
-from .run_progress import RunProgress
-from .score_job import explain_end
-from .signals import stop_on_signals
+from .options import Several, add_force_option, at_least, check_output, filters_of, refuse_batch, run_options
+from .progress import RunProgress
+from .signals import explain_end, stop_on_signals
 from .summaries import print_estimate, spent_line, too_many_unjudged
 
 _MANY_CALLS = 5_000

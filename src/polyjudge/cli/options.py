@@ -2,21 +2,25 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypedDict
 
+from polyjudge.batches.client import need_batches
+from polyjudge.batches.journal import BatchJournal
 from polyjudge.cache.protocol import Cache
 from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import ConfigError, UnknownNameError
+from polyjudge.errors import ConfigError, DataError, UnknownNameError
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.judges.plugin import is_judge_plugin, judge_plugin_name
 from polyjudge.providers.models import parse_price, resolve_model
 from polyjudge.providers.registry import is_provider
+from polyjudge.providers.services import address_of
 from polyjudge.records.requests import ModelName
-from polyjudge.records.runs import Event, Limits, Warned
+from polyjudge.records.runs import ROWS_IN_SHARD, Event, Limits, Warned
 from polyjudge.runs.stack import DEFAULT_CACHE, open_run_cache
+from polyjudge.text.display import harmless
 
 
 def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) -> None:
@@ -247,3 +251,64 @@ def share(text: str) -> float:
     if not 0 <= number <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1")
     return number
+
+
+def add_engine_options(add: Callable[..., object]) -> None:
+    """Add where the judging is done."""
+    many = "ray: shards on many machines, into a folder of Parquet; default: %(default)s"
+    add("--engine", choices=["local", "ray"], default="local", help=many)
+    add("--workers", type=at_least(1), metavar="N", help="shards judged at once with ray; default: one a CPU")
+    cut = f"rows of a shard at most, with ray; default: {ROWS_IN_SHARD}"
+    add("--shard-rows", type=at_least(1), metavar="N", help=cut)
+
+
+def refuse_without_ray(options: argparse.Namespace) -> None:
+    """Refuse what says nothing where one machine does it all."""
+    for name, value in (("--workers", options.workers), ("--shard-rows", options.shard_rows)):
+        if value is not None and options.engine != "ray":
+            raise ConfigError(
+                f"{name} goes with --engine ray; on one machine --concurrency says how many calls at once"
+            )
+
+
+def refuse_unfit(options: argparse.Namespace, *, asks: bool) -> None:
+    """Refuse what does not go with `--engine ray`, before anything is read; `asks` where models are asked."""
+    if options.output is None:
+        raise ConfigError("--engine ray needs --output FOLDER")
+    if options.output.exists() and not options.output.is_dir():
+        raise DataError("is a file; --engine ray writes a folder", path=options.output)
+    if asks and options.cache == "none":
+        raise ConfigError("--engine ray needs a cache that the workers share; give --cache PATH or postgresql://…")
+
+
+def add_batch_option(add: Callable[..., object]) -> None:
+    """Add the option."""
+    told = "ask in batches, at half the price: answers come within a day, and the same command goes on waiting for them"
+    add("--batch", action="store_true", help=told)
+
+
+def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> None:
+    """Refuse what makes no sense in batches, before anything is asked; without them, warn of those under way."""
+    if not options.batch:
+        _warn_of_batches(judges)
+        return
+    if not judges:
+        raise ConfigError("the judge 'offline' asks nobody; leave out --batch")
+    for name in judges:
+        need_batches(name)
+    if options.cache == "none":
+        raise ConfigError("--batch keeps its answers in the cache; leave out --cache none")
+    if options.reread:
+        raise ConfigError("--reread asks nothing; leave out --batch")
+
+
+def _warn_of_batches(judges: Sequence[ModelName]) -> None:
+    """Say that a run without `--batch` does not wait for what the judges were asked in batches."""
+    asked = {(name.provider, name.model, address_of(name.provider)) for name in judges}
+    for job in BatchJournal().sound_jobs([]):
+        intent = job.intent
+        is_under_way = not job.taken_into and not job.is_given_up
+        if is_under_way and (intent.provider, intent.model, intent.base_url) in asked:
+            told = f"{job.id or intent.tag} of {intent.provider}/{intent.model} is under way"
+            paid = "without --batch, what it holds is asked and paid for again"
+            print(f"polyjudge: warning: the batch {harmless(told)}; {paid}", file=sys.stderr)

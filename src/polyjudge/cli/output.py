@@ -1,10 +1,16 @@
-"""Where a command's report goes: into a file, or to a reader who may leave before its end."""
+"""Write to stdout: pipes that close, aligned tables, differences that can be seen."""
 
+import io
 import os
+import shutil
 import sys
-from collections.abc import Generator, Iterable
+import unicodedata
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from polyjudge.text.difference import Part, difference, shown
+from polyjudge.text.display import harmless
 
 
 def write_pieces(path: Path | None, pieces: Iterable[str], *, format_name: str, force: bool) -> None:
@@ -34,3 +40,52 @@ def reader_may_leave() -> Generator[None]:
 def silence_stdout() -> None:
     """Let what is still to be written go nowhere instead of failing once more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
+    """Print rows under a header to stdout; columns named in `numbers` stand right."""
+    from rich import box  # here, because rich takes longer to load than most commands to run
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for place, name in enumerate(header):
+        table.add_column(Text(harmless(name)), justify="right" if place in numbers else "left")
+    for row in rows:
+        table.add_row(*(Text(harmless(cell)) for cell in row))
+    on_terminal = sys.stdout.isatty()
+    drawn = io.StringIO()
+    width = shutil.get_terminal_size().columns if on_terminal else 200
+    Console(file=drawn, width=width, highlight=False, force_terminal=on_terminal).print(table)
+    print("\n".join(line.rstrip() for line in drawn.getvalue().splitlines()))
+
+
+_COLOURS: dict[Part, str] = {"removed": "\x1b[31;7m", "added": "\x1b[32;7m", "same": ""}
+_MARKS: dict[Part, tuple[str, str]] = {"removed": ("[-", "-]"), "added": ("{+", "+}"), "same": ("", "")}
+_INDENT = "    "
+
+
+def print_difference(expected: str, actual: str) -> None:
+    """Print the expected and the actual text; marked by colour on a terminal, by brackets elsewhere."""
+    found = difference(expected, actual)
+    for name, parts in (("expected", found.expected), ("actual  ", found.actual)):
+        text = "".join(_marked(part, text) for part, text in parts)
+        print(f"{_INDENT}{name}  {_isolated(text)}".replace("\n", f"\n{_INDENT}          "))
+    for note in found.notes:
+        print(f"{_INDENT}{note}")
+
+
+def _marked(part: Part, text: str) -> str:
+    if part == "same":
+        return shown(text, keep_joiners=True)
+    if sys.stdout.isatty():
+        return f"{_COLOURS[part]}{shown(text)}\x1b[0m"
+    before, after = _MARKS[part]
+    return f"{before}{shown(text)}{after}"
+
+
+def _isolated(text: str) -> str:
+    """Keep right-to-left text from turning the line around it."""
+    is_turned = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
+    return f"\u2068{text}\u2069" if is_turned else text

@@ -10,7 +10,7 @@ from polyjudge.judges.plugin import OFFLINE
 from polyjudge.plugins import GROUPS, PLUGINS, Group
 from polyjudge.providers.registry import PROVIDERS
 
-from .tables import print_table
+from .output import print_table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -21,8 +21,8 @@ from polyjudge.text.display import one_line
 from .environment import load_environment
 from .heartbeat import Heartbeat
 from .options import add_timing_options
-from .stopping import Ended, until_stopped
-from .tables import print_table
+from .output import print_table
+from .signals import Ended, until_stopped
 
 _MOST_TOKENS = 2048
 """Of the answer: a model may think before its one word."""

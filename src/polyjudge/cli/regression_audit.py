@@ -22,7 +22,7 @@ from polyjudge.verdicts.items import item_status
 
 from .environment import load_environment
 from .options import add_judging_options, judge_names, run_options
-from .run_progress import RunProgress
+from .progress import RunProgress
 from .signals import stop_on_signals
 from .summaries import print_estimate
 

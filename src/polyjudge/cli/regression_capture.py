@@ -14,10 +14,10 @@ from polyjudge.suites.fixtures import captured_text, recorded_now
 from polyjudge.suites.regression import TranslatorCommand, run_cases
 from polyjudge.text.display import harmless, one_line
 
-from .differences import print_difference
 from .heartbeat import Heartbeat
 from .options import add_force_option, at_least, check_output
-from .stopping import Ended, until_stopped
+from .output import print_difference
+from .signals import Ended, until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, translator_version
 
 

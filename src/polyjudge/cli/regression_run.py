@@ -28,11 +28,10 @@ from polyjudge.suites.regression import (
 )
 from polyjudge.text.display import harmless, one_line
 
-from .differences import print_difference
 from .heartbeat import Heartbeat
 from .options import add_force_option, at_least, check_output
-from .output import reader_may_leave
-from .stopping import until_stopped
+from .output import print_difference, reader_may_leave
+from .signals import until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, say, translator_version
 
 _LONGEST = 400

@@ -3,27 +3,44 @@
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from polyjudge.clock import utc_now
-from polyjudge.errors import DataError, MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.files.json_lines import row_line
+from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
+from polyjudge.judges.identity import identity_of_models
+from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.records.outcomes import Item, RunOutcome, item_row
+from polyjudge.records.requests import ModelName
+from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import ROWS_IN_SHARD, RayEngine
-from polyjudge.rubrics.loading import rubric_names
+from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import judge_by_models
+from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless
 
-from .batching import add_batch_option, refuse_batch
 from .environment import load_environment
-from .options import Several, add_force_option, add_judging_options, run_options
-from .ray_options import add_engine_options
-from .run_progress import RunProgress
-from .score_job import ScoreJob, explain_end, read_job, trust_of, warn_of_skipped
-from .signals import stop_on_signals
+from .items_trust import ItemsTrust
+from .options import (
+    Several,
+    add_batch_option,
+    add_engine_options,
+    add_force_option,
+    add_judging_options,
+    filters_of,
+    judge_names,
+    refuse_batch,
+    refuse_unfit,
+    refuse_without_ray,
+    run_options,
+)
+from .progress import RunProgress
+from .signals import explain_end, stop_on_signals
 from .summaries import print_estimate, print_summary, too_many_unjudged
 
 
@@ -49,17 +66,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_batch_option(add)
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreJob:
+    """What is to be judged, by whom, and where the results go."""
+
+    options: argparse.Namespace
+    rubric: Rubric
+    judges: list[ModelName]
+    source: ItemSource
+
+
+def _read_job(options: argparse.Namespace) -> ScoreJob:
+    """Check the options, and read all items once."""
+    _refuse_clashes(options)
+    rubric, judges = load_rubric(options.rubric), judge_names(options)
+    in_shards = options.engine == "ray" and not options.dry_run
+    refuse_without_ray(options)
+    if in_shards:
+        refuse_unfit(options, asks=bool(judges))
+    if not judges:
+        OfflineJudge(rubric)  # refuses a rubric that it has no idea of, before anything is written
+    context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
+    source = ItemSource(options.items, context, filters_of(options.filter), options.limit)
+    _warn_of_language(rubric, judges, context)
+    return ScoreJob(options, rubric, judges, source)
+
+
 def run(options: argparse.Namespace) -> int:
     """Check the input, judge, and print the summary."""
     load_environment()
-    job = read_job(options)
+    job = _read_job(options)
     refuse_batch(options, job.judges)
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
     run = _open_run(job)
     plan = run.plan()
-    warn_of_skipped(plan.problems, plan.skipped)
-    trust = trust_of(job, plan.languages)
+    _warn_of_skipped(plan.problems, plan.skipped)
+    trust = _trust_of(job, plan.languages)
     if options.require_calibrated and (unmet := trust.unmet()):
         print(f"polyjudge: {unmet}", file=sys.stderr)
         return 1
@@ -71,6 +114,43 @@ def run(options: argparse.Namespace) -> int:
     if not options.dry_run and options.format == "text":
         trust.show(sys.stdout if options.output is not None else sys.stderr)
     return code
+
+
+def _warn_of_skipped(problems: Sequence[str], skipped: int) -> None:
+    """Name the first rows that hold no item, and say how many there are."""
+    for problem in problems:
+        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
+    if skipped > len(problems):
+        print(f"polyjudge: warning: skipped {skipped} rows in all", file=sys.stderr)
+
+
+def _refuse_clashes(options: argparse.Namespace) -> None:
+    if options.retry_failures and options.output is None:
+        raise ConfigError("--retry-failures needs the --output of an earlier run")
+    if options.batch and options.engine != "local":
+        raise ConfigError(f"batches are waited for on one machine; leave out --engine {options.engine}")
+    if options.limit is not None and options.limit < 1:
+        raise ConfigError(f"--limit must be at least 1, not {options.limit}")
+    _refuse_output_among(options.items.resolve(), options.output)
+
+
+def _refuse_output_among(items: Path, output: Path | None) -> None:
+    if output is not None and items in (output.resolve(), *output.resolve().parents):
+        what = "lies among the items" if items.is_dir() else "is the file of the items"
+        raise ConfigError(f"--output {str(output)!r} {what}; name another place")
+
+
+def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str] | None) -> None:
+    """Warn where a model is asked about a language that it is not told."""
+    asks = any("language" in flag.name.casefold() for flag in rubric.flags)
+    if asks and judges and "language" not in (context or DEFAULT_CONTEXT):
+        told = "the rubric asks about the language, but the judge is not told which: give --context language,source"
+        print(f"polyjudge: warning: {told}", file=sys.stderr)
+
+
+def _trust_of(job: ScoreJob, languages: Sequence[str]) -> ItemsTrust:
+    """Return how far the judge is known in the languages of the items."""
+    return ItemsTrust(trust_in(identity_of_models(job.judges, job.rubric), job.options.card), languages)
 
 
 def _open_run(job: ScoreJob) -> Run:

@@ -1,11 +1,16 @@
-"""Stop a run on Ctrl-C, SIGTERM or a lost terminal, and explain why a run ended early."""
+"""Stop work on Ctrl-C, SIGTERM, a lost terminal or a deadline, and explain why it ended early."""
 
+import asyncio
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
 
+from polyjudge.concurrency.pool import StopToken
+from polyjudge.errors import CapReachedError
 from polyjudge.runs.run import Run
 
 _GRACE_S = 5.0
@@ -47,3 +52,60 @@ def stop_on_signals(run: Run) -> Generator[Signals]:
     finally:
         for number in caught:
             signal.signal(number, before[number] or signal.SIG_DFL)
+
+
+def explain_end(signals: Signals, why: object, left: str, output: Path | None) -> int:
+    """Print why a run ended early and how to resume it; return the exit code."""
+    code = signals.explain(why, left)
+    if output is not None:
+        print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
+    return code
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Generic[Result]):
+    """The result of the work, and why it ended."""
+
+    result: Result
+    stop: StopToken
+    interrupted: bool
+
+    @property
+    def early(self) -> bool:
+        """A stop was requested, by a signal, the deadline or a cap."""
+        return self.interrupted or self.stop.error is not None
+
+    def cut_short(self, left: int) -> bool:
+        """Say whether a stop left some of the work undone; where calls in flight were the last ones, none is left."""
+        return self.early and left > 0
+
+    def explain(self, left: str) -> int:
+        """Say why a run ended early and what is left; return the exit code."""
+        why = "interrupted" if self.interrupted else str(self.stop.error).rstrip(".")
+        print(f"polyjudge: {why}; {left}", file=sys.stderr)
+        return 130 if self.interrupted else 3
+
+
+async def until_stopped(work: Callable[[StopToken], Awaitable[Result]], *, deadline_s: float | None) -> Ended[Result]:
+    """Do the work with a stop token, which signals and the deadline request."""
+    stop, interrupted = StopToken(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        """Give in-flight work some seconds, and at a second signal none."""
+        if not interrupted.is_set():
+            with suppress(OSError):  # the terminal may be gone
+                print("polyjudge: stopping; in-flight work may finish (again: stop at once)", file=sys.stderr)
+        stop.request(grace_s=0.0 if interrupted.is_set() else _GRACE_S)
+        interrupted.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            loop.add_signal_handler(number, interrupt)
+    if deadline_s:
+        reached = CapReachedError(f"stopped after {deadline_s:g} seconds, the deadline")
+        loop.call_later(deadline_s, lambda: stop.request(reached, grace_s=_GRACE_S))
+    return Ended(await work(stop), stop, interrupted.is_set())

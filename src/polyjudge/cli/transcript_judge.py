@@ -38,11 +38,10 @@ from .options import (
     limits_of,
     run_options,
 )
-from .output import reader_may_leave
-from .run_progress import RunProgress
+from .output import print_table, reader_may_leave
+from .progress import RunProgress
 from .signals import stop_on_signals
 from .summaries import print_estimate, spent_line, too_many_unjudged
-from .tables import print_table
 
 _WARNINGS_SHOWN = 5
 _ABOUT_WORKSPACE = (

@@ -31,8 +31,8 @@ from polyjudge.verdicts.translation import (
 )
 
 from .options import add_force_option, check_output
+from .output import print_table
 from .progress import CountShow
-from .tables import print_table
 
 _SHOWN = 20
 

@@ -29,9 +29,8 @@ from polyjudge.text.display import one_line
 
 from .environment import load_environment
 from .options import add_cache_options, add_call_options, add_force_option, check_output, run_options
-from .run_progress import RunProgress
-from .score_job import explain_end
-from .signals import stop_on_signals
+from .progress import RunProgress
+from .signals import explain_end, stop_on_signals
 from .summaries import print_estimate, spent_line
 from .translation_check import check_results_name
 

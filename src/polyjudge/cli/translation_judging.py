@@ -25,23 +25,23 @@ from polyjudge.suites.translation_grouped import Drift, GroupedTranslationJudge
 from polyjudge.text.display import harmless, one_line
 from polyjudge.verdicts.translation import Verdict, counts_text, status_fields, status_label, totals
 
-from .batching import add_batch_option, refuse_batch
 from .environment import load_environment
 from .items_trust import ItemsTrust
 from .options import (
     Several,
+    add_batch_option,
     add_force_option,
     add_judging_options,
     check_output,
     filters_of,
     judge_names,
+    refuse_batch,
     run_options,
 )
-from .output import reader_may_leave
-from .run_progress import RunProgress
+from .output import print_table, reader_may_leave
+from .progress import RunProgress
 from .signals import Signals, stop_on_signals
 from .summaries import print_estimate, spent_line, too_many_unjudged
-from .tables import print_table
 
 _AFTER_EMPTY_BATCHES = (
     "The replies are kept. Use another judge, or ask about each output alone with --batch-size 1. To keep the batches "

@@ -16,7 +16,7 @@ from polyjudge.folder_trust import (
 )
 from polyjudge.text.display import harmless
 
-from .tables import print_table
+from .output import print_table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -26,7 +26,7 @@ from polyjudge.text.display import one_line
 
 from .environment import load_environment
 from .options import add_timing_options, share
-from .run_progress import RunProgress
+from .progress import RunProgress
 from .signals import Signals, stop_on_signals
 from .vocabulary_options import (
     add_model_options,

@@ -26,9 +26,8 @@ from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
 from .options import limits_of, open_cache
-from .run_progress import RunProgress
-from .score_job import explain_end
-from .signals import stop_on_signals
+from .progress import RunProgress
+from .signals import explain_end, stop_on_signals
 from .summaries import print_estimate, spent_line
 from .vocabulary_options import add_suite_options, add_word_judging_options, job_to_judge, open_suite, word_judges
 from .vocabulary_summary import add_showing_options, exit_code, show_summary

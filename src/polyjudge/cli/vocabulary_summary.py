@@ -15,8 +15,7 @@ from polyjudge.reports.vocabulary_blocks import vocabulary_blocks
 from polyjudge.text.display import harmless, one_line
 
 from .options import share
-from .output import reader_may_leave
-from .tables import print_table
+from .output import print_table, reader_may_leave
 from .vocabulary_options import add_output_option
 
 FORMATS = ("text", "markdown", "html", "json")
