@@ -9,8 +9,6 @@ from typing import Any, TypedDict
 
 from polyjudge.batches.client import need_batches
 from polyjudge.batches.journal import BatchJournal
-from polyjudge.cache.protocol import Cache
-from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.judges.plugin import is_judge_plugin, judge_plugin_name
@@ -18,8 +16,8 @@ from polyjudge.providers.models import parse_price, resolve_model
 from polyjudge.providers.registry import is_provider
 from polyjudge.providers.services import address_of
 from polyjudge.records.requests import ModelName
-from polyjudge.records.runs import ROWS_IN_SHARD, Event, Limits, Warned
-from polyjudge.runs.stack import DEFAULT_CACHE, open_run_cache
+from polyjudge.records.runs import ROWS_IN_SHARD, Limits
+from polyjudge.runs.stack import DEFAULT_CACHE
 from polyjudge.text.display import harmless
 
 
@@ -155,25 +153,6 @@ def limits_of(options: argparse.Namespace) -> Limits:
         deadline_s=options.deadline,
         max_unjudged=options.max_unjudged,
     )
-
-
-def open_cache(options: argparse.Namespace) -> Cache | None:
-    """Open the cache that `--cache` names; a replay and a dry run write nothing to it."""
-    if options.cache == "none":
-        return None
-    opening = open_run_cache(
-        options.cache,
-        read_only=options.reread,
-        is_dry=options.dry_run,
-        fallback=options.local_cache,
-        emit=_print_warning,
-    )
-    return run_sync(opening)
-
-
-def _print_warning(event: Event) -> None:
-    if isinstance(event, Warned):
-        print(f"polyjudge: warning: {event.message}", file=sys.stderr)
 
 
 class Several(argparse.Action):

@@ -17,15 +17,16 @@ from polyjudge.formats.vocabulary import recorded_models
 from polyjudge.judges.word_verdicts import WordWording
 from polyjudge.records.outcomes import Item
 from polyjudge.records.requests import ModelName
+from polyjudge.records.runs import Event, Warned
 from polyjudge.records.vocabulary import Judgement
 from polyjudge.runs.run import Run
-from polyjudge.runs.stack import ProviderStack, origin_of_model
+from polyjudge.runs.stack import ProviderStack, open_run_cache, origin_of_model
 from polyjudge.suites.vocabulary import Choice, Job, make_job, wording_of
 from polyjudge.suites.vocabulary_judging import JudgementStore, WordJudging, kept_judgements
 from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
-from .options import limits_of, open_cache
+from .options import limits_of
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
 from .summaries import print_estimate, spent_line
@@ -72,13 +73,24 @@ def skip(options: argparse.Namespace, error: MissingKeyError | MissingExtraError
 
 @contextmanager
 def opened_cache(options: argparse.Namespace) -> Generator[Cache | None]:
-    """Open the cache before anything is asked."""
-    cache = open_cache(options)
+    """Open the cache that the options name before anything is asked; a replay and a dry run write nothing to it."""
+    cache = None
+    if options.cache != "none":
+        read_only, fallback = options.reread, options.local_cache
+        opening = open_run_cache(
+            options.cache, read_only=read_only, is_dry=options.dry_run, fallback=fallback, emit=_print_warning
+        )
+        cache = run_sync(opening)
     try:
         yield cache
     finally:
         if cache is not None:
             run_sync(cache.aclose())
+
+
+def _print_warning(event: Event) -> None:
+    if isinstance(event, Warned):
+        print(f"polyjudge: warning: {event.message}", file=sys.stderr)
 
 
 def judging_of(options: argparse.Namespace, job: Job, wording: WordWording, names: Sequence[ModelName]) -> WordJudging:

@@ -5,7 +5,6 @@ there; another run, with other items or another judge, has another fingerprint a
 slow item before them are kept in `NAME.FINGERPRINT.ahead`, and `NAME.FINGERPRINT.begun` says when the run was started.
 """
 
-import glob
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -359,12 +358,3 @@ def _leads_to_a_device(path: Path) -> bool:
             break
         here = here.parent / here.readlink()
     return False
-
-
-def remove_empty_run(path: Path) -> None:
-    """Remove the files of a run that wrote no row: its empty file and its start marker."""
-    path = path.resolve()
-    for partial in path.parent.glob(f"{glob.escape(path.name)}.*.partial"):
-        if not partial.stat().st_size:
-            partial.unlink(missing_ok=True)
-            partial.with_suffix(".begun").unlink(missing_ok=True)
