@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tests" / "plugin_package"
 UV = Path(sys.executable).with_name("uv")
 SHOUTED = {"sourceText": "Good morning.", "prompt": "", "generatedOutput": "GUTEN Morgen, wie geht es Ihnen?"}
