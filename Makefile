@@ -34,19 +34,20 @@ APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng
 SMOKE := tests/test_startup.py tests/test_processes.py tests/cache tests/concurrency tests/files tests/formats tests/judges tests/records \
 	tests/reports tests/rubrics tests/store tests/verdicts tests/cli/test_cli.py tests/cli/test_score.py
 
-.PHONY: demo test explore test-real test-smoke smoke compiled check bench constraints docs schemas dist picture clean
+.PHONY: demo test explore test-real test-smoke smoke compiled check bench constraints docs site schemas dist picture clean
 
 demo: $(VENV)/.base  ## judge a packaged sample: no key, no network
 	@$(BIN)/polyjudge demo
 
 test: $(VENV)/.dev  ## all but what is slow or needs an outside component
-	@$(MAKE) --no-print-directory --jobs 2 check compiled docs
+	@$(MAKE) --no-print-directory --jobs 2 check compiled
 	$(BIN)/python -m pytest --ignore=tests/real -m "not slow" --numprocesses 3 --dist worksteal
 
 explore: $(VENV)/.dev  ## every property on cases it has not been tried on; run it now and then, and keep what it finds as an example
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest --ignore=tests/real -m hypothesis --numprocesses 3
 
 test-real: $(VENV)/.real $(VENV)/.components  ## slow tests, and those that need a real component: they skip, with the reason, where it is missing
+	@$(MAKE) --no-print-directory site
 	$(BIN)/python -m pytest --ignore=tests/real -m slow --numprocesses 3 --dist worksteal
 	$(BIN)/python -m pytest tests/real --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
@@ -76,7 +77,9 @@ check: $(VENV)/.dev  ## format, lint, types, layers
 bench: $(VENV)/.dev  ## measure; see benchmarks/README.md
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.dev  ## build the site into build/docs; a warning or a link that leads nowhere is an error
+docs: schemas site  ## write the JSON Schemas from the records, and build the site
+
+site: $(VENV)/.dev  ## build the site into build/docs; a warning or a link that leads nowhere is an error
 	@rm -rf build/docs/html
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -d build/docs/doctrees docs build/docs/html
 	@echo "build/docs/html/index.html"

@@ -13,7 +13,10 @@ from polyjudge.cli import COMMANDS, actions_of, build_parser
 from polyjudge.records.codec import schema_names
 
 SITE = Path(__file__).parent.parent / "build" / "docs" / "html"
-pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built: make docs")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built: make docs"),
+]
 
 
 class Page(HTMLParser):

@@ -38,7 +38,7 @@ def fits(name, value):
 def test_the_schemas_are_current():
     written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
 
-    assert written == schemas(), "run: make schemas"
+    assert written == schemas(), "run: make docs"
 
 
 def test_what_is_said_of_a_field_is_its_description():
