@@ -108,7 +108,7 @@ def check_whole(run: Scoring, ended: Finished, *, paid: range) -> None:
     assert [(row["id"], row["outcome"]) for row in run.rows()] == [(f"i{number}", "result") for number in range(items)]
     assert run.leftovers() == []
     assert len(run.kept()) == items
-    assert run.server.delivered.total() in paid
+    assert run.server.delivered.total() in paid, run.server.delivered.total()
 
 
 def finished(process: "subprocess.Popen[str]") -> Finished:

@@ -79,10 +79,9 @@ async def in_order(
     """Yield the result of `work` for each item, in order.
 
     `window` is the most results that may wait for a slow one before them, eight times the concurrency by default. An
-    error stops the run: nothing more is started, results before it are yielded, then it is raised. A `StoppedError` is
-    a stop request instead, which `stop` remembers; the results end with the last one that has all before it. If the
-    caller takes no more results, because a disk is full for example, nothing more is started, and in-flight work may
-    finish.
+    error stops the run: nothing more is started, results before it are yielded, in-flight work may finish, then it is
+    raised. A `StoppedError` is a stop request instead, which `stop` remembers; the results end with the last one that
+    has all before it. If the caller takes no more results, nothing more is started, and in-flight work may finish.
     """
     slots = concurrency if isinstance(concurrency, Slots) else Slots(concurrency)
     if slots.most < 1:
@@ -92,7 +91,7 @@ async def in_order(
         while (turn := await pool.next()) is not None and not isinstance(turn.result, _NotDone):
             yield turn.result
         await pool.drain()
-    except GeneratorExit:
+    except (GeneratorExit, Exception):
         await pool.leave()
         raise
     finally:
