@@ -20,6 +20,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             self._now = max(self._now, self._scheduled[0].when())
         super()._run_once()
 
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        """Wait for the threads without the limit that Python 3.12 sets: it would be over at once."""
+        await super().shutdown_default_executor()
+
 
 def run_in_virtual_time(work: Coroutine[Any, Any, Any]) -> Any:
     """Run a coroutine to its end in a loop of its own; `asyncio.get_running_loop().time()` is its clock."""
