@@ -467,7 +467,7 @@ def test_ctrl_c_says_that_it_goes_on_and_it_does(calibrate, server, action):
     told = process.communicate()[1]
 
     assert process.returncode == 130
-    assert "the same command goes on from there" in told
+    assert "Run the same command again to resume." in told
     assert not CARD.exists()
     assert calibrate(action, "--filter", "language=fr,th", *options) == 0
     assert server.asked == (60 if action == "perturb" else 40)

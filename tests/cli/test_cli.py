@@ -170,7 +170,7 @@ def test_an_interrupt_is_told_and_exits_with_130(tmp_path):
     _, told = waiting.communicate(timeout=20)
     other.close()
 
-    assert (waiting.returncode, told) == (130, "polyjudge: interrupted; what was done is kept\n")
+    assert (waiting.returncode, told) == (130, "polyjudge: interrupted. Progress saved.\n")
 
 
 def _has_open(process: int, path: Path) -> bool:

@@ -141,7 +141,7 @@ def test_the_cap_on_spend_holds_and_the_run_goes_on_later(items, score, server, 
     spent = server.asked * (100 * 10 + 20 * 100) / 1e6
     assert 0 < spent <= 0.5
     assert "stopped at $" in told
-    assert "the same command goes on" in told
+    assert "Run the same command again to resume." in told
     assert not Path("r.jsonl").exists()
 
     assert score(path, *options, "--max-cost", "5") == 0

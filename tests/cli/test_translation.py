@@ -751,7 +751,7 @@ def test_a_run_that_was_ended_goes_on_where_it_was(action, number, options, loca
     assert not output.exists()
     if number == signal.SIGINT:
         assert "polyjudge: interrupted;" in told
-        assert "the same command goes on from there" in told
+        assert "Run the same command again to resume." in told
     assert Path(f"{output}.replies.sqlite").exists() == bool(options)
     local.faults.latency_s = 0
     assert main(["translation", *arguments]) == 0

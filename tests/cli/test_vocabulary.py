@@ -611,7 +611,10 @@ def test_a_deadline_says_what_is_really_left(local, capsys):
     local.faults.latency_s = 0.8
 
     assert run("--deadline", "0.3") == 3
-    assert "the deadline; none of the 1 answers was judged; the same command goes on" in capsys.readouterr().err
+    assert (
+        "the deadline; none of the 1 answers was judged. Progress saved. Run the same command again to resume."
+        in capsys.readouterr().err
+    )
     assert vocabulary("judge", "--judge", "local/judge", "--deadline", "0.3") == 0
     assert "not judged" not in capsys.readouterr().err
     assert summary()["models"]["m1"]["correct"] == 1

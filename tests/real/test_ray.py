@@ -166,7 +166,7 @@ def test_a_run_with_a_cluster_of_its_own_says_what_a_run_on_one_machine_says(sta
     code, out, err = ended(run)
     assert (code, json.loads(out)["not_reached"] > 0) == (130, True)
     assert "stopping; in-flight calls may finish" in err
-    assert "the same command goes on from there" in err
+    assert "Run the same command again to resume." in err
     assert working_on() == []
 
     code, out, err = ended(start(items, *options, *on_ray))

@@ -374,7 +374,7 @@ def test_tasks_that_wait_for_their_group_take_no_place_from_others():
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0.1)
         under_way -= 1
         return model.answer(request)
 

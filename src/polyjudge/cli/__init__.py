@@ -59,7 +59,7 @@ ACTIONS = {
         "judge": "have an agent's session reviewed: what it did, what the system around it did, where it broke"
     },
     "calibrate": {
-        "perturb": "see whether a judge notices texts that were spoiled on purpose",
+        "perturb": "see whether a judge notices texts that were perturbed on purpose",
         "agreement": "compare a judge with people, or with another judge",
         "bias": "see what moves a judge that should not: order, length, format, language, a plea",
         "correct": "estimate what people would say, from many judged items and few labels",
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PolyjudgeError as error:
         return _report(error)
     except KeyboardInterrupt:
-        print("polyjudge: interrupted; what was done is kept", file=sys.stderr)
+        print("polyjudge: interrupted. Progress saved.", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
         silence_stdout()

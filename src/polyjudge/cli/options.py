@@ -262,17 +262,17 @@ def refuse_unfit(options: argparse.Namespace, *, asks: bool) -> None:
 
 def add_batch_option(add: Callable[..., object]) -> None:
     """Add the option."""
-    told = "ask in batches, at half the price: answers come within a day, and the same command goes on waiting for them"
+    told = "ask in batches, at half the price: answers come within a day, and the same command resumes the wait"
     add("--batch", action="store_true", help=told)
 
 
 def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> None:
-    """Refuse what makes no sense in batches, before anything is asked; without them, warn of those under way."""
+    """Refuse options that batches do not allow; without `--batch`, warn of unfinished batches."""
     if not options.batch:
         _warn_of_batches(judges)
         return
     if not judges:
-        raise ConfigError("the judge 'offline' asks nobody; leave out --batch")
+        raise ConfigError("the judge 'offline' asks no model; leave out --batch")
     for name in judges:
         need_batches(name)
     if options.cache == "none":

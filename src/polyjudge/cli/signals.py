@@ -13,6 +13,7 @@ from polyjudge.concurrency.pool import StopToken
 from polyjudge.errors import CapReachedError
 from polyjudge.runs.run import Run
 
+RESUME = "Progress saved. Run the same command again to resume."
 _GRACE_S = 5.0
 """For in-flight calls when a run is stopped: they are paid for."""
 
@@ -58,7 +59,7 @@ def explain_end(signals: Signals, why: object, left: str, output: Path | None) -
     """Print why a run ended early and how to resume it; return the exit code."""
     code = signals.explain(why, left)
     if output is not None:
-        print("polyjudge: what was done is kept; the same command goes on from there", file=sys.stderr)
+        print(f"polyjudge: {RESUME}", file=sys.stderr)
     return code
 
 

@@ -40,7 +40,7 @@ from .options import (
 )
 from .output import print_table, reader_may_leave
 from .progress import RunProgress
-from .signals import Signals, stop_on_signals
+from .signals import RESUME, Signals, stop_on_signals
 from .summaries import print_estimate, spent_line, too_many_unjudged
 
 _AFTER_EMPTY_BATCHES = (
@@ -214,8 +214,7 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
 
 def _explain_end(signals: Signals, why: object, left: str) -> int:
     code = signals.explain(why, f"{left} outputs were not reached")
-    kept = "what was done is kept; the same command goes on from there"
-    print(f"polyjudge: {_AFTER_EMPTY_BATCHES if isinstance(why, EmptyBatchesError) else kept}", file=sys.stderr)
+    print(f"polyjudge: {_AFTER_EMPTY_BATCHES if isinstance(why, EmptyBatchesError) else RESUME}", file=sys.stderr)
     return code
 
 

@@ -27,7 +27,7 @@ from polyjudge.text.display import one_line
 from .environment import load_environment
 from .options import add_timing_options, share
 from .progress import RunProgress
-from .signals import Signals, stop_on_signals
+from .signals import RESUME, Signals, stop_on_signals
 from .vocabulary_options import (
     add_model_options,
     add_suite_options,
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             return 0
         early = answer(options, job, store)
         if early is not None and (left := unanswered(job)):
-            return early.explain(f"{left} of {len(job.tasks)} answers are missing; the same command goes on")
+            return early.explain(f"{left} of {len(job.tasks)} answers are missing. {RESUME}")
         store.forget_restart()
     return _code(options, job)
 

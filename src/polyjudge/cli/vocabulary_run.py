@@ -13,6 +13,7 @@ from polyjudge.suites.vocabulary_generation import AnswerStore, unanswered
 from polyjudge.suites.vocabulary_judging import WordJudging, kept_judgements
 
 from .environment import load_environment
+from .signals import RESUME
 from .vocabulary_generate import EarlyEnd, answer
 from .vocabulary_judge import judge_answers, judging_of, need_judges, opened_cache, show_prompts, skip
 from .vocabulary_options import (
@@ -96,6 +97,6 @@ def _explain(options: argparse.Namespace, job: Job, left: int, early: EarlyEnd |
     missing, total = unanswered(job), len(job.tasks)
     if early is not None:
         told = f"{missing} of {total} answers are missing" if missing else f"none of the {total} answers was judged"
-        return early.explain(f"{told}; the same command goes on")
-    print(f"answers: {options.output}; nothing is judged yet, the same command goes on from there", file=sys.stderr)
+        return early.explain(f"{told}. {RESUME}")
+    print(f"answers: {options.output}; nothing is judged yet. {RESUME}", file=sys.stderr)
     return 3 if missing > options.max_unjudged * total else 0

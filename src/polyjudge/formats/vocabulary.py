@@ -241,7 +241,7 @@ def _numbered_judgements(path: Path, *, may_be_torn: bool = False) -> Iterator[t
         if isinstance(row, str):
             if number == torn:
                 return  # a run that was killed, or had no more room, left the last row without its end
-            raise DataError(f"{row}; mend the line or remove the file", path=path, line=number)
+            raise DataError(f"{row}; correct the line or remove the file", path=path, line=number)
         if row.get("schemaVersion") != SCHEMA_VERSION:
             told = f"schemaVersion is {row.get('schemaVersion')!r}, expected {SCHEMA_VERSION}"
             raise DataError(told, path=path, line=number)

@@ -186,7 +186,7 @@ def newest_rows(
 def _labels(path: Path) -> Iterator[Label]:
     for number, row in each_json_line(path):
         if isinstance(row, str):
-            raise DataError(f"{row}; mend the line or name another file", path=path, line=number, option="labels")
+            raise DataError(f"{row}; correct the line or name another file", path=path, line=number, option="labels")
         if row.get("schemaVersion") != SCHEMA_VERSION or _MARK not in row:
             raise DataError("is no row of a labels file; name another one", path=path, line=number, option="labels")
         try:

@@ -60,7 +60,7 @@ class ResultsManifest(Struct, frozen=True, kw_only=True, rename="camel"):
     schema_version: int
     kind: Literal["polyjudge results"]
     finished: bool
-    """All parts are there; otherwise the same command goes on."""
+    """All parts are there; otherwise the run can be resumed."""
     fingerprint: str
     """Of what makes a run the same: rubric, judges, which columns and items, how they are cut."""
     asking: str
