@@ -48,6 +48,8 @@ def number_words(text: str, language: str | None) -> list[NumberWord]:
             If it is not known, words of every language count, also with an ending.
     """
     forms, longest = _forms()
+    if language is not None and text.isascii() and longest.keys().isdisjoint(_TOKEN.findall(text.lower())):
+        return []
     tokens = [(match, match[0].casefold().translate(_APOSTROPHES)) for match in _TOKEN.finditer(text)]
     found: list[NumberWord] = []
     place = 0

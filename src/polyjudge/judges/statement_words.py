@@ -3,7 +3,8 @@
 import json
 import re
 import unicodedata
-from functools import cache
+from collections import Counter
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -17,6 +18,12 @@ _LETTER = r"\w\u0900-\u0dff"
 _SEMITIC_PREFIX = "(?:وال|بال|فال|لل|ال|و|ف|ب|ل|ה|ו|ב|ל|ש)?"
 _LONG = 4
 """Indic and Semitic words of so many letters may have an ending."""
+
+_WORD = re.compile(f"[{_LETTER}]+")
+_IRREGULAR = re.compile("[ıİ\u0590-\u08ff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+"""Characters of texts whose words have prefixes, no spaces between them, or letter case of their own rules."""
+_START = 4
+"""Letters by which the words of a text are compared with those of a list before a pattern is tried."""
 
 _ANY_WORD = re.compile(r"[^\W\d_]+")
 _KANA = re.compile("[\u3040-\u30ff]")
@@ -54,16 +61,50 @@ def pattern(kind: str, text: str, language: str | None = None) -> re.Pattern[str
 def has_word(text: str, *kinds: str, language: str | None = None) -> bool:
     """Say whether a normalised text has a word of one of the kinds, in one language or in any."""
     is_ascii = text.isascii()
-    return any(_pattern(kind, language, is_ascii).search(text) for kind in kinds)
+    starts = _word_starts(text)
+    for kind in kinds:
+        if starts is not None and (known := _list_starts(kind, language)) and starts.isdisjoint(known):
+            continue
+        if _pattern(kind, language, is_ascii).search(text):
+            return True
+    return False
 
 
 @cache
 def _pattern(kind: str, language: str | None, is_ascii: bool) -> re.Pattern[str]:
     """Return the pattern of the words of one kind; most texts are ASCII, and few words are needed for them."""
+    entries = {entry for entry in _entries(kind, language) if not is_ascii or entry.isascii()}
+    return re.compile(_alternatives(entries) if entries else r"(?!)", re.IGNORECASE)
+
+
+def _entries(kind: str, language: str | None) -> set[str]:
     tables = word_tables()
     chosen = tables.values() if language is None else (tables[language],)
-    entries = {entry for table in chosen for entry in table.get(kind, ()) if not is_ascii or entry.isascii()}
-    return re.compile(_alternatives(entries) if entries else r"(?!)", re.IGNORECASE)
+    return {entry for table in chosen for entry in table.get(kind, ())}
+
+
+@lru_cache(maxsize=16)
+def _word_starts(text: str) -> set[str] | None:
+    """Return the first letters of all words of a text, with a space after short words; None if they decide nothing."""
+    if not text.isascii() and _IRREGULAR.search(text):
+        return None
+    words = set(_WORD.findall(text.lower().replace("ς", "σ")))
+    return {word[:_START] if len(word) >= _START else word + " " for word in words} | {word[: _START - 1] for word in words}
+
+
+@cache
+def _list_starts(kind: str, language: str | None) -> frozenset[str] | None:
+    """Return the first letters of the words of one kind, as `_word_starts` does; None if one has no fixed start."""
+    starts: set[str] = set()
+    for entry in _entries(kind, language):
+        first = _WORD.match(entry.lower().replace("ς", "σ"))
+        if first is None:
+            return None
+        word, is_stem = first[0], entry[first.end() : first.end() + 1] == "*"
+        if is_stem and len(word) < _START - 1:
+            return None
+        starts.add(word[:_START] if is_stem or len(word) >= _START else word + " ")
+    return frozenset(starts)
 
 
 def languages_with(kind: str, text: str) -> list[str]:
@@ -148,6 +189,17 @@ def _branches(words: list[list[str]]) -> str:
     return f"(?:{branches})" + ("?" if [] in words else "")
 
 
+@cache
+def _languages_of_words() -> dict[str, tuple[str, ...]]:
+    """Return the languages in whose vocabulary a word is."""
+    found: dict[str, tuple[str, ...]] = {}
+    for language, words in vocabularies().items():
+        for word in words:
+            found[word] = (*found.get(word, ()), language)
+    return found
+
+
+@lru_cache(maxsize=16)
 def checked_language(sentence: str) -> str | None:
     """Return the language of a normalised sentence if polyjudge can check what it says; None for all others."""
     if not sentence.isascii():
@@ -159,9 +211,10 @@ def checked_language(sentence: str) -> str | None:
     if not words:
         return None
     letters = {letter for word in words for letter in word if letter > "\x7f"}
-    hits = {language: sum(word in common for word in words) for language, common in vocabularies().items()}
+    known = _languages_of_words()
+    hits = Counter(language for word in words for language in known.get(word, ()))
     candidates = [language for language, alphabet in _ALPHABETS.items() if letters <= set(alphabet)]
     best = max(candidates, key=lambda language: hits[language], default=None)
-    if best is None or hits[best] < max(hits.values()) or hits[best] < _LEAST_SHARE * len(words):
+    if best is None or hits[best] < max(hits.values(), default=0) or hits[best] < _LEAST_SHARE * len(words):
         return None
     return best if hits[best] > 1 or (len(words) <= _SHORT and hits[best]) else None
