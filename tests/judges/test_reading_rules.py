@@ -9,7 +9,7 @@ from tests.folding import for_each
 from polyjudge.judges.choice import BinaryJudge
 from polyjudge.judges.number_words import number_words, with_digits
 from polyjudge.judges.rubric import RubricJudge
-from polyjudge.judges.statement_words import checked_language, normalise, pattern, word_tables
+from polyjudge.judges.statement_words import checked_language, has_word, normalise, pattern, word_tables
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.rubrics import RubricCriterion
@@ -345,6 +345,17 @@ def test_words_of_another_language_are_no_numbers_where_the_language_is_known():
     assert [each.value for each in number_words("once", "es")] == [11]
     assert number_words("once", "en") == []
     assert with_digits("one of forty lines", "en") == "one of 40 lines"
+
+
+def test_words_are_found_wherever_their_pattern_matches():
+    """The first letters of words are compared before a pattern is tried; that must never hide a match."""
+    for language, table in word_tables().items():
+        for kind, entries in table.items() if language not in ("keys", "common") else ():
+            for entry in entries[:: 1 if len(entries) < 40 else 3]:
+                words = entry.replace(" ~", "").replace("*", "xy")
+                for text in (f"({words.upper()}).", f"so {words.capitalize()}, 5", f"x{words}"):
+                    text = normalise(text)
+                    assert has_word(text, kind) == (pattern(kind, text).search(text) is not None), (kind, text)
 
 
 @for_each(

@@ -20,8 +20,8 @@ _LONG = 4
 """Indic and Semitic words of so many letters may have an ending."""
 
 _WORD = re.compile(f"[{_LETTER}]+")
-_IRREGULAR = re.compile("[ıİ\u0590-\u08ff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-"""Characters of texts whose words have prefixes, no spaces between them, or letter case of their own rules."""
+_IRREGULAR = re.compile("[\u0590-\u08ff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+"""Characters of scripts whose words have prefixes, or no spaces between them."""
 _START = 4
 """Letters by which the words of a text are compared with those of a list before a pattern is tried."""
 
@@ -88,8 +88,16 @@ def _word_starts(text: str) -> set[str] | None:
     """Return the first letters of all words of a text, with a space after short words; None if they decide nothing."""
     if not text.isascii() and _IRREGULAR.search(text):
         return None
-    words = set(_WORD.findall(text.lower().replace("ς", "σ")))
-    return {word[:_START] if len(word) >= _START else word + " " for word in words} | {word[: _START - 1] for word in words}
+    words = set(_WORD.findall(_folded(text)))
+    return {word[:_START] if len(word) >= _START else word + " " for word in words} | {
+        word[: _START - 1] for word in words
+    }
+
+
+def _folded(text: str) -> str:
+    """Return text in lower case, with one form for letters that patterns take for the same in either case."""
+    text = text.lower()
+    return text if text.isascii() else text.replace("ς", "σ").replace("i\u0307", "i").replace("ı", "i")
 
 
 @cache
@@ -97,7 +105,7 @@ def _list_starts(kind: str, language: str | None) -> frozenset[str] | None:
     """Return the first letters of the words of one kind, as `_word_starts` does; None if one has no fixed start."""
     starts: set[str] = set()
     for entry in _entries(kind, language):
-        first = _WORD.match(entry.lower().replace("ς", "σ"))
+        first = _WORD.match(_folded(entry))
         if first is None:
             return None
         word, is_stem = first[0], entry[first.end() : first.end() + 1] == "*"
