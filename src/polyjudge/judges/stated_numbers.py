@@ -62,10 +62,10 @@ _ONE_WORD = re.compile(r"\s+(?=[^\W\d_])\S+\s*")
 LAST_WORD = re.compile(r"([^\s\d]+)[ \t]*\Z")
 _MORE = re.compile(r"\b(?:another|more|further|additional|extra|should have)\b", re.IGNORECASE)
 _MARKUP = " \t*_#>-|•"
-_DIGITS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
+DIGITS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
 _SMALL = 20
 """A score up to here may be meant on a scale to 5, 10 or 20."""
-_MANY = 10
+MANY = 10
 """From here on a number before a last word that is not known to be counted is taken for a score with its unit."""
 _FEW_WORDS = 8
 _MOST_NUMBERS = 40
@@ -123,7 +123,7 @@ def states_number_in_words(said: str, verdict: Stated) -> bool:
     if verdict.score in {each.value for each in found} or _mentions(said, verdict.score):
         values.add(context.scale.highest)
     return any(
-        _MANY < each.value <= context.scale.highest
+        MANY < each.value <= context.scale.highest
         and each.value not in values
         and not context.has_words(said[each.start : each.end])
         and not counts_something(said, each.end)
@@ -136,10 +136,10 @@ def states_own_score(said: str, verdict: Stated) -> bool:
     if verdict.score is None or has_word(said, "attribution", "draft", "measure", "deduction"):
         return False
     highest, words = verdict.context.scale.highest, len(said.split())
-    said = with_digits(said, checked_language(said), least=_MANY)
+    said = with_digits(said, checked_language(said), least=MANY)
     known = _explained(verdict) | {highest - verdict.score}
     for match in NUMBER.finditer(said):
-        is_other = _MANY < _number(match) < highest and _number(match) not in known
+        is_other = MANY < _number(match) < highest and _number(match) not in known
         if (
             not is_other
             or counts_something(said, match.end())
@@ -168,7 +168,7 @@ def labels_other_score(said: str, verdict: Stated) -> bool:
     if verdict.score is None or has_word(said, "draft", "attribution", "measure", "deduction", "hypothetical"):
         return False
     matches = list(NUMBER.finditer(said))
-    if len(matches) != 1 or not _MANY < _number(matches[0]) <= verdict.context.scale.highest:
+    if len(matches) != 1 or not MANY < _number(matches[0]) <= verdict.context.scale.highest:
         return False
     if _number(matches[0]) in _explained(verdict):
         return False
@@ -179,7 +179,7 @@ def labels_other_score(said: str, verdict: Stated) -> bool:
 
 
 def _mentions(said: str, number: float) -> bool:
-    return any(float(each[0].replace(",", ".")) == number for each in _DIGITS.finditer(said))
+    return any(float(each[0].replace(",", ".")) == number for each in DIGITS.finditer(said))
 
 
 def _replaces_score(said: str, verdict: Stated) -> bool:
@@ -188,7 +188,7 @@ def _replaces_score(said: str, verdict: Stated) -> bool:
     if score is None or not _mentions(said, score):
         return False
     known = {score, *verdict.numbers.values(), scale.lowest, scale.highest} | verdict.context.numbers
-    for match in _DIGITS.finditer(said):
+    for match in DIGITS.finditer(said):
         number = float(match[0].replace(",", "."))
         if number in known or not scale.lowest <= number <= scale.highest:
             continue
@@ -212,7 +212,7 @@ def doubts_scale(said: str, verdict: Stated) -> bool:
         return True
     said = with_digits(said, checked_language(said))
     places = [
-        match for match in _DIGITS.finditer(said) if not (counts_something(said, match.end()) or is_place(said, match))
+        match for match in DIGITS.finditer(said) if not (counts_something(said, match.end()) or is_place(said, match))
     ]
     numbers = [float(match[0].replace(",", ".")) for match in places]
     if numbers.count(top) > 1 and top not in verdict.context.numbers:
@@ -268,7 +268,7 @@ def without_own_scale(said: str, scale: Scale) -> str:
 
 def _is_part(said: str, match: re.Match[str], verdict: Stated) -> bool:
     """Say whether a small number in parentheses counts what is named before them: "spelling (0), tense (1: …)"."""
-    is_small = _number(match) <= _MANY < (verdict.score or 0)
+    is_small = _number(match) <= MANY < (verdict.score or 0)
     return is_small and re.search(r"[^\W\d_][^\S\n]?[(（]\Z", said[: match.start()]) is not None
 
 
@@ -319,7 +319,7 @@ def _is_given(said: str, match: re.Match[str], verdict: Stated) -> bool:
         return False
     if label:
         return _ends(said, match) or _ONE_WORD.fullmatch(said, match.end()) is not None
-    is_unit = _ONE_WORD.fullmatch(said, match.end()) and (_number(match) >= _MANY or not said[: match.start()].strip())
+    is_unit = _ONE_WORD.fullmatch(said, match.end()) and (_number(match) >= MANY or not said[: match.start()].strip())
     return bool(_ends(said, match) or is_unit) and _number(match) not in verdict.context.numbers
 
 

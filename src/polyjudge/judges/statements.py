@@ -5,13 +5,16 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, cast
 
+from polyjudge.records.rubrics import Scale
 from polyjudge.text.numbers import fold_digits, plain_number
 
 from .judged_text import ReplyContext
 from .labelled_lines import labelled_values
-from .number_words import may_have_number_word
+from .number_words import may_have_number_word, number_words
 from .remarks import ECHO, QUOTED, is_harmless, is_variant, without_note_label
 from .stated_numbers import (
+    DIGITS,
+    MANY,
     Stated,
     doubts_scale,
     is_low,
@@ -23,7 +26,7 @@ from .stated_numbers import (
     states_other_scale,
     states_own_score,
 )
-from .statement_words import has_word, normalise, pattern
+from .statement_words import checked_language, has_word, normalise, pattern
 
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"'”»)*_]))\s+|[\n;。！？।؟۔]+")
 _INNER_END = re.compile(r"([.!?])\s+")
@@ -44,7 +47,6 @@ _UNLIKE = {
 _UNSPACED_REFUSAL = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _REPORTED = re.compile("と(?:述べ|書|言|あ|主張|回答|答)|「|라고|다고|说|說|称|声称|表示|写道|“")
 _CLAUSE = re.compile(r"[,;:，；：、،]")
-_ANY_DIGIT = re.compile(r"\d")
 _OPENING_MARKS = " \t*_#>([-–—"
 _LONGEST = 20_000
 """Characters after a verdict that are examined; with more of them the verdict is not clear."""
@@ -117,8 +119,10 @@ def contradicting_reason(value: Mapping[str, Any], keys: tuple[str, ...], contex
         if key not in keys and isinstance(each, str) and (key == "reason" or plain_number(each) is None)
     }
     score = value.get("score")
-    needs_look = bool(context.labels) or not isinstance(score, int | float) or is_low(score, context.scale)
-    texts = {key: each for key, each in texts.items() if needs_look or key != "reason" or _may_contradict(each)}
+    if not context.labels and isinstance(score, int | float) and not is_low(score, context.scale):
+        texts = {
+            key: each for key, each in texts.items() if key != "reason" or _may_contradict(each, score, context.scale)
+        }
     if not texts:
         return None
     verdict = _stated(value, keys, context)
@@ -140,12 +144,23 @@ def _contradicts_from_inside(sentence: str, verdict: Stated) -> bool:
     return bool(verdict.context.labels) and _decides_otherwise(own, verdict)
 
 
-def _may_contradict(reason: str) -> bool:
-    """Say whether a reason has a number or a refusal at all; most have neither, and need no closer look."""
+def _may_contradict(reason: str, score: float, scale: Scale) -> bool:
+    """Say whether a reason beside a score that is not low may give another one; most need no closer look."""
     plain = normalise(reason)
-    if _ANY_DIGIT.search(plain) or may_have_number_word(plain) or has_word(plain, "refusal"):
+    if DIGITS.search(plain) and (_may_state_score(plain, score) or names_other_scale(plain, scale.highest)):
+        return True
+    if may_have_number_word(plain) or has_word(plain, "refusal"):
+        return True
+    if has_word(plain, "score") and number_words(plain, checked_language(plain)):
         return True
     return len(plain) <= _SHORT_TEXT and has_word(plain, "example")
+
+
+def _may_state_score(text: str, score: float) -> bool:
+    """Say whether a text has numbers that could be another score, unlike the score itself or "2 minor errors"."""
+    numbers = [float(each[0].replace(",", ".")) for each in DIGITS.finditer(text)]
+    is_clear = numbers == [score] or (max(numbers) <= MANY and score not in numbers)
+    return not is_clear or has_word(text, "score", "final", "revision", "correction")
 
 
 def _stated(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> Stated:
