@@ -4,12 +4,13 @@ Every request has a connection of its own. HTTP/1.1 does not say which request a
 says late or twice on a connection that is used again would be taken for the answer to the next request.
 """
 
+import asyncio
 import os
 import re
+import selectors
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pycurl
@@ -54,8 +55,7 @@ class HttpClient:
         lines = {"Host": f"{named}:{parts.port}" if parts.port else named, "Connection": "close", **headers}
         self._headers = [*(f"{name}: {value}" for name, value in lines.items()), "Accept:", "Expect:"]
         self._timeout_s = timeout_s
-        # The type stubs are of a version before it.
-        self._multi: Any = pycurl.AsyncCurlMulti()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+        self._transfers: _Transfers | None = None
         self._spare: list[pycurl.Curl] = []
         self._in_flight = 0
         self._is_closed = False
@@ -79,15 +79,16 @@ class HttpClient:
             handle.setopt(pycurl.HTTPGET, 1)
         handle.setopt(pycurl.HEADERFUNCTION, received.lines.append)
         handle.setopt(pycurl.WRITEFUNCTION, received.take)
+        self._transfers = self._transfers or _Transfers()
         self._in_flight += 1
         try:
-            await self._multi.add_handle(handle)
+            await self._transfers.perform(handle)
         except pycurl.error as error:
             raise self._error(handle, error, received) from None
         finally:
             self._in_flight -= 1
-            if self._is_closed and not self._in_flight:
-                await self._multi.aclose()
+            if self._is_closed:
+                self._close_if_idle()
         response = received.response()
         self._spare.append(handle)
         return response
@@ -96,8 +97,12 @@ class HttpClient:
         """Send no further request; requests in flight are allowed to finish."""
         self._is_closed = True
         self._spare.clear()
-        if not self._in_flight:
-            await self._multi.aclose()
+        self._close_if_idle()
+
+    def _close_if_idle(self) -> None:
+        if self._transfers is not None and not self._in_flight:
+            self._transfers.close()
+            self._transfers = None
 
     def _new_handle(self) -> pycurl.Curl:
         handle = pycurl.Curl()
@@ -128,6 +133,90 @@ class HttpClient:
         if not handle.getinfo(pycurl.REQUEST_SIZE):
             return NotReachedError(f"no connection to {self._server}: {why}")
         return TimeoutError(why) if took_too_long else BadResponseError(why)
+
+
+class _Transfers:
+    """Runs transfers of libcurl in the running event loop.
+
+    The loop waits for one selector, which watches the sockets of all transfers. As every transfer has a socket of its
+    own, it takes twice as long when the loop watches each of them, as with `pycurl.AsyncCurlMulti`.
+    """
+
+    def __init__(self) -> None:
+        self._futures: dict[pycurl.Curl, asyncio.Future[None]] = {}
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.Handle | None = None
+        self._selector = selectors.DefaultSelector()
+        self._loop.add_reader(self._selector, self._continue_ready)
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
+
+    async def perform(self, handle: pycurl.Curl) -> None:
+        """Run a transfer to its end; raise `pycurl.error` if it fails."""
+        future = self._futures[handle] = self._loop.create_future()
+        self._multi.add_handle(handle)
+        try:
+            await future
+        finally:
+            if self._futures.pop(handle, None) is not None:  # the task was cancelled
+                self._multi.remove_handle(handle)
+
+    def close(self) -> None:
+        """Close everything; no transfer may be running."""
+        self._set_timer(-1)
+        self._multi.close()
+        self._loop.remove_reader(self._selector)
+        self._selector.close()
+
+    def _watch(self, what: int, socket: int, _multi: object, _data: object) -> None:
+        """Watch a socket for what libcurl waits for; libcurl and selectors have the same numbers for events."""
+        events = what & pycurl.POLL_INOUT
+        if socket not in self._selector.get_map():
+            if events:
+                self._selector.register(socket, events)
+        elif events:
+            self._selector.modify(socket, events)
+        else:
+            self._selector.unregister(socket)
+
+    def _set_timer(self, timeout_ms: int) -> None:
+        """Continue after a time, which replaces the one that was set before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if timeout_ms < 0:
+            self._timer = None
+        elif timeout_ms == 0:  # not at once: libcurl must not be called from its own callback
+            self._timer = self._loop.call_soon(self._continue_timed)
+        else:
+            self._timer = self._loop.call_later(timeout_ms / 1000, self._continue_timed)
+
+    def _continue_timed(self) -> None:
+        self._timer = None
+        self._continue([(pycurl.SOCKET_TIMEOUT, 0)])
+
+    def _continue_ready(self) -> None:
+        self._continue([(key.fd, events) for key, events in self._selector.select(0)])
+
+    def _continue(self, ready: list[tuple[int, int]]) -> None:
+        """Let libcurl read and write, and finish the transfers that have ended."""
+        for socket, events in ready:
+            self._multi.socket_action(socket, events)
+        _, succeeded, failed = self._multi.info_read()
+        for handle in succeeded:
+            self._finish(handle, None)
+        for handle, code, message in failed:
+            self._finish(handle, pycurl.error(code, message))
+
+    def _finish(self, handle: pycurl.Curl, error: pycurl.error | None) -> None:
+        self._multi.remove_handle(handle)
+        future = self._futures.pop(handle)
+        if future.done():  # the task was cancelled, and has not run since
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
 
 
 class _Received:
