@@ -128,8 +128,10 @@ def _value(values: dict[str, int], form: str, language: str | None) -> int | Non
 
 def _inflected(token: str, forms: dict[str, dict[str, int]]) -> int | None:
     """Return the number that a word with an ending, or with an article or preposition before it, begins with."""
-    bare = _SEMITIC_PREFIX.sub("", token, count=1)
+    bare = token if token.isascii() else _SEMITIC_PREFIX.sub("", token, count=1)
     shortest = 2 if _HANGUL.match(bare) else _STEM
+    if bare[:shortest] not in _stems():
+        return None
     for length in range(len(bare), max(shortest, len(bare) - _LONGEST_ENDING) - 1, -1):
         value = next(iter(forms.get(bare[:length], {}).values()), 0)
         if value >= _MANY or (value and length == len(bare)):
@@ -151,35 +153,36 @@ def _without_spaces(text: str) -> Iterator[NumberWord]:
 def _forms() -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """Return the value of every form by language, and the greatest number of words of a form by its first word."""
     forms: dict[str, dict[str, int]] = {}
-    longest: dict[str, int] = {}
-    for language, number, words in _lines():
-        for form in () if language in _CHINESE_LANGUAGES else words:
-            forms.setdefault(form, {})[language] = number
-            first, *others = form.split(" ")
-            longest[first] = max(longest.get(first, 0), 1 + len(others))
-    return forms, longest
-
-
-def _lines() -> Iterator[tuple[str, int, list[str]]]:
-    """Yield the lines of the data file: a language, a number and its forms."""
     for line in (files("polyjudge.judges") / "number_words.txt").read_text(encoding="utf-8").splitlines():
-        if not line.startswith("#"):
-            language, number, *words = line.split("\t")
-            yield language, int(number), words
+        language, number, *words = line.split("\t") if line[0] != "#" else ("", "")
+        for form in () if language in _CHINESE_LANGUAGES else words:
+            if form in forms:
+                forms[form][language] = int(number)
+            else:
+                forms[form] = {language: int(number)}
+    longest = dict.fromkeys(forms, 1)
+    for form in forms:
+        if " " in form:
+            first = form.partition(" ")[0]
+            longest[first] = max(longest.get(first, 0), form.count(" ") + 1)
+    return forms, longest
 
 
 @cache
 def _signs() -> tuple[frozenset[str], frozenset[str]]:
     """Return words that a text with a number of more than ten has, one of every form, and their first letters."""
-    single: set[str] = set()
-    several: list[list[str]] = []
-    for language, number, forms in _lines():
-        if number >= _MANY and language not in _CHINESE_LANGUAGES:
-            single.update(form for form in forms if " " not in form)
-            several += [form.split(" ") for form in forms if " " in form]
+    great = [form for form, values in _forms()[0].items() if max(values.values()) >= _MANY]
+    single = {form for form in great if " " not in form}
+    several = [form.split(" ") for form in great if " " in form]
     found = single | {max(words, key=len) for words in several if single.isdisjoint(words)}
     signs = frozenset(found) - vocabularies()["en"]
     return signs, frozenset(sign[:_STEM] for sign in signs if len(sign) >= _STEM)
+
+
+@cache
+def _stems() -> frozenset[str]:
+    """Return the first letters of all forms; of Hangul, where two letters may be a number, fewer."""
+    return frozenset(form[:2] if _HANGUL.match(form) else form[:_STEM] for form in _forms()[0])
 
 
 @cache

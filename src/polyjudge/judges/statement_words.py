@@ -11,7 +11,7 @@ from typing import Any
 from polyjudge.text.numbers import fold_digits
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
-_UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_UNSPACED = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _SEMITIC = re.compile("[\u0590-\u08ff]")
 _INDIC = re.compile("[\u0900-\u0dff]")
 _LETTER = r"\w\u0900-\u0dff"
@@ -20,18 +20,16 @@ _LONG = 4
 """Indic and Semitic words of so many letters may have an ending."""
 
 _WORD = re.compile(f"[{_LETTER}]+")
-_IRREGULAR = re.compile("[\u0590-\u08ff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_IRREGULAR = "\u0590-\u08ff" + _UNSPACED
 """Characters of scripts whose words have prefixes, or no spaces between them."""
 _START = 4
 """Letters by which the words of a text are compared with those of a list before a pattern is tried."""
 
 _ANY_WORD = re.compile(r"[^\W\d_]+")
-_KANA = re.compile("[\u3040-\u30ff]")
-_HAN = re.compile("[\u3400-\u9fff]")
+_KANA = "\u3040-\u30ff"
+_HAN = "\u3400-\u9fff"
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
-_OTHER_SCRIPT = re.compile(
-    "[^\x00-\u024f\u0300-\u036f\u1e00-\u1eff\u2000-\u2bff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef\ufffc]"
-)
+_OTHER_SCRIPT = "^\x00-\u024f\u0300-\u036f\u1e00-\u1eff\u2000-\u2bff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef\ufffc"
 _ALPHABETS = {
     "en": "",
     "de": "äöüß",
@@ -44,6 +42,12 @@ _ALPHABETS = {
 _LEAST_SHARE = 0.2
 """Common words among all words of a sentence, at least; in most sentences every second word is common."""
 _SHORT = 4
+
+
+@cache
+def characters(ranges: str) -> re.Pattern[str]:
+    """Return the pattern of one character; wide ranges take milliseconds to compile, and ASCII texts need none."""
+    return re.compile(f"[{ranges}]")
 
 
 def normalise(text: str) -> str:
@@ -86,7 +90,7 @@ def _entries(kind: str, language: str | None) -> set[str]:
 @lru_cache(maxsize=16)
 def _word_starts(text: str) -> set[str] | None:
     """Return the first letters of all words of a text, with a space after short words; None if they decide nothing."""
-    if not text.isascii() and _IRREGULAR.search(text):
+    if not text.isascii() and characters(_IRREGULAR).search(text):
         return None
     words = set(_WORD.findall(_folded(text)))
     return {word[:_START] if len(word) >= _START else word + " " for word in words} | {
@@ -161,7 +165,7 @@ def _alternatives(entries: set[str]) -> str:
     groups: dict[tuple[str, bool], list[list[str]]] = {}
     for entry in sorted(entries):  # they are in normalised form; a test keeps them so
         tokens = _tokens(entry)
-        is_whole_word = tokens[-1] != r"\w*" and entry[-1].isalnum() and not _UNSPACED.match(entry)
+        is_whole_word = tokens[-1] != r"\w*" and entry[-1].isalnum() and _script(entry) != "unspaced"
         groups.setdefault((_script(entry), is_whole_word), []).append(tokens)
     before, after = f"(?<![{_LETTER}])", f"(?![{_LETTER}])"
     starts = {"semitic": before + _SEMITIC_PREFIX, "unspaced": ""}
@@ -172,7 +176,9 @@ def _alternatives(entries: set[str]) -> str:
 
 
 def _script(entry: str) -> str:
-    if _UNSPACED.match(entry):
+    if entry.isascii():
+        return "spaced"
+    if characters(_UNSPACED).match(entry):
         return "unspaced"
     return "semitic" if _SEMITIC.match(entry) else "spaced"
 
@@ -211,10 +217,10 @@ def _languages_of_words() -> dict[str, tuple[str, ...]]:
 def checked_language(sentence: str) -> str | None:
     """Return the language of a normalised sentence if polyjudge can check what it says; None for all others."""
     if not sentence.isascii():
-        if _KANA.search(sentence):
-            return None if _OTHER_SCRIPT.search(sentence) else "ja"
-        if _HAN.search(sentence):
-            return None if _OTHER_SCRIPT.search(sentence) else "zh"
+        if characters(_KANA).search(sentence):
+            return None if characters(_OTHER_SCRIPT).search(sentence) else "ja"
+        if characters(_HAN).search(sentence):
+            return None if characters(_OTHER_SCRIPT).search(sentence) else "zh"
     words = _ANY_WORD.findall(sentence.casefold())
     if not words:
         return None

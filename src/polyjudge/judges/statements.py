@@ -26,7 +26,7 @@ from .stated_numbers import (
     states_other_scale,
     states_own_score,
 )
-from .statement_words import checked_language, has_word, normalise, pattern
+from .statement_words import characters, checked_language, has_word, normalise, pattern
 
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"'”»)*_]))\s+|[\n;。！？।؟۔]+")
 _INNER_END = re.compile(r"([.!?])\s+")
@@ -44,7 +44,7 @@ _UNLIKE = {
     True: re.compile(r"\b(?:false|no|not|incorrect|wrong)\b", re.IGNORECASE),
     False: re.compile(r"\b(?:true|yes)\b", re.IGNORECASE),
 }
-_UNSPACED_REFUSAL = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_UNSPACED_REFUSAL = "\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
 _REPORTED = re.compile("と(?:述べ|書|言|あ|主張|回答|答)|「|라고|다고|说|說|称|声称|表示|写道|“")
 _CLAUSE = re.compile(r"[,;:，；：、،]")
 _OPENING_MARKS = " \t*_#>([-–—"
@@ -242,7 +242,7 @@ def _refuses_itself(said: str) -> bool:
     if refusal is None or not _refuses(said):
         return False
     before = _CLAUSE.split(said[: refusal.start()])[-1]
-    if _UNSPACED_REFUSAL.match(refusal[0]):  # the object comes first there: "このテキストは評価できません"
+    if characters(_UNSPACED_REFUSAL).match(refusal[0]):  # the object comes first there: "このテキストは評価できません"
         return not _REPORTED.search(said)
     return not has_word(before, "attribution")
 
