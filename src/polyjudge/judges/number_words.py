@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from .statement_words import vocabularies
@@ -39,7 +39,8 @@ class NumberWord:
     value: int
 
 
-def number_words(text: str, language: str | None) -> list[NumberWord]:
+@lru_cache(maxsize=16)
+def number_words(text: str, language: str | None) -> tuple[NumberWord, ...]:
     """Return the numbers that a normalised text has in words, first one first.
 
     Args:
@@ -49,7 +50,7 @@ def number_words(text: str, language: str | None) -> list[NumberWord]:
     """
     forms, longest = _forms()
     if language is not None and text.isascii() and longest.keys().isdisjoint(_TOKEN.findall(text.lower())):
-        return []
+        return ()
     tokens = [(match, match[0].casefold().translate(_APOSTROPHES)) for match in _TOKEN.finditer(text)]
     found: list[NumberWord] = []
     place = 0
@@ -59,10 +60,10 @@ def number_words(text: str, language: str | None) -> list[NumberWord]:
             found.append(NumberWord(tokens[place][0].start(), tokens[place + count - 1][0].end(), value))
         place += count
     if text.isascii():
-        return found
+        return tuple(found)
     taken = {each.start for each in found}
     found += [each for each in _without_spaces(text) if each.start not in taken]
-    return sorted(found, key=lambda each: each.start)
+    return tuple(sorted(found, key=lambda each: each.start))
 
 
 def may_have_number_word(text: str) -> bool:

@@ -6,7 +6,7 @@ A key that carries another score, by whatever name, makes the verdict unclear.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from polyjudge.text.numbers import plain_number
@@ -59,11 +59,13 @@ def is_placeholder(value: object) -> bool:
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
+@lru_cache(maxsize=256)
 def is_answer_key(key: str) -> bool:
     """Say whether an object under this key is an answer, as opposed to a quotation, a draft or a part."""
     return key.casefold() in _WRAPPERS or _RENEWING_KEY.search(key) is not None
 
 
+@lru_cache(maxsize=256)
 def is_quoting_key(key: str) -> bool:
     """Say whether an object under this key is said to be a quotation, a draft, an example or someone else's."""
     return _QUOTING_KEY.search(key) is not None
