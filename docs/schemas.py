@@ -17,7 +17,14 @@ from msgspec.structs import fields
 
 from polyjudge.cache.entries import Entry
 from polyjudge.providers.scripted import RecordedAnswer
-from polyjudge.records.calibration import Figure, JudgeIdentity, LanguageTrust, MonotonicityResult, TrustCard
+from polyjudge.records.calibration import (
+    Figure,
+    JudgeIdentity,
+    LanguageTrust,
+    MonotonicityResult,
+    Reliability,
+    TrustCard,
+)
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
 from polyjudge.records.outcomes import Failure, Generated, JudgeResult, Provenance
 from polyjudge.records.requests import Reply
@@ -37,6 +44,8 @@ VERSION = {"schemaVersion": {"const": 1}}
 COUNT, SHARE, POINTS = {"minimum": 0}, {"minimum": 0, "maximum": 1}, {"minimum": 1, "maximum": 5}
 PERCENT, CHANCE = {"minimum": 0, "maximum": 100}, {"exclusiveMinimum": 0, "maximum": 1}
 SHA256, SHORT_HASH = {"pattern": "^[0-9a-f]{64}$"}, {"pattern": "^[0-9a-f]{16}$"}
+VERDICTS = [*get_args(Reliability), "sensitive", "insensitive"]
+"""Of trust cards: those of today, and those that older cards have."""
 READINGS = ["schema", "json", "unwrapped", "embedded", "repaired", "lines", "label"]
 
 LIMITS: dict[str, dict[str, Any]] = {
@@ -44,6 +53,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "Provenance.promptSha256": SHA256,
     "JudgeResult.rung": {"enum": READINGS},
     "CurvePoint.severity": SHARE,
+    **{key: {"enum": VERDICTS} for key in ("MonotonicityResult.verdict", "LanguageTrust.verdict")},
     "Difference.p": CHANCE,
     "Difference.adjustedP": CHANCE,
     "Difference.detectable": COUNT,

@@ -81,9 +81,9 @@ def card_text(found, effects=None):
 def test_an_oracle_is_sensitive_in_every_language_and_to_every_kind():
     found = measured(closeness)
 
-    assert {trust.verdict for trust in found.languages.values()} == {"sensitive"}
+    assert {trust.verdict for trust in found.languages.values()} == {"reliable"}
     assert sorted(found.languages) == sorted(LANGUAGES)
-    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(SPOILED, "sensitive")
+    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(SPOILED, "reliable")
     assert all(each.auc.value == 1 for each in found.perturbations.values())
     assert all(each.rank_correlation.value < -0.9 and each.drop.low > 0.2 for each in found.perturbations.values())
     assert found.controls["white_space"].false_alarms.value == 0
@@ -94,8 +94,8 @@ def test_an_oracle_is_sensitive_in_every_language_and_to_every_kind():
 def test_a_constant_is_insensitive_in_every_language_and_to_every_kind():
     found = measured(lambda *_: 0.8)
 
-    assert {trust.verdict for trust in found.languages.values()} == {"insensitive"}
-    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(SPOILED, "insensitive")
+    assert {trust.verdict for trust in found.languages.values()} == {"unreliable"}
+    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(SPOILED, "unreliable")
     assert {trust.discrimination.value for trust in found.languages.values()} == {0.5}
     assert "8 unreliable." in card_text(found)
     assert "It does not notice: drop letters, drop words, shuffle words, truncate, typos." in card_text(found)
@@ -109,14 +109,14 @@ def test_a_noisy_judge_has_the_drop_of_its_slope(slope):
     for kind, each in found.perturbations.items():
         expected = slope * oracle.perturbations[kind].drop.value
         assert each.drop.value == pytest.approx(expected, abs=0.03), kind
-    assert {trust.verdict for trust in found.languages.values()} == {"sensitive"}
+    assert {trust.verdict for trust in found.languages.values()} == {"reliable"}
 
 
 def test_noise_without_slope_is_sensitive_nowhere():
     found = measured(lambda candidate, told: 0.5 + 0.4 * noise(candidate, told))
 
-    assert "sensitive" not in {trust.verdict for trust in found.languages.values()}
-    assert "sensitive" not in {each.verdict for each in found.perturbations.values()}
+    assert "reliable" not in {trust.verdict for trust in found.languages.values()}
+    assert "reliable" not in {each.verdict for each in found.perturbations.values()}
 
 
 def test_a_judge_blind_in_one_script_is_insensitive_in_its_languages_alone():
@@ -126,8 +126,8 @@ def test_a_judge_blind_in_one_script_is_insensitive_in_its_languages_alone():
     found = measured(blind_in_devanagari)
     verdicts = {tag: trust.verdict for tag, trust in found.languages.items()}
 
-    assert {tag for tag, verdict in verdicts.items() if verdict == "insensitive"} == set(DEVANAGARI)
-    assert {verdicts[tag] for tag in verdicts if tag not in DEVANAGARI} == {"sensitive"}
+    assert {tag for tag, verdict in verdicts.items() if verdict == "unreliable"} == set(DEVANAGARI)
+    assert {verdicts[tag] for tag in verdicts if tag not in DEVANAGARI} == {"reliable"}
     assert "It is unreliable in: Hindi (hi), Nepali (ne)." in card_text(found)
 
 
@@ -135,10 +135,10 @@ def test_a_judge_that_likes_what_is_spoiled_is_insensitive_and_all_violations():
     found = measured(lambda candidate, told: 1 - closeness(candidate, told))
 
     for each in found.perturbations.values():
-        assert (each.verdict, each.auc.value) == ("insensitive", 0.0)
+        assert (each.verdict, each.auc.value) == ("unreliable", 0.0)
         assert each.violations.value > 0.9
         assert each.rank_correlation.value > 0.9
-    assert {trust.verdict for trust in found.languages.values()} == {"insensitive"}
+    assert {trust.verdict for trust in found.languages.values()} == {"unreliable"}
 
 
 def test_a_judge_that_counts_letters_sees_what_is_left_out_and_not_what_is_said_twice():
@@ -146,7 +146,7 @@ def test_a_judge_that_counts_letters_sees_what_is_left_out_and_not_what_is_said_
     found = measured(lambda candidate, _: min(len(candidate) / 400, 1.0), options)
 
     verdicts = {kind: each.verdict for kind, each in found.perturbations.items()}
-    assert verdicts["repeat_words"] == "insensitive"
+    assert verdicts["repeat_words"] == "unreliable"
     assert found.perturbations["repeat_words"].drop.value < 0
     assert found.perturbations["drop_words"].drop.low > 0
     assert found.perturbations["shuffle_words"].drop.value == pytest.approx(0, abs=0.005)
@@ -173,7 +173,7 @@ def test_a_judge_that_fails_in_one_language_is_unmeasured_there_and_the_failures
     assert (thai.verdict, thai.comparisons) == ("not enough data", 0)
     assert all(each.unjudged > 0 and each.texts == 0 for each in thai.perturbations.values())
     assert found.unjudged > 0
-    assert found.languages["ru"].verdict == "sensitive"
+    assert found.languages["ru"].verdict == "reliable"
 
 
 def test_a_flag_that_is_needed_to_pass_and_is_missing_counts_as_the_worst_score():
@@ -186,7 +186,7 @@ def test_a_flag_that_is_needed_to_pass_and_is_missing_counts_as_the_worst_score(
 
     found = calibrate_sync(WrongLanguage(), TEXTS, load_rubric("translation"), OPTIONS)
 
-    assert {trust.verdict for trust in found.languages.values()} == {"sensitive"}
+    assert {trust.verdict for trust in found.languages.values()} == {"reliable"}
     assert found.perturbations["typos"].drop.value == 1.0
 
 

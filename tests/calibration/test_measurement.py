@@ -84,14 +84,14 @@ def test_fewer_than_twenty_comparisons_are_not_enough_for_a_language():
 
     assert {trust.comparisons for trust in three_kinds.languages.values()} == {15}
     assert {trust.verdict for trust in three_kinds.languages.values()} == {"not enough data"}
-    assert {trust.verdict for trust in four_kinds.languages.values()} == {"sensitive"}
+    assert {trust.verdict for trust in four_kinds.languages.values()} == {"reliable"}
 
 
 def test_controls_take_no_part_in_the_verdict_on_a_language():
     found = measured(planned(), lambda trial: 0.1 if trial.kind == "white_space" else falling(trial))
     trust = found.languages["de"]
 
-    assert (trust.verdict, trust.discrimination.value) == ("sensitive", 1.0)
+    assert (trust.verdict, trust.discrimination.value) == ("reliable", 1.0)
     assert trust.false_alarms.value == 1.0
     assert "white_space" not in trust.perturbations
 
@@ -122,7 +122,7 @@ def test_texts_without_a_language_are_measured_together():
     found = measured(planned(texts))
 
     assert set(found.languages) == {""}
-    assert found.languages[""].verdict == "sensitive"
+    assert found.languages[""].verdict == "reliable"
 
 
 def test_the_same_answers_give_the_same_measurement():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polyjudge.calibration.measurement import RELIABLE_FROM
 from polyjudge.calibration.monotonicity import (
     NOTICEABLE,
-    SENSITIVE_FROM,
+    NOTICED_FROM,
     Ladder,
     control_result,
     discrimination,
@@ -76,7 +76,7 @@ def test_a_score_that_falls_at_every_step_has_correlation_minus_one_and_no_viola
 
     assert result.rank_correlation == Figure(-1.0, -1.0, -1.0)
     assert result.violations == Figure(0.0, 0.0, 0.0)
-    assert (result.drop.value, result.auc.value, result.verdict) == (0.8, 1.0, "sensitive")
+    assert (result.drop.value, result.auc.value, result.verdict) == (0.8, 1.0, "reliable")
 
 
 def test_a_constant_score_is_blind_in_every_number():
@@ -84,7 +84,7 @@ def test_a_constant_score_is_blind_in_every_number():
 
     assert (result.rank_correlation.value, result.auc.value, result.drop.value) == (0.0, 0.5, 0.0)
     assert (result.violations.value, result.noticed_from) == (0.0, Figure())
-    assert result.verdict == "insensitive"
+    assert result.verdict == "unreliable"
 
 
 def test_a_score_that_rises_has_all_violations_and_no_discrimination():
@@ -92,14 +92,14 @@ def test_a_score_that_rises_has_all_violations_and_no_discrimination():
 
     assert (result.rank_correlation.value, result.violations.value, result.auc.value) == (1.0, 1.0, 0.0)
     assert result.drop.value == -0.8
-    assert (result.noticed_from, result.verdict) == (Figure(), "insensitive")
+    assert (result.noticed_from, result.verdict) == (Figure(), "unreliable")
 
 
 def test_a_judge_that_sees_only_the_end_notices_from_there():
     result = found([[0.9, 0.9, 0.9, 0.9, 0.1]] * 9)
 
     assert result.noticed_from.value == 1.0
-    assert result.verdict == "sensitive"
+    assert result.verdict == "reliable"
 
 
 def test_a_fall_that_is_taken_back_is_noticed_only_from_where_it_stays():
@@ -201,7 +201,7 @@ def test_two_severities_are_enough_for_every_number():
     result = found([[0.9, 0.2]] * 9, (0.0, 1.0))
 
     assert (result.rank_correlation.value, result.violations.value, result.noticed_from.value) == (-1.0, 0.0, 1.0)
-    assert result.verdict == "sensitive"
+    assert result.verdict == "reliable"
 
 
 # Properties
@@ -276,7 +276,7 @@ def test_another_scale_of_the_same_order_keeps_what_is_ranked(rows):
 def test_a_blind_judge_is_hardly_ever_called_sensitive(count):
     results = verdicts(count, 0.5, 300)
 
-    assert sum(result.verdict == "sensitive" for result in results) < 0.03 * len(results)
+    assert sum(result.verdict == "reliable" for result in results) < 0.03 * len(results)
 
 
 @pytest.mark.slow
@@ -284,20 +284,20 @@ def test_a_blind_judge_is_hardly_ever_called_sensitive(count):
 def test_a_judge_that_sees_is_hardly_ever_called_insensitive(count):
     results = verdicts(count, 0.95, 300)
 
-    assert sum(result.verdict == "insensitive" for result in results) < 0.03 * len(results)
+    assert sum(result.verdict == "unreliable" for result in results) < 0.03 * len(results)
 
 
 def test_fifty_texts_are_enough_to_tell_a_blind_judge_from_one_that_sees():
     blind, seeing = verdicts(50, 0.5, 30), verdicts(50, 0.95, 30)
 
-    assert sum(result.verdict == "insensitive" for result in blind) >= 20
-    assert sum(result.verdict == "sensitive" for result in seeing) >= 28
+    assert sum(result.verdict == "unreliable" for result in blind) >= 20
+    assert sum(result.verdict == "reliable" for result in seeing) >= 28
 
 
 def test_a_judge_below_the_bar_is_hardly_ever_called_sensitive_by_six_texts():
     results = verdicts(6, 0.68, 400)
 
-    assert sum(result.verdict == "sensitive" for result in results) < 0.05 * len(results)
+    assert sum(result.verdict == "reliable" for result in results) < 0.05 * len(results)
 
 
 @pytest.mark.parametrize("count", [6, 8, 12, 20])
@@ -314,7 +314,7 @@ def test_more_texts_never_lead_from_sensitive_to_insensitive(auc):
     for _ in range(15):
         scores = simulated(50, auc, random)
         grown = [found(scores[:count], (0.0, 1.0)).verdict for count in (6, 10, 15, 25, 50)]
-        assert "insensitive" not in grown[grown.index("sensitive") :] if "sensitive" in grown else True
+        assert "unreliable" not in grown[grown.index("reliable") :] if "reliable" in grown else True
 
 
 @pytest.mark.slow
@@ -344,7 +344,7 @@ def test_three_hundred_texts_are_enough_for_a_verdict_on_an_auc_far_from_the_bar
 
     assert result.auc.value == pytest.approx(0.5629, abs=1e-3)
     assert result.noticed.value == 1.0
-    assert result.verdict == "sensitive"  # in every text; that texts differ more than their versions is no blindness
+    assert result.verdict == "reliable"  # in every text; that texts differ more than their versions is no blindness
 
 
 # A language over all kinds of spoiling
@@ -363,7 +363,7 @@ def test_a_language_in_which_a_judge_is_blind_is_hardly_ever_called_sensitive(te
     random = np.random.default_rng(texts)
     figures = [discrimination(of_language(texts, kinds, 0.5, random))[0] for _ in range(200)]
 
-    assert sum(verdict_of(figure, RELIABLE_FROM) == "sensitive" for figure in figures) < 6
+    assert sum(verdict_of(figure, RELIABLE_FROM) == "reliable" for figure in figures) < 6
 
 
 @pytest.mark.parametrize(("texts", "kinds"), [(5, 10), (20, 2)])
@@ -371,7 +371,7 @@ def test_a_language_in_which_a_judge_sees_is_hardly_ever_called_insensitive(text
     random = np.random.default_rng(texts)
     figures = [discrimination(of_language(texts, kinds, 0.95, random))[0] for _ in range(200)]
 
-    assert sum(verdict_of(figure, RELIABLE_FROM) == "insensitive" for figure in figures) < 6
+    assert sum(verdict_of(figure, RELIABLE_FROM) == "unreliable" for figure in figures) < 6
 
 
 @pytest.mark.parametrize("auc", [0.5, 0.8])
@@ -427,7 +427,7 @@ def test_over_languages_each_counts_alike_whatever_it_has_of_texts():
     assert (result.auc.value, result.drop.value, result.rank_correlation.value) == (0.5, 0.0, 0.0)
     assert result.violations.value == 0.5
     assert (result.texts, result.language) == (48, "")
-    assert result.languages == {"sensitive": 1, "insensitive": 1}
+    assert result.languages == {"reliable": 1, "unreliable": 1}
 
 
 def test_over_languages_each_counts_alike_in_the_interval_too():
@@ -468,16 +468,16 @@ def test_the_order_of_the_languages_does_not_matter():
 @pytest.mark.parametrize(
     ("figure", "verdict"),
     [
-        (Figure(0.9, SENSITIVE_FROM, 1.0), "sensitive"),
+        (Figure(0.9, NOTICED_FROM, 1.0), "reliable"),
         (Figure(0.9, 0.69, 1.0), "not enough data"),
-        (Figure(0.6, 0.5, 0.69), "insensitive"),
-        (Figure(0.6, 0.5, SENSITIVE_FROM), "not enough data"),
+        (Figure(0.6, 0.5, 0.69), "unreliable"),
+        (Figure(0.6, 0.5, NOTICED_FROM), "not enough data"),
         (Figure(0.9), "not enough data"),
         (Figure(), "not enough data"),
     ],
 )
 def test_a_verdict_says_on_which_side_of_the_bar_the_whole_interval_lies(figure, verdict):
-    assert verdict_of(figure, SENSITIVE_FROM) == verdict
+    assert verdict_of(figure, NOTICED_FROM) == verdict
 
 
 def test_false_alarms_are_the_texts_whose_score_falls_noticeably():

@@ -25,11 +25,11 @@ JUDGE = JudgeIdentity(
 EMPTY = new_card(None, JUDGE, at="2026-01-01T00:00:00Z")
 
 
-def kind(name="typos", texts=20, verdict="sensitive"):
+def kind(name="typos", texts=20, verdict="reliable"):
     return MonotonicityResult(perturbation=name, texts=texts, auc=Figure(0.9, 0.8, 1.0), verdict=verdict)
 
 
-def trust(comparisons=100, verdict="sensitive", **more):
+def trust(comparisons=100, verdict="reliable", **more):
     return LanguageTrust(verdict=verdict, comparisons=comparisons, texts=comparisons // 4, **more)
 
 
@@ -44,17 +44,17 @@ def test_a_card_begins_with_the_judge_and_nothing_else():
 
 def test_a_language_that_was_not_measured_again_stays():
     card = with_measurement(EMPTY, run({"th": trust()}), {})
-    card = with_measurement(card, run({"de": trust(verdict="insensitive")}), {})
+    card = with_measurement(card, run({"de": trust(verdict="unreliable")}), {})
 
-    assert {tag: each.verdict for tag, each in card.languages.items()} == {"de": "insensitive", "th": "sensitive"}
+    assert {tag: each.verdict for tag, each in card.languages.items()} == {"de": "unreliable", "th": "reliable"}
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "verdict"), [(100, 20, "sensitive"), (20, 100, "insensitive"), (50, 50, "insensitive")]
+    ("first", "second", "verdict"), [(100, 20, "reliable"), (20, 100, "unreliable"), (50, 50, "unreliable")]
 )
 def test_the_verdict_rests_on_the_run_with_more_comparisons_or_the_newer(first, second, verdict):
-    card = with_measurement(EMPTY, run({"th": trust(first, "sensitive")}), {})
-    card = with_measurement(card, run({"th": trust(second, "insensitive")}), {})
+    card = with_measurement(EMPTY, run({"th": trust(first, "reliable")}), {})
+    card = with_measurement(card, run({"th": trust(second, "unreliable")}), {})
 
     assert (card.languages["th"].verdict, card.languages["th"].comparisons) == (verdict, max(first, second))
 
@@ -62,7 +62,7 @@ def test_the_verdict_rests_on_the_run_with_more_comparisons_or_the_newer(first, 
 def test_over_all_languages_the_larger_run_counts():
     card = with_measurement(EMPTY, run({}, perturbations={"typos": kind(texts=300)}), {})
     card = with_measurement(
-        card, run({}, perturbations={"typos": kind(texts=5, verdict="insensitive"), "loop": kind("loop", 5)}), {}
+        card, run({}, perturbations={"typos": kind(texts=5, verdict="unreliable"), "loop": kind("loop", 5)}), {}
     )
 
     assert (card.perturbations["typos"].texts, card.perturbations["loop"].texts) == (300, 5)
@@ -99,7 +99,7 @@ def test_agreement_is_added_beside_what_was_measured():
         card, {"": (40, {"kappa": Figure(0.5)}), "th": (30, {"kappa": Figure(0.4)})}, {"kind": "agreement"}
     )
 
-    assert (card.languages["th"].verdict, card.languages["th"].labels) == ("sensitive", 30)
+    assert (card.languages["th"].verdict, card.languages["th"].labels) == ("reliable", 30)
     assert (card.labels, card.agreement["kappa"].value) == (40, 0.5)
 
 
@@ -107,7 +107,7 @@ def test_a_later_measurement_keeps_the_agreement():
     card = with_agreement(EMPTY, {"": (40, {"kappa": Figure(0.5)}), "th": (30, {"kappa": Figure(0.4)})}, {})
     card = with_measurement(card, run({"th": trust()}), {})
 
-    assert (card.languages["th"].verdict, card.languages["th"].labels) == ("sensitive", 30)
+    assert (card.languages["th"].verdict, card.languages["th"].labels) == ("reliable", 30)
     assert card.languages["th"].agreement["kappa"].value == 0.4
 
 

@@ -195,7 +195,7 @@ def test_the_card_tells_sharp_from_blind_by_language(perturb, server, capsys):
     assert perturb(language="fr,th") == 0
 
     verdicts = {tag: each["verdict"] for tag, each in card()["languages"].items()}
-    assert verdicts == {"fr": "sensitive", "th": "insensitive"}
+    assert verdicts == {"fr": "reliable", "th": "unreliable"}
     assert "It is unreliable in: Thai (th)." in capsys.readouterr().out
 
 
@@ -204,7 +204,7 @@ def test_a_judge_that_always_says_the_same_is_insensitive(perturb, server, capsy
     assert perturb() == 0
 
     found = card()["languages"]["fr"]
-    assert (found["verdict"], found["discrimination"]["value"]) == ("insensitive", 0.5)
+    assert (found["verdict"], found["discrimination"]["value"]) == ("unreliable", 0.5)
     assert found["perturbations"]["loop"]["drop"]["value"] == 0
 
 
@@ -373,7 +373,7 @@ def test_a_language_that_the_judge_refuses_is_left_without_a_verdict(perturb, se
     server.speak = lambda model, prompt: ("", "refusal") if "Thai" in pieces(prompt)[0] else sharp(model, prompt)
     assert perturb("--max-unjudged", "0.6", language="fr,th") == 0
     found = card()["languages"]
-    assert (found["fr"]["verdict"], found["th"]["verdict"]) == ("sensitive", "not enough data")
+    assert (found["fr"]["verdict"], found["th"]["verdict"]) == ("reliable", "not enough data")
 
 
 @pytest.mark.parametrize("answer", ["I would rather not.", ("", "refusal"), ('{"reason": "cut', "length"), grades(9)])

@@ -101,7 +101,7 @@ def languages(draw):
 
 
 TRUST = st.dictionaries(
-    st.sampled_from(sorted(GOOD)), st.sampled_from(["sensitive", "insensitive", "not enough data"]), max_size=6
+    st.sampled_from(sorted(GOOD)), st.sampled_from(["reliable", "unreliable", "not enough data"]), max_size=6
 )
 SCORES = st.dictionaries(st.sampled_from(sorted(GOOD)), SCORE | st.just(GOOD_SCORE))
 
@@ -124,7 +124,7 @@ def expected(row, score, trust):
         others_few = 5 * (checked - failing + by_language) >= 4 * checked
         return "CONFLICT" if verdict == "PASS" and others_few and 5 * wrong > len(language.prompts) else "FAIL"
     if verdict in ("PASS", "FAIL"):
-        return "UNRELIABLE" if trust == "insensitive" else verdict
+        return "UNRELIABLE" if trust == "unreliable" else verdict
     return verdict or ("CHECKED" if checked else "UNJUDGED")
 
 
@@ -411,7 +411,7 @@ ONE_OF_EACH = [
     outputs("uk"),
 ]
 THEIR_SCORES = dict.fromkeys(("th", "mr", "hi"), GOOD_SCORE)
-THEIR_TRUST = {"th": "sensitive", "hi": "insensitive"}
+THEIR_TRUST = {"th": "reliable", "hi": "unreliable"}
 
 
 def test_the_example_has_a_language_of_each_status():

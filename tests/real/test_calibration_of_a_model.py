@@ -33,7 +33,7 @@ def test_a_worthless_judge_is_not_called_sensitive(judge, capsys):
 
     known = card()["perturbations"]["shuffle_words"]
     assert known["texts"] >= 9  # with fewer nothing could be called sensitive
-    assert known["verdict"] != "sensitive"
+    assert known["verdict"] != "reliable"
     assert known["noticed"]["low"] < 0.6
     assert "30 questions, 30 calls at most" in capsys.readouterr().err
 

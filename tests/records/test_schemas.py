@@ -56,7 +56,7 @@ MEASURED = st.builds(
     perturbation=TEXT,
     texts=st.integers(0, 9),
     auc=FIGURES,
-    verdict=st.sampled_from(["sensitive", "insensitive", "not enough data"]),
+    verdict=st.sampled_from(["reliable", "unreliable", "not enough data", "sensitive", "insensitive"]),
     languages=st.dictionaries(TEXT, st.integers(0, 9), max_size=2),
     curve=st.lists(st.builds(CurvePoint, severity=st.floats(0, 1), score=FIGURES), max_size=2).map(tuple),
 )

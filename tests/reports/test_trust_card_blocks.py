@@ -45,7 +45,7 @@ HOSTILE = [
 ]
 
 
-def kind(name="typos", verdict="sensitive", **more):
+def kind(name="typos", verdict="reliable", **more):
     return MonotonicityResult(perturbation=name, texts=9, auc=Figure(0.9, 0.8, 1.0), verdict=verdict, **more)
 
 
@@ -59,11 +59,11 @@ def shown(of, format_="text"):
 
 FULL = card(
     languages={
-        "th": LanguageTrust(verdict="sensitive", perturbations={"typos": kind(), "loop": kind("loop", "insensitive")}),
-        "hi": LanguageTrust(verdict="insensitive", discrimination=Figure(0.5, 0.4, 0.58)),
+        "th": LanguageTrust(verdict="reliable", perturbations={"typos": kind(), "loop": kind("loop", "unreliable")}),
+        "hi": LanguageTrust(verdict="unreliable", discrimination=Figure(0.5, 0.4, 0.58)),
         "de": LanguageTrust(),
     },
-    perturbations={"typos": kind(curve=CURVE), "loop": kind("loop", "insensitive")},
+    perturbations={"typos": kind(curve=CURVE), "loop": kind("loop", "unreliable")},
     controls={"nfc": ControlResult(control="nfc", texts=9, false_alarms=Figure(0.1, 0.0, 0.3), shift=Figure(0.0))},
     effects={
         "position": Effect(name="position", about="orders", size=Figure(0.9), count=8, sentence="It picks the first.")
@@ -109,7 +109,7 @@ def test_an_empty_card_is_shown_without_empty_tables():
 
 
 def test_json_is_the_card_as_it_stands_on_disk():
-    assert json.loads(shown(FULL, "json"))["languages"]["hi"]["verdict"] == "insensitive"
+    assert json.loads(shown(FULL, "json"))["languages"]["hi"]["verdict"] == "unreliable"
 
 
 def test_the_kinds_that_a_judge_does_not_notice_are_its_blind_spots():
@@ -146,7 +146,7 @@ def test_what_was_not_measured_is_not_said_to_be_noticed_never():
 
 
 def test_many_kinds_are_cut_short_in_a_table_and_counted():
-    many = {f"kind_{number}": kind(f"kind_{number}", "insensitive") for number in range(10)}
+    many = {f"kind_{number}": kind(f"kind_{number}", "unreliable") for number in range(10)}
 
     assert "kind 5 and 4 more" in shown(card(languages={"th": LanguageTrust(perturbations=many)}))
 
@@ -166,7 +166,7 @@ def hostile_card(text):
         judge=replace(JUDGE, provider=text, model=text, rubric=text),
         updated_at=text,
         polyjudge_version=text,
-        languages={text: LanguageTrust(verdict="insensitive", perturbations={text: kind(text, "insensitive")})},
+        languages={text: LanguageTrust(verdict="unreliable", perturbations={text: kind(text, "unreliable")})},
         perturbations={text: result},
         controls={text: ControlResult(control=text, texts=1)},
         effects={text: Effect(name=text, about=text, unit=text, sentence=text)},

@@ -41,8 +41,8 @@ RESULT = MonotonicityResult(
     rank_correlation=Figure(-0.9, -1.0, -0.8),
     violations=Figure(0.0, 0.0, 0.1),
     noticed_from=Figure(0.25, 0.25, None),
-    verdict="sensitive",
-    languages={"sensitive": 3},
+    verdict="reliable",
+    languages={"reliable": 3},
     curve=(CurvePoint(severity=0.0, score=Figure(0.9, 0.8, 1.0)), CurvePoint(severity=1.0, score=Figure(0.1))),
 )
 FULL = TrustCard(
@@ -51,7 +51,7 @@ FULL = TrustCard(
     polyjudge_version="1.2.3",
     languages={
         "th": LanguageTrust(
-            verdict="insensitive",
+            verdict="unreliable",
             discrimination=Figure(0.5, 0.4, 0.59),
             texts=5,
             comparisons=25,
@@ -362,14 +362,15 @@ def test_a_card_row_is_read_by_its_record():
     assert from_json(TrustCard, row) == FULL
 
 
-def test_a_card_in_the_words_that_are_shown_is_read_too(tmp_path):
+def test_a_card_with_the_verdicts_of_earlier_versions_is_read(tmp_path):
     written = tmp_path / "card.json"
     update_card(written, lambda _: FULL)
-    words = written.read_text(encoding="utf-8").replace("insensitive", "unreliable").replace("sensitive", "reliable")
+    words = written.read_text(encoding="utf-8").replace("unreliable", "insensitive").replace("reliable", "sensitive")
     written.write_text(words, encoding="utf-8")
 
     card = read_card(written)
 
-    assert "reliable" in words
-    assert card.languages["th"].verdict == "insensitive"
-    assert card.languages["th"].perturbations["drop_words"].languages == {"sensitive": 3}
+    assert "insensitive" in words
+    assert "reliable" not in words
+    assert card.languages["th"].verdict == "unreliable"
+    assert card.languages["th"].perturbations["drop_words"].languages == {"reliable": 3}

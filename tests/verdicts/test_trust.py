@@ -44,8 +44,8 @@ def trust(verdict, tag="mr"):
     return JudgeTrust("p/m", TrustCard(judge=IDENTITY, updated_at="", languages={tag: known}), "")
 
 
-BLIND, SEEING, UNSURE = trust("insensitive"), trust("sensitive"), trust("not enough data")
-UNMEASURED, UNKNOWN = trust("insensitive", "th"), JudgeTrust("p/m")
+BLIND, SEEING, UNSURE = trust("unreliable"), trust("reliable"), trust("not enough data")
+UNMEASURED, UNKNOWN = trust("unreliable", "th"), JudgeTrust("p/m")
 
 
 def verdict(scores, judges, outputs=OUTPUTS, code="mr"):
@@ -127,13 +127,13 @@ def test_unjudged_skipped_and_script_alone_stay_what_they_are():
 
 
 def test_a_language_is_known_by_any_of_its_tags():
-    assert verdict({"quick": GOOD}, {"quick": trust("insensitive", "mr-IN")}).status == "UNRELIABLE"
+    assert verdict({"quick": GOOD}, {"quick": trust("unreliable", "mr-IN")}).status == "UNRELIABLE"
     assert verdict({"quick": GOOD}, {"quick": BLIND}, code="mr-IN").status == "UNRELIABLE"
 
 
 def test_each_judge_with_a_card_is_told_of():
     card = BLIND.card
-    seen = {"typos": MonotonicityResult(perturbation="typos", texts=9, verdict="insensitive")}
+    seen = {"typos": MonotonicityResult(perturbation="typos", texts=9, verdict="unreliable")}
     known = replace(card, languages={"mr": replace(card.languages["mr"], perturbations=seen)})
     made = verdict(
         {"quick": GOOD, "full": GOOD, "none": GOOD},
@@ -147,9 +147,9 @@ def test_each_judge_with_a_card_is_told_of():
 
 
 def test_a_language_without_a_code_is_known_by_its_name():
-    by_name = trust("sensitive", "Marathi")
+    by_name = trust("reliable", "Marathi")
 
-    assert verdict({"quick": GOOD}, {"quick": trust("insensitive", "Marathi")}, code="").status == "UNRELIABLE"
+    assert verdict({"quick": GOOD}, {"quick": trust("unreliable", "Marathi")}, code="").status == "UNRELIABLE"
     assert verdict({"quick": GOOD}, {"quick": by_name}, code="").is_calibrated is True
 
 

@@ -12,12 +12,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polyjudge.records.calibration import ControlResult, CurvePoint, Figure, MonotonicityResult, Sensitivity
+from polyjudge.records.calibration import ControlResult, CurvePoint, Figure, MonotonicityResult, Reliability
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
 from polyjudge.statistics.small_samples import ENOUGH_TO_DRAW, hull, interval_of, mean_of, share_of_wins
 
 Floats: TypeAlias = NDArray[np.float64]
-SENSITIVE_FROM = 0.7
+NOTICED_FROM = 0.7
 """A judge must score the clean text above the spoiled one so often to be called sensitive to a kind of spoiling."""
 NOTICEABLE = 0.05
 """Share of the scale that a score must fall by to count as noticed, or as a false alarm."""
@@ -91,7 +91,7 @@ def measure(perturbation: str, language: str, ladder: Ladder, weights: Floats) -
         rank_correlation=mean_of(falls, rank_correlation),
         violations=interval_of(violations) if count > 1 else Figure(interval_of(violations).value),
         noticed_from=interval_of(_noticed_from(curve, ladder.severities), never=True),
-        verdict=verdict_of(noticed, SENSITIVE_FROM, enough=count >= FEWEST_TEXTS),
+        verdict=verdict_of(noticed, NOTICED_FROM, enough=count >= FEWEST_TEXTS),
     )
     return Measured(result, auc, drop, rank_correlation, violations, curve, drawn_noticed, won, lost)
 
@@ -121,7 +121,7 @@ def over_languages(
         rank_correlation=interval_of(_average([each.rank_correlation for each in measured])),
         violations=interval_of(_average([each.violations for each in measured])),
         noticed_from=interval_of(_noticed_from(curve, severities), never=True),
-        verdict=verdict_of(noticed, SENSITIVE_FROM, enough=texts >= FEWEST_TEXTS),
+        verdict=verdict_of(noticed, NOTICED_FROM, enough=texts >= FEWEST_TEXTS),
         languages=dict(Counter(each.result.verdict for each in measured)),
         curve=tuple(
             CurvePoint(severity=severity, score=interval_of(column))
@@ -160,13 +160,13 @@ def alarm_rate(clean: Floats, changed: Floats) -> Figure:
     return _wilson(alarms / len(falls), len(falls)) if len(falls) else Figure()
 
 
-def verdict_of(figure: Figure, least: float, *, enough: bool = True) -> Sensitivity:
+def verdict_of(figure: Figure, least: float, *, enough: bool = True) -> Reliability:
     """Say on which side of a bar a figure lies; of too little, or with the bar inside, there is not enough data."""
     if figure.low is None or figure.high is None or not enough:
         return "not enough data"
     if figure.low >= least:
-        return "sensitive"
-    return "insensitive" if figure.high < least else "not enough data"
+        return "reliable"
+    return "unreliable" if figure.high < least else "not enough data"
 
 
 def discrimination(rows: Mapping[str, Ladder]) -> tuple[Figure, int, int]:

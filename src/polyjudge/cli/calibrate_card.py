@@ -15,7 +15,7 @@ from polyjudge.reports.calibration import card_plots
 from polyjudge.reports.translation_formats import CARD_FORMATS
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import CARDS_FOLDER, find_card, read_card
-from polyjudge.verdicts.trust import TRUST_WORDS
+from polyjudge.verdicts.trust import TRUST_VERDICTS
 
 from .options import add_force_option, judge_names
 from .output import print_table, write_pieces
@@ -73,9 +73,9 @@ def _list() -> int:
             print(f"polyjudge: warning: {error}", file=sys.stderr)
             continue
         verdicts = [trust.verdict for trust in card.languages.values()]
-        counts = [str(verdicts.count(name)) for name in TRUST_WORDS]
+        counts = [str(verdicts.count(name)) for name in TRUST_VERDICTS]
         judge = f"{card.judge.provider}/{card.judge.model}"
         rows.append([judge, card.judge.rubric, *counts, card.updated_at, str(place)])
-    header = ["Judge", "Rubric", *(word.capitalize() for word in TRUST_WORDS.values()), "Measured", "Card"]
+    header = ["Judge", "Rubric", *(word.capitalize() for word in TRUST_VERDICTS), "Measured", "Card"]
     print_table(header, rows, numbers=(2, 3, 4))
     return 0

@@ -25,8 +25,8 @@ class Figure(Struct, frozen=True, rename="camel"):
     high: Number | None = None
 
 
-Sensitivity = Literal["sensitive", "insensitive", "not enough data"]
-"""Whether a judge tells good texts from spoiled ones."""
+Reliability = Literal["reliable", "unreliable", "not enough data"]
+"""Whether a judge tells reference texts from perturbed ones; cards of before say sensitive and insensitive."""
 
 
 class ReferenceText(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class MonotonicityResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """Share of the steps to a higher severity at which the score rises."""
     noticed_from: Figure = Figure()
     """The lowest severity from which on the mean score has fallen noticeably."""
-    verdict: Sensitivity = "not enough data"
+    verdict: Reliability = "not enough data"
     languages: Mapping[str, int] = {}
     """Over all languages: how many have which verdict."""
     curve: tuple[CurvePoint, ...] = ()
@@ -108,7 +108,7 @@ class Effect(Struct, frozen=True, kw_only=True, rename="camel"):
 class LanguageTrust(Struct, frozen=True, kw_only=True, rename="camel"):
     """How far a judge can be trusted in one language."""
 
-    verdict: Sensitivity = "not enough data"
+    verdict: Reliability = "not enough data"
     discrimination: Figure = Figure()
     """The mean over all kinds of spoiling of how often a clean text scores above its spoiled version; 0.5 is blind."""
     texts: int = 0

@@ -8,7 +8,7 @@ from polyjudge.files.ownership import XML_COMMENT
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import Effect, Figure, MonotonicityResult, TrustCard
 from polyjudge.text.display import one_line
-from polyjudge.verdicts.trust import TRUST_WORDS, figure_text
+from polyjudge.verdicts.trust import figure_text
 
 from .blocks import Block, Heading, Lines, Table
 from .trust_card import agreement_table, effects_table, language_title
@@ -153,7 +153,7 @@ def severity_plot(result: MonotonicityResult) -> str:
     """Return the mean score at each severity with its interval; a judge that notices falls from left to right."""
     known = [point for point in result.curve if point.score.value is not None]
     line = " ".join(f"{_x(point.severity):.1f},{_y(point.score.value or 0):.1f}" for point in known)
-    title = escape(one_line(f"{result.perturbation.replace('_', ' ')}: {TRUST_WORDS[result.verdict]}", 80))
+    title = escape(one_line(f"{result.perturbation.replace('_', ' ')}: {result.verdict}", 80))
     told = ", ".join(f"{point.severity:g}: {point.score.value:.2f}" for point in known if point.score.value is not None)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '

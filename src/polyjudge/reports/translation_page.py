@@ -24,7 +24,7 @@ from polyjudge.verdicts.translation import (
     scores_pass,
     status_label,
 )
-from polyjudge.verdicts.trust import NOT_MEASURED, TRUST_WORDS
+from polyjudge.verdicts.trust import NOT_MEASURED, TRUST_VERDICTS
 
 from .blocks import Block, Lines, Table, fill_page, for_script, shown
 from .translation import Report
@@ -223,7 +223,7 @@ def _flag(value: bool | None) -> Cell:
 
 def _trust(verdict: Verdict) -> Cell:
     """Return the best that the card of a judge says about the language."""
-    for word, style in zip(TRUST_WORDS.values(), ("good", "bad", "none"), strict=True):
+    for word, style in zip(TRUST_VERDICTS, ("good", "bad", "none"), strict=True):
         if word in verdict.trust_words:
             return Cell(word, style, word)
     return Cell(NOT_MEASURED, "none")

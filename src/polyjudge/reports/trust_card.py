@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import Effect, Figure, LanguageTrust, MonotonicityResult, TrustCard
 from polyjudge.store.trust_cards import card_lines
-from polyjudge.verdicts.trust import TRUST_WORDS, JudgeTrust, figure_text
+from polyjudge.verdicts.trust import TRUST_VERDICTS, JudgeTrust, figure_text
 
 from .blocks import Block, Heading, Lines, Table
 
@@ -50,15 +50,15 @@ def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     measured = [trust.verdict for trust in card.languages.values() if trust.comparisons or not trust.labels]
     counts = Counter(measured)
     if measured:
-        told = ", ".join(f"{counts[verdict]} {word}" for verdict, word in TRUST_WORDS.items() if counts[verdict])
+        told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in TRUST_VERDICTS if counts[verdict])
         yield f"Measured in {len(measured)} {'language' if len(measured) == 1 else 'languages'}: {told}."
-    notices = [kind for kind, each in card.perturbations.items() if each.verdict == "sensitive"]
-    blind = [kind for kind, each in card.perturbations.items() if each.verdict == "insensitive"]
+    notices = [kind for kind, each in card.perturbations.items() if each.verdict == "reliable"]
+    blind = [kind for kind, each in card.perturbations.items() if each.verdict == "unreliable"]
     if notices:
         yield f"It notices: {_named(notices, most=len(notices))}."
     if blind:
         yield f"It does not notice: {_named(blind, most=len(blind))}."
-    dull = [language_title(tag, table) for tag, trust in card.languages.items() if trust.verdict == "insensitive"]
+    dull = [language_title(tag, table) for tag, trust in card.languages.items() if trust.verdict == "unreliable"]
     if dull:
         yield f"It is unreliable in: {', '.join(dull)}."
     yield f"Last measured {card.updated_at[:10] or 'at an unknown time'}, by polyjudge {card.polyjudge_version or '?'}."
@@ -66,7 +66,7 @@ def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
 
 def blind_spots(trust: LanguageTrust) -> list[str]:
     """Return the perturbations that a judge does not notice in a language."""
-    return [kind for kind, each in trust.perturbations.items() if each.verdict == "insensitive"]
+    return [kind for kind, each in trust.perturbations.items() if each.verdict == "unreliable"]
 
 
 def agreement_table(rows: Mapping[str, tuple[int, Mapping[str, Figure]]]) -> Table:
@@ -98,8 +98,8 @@ def _perturbation_row(result: MonotonicityResult) -> tuple[str, ...]:
         figure_text(result.rank_correlation),
         figure_text(result.violations),
         figure_text(noticed) if noticed.value is not None or not result.texts else "never",
-        TRUST_WORDS[result.verdict],
-        ", ".join(f"{counts[verdict]} {word}" for verdict, word in TRUST_WORDS.items() if counts.get(verdict)),
+        result.verdict,
+        ", ".join(f"{counts[verdict]} {verdict}" for verdict in TRUST_VERDICTS if counts.get(verdict)),
     )
 
 
@@ -127,10 +127,10 @@ def _languages(card: TrustCard, table: LanguageTable) -> Table:
 
 
 def _language_row(name: str, trust: LanguageTrust) -> tuple[str, ...]:
-    notices = [kind for kind, each in trust.perturbations.items() if each.verdict == "sensitive"]
+    notices = [kind for kind, each in trust.perturbations.items() if each.verdict == "reliable"]
     return (
         name,
-        TRUST_WORDS[trust.verdict],
+        trust.verdict,
         figure_text(trust.discrimination),
         str(trust.texts),
         str(trust.comparisons),

@@ -15,7 +15,7 @@ from polyjudge.folder_trust import make_folder, private_path
 from polyjudge.records.calibration import JudgeIdentity, TrustCard, identity_of
 from polyjudge.records.codec import from_json, to_json
 from polyjudge.records.translation import LanguageScore
-from polyjudge.verdicts.trust import TRUST_WORDS, JudgeTrust
+from polyjudge.verdicts.trust import JudgeTrust
 
 CARDS_FOLDER = "cards"
 """The folder of trust cards in the private folder."""
@@ -37,7 +37,7 @@ def read_card(path: Path) -> TrustCard:
         row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
         if row.pop("schemaVersion", None) != SCHEMA_VERSION:
             raise DataError(f"is no trust card of version {SCHEMA_VERSION}", path=path)
-        return from_json(TrustCard, cast(dict[str, Any], _stored_words(row)))
+        return from_json(TrustCard, cast(dict[str, Any], _current_words(row)))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except DataError as error:
@@ -48,18 +48,18 @@ def read_card(path: Path) -> TrustCard:
         raise DataError(f"is not JSON: {str(error)[:_LONGEST_REASON]}", path=path) from None
 
 
-_STORED_WORDS = {shown: stored for stored, shown in TRUST_WORDS.items()}
+_FORMER = {"sensitive": "reliable", "insensitive": "unreliable"}
 
 
-def _stored_words(value: object) -> object:
-    """Return a card's data with its verdicts in the stored words; a file may also have the words that are shown."""
+def _current_words(value: object) -> object:
+    """Replace the verdicts of cards written by earlier versions."""
     if isinstance(value, list):
-        return [_stored_words(each) for each in cast(list[object], value)]
+        return [_current_words(each) for each in cast(list[object], value)]
     if not isinstance(value, dict):
         return value
-    found = {_STORED_WORDS.get(key, key): _stored_words(each) for key, each in cast(dict[str, object], value).items()}
+    found = {_FORMER.get(key, key): _current_words(each) for key, each in cast(dict[str, object], value).items()}
     if isinstance(verdict := found.get("verdict"), str):
-        found["verdict"] = _STORED_WORDS.get(verdict, verdict)
+        found["verdict"] = _FORMER.get(verdict, verdict)
     return found
 
 

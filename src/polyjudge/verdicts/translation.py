@@ -17,7 +17,7 @@ from polyjudge.records.translation import LanguageResult, LanguageScore, PromptR
 from polyjudge.statistics.intervals import reached_at_best, reached_by, wilson_interval
 
 from .items import OFFLINE, STATUSES, Status, meets
-from .trust import RELIABLE, JudgeTrust, trust_notes, untrusted
+from .trust import JudgeTrust, trust_notes, untrusted
 
 NEEDED_SHARE = 0.8
 """Share of a language's outputs that must have no finding of severity `fail`, and that must reach its scores."""
@@ -68,7 +68,7 @@ class Verdict:
     @property
     def is_calibrated(self) -> bool:
         """Whether a judge that gave scores is reliable in this language, by its trust card."""
-        return RELIABLE in self.trust_words
+        return "reliable" in self.trust_words
 
     @property
     def passes_checks(self) -> bool | None:

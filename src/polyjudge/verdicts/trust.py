@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import (
     Figure,
     LanguageTrust,
+    Reliability,
     TrustCard,
 )
 
-RELIABLE, UNRELIABLE, NOT_MEASURED = "reliable", "unreliable", "not measured"
-TRUST_WORDS = {"sensitive": RELIABLE, "insensitive": UNRELIABLE, "not enough data": "not enough data"}
-"""What is shown for each verdict of a trust card file."""
+TRUST_VERDICTS: tuple[Reliability, ...] = get_args(Reliability)
+NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class JudgeTrust:
         return next((each for own, each in self.card.languages.items() if wanted and table.find(own) == wanted), None)
 
     def by_verdict(self, tags: Iterable[str], table: LanguageTable) -> dict[str, list[str]]:
-        """Group languages by how far the judge can be relied on: a word of `TRUST_WORDS`, or not measured."""
+        """Group languages by how far the judge can be relied on: a verdict of its card, or not measured."""
         found: dict[str, list[str]] = {}
         for tag in tags:
             found.setdefault(self.word(tag, table), []).append(tag)
@@ -42,7 +43,7 @@ class JudgeTrust:
     def word(self, tag: str, table: LanguageTable) -> str:
         """Say in a word how far the judge can be relied on in a language."""
         known = self.of(tag, table)
-        return NOT_MEASURED if known is None else TRUST_WORDS[known.verdict]
+        return NOT_MEASURED if known is None else known.verdict
 
 
 def unmet_trust(trust: JudgeTrust, tags: Iterable[str], table: LanguageTable) -> dict[str, list[str]]:
@@ -50,14 +51,14 @@ def unmet_trust(trust: JudgeTrust, tags: Iterable[str], table: LanguageTable) ->
 
     Empty: the judge may be relied on in all of them. Without a card no language is measured.
     """
-    return {word: group for word, group in trust.by_verdict(tags, table).items() if word != RELIABLE}
+    return {word: group for word, group in trust.by_verdict(tags, table).items() if word != "reliable"}
 
 
 def untrusted(trust: Mapping[str, JudgeTrust], deciding: Sequence[str], tag: str, table: LanguageTable) -> str:
     """Return why a verdict cannot be relied on: of the judges that decided it, one is unreliable and none reliable."""
     known = {name: trust[name].of(tag, table) for name in deciding if name in trust}
-    unreliable = {name: each for name, each in known.items() if each is not None and each.verdict == "insensitive"}
-    if not unreliable or any(each is not None and each.verdict == "sensitive" for each in known.values()):
+    unreliable = {name: each for name, each in known.items() if each is not None and each.verdict == "unreliable"}
+    if not unreliable or any(each is not None and each.verdict == "reliable" for each in known.values()):
         return ""
     return "; ".join(
         f"{name} is unreliable in this language (clean above perturbed: {figure_text(each.discrimination)})"
@@ -76,10 +77,10 @@ def trust_notes(
         if known is None:
             yield f"{name}: {NOT_MEASURED} in this language"
             continue
-        missed = [kind for kind, each in known.perturbations.items() if each.verdict == "insensitive"]
+        missed = [kind for kind, each in known.perturbations.items() if each.verdict == "unreliable"]
         blind = f"; does not notice {', '.join(kind.replace('_', ' ') for kind in missed)}" if missed else ""
         figure = figure_text(known.discrimination)
-        yield f"{name}: {TRUST_WORDS[known.verdict]}, clean above perturbed {figure}{blind}"
+        yield f"{name}: {known.verdict}, clean above perturbed {figure}{blind}"
 
 
 def figure_text(figure: Figure, digits: int = 2) -> str:
