@@ -1,7 +1,7 @@
 """Calibrate the judge `offline` on real translations in all languages of a parallel corpus, and draw its card.
 
 The corpus (NTREX-128: news sentences, one column a language) is found through POLYJUDGE_DATA. Only numbers are written:
-the card into `docs/cards`, with a picture for each way of spoiling.
+the card into `docs/cards`, with a picture for each perturbation.
 """
 
 import csv

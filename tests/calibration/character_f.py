@@ -1,4 +1,4 @@
-"""chrF in a few lines, for a judge that knows the right answer: sacreBLEU is an extra that these tests do without."""
+"""A short chrF for a judge that knows the right answer; sacreBLEU is an extra that these tests do not need."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ BETA = 2
 
 
 def chrf(candidate: str, reference: str) -> float:
-    """Return how far the pieces of one to six letters of two texts agree, from 0 to 100; recall counts double."""
+    """Return the F score of n-grams of one to six letters, from 0 to 100; recall counts double."""
     one, two = ("".join(text.split()) for text in (candidate, reference))
     precisions, recalls = [], []
     for order in ORDERS:

@@ -1,4 +1,4 @@
-"""The distance of two texts is the textbook's, in grapheme clusters."""
+"""The distance of two texts is the textbook Levenshtein distance in grapheme clusters."""
 
 import pytest
 from hypothesis import given, settings
@@ -38,17 +38,17 @@ def test_known_distances_hold(first, second, expected):
 
 @settings(max_examples=150)
 @given(st.text(alphabet="abcé\u0301क् षि\u200d🇩🇪", max_size=30), st.text(alphabet="abcé\u0301क् षि\u200d🇩🇪", max_size=30))
-def test_it_is_the_textbook_distance_of_clusters(first, second):
+def test_the_distance_is_the_textbook_distance_of_clusters(first, second):
     assert distance(first, second) == textbook(graphemes(first), graphemes(second))
 
 
 @settings(max_examples=100)
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_it_is_the_textbook_distance_for_any_text_and_the_same_both_ways(first, second):
+def test_the_distance_is_the_textbook_one_for_any_text_and_symmetric(first, second):
     assert distance(first, second) == textbook(graphemes(first), graphemes(second)) == distance(second, first)
 
 
 @settings(max_examples=100)
 @given(st.text(alphabet="ab", min_size=60, max_size=90), st.text(alphabet="ab", min_size=60, max_size=90))
-def test_it_holds_where_the_bits_fill_more_than_one_machine_word(first, second):
+def test_the_distance_holds_for_more_clusters_than_bits_in_a_machine_word(first, second):
     assert distance(first, second) == textbook(list(first), list(second))

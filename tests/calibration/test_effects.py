@@ -1,4 +1,4 @@
-"""Biases: planted ones are found with their sign and in words, and an unbiased judge is left in peace."""
+"""Biases: planted ones are found with sign and sentence, and an unbiased judge shows none."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def texts_of(languages=("en",), count=10):
 
 
 def answers(texts, effects, score=lambda *_: 0.6, pick=lambda *_: "tie"):
-    """Return probes and outcomes; `score` and `pick` see text, effect and part."""
+    """Return probes and outcomes; `score` and `pick` are called with text, effect and part."""
     probes, outcomes = [], {}
 
     def add(text, effect, part, outcome):
@@ -77,22 +77,22 @@ def noisy(random, size=0.1):
 @pytest.mark.parametrize(
     ("name", "by", "words"),
     [
-        ("length", 0.2, "Saying everything twice: it prefers the longer text, by 20% of the scale."),
-        ("length", -0.2, "Saying everything twice: it marks padding down, by 20% of the scale."),
-        ("length", 0.0, "Saying everything twice: padding does not move it."),
-        ("formatting", 0.1, "Headings, bold words and bullets: it likes them, by 10% of the scale."),
-        ("formatting", -0.1, "Headings, bold words and bullets: it marks them down, by 10% of the scale."),
-        ("formatting", 0.01, "Headings, bold words and bullets: they do not move it."),
-        ("injection", 0.4, "A spoiled text that asks for the highest score: it obeys, by 40% of the scale."),
+        ("length", 0.2, "A text that says everything twice: it prefers the longer text, by 20% of the scale."),
+        ("length", -0.2, "A text that says everything twice: it lowers the score for padding, by 20% of the scale."),
+        ("length", 0.0, "A text that says everything twice: padding does not change the score."),
+        ("formatting", 0.1, "Headings, bold words and bullets: they raise the score, by 10% of the scale."),
+        ("formatting", -0.1, "Headings, bold words and bullets: they lower the score, by 10% of the scale."),
+        ("formatting", 0.01, "Headings, bold words and bullets: they do not change the score."),
+        ("injection", 0.4, "A perturbed text that asks for the highest score: it obeys, by 40% of the scale."),
         (
             "injection",
             -0.3,
-            "A spoiled text that asks for the highest score: it marks the plea down, by 30% of the scale.",
+            "A perturbed text that asks for the highest score: it lowers the score, by 30% of the scale.",
         ),
-        ("injection", 0.0, "A spoiled text that asks for the highest score: it is not moved."),
+        ("injection", 0.0, "A perturbed text that asks for the highest score: it is not affected."),
     ],
 )
-def test_a_planted_bias_is_found_with_its_sign_and_in_words(name, by, words):
+def test_a_planted_bias_is_found_with_its_sign_and_sentence(name, by, words):
     found = effect(name, score=lambda _, __, part: 0.5 + by * (part == SIGNED[name]))
 
     assert found.size.value == pytest.approx(by)
@@ -120,7 +120,7 @@ def test_a_planted_bias_is_found_under_noise():
         ("BA", 0.5, "The order does not decide."),
     ],
 )
-def test_position_is_what_both_orders_say(picks, size, words):
+def test_position_bias_is_measured_from_both_orders(picks, size, words):
     found = effect("position", pick=lambda _, __, part: picks[part == "backward"])
 
     assert (found.size.value, found.sentence) == (size, words)
@@ -134,37 +134,37 @@ def test_position_is_what_both_orders_say(picks, size, words):
         ("AA", 0.5, "Length does not decide."),
     ],
 )
-def test_length_in_pairs_is_what_both_orders_say(picks, size, words):
+def test_length_bias_in_pairs_is_measured_from_both_orders(picks, size, words):
     found = effect("length_in_pairs", pick=lambda _, __, part: picks[part == "backward"])
 
     assert (found.size.value, found.sentence) == (size, words)
 
 
-def test_ties_are_no_picks_of_either():
+def test_a_tie_counts_as_half_a_pick():
     assert effect("position").size.value == 0.5
 
 
-def test_repeats_say_how_many_texts_got_another_score():
+def test_repeats_count_the_texts_with_different_scores():
     found = effect("repeats", score=lambda text, _, part: 0.6 + 0.1 * (part == "2" and text.id in "012"))
 
     assert found.size.value == pytest.approx(0.03)
     assert (
         found.sentence
-        == "The same question asked again: 3 of 10 texts got another score, 3.0% of the scale apart on average."
+        == "The same question asked again: 3 of 10 texts got different scores, 3.0% of the scale apart on average."
     )
 
 
-def test_an_order_of_criteria_that_does_nothing_says_so():
-    assert effect("criteria_order").sentence.startswith("The order of the criteria does not move it")
+def test_an_order_of_criteria_without_an_effect_is_reported_as_such():
+    assert effect("criteria_order").sentence.startswith("The order of the criteria does not change the score")
 
 
-def test_an_order_of_criteria_that_moves_the_score_either_way_says_how_far():
+def test_an_order_of_criteria_that_changes_the_score_either_way_is_reported_with_its_size():
     found = effect(
         "criteria_order", score=lambda text, effect, _: 0.5 + bool(effect) * (0.2 if int(text.id) % 2 else -0.2)
     )
 
     assert found.size.value == pytest.approx(0.2)
-    assert "moves it by 20% of the scale" in found.sentence
+    assert "changes the score by 20% of the scale" in found.sentence
 
 
 def test_a_language_that_scores_lower_on_the_same_content_is_named():
@@ -178,13 +178,13 @@ def test_a_language_that_scores_lower_on_the_same_content_is_named():
     assert found.sentence.startswith("On the same content it scores th below ")
 
 
-def test_languages_that_score_alike_say_so():
+def test_languages_with_equal_scores_are_reported_as_equal():
     found = effects_of(*answers(texts_of(("en", "th")), ()), RUBRIC)["language"]
 
-    assert found.sentence == "On the same content no language is seen to lie apart from the others."
+    assert found.sentence == "On the same content no language differs noticeably from the others."
 
 
-def test_an_effect_is_told_by_language_where_there_are_enough_texts():
+def test_an_effect_is_reported_by_language_if_there_are_enough_texts():
     texts = [*texts_of(("en", "th"), 6), *texts_of(("de",), 3)]
     found = effect(
         "length", texts, score=lambda text, _, part: 0.5 + 0.3 * (part == "padded" and text.language == "th")
@@ -193,19 +193,19 @@ def test_an_effect_is_told_by_language_where_there_are_enough_texts():
     assert {tag: round(each.value, 3) for tag, each in found.by_language.items()} == {"en": 0.0, "th": 0.3}
 
 
-# Too little to say
+# Not enough data
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("name", ["length", "formatting", "injection", "criteria_order", "repeats", "position"])
-def test_too_few_comparisons_give_no_number(name, count):
+def test_too_few_comparisons_give_no_figure(name, count):
     found = effect(name, texts_of(count=count))
 
     assert (found.size, found.count) == (Figure(), count)
-    assert found.sentence == f"Only {count} comparisons: too few to say."
+    assert found.sentence == f"Not enough data: {count} comparisons, 5 are needed."
 
 
-def test_failures_are_left_out_and_not_counted():
+def test_failures_are_excluded_and_not_counted():
     probes, outcomes = answers(texts_of(), ("length", "position"), pick=lambda *_: "A")
     for place in range(3):
         outcomes[probe_id(probes[0].text, "length", "padded").replace("|0|", f"|{place}|")] = Failure("no")
@@ -216,7 +216,7 @@ def test_failures_are_left_out_and_not_counted():
     assert found["position"].size.value == 1.0
 
 
-def test_answers_that_never_came_are_left_out():
+def test_missing_answers_are_excluded():
     probes, outcomes = answers(texts_of(), ("length",))
 
     assert effects_of(probes, {}, RUBRIC)["length"].count == 0
@@ -224,7 +224,7 @@ def test_answers_that_never_came_are_left_out():
     assert effects_of(probes, outcomes, RUBRIC)["length"].count == 9
 
 
-def test_no_probe_is_no_effect():
+def test_without_probes_there_are_no_effects():
     assert effects_of([], {}, RUBRIC) == {}
 
 
@@ -232,7 +232,7 @@ def test_no_probe_is_no_effect():
 
 
 def found_biased(sentence):
-    return "It picks" in sentence or ("of the scale" in sentence and "cannot be told" not in sentence)
+    return "It picks" in sentence or ("of the scale" in sentence and "not enough data" not in sentence)
 
 
 @pytest.mark.parametrize("name", ["length", "formatting", "injection"])
@@ -254,14 +254,14 @@ def test_a_judge_that_picks_by_chance_shows_no_bias_over_thirty_texts(name):
     assert times <= 4
 
 
-def test_an_unbiased_judge_shows_no_bias_over_the_fewest_texts_that_are_spoken_of():
+def test_an_unbiased_judge_shows_no_bias_over_the_minimum_number_of_texts():
     random = np.random.default_rng(3)
     times = sum(found_biased(effect("length", texts_of(count=5), score=noisy(random)).sentence) for _ in range(100))
 
     assert times <= 8
 
 
-def test_a_judge_without_a_favourite_language_is_not_said_to_have_one():
+def test_a_judge_without_a_favourite_language_is_not_reported_to_have_one():
     random = np.random.default_rng(4)
     texts, times = texts_of(("en", "de", "th", "hi", "ru", "ar", "ja", "ko"), 5), 0
     for _ in range(20):
@@ -270,11 +270,11 @@ def test_a_judge_without_a_favourite_language_is_not_said_to_have_one():
     assert times <= 2
 
 
-def test_a_noisy_judge_that_does_not_mind_the_order_of_criteria_is_not_said_to():
+def test_a_noisy_judge_that_ignores_the_order_of_criteria_shows_no_effect_of_it():
     random = np.random.default_rng(5)
     texts = texts_of(count=30)
     times = sum(
-        "moves it by"
+        "changes the score by"
         in effects_of(*answers(texts, ("criteria_order", "repeats"), score=noisy(random)), RUBRIC)[
             "criteria_order"
         ].sentence
@@ -284,7 +284,7 @@ def test_a_noisy_judge_that_does_not_mind_the_order_of_criteria_is_not_said_to()
     assert times <= 2
 
 
-def test_a_few_picks_that_agree_are_not_certain():
+def test_the_interval_of_a_few_picks_that_agree_is_not_empty():
     found = effect("position", texts_of(count=5), pick=lambda *_: "A")
 
     assert found.size.low < 0.9
@@ -298,7 +298,7 @@ def test_two_texts_of_one_source_are_two_comparisons():
     assert effect("length", texts).count == 10
 
 
-def test_a_content_judged_in_one_language_alone_says_nothing_of_languages():
+def test_a_content_judged_in_only_one_language_does_not_count_for_languages():
     texts = texts_of(("en", "th"))
     probes, outcomes = answers(texts, (), score=lambda text, *_: 0.9 - 0.3 * (text.language == "th"))
     for probe in probes:
@@ -308,7 +308,7 @@ def test_a_content_judged_in_one_language_alone_says_nothing_of_languages():
     assert effects_of(probes, outcomes, RUBRIC)["language"].by_language["th"].value == pytest.approx(-0.15)
 
 
-def test_only_the_effects_asked_for_are_told():
+def test_only_the_requested_effects_are_computed():
     texts = [text for text in sample_texts() if text.language in ("en", "th")]
     probes = plan_probes(texts, ProbeOptions(effects=("length",)), TABLE, compares=True, reorders=True)
     outcomes = {probe.id: JudgeResult(50, "") for probe in probes}
@@ -319,21 +319,21 @@ def test_only_the_effects_asked_for_are_told():
 # Own family
 
 
-def test_a_judge_that_favours_its_family_is_found_out():
+def test_a_judge_that_favours_its_own_family_is_detected():
     found = own_family([0.3] * 10, [0.0] * 10, "claude")
 
     assert (found.size.value, found.count) == (pytest.approx(0.3), 10)
-    assert found.sentence == "Against people's scores it favours its own family, by 30% of the scale."
+    assert found.sentence == "Relative to people's scores it favours its own family, by 30% of the scale."
     assert "harder on its own family" in own_family([-0.3] * 10, [0.0] * 10, "claude").sentence
-    assert "treats its own family alike" in own_family([0.1] * 10, [0.1] * 10, "claude").sentence
+    assert "treats its own family like others" in own_family([0.1] * 10, [0.1] * 10, "claude").sentence
 
 
 @pytest.mark.parametrize(("own", "others"), [(0, 0), (4, 50), (50, 4)])
-def test_too_few_texts_of_a_family_give_no_number(own, others):
+def test_too_few_texts_of_a_family_give_no_figure(own, others):
     found = own_family([0.3] * own, [0.0] * others, "claude")
 
     assert found.size == Figure()
-    assert "Too few" in found.sentence
+    assert "Not enough" in found.sentence
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_too_few_texts_of_a_family_give_no_number(own, others):
         ("nobody/knows", ""),
     ],
 )
-def test_a_family_is_known_by_the_name_of_the_model(model, family):
+def test_the_family_follows_from_the_name_of_the_model(model, family):
     assert family_of(model) == family
 
 
@@ -358,7 +358,7 @@ def probes_of(budget=None, **more):
     return plan_probes(texts, ProbeOptions(budget=budget), TABLE, **{"compares": True, "reorders": True, **more})
 
 
-def test_no_probe_has_the_name_of_another():
+def test_probe_ids_are_unique():
     probes = probes_of()
 
     assert len({probe.id for probe in probes}) == len(probes)
@@ -373,14 +373,14 @@ def test_pairs_are_shown_in_both_orders():
         assert (probe.candidate, probe.other) == (other.other, other.candidate)
 
 
-def test_a_judge_that_takes_no_pairs_or_has_one_criterion_is_not_asked_for_them():
+def test_pairs_and_reordered_criteria_are_skipped_for_a_judge_without_them():
     asked = {probe.effect for probe in probes_of(compares=False, reorders=False)}
 
     assert asked.isdisjoint({"position", "length_in_pairs", "criteria_order"})
 
 
 @pytest.mark.parametrize("budget", [1, 13, 14, 40, 1000])
-def test_a_budget_of_probes_is_never_exceeded_and_texts_are_asked_about_wholly(budget):
+def test_a_budget_of_probes_is_never_exceeded_and_each_text_has_all_its_probes_or_none(budget):
     probes, whole = probes_of(budget), probes_of()
 
     assert len(probes) <= budget
@@ -407,7 +407,7 @@ def test_formatting_changes_no_word_and_no_mark():
     assert changed == []
 
 
-def test_a_plea_follows_a_spoiled_text_that_is_also_shown_without_it():
+def test_a_perturbed_text_is_judged_with_and_without_the_injected_request():
     by_part = {
         (probe.text.language, probe.text.id, probe.part): probe for probe in probes_of() if probe.effect == "injection"
     }
@@ -417,7 +417,7 @@ def test_a_plea_follows_a_spoiled_text_that_is_also_shown_without_it():
             assert probe.candidate == f"{by_part[language, name, 'silent'].candidate}\n\n{PLEA}"
 
 
-def test_parallel_texts_are_those_whose_source_stands_in_several_languages():
+def test_parallel_texts_are_those_with_the_same_source_in_several_languages():
     texts = [*texts_of(("en", "th"), 2), replace(texts_of()[0], source="alone"), replace(texts_of()[0], source="")]
 
     assert {source: len(group) for source, group in parallel(texts).items()} == {"source 0": 2, "source 1": 2}

@@ -1,4 +1,4 @@
-"""Judges of which everything is known beforehand, questioned over the shipped sample: each gets the right card."""
+"""Judges with known behaviour, measured on the shipped sample: each gets the right card."""
 
 import asyncio
 import json
@@ -26,33 +26,33 @@ from polyjudge.reports.trust_card import card_blocks
 TABLE = language_table()
 LANGUAGES = ("en", "ru", "ar", "hi", "ne", "th", "ja", "ko")
 DEVANAGARI = ("hi", "ne")
-SPOILED = ("drop_words", "typos", "truncate", "shuffle_words", "drop_letters")
+PERTURBED = ("drop_words", "typos", "truncate", "shuffle_words", "drop_letters")
 RUBRIC = Rubric(
     name="quality",
     instruction="{criteria}{candidate}{context}{subscores_schema}",
     criteria=(RubricCriterion("meaning", "is it the same"), RubricCriterion("form", "is it well put")),
 )
-OPTIONS = TrialOptions(types=(*SPOILED, "white_space"), severities=(0.5, 1.0))
+OPTIONS = TrialOptions(types=(*PERTURBED, "white_space"), severities=(0.5, 1.0))
 TEXTS = tuple(text for text in sample_texts() if text.language in LANGUAGES)
 IDENTITY = JudgeIdentity(provider="known", model="judge", rubric="quality", rubric_fingerprint="0" * 16)
 
 
-def told(text):
-    """Return what a judge is told of a text, by which these judges know the original."""
+def context(text):
+    """Return the context of a text, by which these judges find the original."""
     context = text_context(text, TABLE, by_tag=False)
     return context["source"], context["language"]
 
 
-ORIGINALS = {told(text): text for text in TEXTS}
+ORIGINALS = {context(text): text for text in TEXTS}
 
 
 def closeness(candidate, context):
-    """Return from 0 to 1 how near a candidate is to the good text."""
+    """Return from 0 to 1 how similar a candidate is to the reference text."""
     return chrf(candidate, ORIGINALS[context["source"], context["language"]].text) / 100
 
 
 def noise(candidate, context):
-    """Return a number from -1 to 1 that belongs to the candidate."""
+    """Return a number from -1 to 1 that depends only on the candidate."""
     seed = sha256(f"{context['language']}|{candidate}".encode()).digest()
     return int.from_bytes(seed[:4], "big") / 2**31 - 1
 
@@ -78,12 +78,12 @@ def card_text(found, effects=None):
     return "".join(plain_text(card_blocks(card, TABLE)))
 
 
-def test_an_oracle_is_sensitive_in_every_language_and_to_every_kind():
+def test_an_oracle_is_reliable_in_every_language_and_for_every_kind():
     found = measured(closeness)
 
     assert {trust.verdict for trust in found.languages.values()} == {"reliable"}
     assert sorted(found.languages) == sorted(LANGUAGES)
-    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(SPOILED, "reliable")
+    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(PERTURBED, "reliable")
     assert all(each.auc.value == 1 for each in found.perturbations.values())
     assert all(each.rank_correlation.value < -0.9 and each.drop.low > 0.2 for each in found.perturbations.values())
     assert found.controls["white_space"].false_alarms.value == 0
@@ -91,11 +91,11 @@ def test_an_oracle_is_sensitive_in_every_language_and_to_every_kind():
     assert "cannot tell" not in card_text(found)
 
 
-def test_a_constant_is_insensitive_in_every_language_and_to_every_kind():
+def test_a_constant_judge_is_unreliable_in_every_language_and_for_every_kind():
     found = measured(lambda *_: 0.8)
 
     assert {trust.verdict for trust in found.languages.values()} == {"unreliable"}
-    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(SPOILED, "unreliable")
+    assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(PERTURBED, "unreliable")
     assert {trust.discrimination.value for trust in found.languages.values()} == {0.5}
     assert "8 unreliable." in card_text(found)
     assert "It does not notice: drop letters, drop words, shuffle words, truncate, typos." in card_text(found)
@@ -103,7 +103,9 @@ def test_a_constant_is_insensitive_in_every_language_and_to_every_kind():
 
 @pytest.mark.parametrize("slope", [0.3, 0.6])
 def test_a_noisy_judge_has_the_drop_of_its_slope(slope):
-    found = measured(lambda candidate, told: 0.35 + slope * closeness(candidate, told) + 0.05 * noise(candidate, told))
+    found = measured(
+        lambda candidate, context: 0.35 + slope * closeness(candidate, context) + 0.05 * noise(candidate, context)
+    )
     oracle = measured(closeness)
 
     for kind, each in found.perturbations.items():
@@ -112,16 +114,16 @@ def test_a_noisy_judge_has_the_drop_of_its_slope(slope):
     assert {trust.verdict for trust in found.languages.values()} == {"reliable"}
 
 
-def test_noise_without_slope_is_sensitive_nowhere():
-    found = measured(lambda candidate, told: 0.5 + 0.4 * noise(candidate, told))
+def test_noise_without_slope_is_reliable_nowhere():
+    found = measured(lambda candidate, context: 0.5 + 0.4 * noise(candidate, context))
 
     assert "reliable" not in {trust.verdict for trust in found.languages.values()}
     assert "reliable" not in {each.verdict for each in found.perturbations.values()}
 
 
-def test_a_judge_blind_in_one_script_is_insensitive_in_its_languages_alone():
-    def blind_in_devanagari(candidate, told):
-        return 0.7 if re.search("[\u0900-\u097f]", candidate) else closeness(candidate, told)
+def test_a_judge_that_cannot_read_one_script_is_unreliable_only_in_its_languages():
+    def blind_in_devanagari(candidate, context):
+        return 0.7 if re.search("[\u0900-\u097f]", candidate) else closeness(candidate, context)
 
     found = measured(blind_in_devanagari)
     verdicts = {tag: trust.verdict for tag, trust in found.languages.items()}
@@ -131,8 +133,8 @@ def test_a_judge_blind_in_one_script_is_insensitive_in_its_languages_alone():
     assert "It is unreliable in: Hindi (hi), Nepali (ne)." in card_text(found)
 
 
-def test_a_judge_that_likes_what_is_spoiled_is_insensitive_and_all_violations():
-    found = measured(lambda candidate, told: 1 - closeness(candidate, told))
+def test_a_judge_that_prefers_perturbed_texts_is_unreliable_and_rises_at_every_step():
+    found = measured(lambda candidate, context: 1 - closeness(candidate, context))
 
     for each in found.perturbations.values():
         assert (each.verdict, each.auc.value) == ("unreliable", 0.0)
@@ -141,7 +143,7 @@ def test_a_judge_that_likes_what_is_spoiled_is_insensitive_and_all_violations():
     assert {trust.verdict for trust in found.languages.values()} == {"unreliable"}
 
 
-def test_a_judge_that_counts_letters_sees_what_is_left_out_and_not_what_is_said_twice():
+def test_a_judge_that_counts_letters_notices_deletions_but_not_repetitions():
     options = TrialOptions(types=("drop_words", "repeat_words", "shuffle_words"), severities=(1.0,))
     found = measured(lambda candidate, _: min(len(candidate) / 400, 1.0), options)
 
@@ -152,9 +154,9 @@ def test_a_judge_that_counts_letters_sees_what_is_left_out_and_not_what_is_said_
     assert found.perturbations["shuffle_words"].drop.value == pytest.approx(0, abs=0.005)
 
 
-def test_a_judge_that_minds_spaces_raises_false_alarms():
-    def minds_spaces(candidate, told):
-        return closeness(candidate, told) - 0.2 * (candidate not in {text.text for text in TEXTS})
+def test_a_judge_that_reacts_to_spaces_raises_false_alarms():
+    def minds_spaces(candidate, context):
+        return closeness(candidate, context) - 0.2 * (candidate not in {text.text for text in TEXTS})
 
     found = measured(minds_spaces)
 
@@ -163,9 +165,9 @@ def test_a_judge_that_minds_spaces_raises_false_alarms():
     assert found.languages["ru"].false_alarms.value == 1.0
 
 
-def test_a_judge_that_fails_in_one_language_is_unmeasured_there_and_the_failures_are_counted():
-    def fails_in_thai(candidate, told):
-        return Failure("overloaded", "transient") if "Thai" in told["language"] else closeness(candidate, told)
+def test_a_judge_that_fails_in_one_language_has_no_verdict_there_and_the_failures_are_counted():
+    def fails_in_thai(candidate, context):
+        return Failure("overloaded", "transient") if "Thai" in context["language"] else closeness(candidate, context)
 
     found = measured(fails_in_thai)
     thai = found.languages["th"]
@@ -176,7 +178,7 @@ def test_a_judge_that_fails_in_one_language_is_unmeasured_there_and_the_failures
     assert found.languages["ru"].verdict == "reliable"
 
 
-def test_a_flag_that_is_needed_to_pass_and_is_missing_counts_as_the_worst_score():
+def test_a_false_flag_that_is_needed_to_pass_counts_as_the_lowest_score():
     from polyjudge.rubrics.loading import load_rubric
 
     class WrongLanguage:
@@ -190,7 +192,7 @@ def test_a_flag_that_is_needed_to_pass_and_is_missing_counts_as_the_worst_score(
     assert found.perturbations["typos"].drop.value == 1.0
 
 
-def test_the_same_judge_twice_gets_the_same_numbers_however_many_are_asked_at_once():
+def test_the_same_judge_gets_the_same_figures_at_any_concurrency():
     alone = asyncio.run(calibrate(Known(closeness), TEXTS, RUBRIC, OPTIONS, concurrency=1))
     together = asyncio.run(calibrate(Known(closeness), TEXTS, RUBRIC, OPTIONS, concurrency=16))
 
@@ -199,20 +201,20 @@ def test_the_same_judge_twice_gets_the_same_numbers_however_many_are_asked_at_on
 
 def test_questions_stay_within_the_budget():
     asked = []
-    options = TrialOptions(types=SPOILED, severities=(1.0,), budget=60)
-    found = measured(lambda candidate, told: asked.append(candidate) or closeness(candidate, told), options)
+    options = TrialOptions(types=PERTURBED, severities=(1.0,), budget=60)
+    found = measured(lambda candidate, context: asked.append(candidate) or closeness(candidate, context), options)
 
     assert len(asked) <= 60
     assert found.judged == len(asked)
 
 
-# Judges that compare
+# Judges of pairs
 
 MARKED = re.compile(r"<(text-[0-9a-f]{32})>\n(.*?)\n</\1>", re.DOTALL)
 
 
 def shown(request):
-    """Return the two texts that a judge is shown, in their order."""
+    """Return the two texts that a judge is shown, in order."""
     return [found[1] for found in MARKED.findall(request.prompt)][-2:]
 
 
@@ -248,7 +250,7 @@ def picked(first, second):
     return "tie" if first == second else "A" if first > second else "B"
 
 
-def test_a_judge_that_always_picks_the_first_is_found_out():
+def test_a_judge_that_always_picks_the_first_text_is_detected():
     found = biases(says(lambda *_: "A"))
 
     assert found["position"].size.value == 1.0
@@ -258,13 +260,13 @@ def test_a_judge_that_always_picks_the_first_is_found_out():
     assert "It picks the text shown first in 100% of cases." in card_text(None, found)
 
 
-def test_a_judge_that_always_picks_the_second_is_found_out():
+def test_a_judge_that_always_picks_the_second_text_is_detected():
     found = biases(says(lambda *_: "B"))
 
     assert found["position"].sentence == "It picks the text shown second in 100% of cases."
 
 
-def test_a_judge_that_prefers_the_longer_is_found_out():
+def test_a_judge_that_prefers_longer_texts_in_pairs_is_detected():
     found = biases(says(lambda first, second: picked(len(first), len(second))))
 
     assert found["length_in_pairs"].size.value == 1.0
@@ -272,13 +274,13 @@ def test_a_judge_that_prefers_the_longer_is_found_out():
     assert found["position"].sentence == "The order does not decide."
 
 
-def test_a_judge_that_prefers_the_shorter_is_found_out():
+def test_a_judge_that_prefers_shorter_texts_in_pairs_is_detected():
     found = biases(says(lambda first, second: picked(len(second), len(first))))
 
     assert found["length_in_pairs"].sentence == "It picks the shorter text in 100% of cases."
 
 
-def test_a_judge_that_picks_by_what_it_reads_has_no_bias():
+def test_a_judge_that_picks_by_quality_shows_no_bias():
     def by_content(first, second):
         return picked(sha256(first.encode()).digest(), sha256(second.encode()).digest())
 
@@ -288,25 +290,26 @@ def test_a_judge_that_picks_by_what_it_reads_has_no_bias():
     assert found["position"].sentence == "The order does not decide."
 
 
-def test_a_judge_that_prefers_the_longer_alone_is_found_out_too():
+def test_a_judge_that_scores_longer_texts_higher_is_detected():
     found = biases(says(lambda *_: "tie"), lambda candidate, _: min(len(candidate) / 400, 1.0), ("length", "repeats"))
 
     assert found["length"].size.low > 0.05
-    assert found["length"].sentence.startswith("Saying everything twice: it prefers the longer text, by ")
-    assert found["repeats"].sentence.startswith("The same question asked again: 0 of 24 texts got another score")
+    assert found["length"].sentence.startswith("A text that says everything twice: it prefers the longer text, by ")
+    assert found["repeats"].sentence.startswith("The same question asked again: 0 of 24 texts got different scores")
 
 
-def test_a_judge_that_obeys_the_text_is_found_out():
+def test_a_judge_that_obeys_the_judged_text_is_detected():
     found = biases(
         says(lambda *_: "tie"), lambda candidate, _: 1.0 if "highest score" in candidate else 0.3, ("injection",)
     )
 
     assert found["injection"].size.value == pytest.approx(0.7)
     assert (
-        found["injection"].sentence == "A spoiled text that asks for the highest score: it obeys, by 70% of the scale."
+        found["injection"].sentence
+        == "A perturbed text that asks for the highest score: it obeys, by 70% of the scale."
     )
 
 
-def test_reordering_a_rubric_twice_gives_it_back():
+def test_reordering_a_rubric_twice_restores_it():
     assert reordered(RUBRIC).criteria == RUBRIC.criteria[::-1]
     assert reordered(reordered(RUBRIC)) == RUBRIC

@@ -1,4 +1,4 @@
-"""Ratings of the same items put side by side, and what they say by language."""
+"""Ratings of the same items are paired and compared by language."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +20,7 @@ def pairs(count=20, language="th", judge=lambda n: n % 5, people=lambda n: n % 5
     return [Pair(id=f"{language}{n}", judge=judge(n), people=people(n), language=language) for n in range(count)]
 
 
-def test_items_are_matched_by_id_and_what_only_one_has_is_counted():
+def test_items_are_matched_by_id_and_items_of_only_one_side_are_counted():
     found = match(
         rated({"a": 1.0, "b": 0.0, "c": None, "d": 1.0}),
         rated({"a": 1.0, "b": 1.0, "c": 1.0, "x": 1.0, "y": 0.0, "z": None}),
@@ -32,7 +32,7 @@ def test_items_are_matched_by_id_and_what_only_one_has_is_counted():
 
 
 def test_a_judge_with_two_scores_of_one_item_is_refused():
-    with pytest.raises(DataError, match="'a' has two scores"):
+    with pytest.raises(DataError, match="two scores of the id 'a'"):
         match([*rated({"a": 1.0}), *rated({"a": 0.0})], [])
 
 
@@ -48,30 +48,30 @@ def test_labels_of_several_people_are_averaged_and_compared():
     assert found.people_alpha is not None
 
 
-def test_people_who_always_agree_have_an_alpha_of_one():
+def test_annotators_who_always_agree_have_an_alpha_of_one():
     same = {"a": 1.0, "b": 0.0, "c": 1.0, "d": 0.0}
     found = match(rated(same), [*rated(same, annotator="ann"), *rated(same, annotator="bob")])
 
     assert found.people_alpha == pytest.approx(1.0)
 
 
-def test_a_person_who_could_not_say_has_said_nothing():
+def test_a_label_without_a_value_is_ignored():
     found = match(rated({"a": 1.0}), [*rated({"a": None}, annotator="ann"), *rated({"a": 1.0}, annotator="bob")])
 
     assert (found.pairs[0].people, found.annotators) == (1.0, 1)
 
 
-def test_a_label_says_what_the_judge_does_not():
+def test_a_label_supplies_the_language_and_cluster_that_the_judged_item_lacks():
     labelled = [Rating(id="a", value=1.0, language="th", group="g", cluster="c", system="s")]
     plain = match([Rating(id="a", value=0.0)], labelled).pairs[0]
-    told = match([Rating(id="a", value=0.0, language="de", cluster="d")], labelled).pairs[0]
+    pair = match([Rating(id="a", value=0.0, language="de", cluster="d")], labelled).pairs[0]
 
     assert (plain.language, plain.group, plain.cluster, plain.system) == ("th", "g", "c", "s")
-    assert (told.language, told.cluster) == ("de", "d")
+    assert (pair.language, pair.cluster) == ("de", "d")
     assert match([Rating(id="a", value=0.0)], [Rating(id="a", value=0.0)]).pairs[0].cluster == "a"
 
 
-def test_nothing_in_common_is_no_pair():
+def test_without_common_ids_there_are_no_pairs():
     found = match(rated({"a": 1.0}), rated({"b": 1.0}))
 
     assert (found.pairs, found.unknown, found.not_labelled) == ((), ("b",), 1)
@@ -94,7 +94,7 @@ def test_every_rating_is_counted_once(judged, labelled):
     assert len(found.pairs) + found.not_labelled == len(scores)
 
 
-def test_agreement_is_told_over_all_and_by_language():
+def test_agreement_is_computed_over_all_and_by_language():
     found = agreement_by_language([*pairs(language="th"), *pairs(language="de", people=lambda n: 4 - n % 5)], OPTIONS)
 
     assert {tag: count for tag, (count, _) in found.items()} == {"": 40, "de": 20, "th": 20}
@@ -102,7 +102,7 @@ def test_agreement_is_told_over_all_and_by_language():
     assert found["de"][1]["spearman"].value == pytest.approx(-1.0)
 
 
-def test_a_single_language_is_told_too_and_items_without_one_are_not_told_twice():
+def test_a_single_language_has_its_own_row_and_items_without_a_language_have_none():
     assert set(agreement_by_language(pairs(), OPTIONS)) == {"", "th"}
     assert set(agreement_by_language(pairs(language=""), OPTIONS)) == {""}
 
@@ -113,11 +113,11 @@ def test_a_language_with_one_item_is_counted_and_not_compared():
     assert found["de"] == (1, {})
 
 
-def test_no_pair_is_nothing():
+def test_without_pairs_there_are_no_figures():
     assert agreement_by_language([], OPTIONS)[""] == (0, {})
 
 
-def test_bars_turn_scores_into_passes():
+def test_thresholds_turn_scores_into_passes():
     found = agreement_by_language(
         pairs(people=lambda n: float(n % 5 >= 3)), AgreementOptions((3.0, 1.0), resamples=100)
     )[""][1]
@@ -125,7 +125,7 @@ def test_bars_turn_scores_into_passes():
     assert (found["true_positive_rate"].value, found["true_negative_rate"].value) == (1.0, 1.0)
 
 
-def test_a_perfect_judge_needs_no_correction_and_a_kind_one_is_corrected():
+def test_a_perfect_judge_is_not_corrected_and_a_lenient_one_is():
     judged = rated({str(n): float(n % 2) for n in range(200)}, language="th")
     perfect = [Pair(id=str(n), judge=n % 2, people=n % 2, language="th") for n in range(40)]
     kind = [Pair(id=str(n), judge=1.0, people=n % 2, language="th") for n in range(40)]
@@ -134,7 +134,7 @@ def test_a_perfect_judge_needs_no_correction_and_a_kind_one_is_corrected():
     assert correct(rated({str(n): 1.0 for n in range(200)}), kind, None).overall.figure.value == pytest.approx(0.5)
 
 
-def test_items_without_a_verdict_take_no_part_in_a_correction():
+def test_items_without_a_verdict_are_excluded_from_a_correction():
     judged = [*rated({"a": 1.0, "b": 0.0, "c": 1.0, "d": 0.0}), *rated({"e": None})]
     some = [Pair(id=name, judge=value, people=value) for name, value in (("a", 1.0), ("b", 0.0), ("c", 1.0))]
 

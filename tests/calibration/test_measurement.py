@@ -1,4 +1,4 @@
-"""From answers to a measurement: what was asked, what was answered, and what was asked in vain."""
+"""From scores to a measurement: judged, failed and missing trials."""
 
 import dataclasses
 
@@ -29,7 +29,7 @@ def measured(plan, score=falling):
     return measure_judge(plan, {trial.id: score(trial) for trial in plan.trials}, SEVERITIES, measured_at="now")
 
 
-def test_a_judge_that_falls_evenly_has_the_numbers_of_that_line():
+def test_a_judge_whose_score_falls_linearly_has_the_figures_of_that_line():
     found = measured(planned())
 
     assert set(found.perturbations) == set(TYPES) - {"white_space"}
@@ -40,7 +40,7 @@ def test_a_judge_that_falls_evenly_has_the_numbers_of_that_line():
     assert {trust.measured_at for trust in found.languages.values()} == {"now"}
 
 
-def test_what_was_judged_and_what_was_asked_in_vain_add_up():
+def test_judged_and_failed_trials_add_up():
     plan = planned()
     found = measured(plan, lambda trial: None if trial.kind == "typos" else falling(trial))
 
@@ -52,7 +52,7 @@ def test_what_was_judged_and_what_was_asked_in_vain_add_up():
     assert found.perturbations["truncate"].unjudged == 0
 
 
-def test_a_question_that_was_never_asked_is_not_one_in_vain():
+def test_a_trial_that_was_never_judged_is_not_a_failure():
     plan = planned()
     scores = {trial.id: falling(trial) for trial in plan.trials if trial.severity != 0.5}
     found = measure_judge(plan, scores, SEVERITIES)
@@ -63,7 +63,7 @@ def test_a_question_that_was_never_asked_is_not_one_in_vain():
     assert found.perturbations["typos"].curve[1].score == Figure()
 
 
-def test_without_an_answer_nothing_is_known_and_every_language_says_so():
+def test_without_answers_every_language_has_not_enough_data():
     found = measured(planned(), lambda _: None)
 
     assert {trust.verdict for trust in found.languages.values()} == {"not enough data"}
@@ -87,7 +87,7 @@ def test_fewer_than_twenty_comparisons_are_not_enough_for_a_language():
     assert {trust.verdict for trust in four_kinds.languages.values()} == {"reliable"}
 
 
-def test_controls_take_no_part_in_the_verdict_on_a_language():
+def test_controls_do_not_count_for_the_verdict_on_a_language():
     found = measured(planned(), lambda trial: 0.1 if trial.kind == "white_space" else falling(trial))
     trust = found.languages["de"]
 
@@ -96,7 +96,7 @@ def test_controls_take_no_part_in_the_verdict_on_a_language():
     assert "white_space" not in trust.perturbations
 
 
-def test_a_language_with_controls_alone_has_no_verdict():
+def test_a_language_with_only_controls_has_no_verdict():
     found = measured(planned(types=("white_space",)))
 
     assert {trust.verdict for trust in found.languages.values()} == {"not enough data"}
@@ -104,7 +104,7 @@ def test_a_language_with_controls_alone_has_no_verdict():
     assert found.languages["de"].false_alarms.value == 0
 
 
-def test_a_repeated_version_has_the_score_of_the_one_that_was_asked():
+def test_a_repeated_version_has_the_score_of_the_version_that_was_judged():
     texts = [
         ReferenceText(id=str(place), text=f"good {word}", language="en")
         for place, word in enumerate(("day", "morning"))
@@ -129,7 +129,7 @@ def test_the_same_answers_give_the_same_measurement():
     assert measured(planned()) == measured(planned())
 
 
-def test_the_order_of_the_questions_does_not_move_a_value():
+def test_the_order_of_the_trials_does_not_change_a_value():
     plan = planned()
     ahead, back = measured(plan), measured(dataclasses.replace(plan, trials=plan.trials[::-1]))
 
@@ -144,25 +144,25 @@ def test_the_order_of_the_questions_does_not_move_a_value():
 
 
 def uneven(trial):
-    """Return a score that is another one for every text."""
+    """Return a different score for every text."""
     return falling(trial) * (0.6 + (sum(map(ord, trial.text.text)) % 40) / 100)
 
 
-def test_the_order_of_parallel_texts_does_not_move_an_interval():
+def test_the_order_of_parallel_texts_does_not_change_an_interval():
     assert measured(planned(TEXTS[::-1]), uneven).perturbations == measured(planned(TEXTS), uneven).perturbations
 
 
-def test_the_order_of_the_texts_does_not_move_an_interval():
+def test_the_order_of_the_texts_does_not_change_an_interval():
     texts = [replace(text, source="") for text in TEXTS]
 
     assert measured(planned(texts[::-1]), uneven).perturbations == measured(planned(texts), uneven).perturbations
 
 
-def test_a_control_that_moves_nothing_is_shifted_by_nought_without_a_sign():
+def test_a_control_without_an_effect_has_a_shift_of_zero_without_a_minus():
     assert str(measured(planned()).controls["white_space"].shift.value) == "0.0"
 
 
-def test_a_failed_question_that_answers_for_several_is_counted_once():
+def test_a_failed_trial_that_stands_for_several_is_counted_once():
     texts = [ReferenceText(id="a", text="good day", language="en")]
     plan = planned(texts, types=("drop_words",))
     assert len(plan.trials) == 2

@@ -1,4 +1,4 @@
-"""What the scores of clean and spoiled texts come to: known judges, golden numbers, and how often a verdict errs."""
+"""Figures from the scores of clean and perturbed texts: known judges, golden numbers, and error rates of verdicts."""
 
 from statistics import NormalDist
 
@@ -11,7 +11,7 @@ from polyjudge.calibration.measurement import RELIABLE_FROM
 from polyjudge.calibration.monotonicity import (
     NOTICEABLE,
     NOTICED_FROM,
-    Ladder,
+    SeverityScores,
     control_result,
     discrimination,
     drawn,
@@ -36,7 +36,7 @@ GOLDEN_ROWS = {
 
 def measured(rows, severities=FOUR_STEPS, *, unjudged=0, language="th"):
     scores = np.array(rows, dtype=np.float64).reshape(-1, len(severities))
-    return measure("typos", language, Ladder(tuple(severities), scores, unjudged), drawn(len(scores)))
+    return measure("typos", language, SeverityScores(tuple(severities), scores, unjudged), drawn(len(scores)))
 
 
 def found(rows, severities=FOUR_STEPS, **more):
@@ -48,27 +48,29 @@ def falling(count, start=0.9, step=0.2):
 
 
 def shift_for(auc):
-    """Return how far two normal distributions of width 1 lie apart at such an AUC."""
+    """Return the distance of two unit normal distributions with this AUC."""
     return NormalDist().inv_cdf(auc) * 2**0.5
 
 
 def simulated(count, auc, random, *, own_level=0.0):
-    """Return clean and spoiled scores; so large a part of their spread is the text's own level."""
+    """Return clean and perturbed scores; `own_level` is the part of their variance that is the text's own level."""
     level, rest = random.normal(size=count) * own_level**0.5, (1 - own_level) ** 0.5
     clean = level + rest * random.normal(size=count) + shift_for(auc)
-    spoiled = level + rest * random.normal(size=count)
-    return 0.5 + np.column_stack([clean, spoiled]) / 12
+    perturbed = level + rest * random.normal(size=count)
+    return 0.5 + np.column_stack([clean, perturbed]) / 12
 
 
 def verdicts(count, auc, times, *, own_level=0.0):
     random, weights = np.random.default_rng(count), drawn(count, resamples=1000 if count < 50 else 250)
     return [
-        measure("typos", "", Ladder((0.0, 1.0), simulated(count, auc, random, own_level=own_level)), weights).result
+        measure(
+            "typos", "", SeverityScores((0.0, 1.0), simulated(count, auc, random, own_level=own_level)), weights
+        ).result
         for _ in range(times)
     ]
 
 
-# Judges of which everything is known
+# Judges with known behaviour
 
 
 def test_a_score_that_falls_at_every_step_has_correlation_minus_one_and_no_violation():
@@ -79,7 +81,7 @@ def test_a_score_that_falls_at_every_step_has_correlation_minus_one_and_no_viola
     assert (result.drop.value, result.auc.value, result.verdict) == (0.8, 1.0, "reliable")
 
 
-def test_a_constant_score_is_blind_in_every_number():
+def test_a_constant_score_has_no_effect_in_any_figure():
     result = found([[0.7] * 5] * 12)
 
     assert (result.rank_correlation.value, result.auc.value, result.drop.value) == (0.0, 0.5, 0.0)
@@ -87,7 +89,7 @@ def test_a_constant_score_is_blind_in_every_number():
     assert result.verdict == "unreliable"
 
 
-def test_a_score_that_rises_has_all_violations_and_no_discrimination():
+def test_a_rising_score_has_only_violations_and_no_discrimination():
     result = found([row[::-1] for row in falling(12)])
 
     assert (result.rank_correlation.value, result.violations.value, result.auc.value) == (1.0, 1.0, 0.0)
@@ -95,25 +97,25 @@ def test_a_score_that_rises_has_all_violations_and_no_discrimination():
     assert (result.noticed_from, result.verdict) == (Figure(), "unreliable")
 
 
-def test_a_judge_that_sees_only_the_end_notices_from_there():
+def test_a_judge_that_notices_only_full_severity_notices_from_there():
     result = found([[0.9, 0.9, 0.9, 0.9, 0.1]] * 9)
 
     assert result.noticed_from.value == 1.0
     assert result.verdict == "reliable"
 
 
-def test_a_fall_that_is_taken_back_is_noticed_only_from_where_it_stays():
+def test_a_fall_that_is_undone_is_noticed_only_from_where_it_is_permanent():
     assert found([[0.9, 0.5, 0.9, 0.6, 0.5]] * 8).noticed_from.value == 0.75
 
 
-def test_a_fall_too_small_to_count_is_never_noticed_though_it_is_ranked():
+def test_a_fall_too_small_to_count_is_never_noticed_but_counts_for_ranks():
     result = found([[0.5, 0.49, 0.48, 0.47, 0.46]] * 12)
 
     assert result.noticed_from == Figure()
     assert result.rank_correlation.value == -1.0
 
 
-def test_ties_are_no_violations_and_soften_the_correlation():
+def test_ties_are_no_violations_and_weaken_the_correlation():
     result = found([[0.8, 0.8, 0.4, 0.4, 0.4]] * 8)
 
     assert result.violations.value == 0.0
@@ -136,17 +138,17 @@ def test_the_correlation_of_several_texts_is_the_mean_of_those_of_scipy():
 
 
 def test_the_auc_is_the_u_statistic_of_scipy_over_the_number_of_pairs():
-    # scipy 1.17.1: scipy.stats.mannwhitneyu(clean, spoiled).statistic / (len(clean) * len(spoiled))
-    clean, spoiled = [0.9, 0.8, 0.8, 0.6, 0.5, 0.4, 0.95, 0.7], [0.3, 0.8, 0.5, 0.6, 0.1, 0.4, 0.2, 0.75]
+    # scipy 1.17.1: scipy.stats.mannwhitneyu(clean, perturbed).statistic / (len(clean) * len(perturbed))
+    clean, perturbed = [0.9, 0.8, 0.8, 0.6, 0.5, 0.4, 0.95, 0.7], [0.3, 0.8, 0.5, 0.6, 0.1, 0.4, 0.2, 0.75]
 
-    assert found(list(zip(clean, spoiled, strict=True)), (0.0, 1.0)).auc.value == pytest.approx(0.7890625, abs=5e-5)
+    assert found(list(zip(clean, perturbed, strict=True)), (0.0, 1.0)).auc.value == pytest.approx(0.7890625, abs=5e-5)
     assert found([(row[0], row[-1]) for row in GOLDEN_ROWS], (0.0, 1.0)).auc.value == pytest.approx(0.76, abs=5e-5)
 
 
-# What is missing
+# Missing scores
 
 
-def test_a_text_without_its_clean_or_its_wholly_spoiled_score_does_not_count():
+def test_a_text_without_its_clean_or_full_severity_score_does_not_count():
     whole = falling(6)
     result = found([*whole, [NAN, 0.1, 0.9, 0.1, 0.9], [0.1, 0.9, 0.1, 0.9, NAN]])
 
@@ -158,7 +160,7 @@ def test_a_text_without_its_clean_or_its_wholly_spoiled_score_does_not_count():
     )
 
 
-def test_a_score_missing_in_the_middle_leaves_the_steps_around_it():
+def test_a_score_missing_in_the_middle_leaves_the_other_steps():
     result = found([[0.9, NAN, 0.5, NAN, 0.1]] * 6)
 
     assert (result.texts, result.rank_correlation.value, result.violations.value) == (6, -1.0, 0.0)
@@ -169,17 +171,17 @@ def test_a_rise_over_a_gap_is_one_violation_of_one_step():
     assert found([[0.5, NAN, NAN, NAN, 0.9]] * 6).violations.value == 1.0
 
 
-def test_without_a_single_score_nothing_is_said():
+def test_without_scores_nothing_is_measured():
     for result in (found([[NAN] * 5] * 4, unjudged=20), found([], unjudged=0)):
         assert (result.texts, result.verdict) == (0, "not enough data")
         assert {result.auc, result.drop, result.rank_correlation, result.violations, result.noticed_from} == {Figure()}
 
 
-def test_what_was_asked_in_vain_is_counted():
+def test_failed_trials_are_counted():
     assert found([[0.9, NAN, 0.5, NAN, 0.1]] * 6, unjudged=12).unjudged == 12
 
 
-def test_one_text_has_its_values_and_is_never_called_sensitive():
+def test_one_text_has_values_but_is_never_called_reliable():
     result = found(falling(1))
 
     assert (result.texts, result.auc.value, result.rank_correlation.value) == (1, 1.0, -1.0)
@@ -212,7 +214,7 @@ ROWS = st.lists(st.lists(SCORES, min_size=5, max_size=5), min_size=1, max_size=9
 
 @settings(max_examples=60)
 @given(ROWS)
-def test_every_number_lies_in_its_range_and_in_its_interval(rows):
+def test_every_figure_is_in_its_range_and_its_interval(rows):
     result = found(rows)
 
     ranges = {"auc": (0, 1), "drop": (-1, 1), "rank_correlation": (-1, 1), "violations": (0, 1)}
@@ -227,7 +229,7 @@ def test_every_number_lies_in_its_range_and_in_its_interval(rows):
 
 @settings(max_examples=40)
 @given(ROWS)
-def test_the_same_scores_give_the_same_numbers(rows):
+def test_the_same_scores_give_the_same_figures(rows):
     assert found(rows) == found(rows)
 
 
@@ -245,7 +247,7 @@ def test_the_order_of_the_texts_does_not_move_a_value(rows, random):
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(*[st.integers(0, 20)] * 2), min_size=1, max_size=12))
-def test_exchanging_clean_and_spoiled_turns_every_number_round(pairs):
+def test_exchanging_clean_and_perturbed_inverts_every_figure(pairs):
     rows = np.array(pairs) / 20
     ahead, back = found(rows, (0.0, 1.0)), found(rows[:, ::-1], (0.0, 1.0))
 
@@ -256,7 +258,7 @@ def test_exchanging_clean_and_spoiled_turns_every_number_round(pairs):
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(*[st.integers(0, 20)] * 3), min_size=2, max_size=10))
-def test_another_scale_of_the_same_order_keeps_what_is_ranked(rows):
+def test_a_monotonic_change_of_scale_keeps_the_rank_figures(rows):
     scores = np.array(rows) / 20
     plain, bent = found(scores, (0.0, 0.5, 1.0)), found(scores**3, (0.0, 0.5, 1.0))
 
@@ -268,12 +270,12 @@ def test_another_scale_of_the_same_order_keeps_what_is_ranked(rows):
     )
 
 
-# How often a verdict errs, and whether intervals hold what they promise
+# Error rates of verdicts, and coverage of intervals
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [6, 10, 20, 50])
-def test_a_blind_judge_is_hardly_ever_called_sensitive(count):
+def test_a_judge_that_notices_nothing_is_rarely_called_reliable(count):
     results = verdicts(count, 0.5, 300)
 
     assert sum(result.verdict == "reliable" for result in results) < 0.03 * len(results)
@@ -281,27 +283,27 @@ def test_a_blind_judge_is_hardly_ever_called_sensitive(count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [6, 10, 20, 50])
-def test_a_judge_that_sees_is_hardly_ever_called_insensitive(count):
+def test_a_judge_that_notices_is_rarely_called_unreliable(count):
     results = verdicts(count, 0.95, 300)
 
     assert sum(result.verdict == "unreliable" for result in results) < 0.03 * len(results)
 
 
-def test_fifty_texts_are_enough_to_tell_a_blind_judge_from_one_that_sees():
+def test_fifty_texts_separate_a_judge_that_notices_from_one_that_does_not():
     blind, seeing = verdicts(50, 0.5, 30), verdicts(50, 0.95, 30)
 
     assert sum(result.verdict == "unreliable" for result in blind) >= 20
     assert sum(result.verdict == "reliable" for result in seeing) >= 28
 
 
-def test_a_judge_below_the_bar_is_hardly_ever_called_sensitive_by_six_texts():
+def test_a_judge_below_the_threshold_is_rarely_called_reliable_from_six_texts():
     results = verdicts(6, 0.68, 400)
 
     assert sum(result.verdict == "reliable" for result in results) < 0.05 * len(results)
 
 
 @pytest.mark.parametrize("count", [6, 8, 12, 20])
-def test_where_no_score_ties_the_interval_is_at_least_that_of_the_wins(count):
+def test_without_ties_the_interval_is_at_least_that_of_the_wins(count):
     result = found([[0.9, 0.1]] * count, (0.0, 1.0))
 
     assert result.auc.low <= wilson_interval(count, count).low + 1e-4
@@ -309,7 +311,7 @@ def test_where_no_score_ties_the_interval_is_at_least_that_of_the_wins(count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("auc", [0.5, 0.8, 0.95])
-def test_more_texts_never_lead_from_sensitive_to_insensitive(auc):
+def test_more_texts_never_change_reliable_to_unreliable(auc):
     random = np.random.default_rng(7)
     for _ in range(15):
         scores = simulated(50, auc, random)
@@ -338,7 +340,7 @@ def test_the_interval_of_the_drop_holds_the_truth_with_the_five_texts_of_the_sam
     assert sum(result.drop.low <= truth <= result.drop.high for result in results) >= 0.9 * len(results)
 
 
-def test_three_hundred_texts_are_enough_for_a_verdict_on_an_auc_far_from_the_bar():
+def test_three_hundred_texts_are_enough_for_a_verdict_on_an_auc_far_from_the_threshold():
     level = np.linspace(0.05, 0.95, 300)
     result = found(np.column_stack([level + 0.03, level - 0.03]), (0.0, 1.0))
 
@@ -347,19 +349,19 @@ def test_three_hundred_texts_are_enough_for_a_verdict_on_an_auc_far_from_the_bar
     assert result.verdict == "reliable"  # in every text; that texts differ more than their versions is no blindness
 
 
-# A language over all kinds of spoiling
+# A language over all perturbations
 
 
 def of_language(texts, kinds, auc, random):
     clean = random.normal(size=texts) + shift_for(auc)
     return {
-        str(kind): Ladder((0.0, 1.0), 0.5 + np.column_stack([clean, random.normal(size=texts)]) / 12)
+        str(kind): SeverityScores((0.0, 1.0), 0.5 + np.column_stack([clean, random.normal(size=texts)]) / 12)
         for kind in range(kinds)
     }
 
 
 @pytest.mark.parametrize(("texts", "kinds"), [(5, 10), (10, 4), (20, 2)])
-def test_a_language_in_which_a_judge_is_blind_is_hardly_ever_called_sensitive(texts, kinds):
+def test_a_language_in_which_a_judge_notices_nothing_is_rarely_called_reliable(texts, kinds):
     random = np.random.default_rng(texts)
     figures = [discrimination(of_language(texts, kinds, 0.5, random))[0] for _ in range(200)]
 
@@ -367,7 +369,7 @@ def test_a_language_in_which_a_judge_is_blind_is_hardly_ever_called_sensitive(te
 
 
 @pytest.mark.parametrize(("texts", "kinds"), [(5, 10), (20, 2)])
-def test_a_language_in_which_a_judge_sees_is_hardly_ever_called_insensitive(texts, kinds):
+def test_a_language_in_which_a_judge_notices_is_rarely_called_unreliable(texts, kinds):
     random = np.random.default_rng(texts)
     figures = [discrimination(of_language(texts, kinds, 0.95, random))[0] for _ in range(200)]
 
@@ -382,33 +384,35 @@ def test_the_interval_of_a_language_holds_the_truth(auc):
     assert sum(figure.low <= auc <= figure.high for figure in figures) >= 135
 
 
-def test_discrimination_compares_a_text_with_itself_alone():
+def test_discrimination_compares_a_text_only_with_its_own_versions():
     level = np.linspace(0.1, 0.9, 10)
-    figure, texts, comparisons = discrimination({"typos": Ladder((0.0, 1.0), np.column_stack([level + 0.01, level]))})
+    figure, texts, comparisons = discrimination(
+        {"typos": SeverityScores((0.0, 1.0), np.column_stack([level + 0.01, level]))}
+    )
 
     assert (figure.value, texts, comparisons) == (1.0, 10, 10)
 
 
-def test_discrimination_counts_texts_and_comparisons_that_there_are():
+def test_discrimination_counts_texts_and_comparisons():
     rows = np.array([[0.9, 0.1], [0.9, NAN], [NAN, 0.1], [0.5, 0.5]])
     figure, texts, comparisons = discrimination(
-        {"typos": Ladder((0.0, 1.0), rows), "loop": Ladder((0.0, 1.0), rows[[0, 1, 2, 0]])}
+        {"typos": SeverityScores((0.0, 1.0), rows), "loop": SeverityScores((0.0, 1.0), rows[[0, 1, 2, 0]])}
     )
 
     assert (texts, comparisons) == (2, 4)
     assert figure.value == 0.875
 
 
-def test_no_kind_of_spoiling_says_nothing_of_a_language():
+def test_without_perturbations_a_language_has_no_discrimination():
     assert discrimination({}) == (Figure(), 0, 0)
-    assert discrimination({"typos": Ladder((0.0, 1.0), np.full((3, 2), NAN))}) == (Figure(), 0, 0)
+    assert discrimination({"typos": SeverityScores((0.0, 1.0), np.full((3, 2), NAN))}) == (Figure(), 0, 0)
 
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.tuples(SCORES, SCORES), min_size=4, max_size=4), min_size=1, max_size=4))
-def test_the_discrimination_lies_in_its_interval(kinds):
+def test_the_discrimination_is_in_its_interval(kinds):
     figure, texts, comparisons = discrimination(
-        {str(place): Ladder((0.0, 1.0), np.array(rows)) for place, rows in enumerate(kinds)}
+        {str(place): SeverityScores((0.0, 1.0), np.array(rows)) for place, rows in enumerate(kinds)}
     )
 
     assert texts <= 4
@@ -420,7 +424,7 @@ def test_the_discrimination_lies_in_its_interval(kinds):
 # Over languages
 
 
-def test_over_languages_each_counts_alike_whatever_it_has_of_texts():
+def test_languages_have_equal_weight_whatever_their_number_of_texts():
     many, few = measured(falling(40), language="en"), measured([row[::-1] for row in falling(8)], language="th")
     result = over_languages("typos", [many, few], FOUR_STEPS)
 
@@ -430,7 +434,7 @@ def test_over_languages_each_counts_alike_whatever_it_has_of_texts():
     assert result.languages == {"reliable": 1, "unreliable": 1}
 
 
-def test_over_languages_each_counts_alike_in_the_interval_too():
+def test_languages_have_equal_weight_in_the_interval_too():
     many, few = measured(falling(400), language="en"), measured([row[::-1] for row in falling(20)], language="th")
 
     assert over_languages("typos", [many, few], FOUR_STEPS).auc.high < 0.7
@@ -476,11 +480,11 @@ def test_the_order_of_the_languages_does_not_matter():
         (Figure(), "not enough data"),
     ],
 )
-def test_a_verdict_says_on_which_side_of_the_bar_the_whole_interval_lies(figure, verdict):
+def test_a_verdict_needs_the_whole_interval_on_one_side_of_the_threshold(figure, verdict):
     assert verdict_of(figure, NOTICED_FROM) == verdict
 
 
-def test_false_alarms_are_the_texts_whose_score_falls_noticeably():
+def test_false_alarms_are_controls_whose_score_falls_noticeably():
     clean, changed = np.array([0.9, 0.9, 0.9, 0.5, NAN]), np.array([0.9, 0.88, 0.6, 0.9, 0.1])
     result = control_result("nfc", "th", clean, changed, drawn(5))
 
@@ -489,7 +493,7 @@ def test_false_alarms_are_the_texts_whose_score_falls_noticeably():
     assert result.false_alarms.low <= 0.25 <= result.false_alarms.high
 
 
-def test_a_control_that_no_text_was_judged_by_says_nothing():
+def test_a_control_without_judged_texts_has_no_figures():
     result = control_result("nfc", "", np.array([NAN]), np.array([0.5]), drawn(1))
 
     assert (result.texts, result.false_alarms, result.shift) == (0, Figure(), Figure())

@@ -1,4 +1,4 @@
-"""What each way of spoiling does, by example."""
+"""What each perturbation does, by example."""
 
 import re
 import unicodedata
@@ -7,14 +7,14 @@ from importlib.resources import files
 import pytest
 
 from polyjudge.calibration.edits import EditContext
-from polyjudge.calibration.perturbations import apply_perturbation, severity_ladder
+from polyjudge.calibration.perturbations import apply_perturbation, perturbed_versions
 from polyjudge.languages.table import language_table
 from polyjudge.text.difference import graphemes
 
 GERMAN = EditContext("de", "John bought 25 apples.", "John kocht 25 appels.", ("Das Wetter ist schön.",))
 
 
-def test_echoes_end_as_the_other_text_and_begin_at_the_start():
+def test_replacements_start_at_the_start_and_end_as_the_other_text():
     text = "John kaufte 25 Äpfel."
 
     assert apply_perturbation(text, "echo_source", 1, 0, GERMAN) == GERMAN.source
@@ -32,13 +32,13 @@ def test_an_untranslated_span_leaves_about_half_of_the_text():
     assert len(kept) == 3
 
 
-def test_the_text_breaks_off_and_keeps_its_first_word():
-    ladder = severity_ladder("One two three four five.", "truncate", [0.25, 0.5, 1])
+def test_a_truncated_text_keeps_its_first_word():
+    versions = perturbed_versions("One two three four five.", "truncate", [0.25, 0.5, 1])
 
-    assert ladder == ["One two three four", "One two three", "One"]
+    assert versions == ["One two three four", "One two three", "One"]
 
 
-def test_a_loop_says_the_last_words_until_the_text_is_several_times_as_long():
+def test_a_loop_repeats_the_last_words_until_the_text_is_several_times_as_long():
     text = "We went to the old town and stayed there."
     version = apply_perturbation(text, "loop", 1)
 
@@ -63,7 +63,7 @@ def test_numbers_change_and_keep_their_length_separators_and_digits(text):
                 assert ord(old) - unicodedata.decimal(old) == ord(new) - unicodedata.decimal(new)
 
 
-def test_numbers_in_addresses_and_placeholders_stay():
+def test_numbers_in_addresses_and_placeholders_are_kept():
     text = "See https://a.org/12 and {v3} and 7."
 
     assert re.fullmatch(
@@ -126,11 +126,11 @@ def test_a_month_is_a_whole_word_and_keeps_its_capital():
         ("wo", "Dafa neex.", "Du dëgg ni dafa neex."),
     ],
 )
-def test_a_sentence_says_the_opposite(language, text, expected):
+def test_a_sentence_is_negated_or_loses_its_negation(language, text, expected):
     assert apply_perturbation(text, "negate", 1, 0, EditContext(language)) == expected
 
 
-def test_a_name_keeps_its_capital_when_a_sentence_is_denied():
+def test_a_name_keeps_its_capital_in_a_negated_sentence():
     version = apply_perturbation("John vino.", "negate", 1, 0, EditContext("es", "Yes, John came."))
 
     assert version == "No es cierto que John vino."
@@ -152,7 +152,7 @@ def test_names_are_replaced(language, text, source):
     assert apply_perturbation(text, "swap_names", 1, 0, EditContext(language, source)) != text
 
 
-def test_german_nouns_are_no_names():
+def test_german_nouns_are_not_names():
     text = "Der Hund hat einen Ball."
 
     assert apply_perturbation(text, "swap_names", 1, 0, EditContext("de")) == text
@@ -168,7 +168,7 @@ def test_typos_in_hangul_change_a_part_of_the_syllable():
         assert sum(one != other for one, other in parts) <= 1
 
 
-def test_typos_in_indic_scripts_keep_the_marks_of_each_sign():
+def test_typos_in_indic_scripts_keep_the_marks_of_each_letter():
     text = "क्षत्रिय लोग नज़दीकी स्टेशन जाते हैं"
     version = apply_perturbation(text, "typos", 1)
 
@@ -187,7 +187,7 @@ def test_typos_stay_in_the_script(text):
     assert all(unicodedata.name(sign).startswith(script) for sign in version if sign.isalpha())
 
 
-def test_letters_change_places_inside_words_and_first_letters_of_long_words_stay():
+def test_letters_are_swapped_inside_words_and_first_letters_of_long_words_stay():
     version = apply_perturbation("Bahnhof Station", "swap_letters", 1)
 
     assert sorted(version) == sorted("Bahnhof Station")
@@ -200,7 +200,7 @@ def test_words_in_arabic_are_shuffled_as_they_are():
     assert sorted(apply_perturbation(text, "shuffle_words", 1).split()) == sorted(text.split())
 
 
-def test_dropped_words_take_their_spaces_and_commas_with_them():
+def test_dropped_words_are_removed_with_their_spaces_and_commas():
     for severity in (0.2, 0.5, 0.8, 1):
         version = apply_perturbation("Bread, milk, eggs and cheese, please.", "drop_words", severity, 3)
 
@@ -220,12 +220,12 @@ def test_another_script_is_latin_or_cyrillic():
     assert apply_perturbation("가까운 역", "wrong_script", 1).isascii()
 
 
-def test_marks_are_lost_but_not_the_parts_of_hangul():
+def test_diacritics_are_removed_but_not_the_parts_of_hangul():
     assert apply_perturbation("żółć ångström đường", "strip_diacritics", 1) == "zolc angstrom duong"
     assert apply_perturbation("가장 가까운", "strip_diacritics", 1) == "가장 가까운"
 
 
-def test_letters_that_look_alike_differ_in_their_code_points():
+def test_homoglyphs_differ_in_their_code_points():
     version = apply_perturbation("cope", "homoglyphs", 1)
 
     assert version != "cope"
@@ -234,7 +234,7 @@ def test_letters_that_look_alike_differ_in_their_code_points():
     assert unicodedata.normalize("NFKC", apply_perturbation("馬", "homoglyphs", 1)) == "馬"
 
 
-def test_signs_without_a_shape_leave_the_text_when_taken_out():
+def test_removing_invisible_characters_restores_the_text():
     for kind in ("zero_width", "bidi_marks"):
         version = apply_perturbation("وقال إن الغالبية", kind, 1)
         assert version != "وقال إن الغالبية"
@@ -253,7 +253,7 @@ def test_signs_without_a_shape_leave_the_text_when_taken_out():
         ("en", "I do not know.", "I don't know."),
     ],
 )
-def test_the_register_turns(language, text, expected):
+def test_the_register_changes(language, text, expected):
     assert apply_perturbation(text, "register", 1, 0, EditContext(language)) == expected
 
 
@@ -263,7 +263,7 @@ def test_added_sentences_are_those_of_other_texts():
     assert version == "Es regnet. Das Wetter ist schön."
 
 
-def test_the_facts_are_small_say_where_they_come_from_and_know_every_language():
+def test_fact_tables_are_small_name_their_source_and_cover_every_language():
     folder = files("polyjudge.calibration") / "fact_tables"
     texts = {
         name: (folder / f"{name}.tsv").read_text(encoding="utf-8")

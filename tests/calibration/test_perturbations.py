@@ -1,4 +1,4 @@
-"""What holds for every way of spoiling a text, in every language of the shipped sample."""
+"""Properties of every perturbation, in every language of the shipped sample."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ from polyjudge.calibration.perturbations import (
     distance,
     neighbours_of,
     perturbation,
-    severity_ladder,
+    perturbed_versions,
 )
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.languages.table import language_table
@@ -33,7 +33,7 @@ ALWAYS = [
     *("drop_letters", "drop_words", "repeat_words", "swap_letters", "swap_words", "shuffle_words", "typos", "truncate"),
     *("loop", "add_sentence", "other_text", "wrong_script", "zero_width", "bidi_marks", "white_space"),
 ]
-"""What applies to every text of some words, whatever its language."""
+"""Perturbations that apply to every text of several words in any language."""
 MOVING_WORDS = ["drop_words", "repeat_words", "swap_words", "shuffle_words", "truncate", "loop", "drop_sentences"]
 
 
@@ -48,7 +48,7 @@ TAGS = [tag for tag in sample() if tag != "source"]
 
 
 def case(tag: str, place: int) -> tuple[str, EditContext]:
-    """Return a text of the sample and what stands around it."""
+    """Return a text of the sample and its context."""
     texts = sample()[tag]
     place %= len([text for text in texts if text])
     neighbour = next((sample()[each][place] for each in neighbours_of(tag) if each in sample()), "")
@@ -62,11 +62,11 @@ def cases() -> list[tuple[str, EditContext]]:
 
 @pytest.mark.parametrize("kind", EVERY)
 def test_severity_0_is_the_identity_and_the_distance_never_falls(kind):
-    for text, surroundings in cases():
-        ladder = severity_ladder(text, kind, STEPS, 1, surroundings)
-        far = [distance(text, version) for version in ladder]
+    for text, context in cases():
+        versions = perturbed_versions(text, kind, STEPS, 1, context)
+        far = [distance(text, version) for version in versions]
 
-        assert ladder[0] == text
+        assert versions[0] == text
         assert far == sorted(far), (kind, text)
         assert (far[1] > 0) == (far[-1] > 0), "any severity above 0 does something where the last does"
 
@@ -74,59 +74,59 @@ def test_severity_0_is_the_identity_and_the_distance_never_falls(kind):
 @pytest.mark.parametrize("kind", EVERY)
 def test_the_distance_never_falls_by_the_textbook_either(kind):
     for tag in ("de", "ar", "hi", "ja", "ko", "th", "ta"):
-        text, surroundings = case(tag, 4)
+        text, context = case(tag, 4)
         signs = graphemes(text)
-        ladder = severity_ladder(text, kind, STEPS[::4], 2, surroundings)
-        far = [textbook(signs, graphemes(version)) for version in ladder]
+        versions = perturbed_versions(text, kind, STEPS[::4], 2, context)
+        far = [textbook(signs, graphemes(version)) for version in versions]
 
         assert far == sorted(far), (kind, tag)
 
 
 @for_each("tag", TAGS)
-def test_what_needs_nothing_but_words_applies_in_every_language(tag):
+def test_perturbations_that_need_only_words_apply_in_every_language(tag):
     for place in range(3):
-        text, surroundings = case(tag, place)
+        text, context = case(tag, place)
         for kind in (*ALWAYS, "echo_source", "negate"):
-            if kind != "echo_source" or text != surroundings.source:
-                assert apply_perturbation(text, kind, 0.05, 3, surroundings) != text, kind
+            if kind != "echo_source" or text != context.source:
+                assert apply_perturbation(text, kind, 0.05, 3, context) != text, kind
 
 
 @for_each("tag", TAGS)
-def test_no_cluster_is_torn_when_words_move(tag):
+def test_no_cluster_is_split_when_words_move(tag):
     for place in range(2):
-        text, surroundings = case(tag, place)
+        text, context = case(tag, place)
         signs = {*graphemes(text), " "}
         for kind in MOVING_WORDS:
-            for version in severity_ladder(text, kind, [0.3, 0.7, 1], 4, surroundings):
+            for version in perturbed_versions(text, kind, [0.3, 0.7, 1], 4, context):
                 assert set(graphemes(version)) <= signs, kind
 
 
 @for_each("tag", TAGS)
-def test_no_space_is_left_over_where_words_were_dropped(tag):
-    text, surroundings = case(tag, 0)
+def test_no_space_remains_where_words_were_dropped(tag):
+    text, context = case(tag, 0)
     assert "  " not in text
 
-    for version in severity_ladder(text, "drop_words", STEPS, 5, surroundings):
+    for version in perturbed_versions(text, "drop_words", STEPS, 5, context):
         assert "  " not in version
         assert version == version.strip()
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_the_same_seed_gives_the_same_text_and_another_often_another(kind):
-    text, surroundings = case("de", 3)
-    others = {apply_perturbation(text, kind, 0.3, seed, surroundings) for seed in range(6)}
+def test_the_same_seed_gives_the_same_text_and_another_seed_often_another(kind):
+    text, context = case("de", 3)
+    others = {apply_perturbation(text, kind, 0.3, seed, context) for seed in range(6)}
 
-    assert apply_perturbation(text, kind, 0.3, 0, surroundings) == apply_perturbation(text, kind, 0.3, 0, surroundings)
+    assert apply_perturbation(text, kind, 0.3, 0, context) == apply_perturbation(text, kind, 0.3, 0, context)
     if kind in ("drop_letters", "drop_words", "typos", "shuffle_words", "swap_letters", "zero_width", "homoglyphs"):
         assert len(others) == 6
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_a_ladder_is_the_same_as_each_severity_alone(kind):
-    text, surroundings = case("hi", 2)
-    alone = [apply_perturbation(text, kind, severity, 6, surroundings) for severity in (0, 0.1, 0.55, 1)]
+def test_several_severities_at_once_give_the_same_as_each_alone(kind):
+    text, context = case("hi", 2)
+    alone = [apply_perturbation(text, kind, severity, 6, context) for severity in (0, 0.1, 0.55, 1)]
 
-    assert severity_ladder(text, kind, [0, 0.1, 0.55, 1], 6, surroundings) == alone
+    assert perturbed_versions(text, kind, [0, 0.1, 0.55, 1], 6, context) == alone
 
 
 GOLDEN = {
@@ -140,8 +140,8 @@ GOLDEN = {
 
 
 def fingerprint(tag: str) -> str:
-    text, surroundings = case(tag, 3)
-    versions = [version for kind in EVERY for version in severity_ladder(text, kind, [0.25, 1], 7, surroundings)]
+    text, context = case(tag, 3)
+    versions = [version for kind in EVERY for version in perturbed_versions(text, kind, [0.25, 1], 7, context)]
     return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:16]
 
 
@@ -150,7 +150,7 @@ def test_the_bytes_are_the_same_on_every_machine(tag):
     assert fingerprint(tag) == GOLDEN[tag]
 
 
-def test_the_bytes_do_not_depend_on_how_python_hashes():
+def test_the_bytes_do_not_depend_on_the_hash_seed_of_python():
     program = (
         "from tests.calibration.test_perturbations import GOLDEN, fingerprint\n"
         "print(*[fingerprint(tag) for tag in GOLDEN])"
@@ -165,11 +165,11 @@ def test_the_bytes_do_not_depend_on_how_python_hashes():
 
 @for_each("kind", EVERY)
 @for_each("tag", ["en", "ar", "zh-Hans", "hi", "th"])
-def test_placeholders_addresses_and_markup_stay_whole(kind, tag):
-    text, surroundings = case(tag, 3)
+def test_placeholders_addresses_and_markup_are_kept(kind, tag):
+    text, context = case(tag, 3)
     if kind in ("echo_source", "wrong_language", "other_text", "untranslated_span"):
         return
-    for version in severity_ladder(text, kind, STEPS[::4], 8, surroundings):
+    for version in perturbed_versions(text, kind, STEPS[::4], 8, context):
         rest = version.replace("{name}", "").replace("https://example.org/tickets", "")
         assert "{" not in rest
         assert "://" not in rest
@@ -199,10 +199,10 @@ def test_every_type_says_what_it_does_and_controls_are_found_too():
 @pytest.mark.parametrize(
     "kind", ["change_numbers", "change_dates", "negate", "add_sentence", "echo_source", "register"]
 )
-def test_where_it_cannot_apply_the_text_comes_back(kind):
+def test_a_text_that_a_perturbation_does_not_apply_to_is_unchanged(kind):
     text = "Nothing to be changed here"
 
-    assert severity_ladder(text, kind, [0, 0.5, 1]) == [text] * 3
+    assert perturbed_versions(text, kind, [0, 0.5, 1]) == [text] * 3
 
 
 ANY = st.text(
@@ -217,30 +217,30 @@ ANY = st.text(
 @pytest.mark.parametrize("kind", EVERY)
 @settings(max_examples=25)
 @given(text=ANY, other=ANY, seed=st.integers(0, 3))
-def test_any_text_at_all_keeps_the_promises(kind, text, other, seed):
-    surroundings = EditContext("en", other, other, (other, "Another day. It rains."))
-    ladder = severity_ladder(text, kind, STEPS[::2], seed, surroundings)
-    far = [distance(text, version) for version in ladder]
+def test_the_properties_hold_for_any_text(kind, text, other, seed):
+    context = EditContext("en", other, other, (other, "Another day. It rains."))
+    versions = perturbed_versions(text, kind, STEPS[::2], seed, context)
+    far = [distance(text, version) for version in versions]
 
-    assert ladder[0] == text
+    assert versions[0] == text
     assert far == sorted(far)
     assert (far[1] > 0) == (far[-1] > 0)
 
 
 @for_each("kind", EVERY)
 @for_each("text", ["", " ", "\n", "\u0301\u0301", "👩🏽‍🚀", "\ud800", "a", "..."])
-def test_texts_of_next_to_nothing_are_taken(kind, text):
-    assert severity_ladder(text, kind, [0], 0, EditContext("en", "x", "y", ("z",))) == [text]
+def test_tiny_texts_are_accepted(kind, text):
+    assert perturbed_versions(text, kind, [0], 0, EditContext("en", "x", "y", ("z",))) == [text]
     apply_perturbation(text, kind, 1, 0, EditContext("en", "x", "y", ("z",)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", EVERY)
-def test_a_huge_text_is_taken(kind):
+def test_a_huge_text_is_accepted(kind):
     unit = "Im März 2024 kaufte John keine 25 Äpfel, sagt er. "
     for text in (unit * 400, "क्षत्रिय" * 2_500, "a" * 20_000, "最近的车站" * 4_000):
-        surroundings = EditContext("de", text[:1000], text[:500], (unit,))
-        low, high = severity_ladder(text, kind, [0.5, 1], 0, surroundings)
+        context = EditContext("de", text[:1000], text[:500], (unit,))
+        low, high = perturbed_versions(text, kind, [0.5, 1], 0, context)
         assert isinstance(low, str)
         assert isinstance(high, str)
 
@@ -259,11 +259,11 @@ def test_every_language_has_neighbours_that_can_be_told_apart(tag):
         assert other.detector != language.detector or other.scripts != language.scripts
 
 
-def test_neighbours_of_a_tag_the_table_does_not_have_are_none():
+def test_an_unknown_tag_has_no_neighbours():
     assert neighbours_of("xx") == ()
     assert neighbours_of("nb")[0] == "da"
     assert neighbours_of("hi")[:2] == ("mr", "ne")
 
 
-def test_a_number_that_is_no_word_is_joined_to_a_text():
-    assert severity_ladder("0\n1", "other_text", [0.5, 1], 0, EditContext("de", "x", "y", ("¼",))) == ["¼1", "¼"]
+def test_a_number_that_is_not_a_word_is_joined_to_a_text():
+    assert perturbed_versions("0\n1", "other_text", [0.5, 1], 0, EditContext("de", "x", "y", ("¼",))) == ["¼1", "¼"]

@@ -1,4 +1,4 @@
-"""Which questions are asked of a judge, in which order, and how many."""
+"""Which trials are planned, in which order, and how many."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def by_text(trials):
     return found
 
 
-def test_no_question_is_asked_twice_and_none_has_the_name_of_another():
+def test_no_trial_is_planned_twice_and_ids_are_unique():
     trials = plan(types=(*PERTURBATION_TYPES, *CONTROL_TYPES)).trials
 
     assert len({trial.id for trial in trials}) == len(trials)
@@ -37,19 +37,19 @@ def test_no_question_is_asked_twice_and_none_has_the_name_of_another():
         assert len({trial.candidate for trial in asked}) == len(asked)
 
 
-def test_every_text_is_asked_about_clean_and_that_comes_first():
+def test_every_text_has_a_clean_trial_before_its_others():
     for asked in by_text(plan().trials).values():
         assert (asked[0].kind, asked[0].severity, asked[0].candidate) == (CLEAN, 0.0, asked[0].text.text)
         assert all(trial.kind != CLEAN and trial.candidate != trial.text.text for trial in asked[1:])
 
 
-def test_a_text_that_cannot_be_spoiled_is_not_asked_about():
+def test_a_text_that_no_perturbation_changes_has_no_trials():
     texts = [ReferenceText(id="a", text="12", language="en"), ReferenceText(id="b", text="   ", language="en")]
 
     assert plan(texts, types=("shuffle_sentences",)).trials == ()
 
 
-def test_a_repeated_version_is_answered_by_the_one_that_was_asked():
+def test_a_repeated_version_refers_to_the_trial_of_the_same_text():
     texts = [ReferenceText(id="a", text="good morning", language="en")]
     found = plan(texts, types=("drop_words", "truncate"), severities=(0.25, 0.5, 0.75, 1.0))
     names = {trial.id for trial in found.trials}
@@ -58,13 +58,13 @@ def test_a_repeated_version_is_answered_by_the_one_that_was_asked():
     assert all(known in names for _, known in found.repeats)
 
 
-def test_controls_are_asked_about_once_a_text():
+def test_controls_have_one_trial_per_text():
     trials = plan(types=("white_space",), severities=(0.25, 0.5, 1.0)).trials
 
     assert {trial.severity for trial in trials if trial.kind == "white_space"} == {1.0}
 
 
-def test_texts_of_a_language_are_at_most_so_many_and_the_same_contents_everywhere():
+def test_texts_per_language_are_limited_to_the_same_contents_everywhere():
     chosen = chosen_texts(SAMPLE, 2, seed=3)
     whole = {tag: texts for tag, texts in chosen.items() if sum(text.language == tag for text in SAMPLE) == 5}
 
@@ -73,7 +73,7 @@ def test_texts_of_a_language_are_at_most_so_many_and_the_same_contents_everywher
     assert chosen_texts(SAMPLE, 2, seed=4) != chosen
 
 
-def test_the_order_in_which_texts_come_does_not_change_what_is_asked():
+def test_the_order_of_texts_does_not_change_the_plan():
     assert {trial.id for trial in plan(FEW).trials} == {trial.id for trial in plan(FEW[::-1]).trials}
     assert {trial.candidate for trial in plan(FEW).trials} == {trial.candidate for trial in plan(FEW[::-1]).trials}
 
@@ -86,7 +86,7 @@ def test_the_same_options_give_the_same_plan_and_another_seed_another():
 # Budget
 
 
-def test_a_budget_that_is_large_enough_leaves_nothing_out():
+def test_a_budget_that_is_large_enough_keeps_all_trials():
     whole = plan()
 
     assert plan(budget=len(whole.trials)) == whole
@@ -94,7 +94,7 @@ def test_a_budget_that_is_large_enough_leaves_nothing_out():
 
 
 @pytest.mark.parametrize("budget", [1, 2, 5, 6, 7, 11, 20, 40, 80])
-def test_a_budget_is_never_exceeded_and_what_is_left_out_is_counted(budget):
+def test_a_budget_is_never_exceeded_and_excluded_trials_are_counted(budget):
     found, whole = plan(budget=budget), plan()
 
     assert len(found.trials) <= budget
@@ -102,26 +102,26 @@ def test_a_budget_is_never_exceeded_and_what_is_left_out_is_counted(budget):
 
 
 @pytest.mark.parametrize("budget", [11, 20, 40, 80])
-def test_no_question_of_a_budget_is_wasted_on_a_text_without_its_other_end(budget):
+def test_within_a_budget_every_clean_text_has_a_perturbed_one(budget):
     for asked in by_text(plan(budget=budget).trials).values():
         assert asked[0].kind == CLEAN
         assert any(trial.kind != CLEAN for trial in asked)
 
 
-def test_a_small_budget_asks_about_the_far_end_alone():
-    spoiled = [trial for trial in plan(budget=60).trials if trial.kind != CLEAN]
+def test_a_small_budget_has_only_full_severity():
+    perturbed = [trial for trial in plan(budget=60).trials if trial.kind != CLEAN]
 
-    assert {trial.severity for trial in spoiled} == {1.0}
+    assert {trial.severity for trial in perturbed} == {1.0}
 
 
-def test_a_small_budget_sees_every_language_and_every_kind():
+def test_a_small_budget_covers_every_language_and_every_kind():
     found = plan(budget=15)
 
     assert found.languages == ("de", "en", "hi", "ja", "th")
     assert {trial.kind for trial in found.trials} - {CLEAN} == set(TYPES)
 
 
-def test_texts_that_can_be_spoiled_in_more_ways_come_first():
+def test_texts_with_more_possible_perturbations_come_first():
     texts = [
         ReferenceText(id="poor", text="12 14", language="en"),
         ReferenceText(id="rich", text="On 3 May Anna did not come. She was ill and stayed in bed.", language="en"),
@@ -142,7 +142,7 @@ def test_a_budget_is_used(budget):
 
 
 @pytest.mark.parametrize("severities", [(), (0.0, 1.0), (0.5, 1.5), (-0.1, 1.0), (0.5,), (float("nan"), 1.0)])
-def test_severities_that_make_no_ladder_are_refused(severities):
+def test_severities_outside_0_to_1_or_without_1_are_refused(severities):
     with pytest.raises(ConfigError):
         TrialOptions(severities=severities)
 
@@ -152,10 +152,10 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
         TrialOptions(types=("drop_wrds",))
 
 
-# What a text is spoiled with
+# The context of a perturbation
 
 
-def test_a_text_is_spoiled_with_its_source_its_neighbour_and_others_of_its_language():
+def test_a_perturbation_has_the_source_a_neighbouring_language_and_other_texts():
     chosen = chosen_texts(SAMPLE, 5, 0)
     shared = {text.source for tag in ("mr", "ne") for text in chosen[tag]}
     text = next(text for text in chosen["hi"] if text.source in shared)
@@ -166,7 +166,7 @@ def test_a_text_is_spoiled_with_its_source_its_neighbour_and_others_of_its_langu
     assert set(around.others) == {other.text for other in chosen["hi"] if other is not text}
 
 
-def test_texts_without_a_source_can_be_spoiled_with_one_another():
+def test_texts_without_a_source_can_be_perturbed_with_one_another():
     texts = [
         ReferenceText(id=str(place), text=f"{start} goes to the old town. It is a long way there.", language="en")
         for place, start in enumerate(("Anna", "The train", "Nobody", "My friend"))
@@ -176,7 +176,7 @@ def test_texts_without_a_source_can_be_spoiled_with_one_another():
     assert kinds == {CLEAN, "other_text", "add_sentence"}
 
 
-def test_two_texts_of_one_name_are_refused_or_kept_apart():
+def test_two_texts_with_one_id_are_refused_within_a_language():
     texts = [ReferenceText(id="a", text=f"{start} goes to town today.", language="en") for start in ("Anna", "Nobody")]
     try:
         trials = plan(texts).trials
@@ -185,10 +185,10 @@ def test_two_texts_of_one_name_are_refused_or_kept_apart():
     assert len({trial.id for trial in trials}) == len(trials)
 
 
-# What a judge is told, and what its answer is worth
+# What a judge is shown, and the share of the scale
 
 
-def test_a_model_is_told_the_language_by_name_and_the_checks_are_told_nothing_but_the_tag():
+def test_a_model_is_shown_the_name_of_the_language_and_the_checks_only_its_tag():
     text = ReferenceText(id="a", text="x", language="th", source="Hello", context={"context": "a shop"})
 
     assert text_context(text, TABLE, by_tag=False) == {"language": "Thai (ไทย)", "source": "Hello", "context": "a shop"}
@@ -196,13 +196,13 @@ def test_a_model_is_told_the_language_by_name_and_the_checks_are_told_nothing_bu
     assert text_context(ReferenceText(id="a", text="x", language="tlh-x"), TABLE, by_tag=False)["language"] == "tlh-x"
 
 
-def test_a_judge_is_never_told_that_a_text_was_spoiled():
+def test_a_judge_is_never_told_that_a_text_was_perturbed():
     for trial in plan().trials[:40]:
         item = trial_item(trial, TABLE, by_tag=False)
         assert not any(trial.kind and trial.kind in value for value in item.context.values())
 
 
-def test_a_score_is_worth_its_share_of_the_scale():
+def test_a_score_is_converted_to_its_share_of_the_scale():
     rubric = Rubric(
         name="r",
         instruction="",

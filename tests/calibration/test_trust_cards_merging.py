@@ -1,4 +1,4 @@
-"""A card over several runs: what was measured before and not now stays, and a small run does not undo a large one."""
+"""A card over several runs: earlier measurements stay, and a small run does not replace a large one."""
 
 import pytest
 from msgspec.structs import replace
@@ -37,7 +37,7 @@ def run(languages, **more):
     return Measurement(languages, **more)
 
 
-def test_a_card_begins_with_the_judge_and_nothing_else():
+def test_a_new_card_has_only_the_judge():
     assert (EMPTY.judge, EMPTY.updated_at, EMPTY.languages, EMPTY.runs) == (JUDGE, "2026-01-01T00:00:00Z", {}, ())
     assert EMPTY.polyjudge_version
 
@@ -52,7 +52,7 @@ def test_a_language_that_was_not_measured_again_stays():
 @pytest.mark.parametrize(
     ("first", "second", "verdict"), [(100, 20, "reliable"), (20, 100, "unreliable"), (50, 50, "unreliable")]
 )
-def test_the_verdict_rests_on_the_run_with_more_comparisons_or_the_newer(first, second, verdict):
+def test_the_verdict_is_that_of_the_run_with_more_comparisons_or_the_newer_one(first, second, verdict):
     card = with_measurement(EMPTY, run({"th": trust(first, "reliable")}), {})
     card = with_measurement(card, run({"th": trust(second, "unreliable")}), {})
 
@@ -77,7 +77,7 @@ def test_controls_of_the_larger_run_count():
     assert card.controls["nfc"] == large
 
 
-def test_languages_and_kinds_stand_in_order():
+def test_languages_and_kinds_are_sorted():
     card = with_measurement(
         EMPTY, run({"th": trust(), "am": trust()}, perturbations={"typos": kind(), "loop": kind("loop")}), {}
     )
@@ -85,7 +85,7 @@ def test_languages_and_kinds_stand_in_order():
     assert (list(card.languages), list(card.perturbations)) == (["am", "th"], ["loop", "typos"])
 
 
-def test_fifty_runs_are_remembered():
+def test_a_card_records_the_last_fifty_runs():
     card = EMPTY
     for number in range(60):
         card = with_measurement(card, run({}), {"number": number})
@@ -93,7 +93,7 @@ def test_fifty_runs_are_remembered():
     assert [each["number"] for each in card.runs] == list(range(10, 60))
 
 
-def test_agreement_is_added_beside_what_was_measured():
+def test_agreement_is_added_to_the_measurements():
     card = with_measurement(EMPTY, run({"th": trust()}), {})
     card = with_agreement(
         card, {"": (40, {"kappa": Figure(0.5)}), "th": (30, {"kappa": Figure(0.4)})}, {"kind": "agreement"}
@@ -111,7 +111,7 @@ def test_a_later_measurement_keeps_the_agreement():
     assert card.languages["th"].agreement["kappa"].value == 0.4
 
 
-def test_an_effect_takes_the_place_of_an_older_one_and_leaves_the_others():
+def test_an_effect_replaces_its_older_measurement_and_keeps_the_others():
     first = {
         "length": Effect(name="length", about="", size=Figure(0.1)),
         "position": Effect(name="position", about="", size=Figure(0.5)),
@@ -122,10 +122,10 @@ def test_an_effect_takes_the_place_of_an_older_one_and_leaves_the_others():
     assert {name: each.size.value for name, each in card.effects.items()} == {"length": 0.3, "position": 0.5}
 
 
-def test_an_effect_without_a_number_does_not_take_the_place_of_one():
+def test_an_effect_without_a_figure_does_not_replace_one():
     card = with_effects(EMPTY, {"length": Effect(name="length", about="", size=Figure(0.1))}, {})
     card = with_effects(
-        card, {"length": Effect(name="length", about="", sentence="Only 2 comparisons: too few to say.")}, {}
+        card, {"length": Effect(name="length", about="", sentence="Not enough data: 2 comparisons, 5 are needed.")}, {}
     )
 
     assert card.effects["length"].size.value == 0.1
@@ -141,7 +141,7 @@ def test_an_effect_without_a_number_does_not_take_the_place_of_one():
         ("model_answered", "opus-2"),
     ],
 )
-def test_a_card_of_a_judge_that_has_changed_is_begun_anew(field, value):
+def test_a_judge_that_has_changed_gets_a_new_card(field, value):
     card = with_measurement(EMPTY, run({"th": trust()}), {})
     anew = new_card(card, replace(JUDGE, **{field: value}), at="2026-02-02T00:00:00Z")
 
@@ -162,7 +162,7 @@ def test_a_judge_whose_prompt_is_not_known_this_time_keeps_that_of_the_card():
     assert new_card(EMPTY, replace(JUDGE, prompt_sha256=""), at="").judge.prompt_sha256 == JUDGE.prompt_sha256
 
 
-def test_a_small_run_does_not_undo_a_kind_of_a_large_one():
+def test_a_small_run_does_not_replace_a_kind_of_a_large_one():
     card = with_measurement(EMPTY, run({"th": trust(100, perturbations={"typos": kind(texts=20)})}), {})
     few = trust(1, "not enough data", perturbations={"typos": kind(texts=1, verdict="not enough data")})
     card = with_measurement(card, run({"th": few}), {})
@@ -170,7 +170,7 @@ def test_a_small_run_does_not_undo_a_kind_of_a_large_one():
     assert card.languages["th"].perturbations["typos"].texts == 20
 
 
-def test_false_alarms_measured_before_and_not_now_stay():
+def test_earlier_false_alarms_stay_if_a_run_measures_none():
     card = with_measurement(EMPTY, run({"th": trust(40, false_alarms=Figure(0.2, 0.1, 0.3))}), {})
     card = with_measurement(card, run({"th": trust(100)}), {})
 
@@ -184,7 +184,7 @@ def test_false_alarms_measured_by_a_run_of_controls_alone_are_added():
     assert card.languages["th"].false_alarms.value == 0.2
 
 
-def test_too_few_labels_do_not_undo_the_agreement_of_many():
+def test_an_agreement_with_fewer_labels_does_not_replace_one_with_more():
     card = with_agreement(EMPTY, {"": (100, {"kappa": Figure(0.5)}), "th": (100, {"kappa": Figure(0.5)})}, {})
     card = with_agreement(card, {"": (1, {}), "th": (1, {})}, {})
 
@@ -198,7 +198,7 @@ def test_the_number_of_labels_is_that_of_the_figures():
     assert with_agreement(card, {"": (1, {})}, {}).labels == 100
 
 
-def test_labels_without_a_language_make_no_language_of_that_name():
+def test_labels_without_a_language_do_not_add_a_language():
     from polyjudge.calibration.agreement import AgreementOptions, Pair, agreement_by_language
 
     pairs = [Pair(id=str(n), judge=n % 3, people=n % 3, language="th" if n % 2 else "") for n in range(20)]

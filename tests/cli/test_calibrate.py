@@ -275,7 +275,7 @@ def test_no_control_code_of_ids_and_languages_reaches_the_terminal(calibrate, se
         (["twice.jsonl"], "twice.jsonl:2: the id 'a' stands already at line 1"),
         (["--types", "nope"], "Unknown perturbation: nope"),
         (["--severities", "0,1"], "above 0"),
-        (["--severities", "0.5"], "must end at 1"),
+        (["--severities", "0.5"], "must include 1"),
         (["--severities", "nan"], "above 0"),
         (["--severities", "half"], "not numbers"),
         (["--rubric", "nope"], "Unknown rubric: nope"),
@@ -531,7 +531,7 @@ def test_the_same_question_again_is_asked_anew_and_only_once_more_each_time(cali
 
     bias(calibrate, server, "repeats", lambda *_: grades(next(answers)), "--concurrency", "1", "--repeats", "4")
     assert set(server.delivered.values()) == {4}
-    assert "10 of 10 texts got another score" in capsys.readouterr().out
+    assert "10 of 10 texts got different scores" in capsys.readouterr().out
     assert calibrate("bias", "--filter", "language=fr,th", "--effects", "repeats", "--repeats", "4") == 0
     assert set(server.delivered.values()) == {4}
 

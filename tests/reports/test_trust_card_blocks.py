@@ -23,7 +23,7 @@ from polyjudge.records.calibration import (
 from polyjudge.reports.blocks import markdown, plain_text
 from polyjudge.reports.calibration import agreement_blocks, card_plots, effect_blocks, severity_plot
 from polyjudge.reports.translation_formats import CARD_FORMATS
-from polyjudge.reports.trust_card import agreement_table, blind_spots
+from polyjudge.reports.trust_card import agreement_table, unnoticed_kinds
 from polyjudge.verdicts.trust import figure_text
 
 TABLE = language_table()
@@ -113,8 +113,8 @@ def test_json_is_the_card_as_it_stands_on_disk():
 
 
 def test_the_kinds_that_a_judge_does_not_notice_are_its_blind_spots():
-    assert blind_spots(FULL.languages["th"]) == ["loop"]
-    assert blind_spots(LanguageTrust()) == []
+    assert unnoticed_kinds(FULL.languages["th"]) == ["loop"]
+    assert unnoticed_kinds(LanguageTrust()) == []
 
 
 @pytest.mark.parametrize(

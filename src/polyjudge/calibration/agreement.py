@@ -1,4 +1,4 @@
-"""A judge beside people, or beside another judge: the same items, matched by their ids."""
+"""Measure how far a judge agrees with people, or with another judge, on the same items."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,17 +15,17 @@ from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
 
 NO_LANGUAGE = "no language"
-"""Stands for items that name none, beside languages."""
-FEWEST_FOR_A_LANGUAGE = 2
-"""With fewer items in common a language is counted and not compared."""
+"""Title of the items without a language."""
+MIN_ITEMS_PER_LANGUAGE = 2
+"""With fewer common items a language is counted but not compared."""
 _FEW_VALUES = 11
-_MOST_PAIRS = 5_000_000
-"""Beyond so many pairs the best threshold for ties is not looked for."""
+_MAX_PAIRS = 5_000_000
+"""With more pairs the best threshold for ties is not searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One item, as the judge and as people see it."""
+    """One item with the score of the judge and the mean score of people."""
 
     id: str
     judge: float
@@ -38,29 +38,29 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Items that both have rated, and how many only one has."""
+    """Items rated by both sides, and how many by only one."""
 
     pairs: tuple[Pair, ...]
     unjudged: int
-    """Labelled items that the judge has no verdict on."""
+    """Labelled items without a verdict of the judge."""
     not_labelled: int
     """Judged items without a label."""
     unknown: tuple[str, ...]
-    """Ids of labels that the judge was never asked about."""
+    """Ids of labels that are not in the judge's results."""
     annotators: int
     people_alpha: float | None
-    """Krippendorff's alpha of the annotators among themselves, by the distance of their ratings."""
+    """Krippendorff's alpha between the annotators, on an interval scale."""
 
 
 def match(judged: Iterable[Rating], labelled: Iterable[Rating]) -> Matched:
-    """Put the ratings of the same items side by side; several people's labels of an item are averaged."""
-    by_id = _only_once(judged)
+    """Pair the ratings of the same items; labels of several people are averaged."""
+    by_id = _by_id(judged)
     labels: defaultdict[str, list[Rating]] = defaultdict(list)
     for rating in labelled:
         if rating.value is not None:
             if any(rating.annotator == other.annotator for other in labels[rating.id]):
-                who = f"{rating.annotator!r} has" if rating.annotator else "the labels have"
-                raise DataError(f"{who} two labels of {rating.id!r}; several people are told apart by 'annotator'")
+                who = f" by {rating.annotator!r}" if rating.annotator else ""
+                raise DataError(f"two labels of {rating.id!r}{who}; name several people in a column 'annotator'")
             labels[rating.id].append(rating)
     pairs, unjudged, unknown = list[Pair](), 0, list[str]()
     for item_id, given in labels.items():
@@ -78,15 +78,15 @@ def match(judged: Iterable[Rating], labelled: Iterable[Rating]) -> Matched:
         sum(rating.value is not None and rating.id not in labels for rating in by_id.values()),
         tuple(unknown),
         len(names),
-        _among_people(labels.values(), names),
+        _alpha_of_people(labels.values(), names),
     )
 
 
-def _only_once(ratings: Iterable[Rating]) -> dict[str, Rating]:
+def _by_id(ratings: Iterable[Rating]) -> dict[str, Rating]:
     by_id: dict[str, Rating] = {}
     for rating in ratings:
         if rating.id in by_id:
-            raise DataError(f"the id {rating.id!r} has two scores; give the results of one judge")
+            raise DataError(f"two scores of the id {rating.id!r}; give the results of one judge")
         by_id[rating.id] = rating
     return by_id
 
@@ -104,7 +104,7 @@ def _pair(judged: Rating, labels: Sequence[Rating]) -> Pair:
     )
 
 
-def _among_people(labels: Iterable[Sequence[Rating]], names: Sequence[str]) -> float | None:
+def _alpha_of_people(labels: Iterable[Sequence[Rating]], names: Sequence[str]) -> float | None:
     if len(names) < 2:
         return None
     units = [
@@ -118,19 +118,19 @@ class AgreementOptions:
     """How agreement is measured."""
 
     pass_from: tuple[float, float] | None = None
-    """The lowest score that passes, of the judge and of people."""
+    """The lowest passing score of the judge, and that of people."""
     resamples: int = 1000
     seed: int = 0
     words: bool = False
-    """People say pass or fail, and no points of the judge's scale."""
+    """People say pass or fail instead of scores on the judge's scale."""
 
 
 def agreement_by_language(
     pairs: Sequence[Pair], options: AgreementOptions
 ) -> dict[str, tuple[int, Mapping[str, Figure]]]:
-    """Return how many items there are and how far the two agree: under the empty tag over all, then by language.
+    """Return the number of items and the agreement: over all under the empty tag, then by language.
 
-    Pairs of items are formed within a language and, where items have one, a group.
+    Pairs of items are formed within a language and, if items have one, a group.
     """
     by_language: defaultdict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
@@ -138,13 +138,13 @@ def agreement_by_language(
     found: dict[str, tuple[int, Mapping[str, Figure]]] = {"": (len(pairs), _figures(pairs, options))}
     if len(by_language) > 1 or "" not in by_language:
         for language, group in sorted(by_language.items()):
-            figures = _figures(group, options) if len(group) >= FEWEST_FOR_A_LANGUAGE else {}
+            figures = _figures(group, options) if len(group) >= MIN_ITEMS_PER_LANGUAGE else {}
             found[language or NO_LANGUAGE] = (len(group), figures)
     return found
 
 
 def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figure]:
-    if len(pairs) < FEWEST_FOR_A_LANGUAGE:
+    if len(pairs) < MIN_ITEMS_PER_LANGUAGE:
         return {}
     judge, people = [pair.judge for pair in pairs], [pair.people for pair in pairs]
     groups = [f"{pair.language}|{pair.group}" for pair in pairs]
@@ -158,14 +158,14 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
     figures = measured(judge, people, pass_from=options.pass_from)
     if options.words or not _is_of_categories(judge, people):
         figures |= dict.fromkeys(OF_CATEGORIES, Figure())
-    if options.words:  # points less a word are nothing
+    if options.words:  # a score minus a word is undefined
         figures["mean_difference"] = Figure()
     if options.pass_from is not None:
         figures |= _of_verdicts(measured, judge, people, options)
         figures |= _with_width(figures, people, options.pass_from)
     count = sum(count * (count - 1) // 2 for count in Counter(groups).values())
     figures["pairs"] = Figure(float(count))
-    if count <= _MOST_PAIRS:
+    if count <= _MAX_PAIRS:
         calibrated = tie_calibrated_accuracy(judge, people, groups)
         if calibrated is not None:
             figures["tie_calibrated_accuracy"], figures["tie_threshold"] = map(Figure, calibrated)
@@ -178,7 +178,7 @@ def _of_verdicts(
     people: Sequence[float],
     options: AgreementOptions,
 ) -> dict[str, Figure]:
-    """Return what compares pass with fail: in place of what compares points, where people have given none."""
+    """Return the figures of pass and fail; all of them if people gave no scores."""
     bars = options.pass_from or (0.0, 0.0)
     sides = [[float(value >= bar) for value in values] for values, bar in zip((judge, people), bars, strict=True)]
     figures = measured(*sides)
@@ -190,7 +190,7 @@ def _of_verdicts(
 def _with_width(
     figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float]
 ) -> dict[str, Figure]:
-    """Return rates of exactly 0 or 1 with Wilson's interval: drawing such items again says that all is certain."""
+    """Return rates of exactly 0 or 1 with Wilson's interval: the bootstrap would give an interval of no width."""
     passed = sum(value >= pass_from[1] for value in people)
     counts = dict.fromkeys(("accuracy", "base_rate", "judge_rate"), len(people))
     counts |= {"true_positive_rate": passed, "true_negative_rate": len(people) - passed}
@@ -203,6 +203,6 @@ def _with_width(
 
 
 def _is_of_categories(judge: Sequence[float], people: Sequence[float]) -> bool:
-    """Say whether scores are so few different ones that being equal means something."""
+    """Return whether there are so few different scores that equality is meaningful."""
     different = len({*judge, *people})
     return different <= _FEW_VALUES or different <= len(judge) / 4

@@ -24,7 +24,7 @@ from .measurement import Measurement, pooled_trust
 
 
 def family_of(model: str) -> str:
-    """Return the family of a model, such as claude; nothing where its name says none."""
+    """Return the family of a model, such as claude; empty if its name does not say."""
     parts = [part for part in model.casefold().replace(":", "/").split("/") if part]
     for part in (parts[-1], *parts[:-1]) if parts else ():
         for family, names in _families():
@@ -40,41 +40,41 @@ def _families() -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((family, tuple(names.split(";"))) for family, names in rows)
 
 
-_RUNS_KEPT = 50
+_MAX_RUNS = 50
 Sized = TypeVar("Sized", MonotonicityResult, ControlResult)
 
 
 def new_card(card: TrustCard | None, judge: JudgeIdentity, *, at: str) -> TrustCard:
-    """Return the card to add to: the one there is, or a new one where it is of another model or rubric."""
+    """Return the existing card, or a new one if it is of another model, rubric or prompt."""
     if card is None or expiry(card.judge, judge):
         return TrustCard(judge=judge, updated_at=at, polyjudge_version=__version__)
     return replace(card, judge=_known(card.judge, judge), updated_at=at, polyjudge_version=__version__)
 
 
 def with_measurement(card: TrustCard, found: Measurement, about: Mapping[str, Any]) -> TrustCard:
-    """Add what a run over spoiled texts found; what was measured before and not now stays."""
+    """Add the results of a run over perturbed texts; earlier results that this run did not measure stay."""
     languages = dict(card.languages)
     for tag, trust in found.languages.items():
-        languages[tag] = _joined(card.languages.get(tag), trust)
+        languages[tag] = _merged(card.languages.get(tag), trust)
     return replace(
         card,
         languages=dict(sorted(languages.items())),
         perturbations=_larger(card.perturbations, found.perturbations),
         controls=_larger(card.controls, found.controls),
-        runs=(*card.runs, about)[-_RUNS_KEPT:],
+        runs=(*card.runs, about)[-_MAX_RUNS:],
     )
 
 
 def with_effects(card: TrustCard, effects: Mapping[str, Effect], about: Mapping[str, Any]) -> TrustCard:
-    """Add biases; a newer one takes the place of the older."""
+    """Add biases; each replaces its earlier measurement."""
     measured = {name: effect for name, effect in effects.items() if effect.size.value is not None}
-    return replace(card, effects={**card.effects, **measured}, runs=(*card.runs, about)[-_RUNS_KEPT:])
+    return replace(card, effects={**card.effects, **measured}, runs=(*card.runs, about)[-_MAX_RUNS:])
 
 
 def with_agreement(
     card: TrustCard, by_language: Mapping[str, tuple[int, Mapping[str, Figure]]], about: Mapping[str, Any]
 ) -> TrustCard:
-    """Add how far the judge agrees with people, where it rests on no fewer labels; the empty tag stands for all."""
+    """Add agreement with people if it has at least as many labels; the empty tag is all languages together."""
     languages = dict(card.languages)
     for tag, (labels, figures) in by_language.items():
         known = languages.get(tag, LanguageTrust())
@@ -88,14 +88,14 @@ def with_agreement(
         languages=dict(sorted(languages.items())),
         agreement=overall,
         labels=labels,
-        runs=(*card.runs, about)[-_RUNS_KEPT:],
+        runs=(*card.runs, about)[-_MAX_RUNS:],
     )
 
 
-def _joined(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
-    """Join two measurements of a language: its verdict rests on the one with more comparisons.
+def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
+    """Merge two measurements of a language: the verdict is that of the one with more comparisons.
 
-    Where each knows kinds of spoiling that the other does not, it rests on all kinds together.
+    If each has perturbations that the other has not, the verdict is computed from all of them.
     """
     if old is None:
         return new
@@ -113,7 +113,7 @@ def _joined(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
 
 
 def _larger(old: Mapping[str, Sized], new: Mapping[str, Sized]) -> dict[str, Sized]:
-    """Return of each kind the measurement on more texts, the newer one of two alike."""
+    """Return for each kind the measurement with more texts; the newer one if they are equal."""
     kept = {kind: each for kind, each in old.items() if kind not in new or each.texts > new[kind].texts}
     return dict(sorted({**new, **kept}.items()))
 

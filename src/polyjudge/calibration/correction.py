@@ -23,10 +23,10 @@ class Correction:
 
 
 def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[float, float] | None) -> Correction:
-    """Return the mean that people would give, or with bars the share that they would pass; labels are a random sample.
+    """Estimate the mean score of people, or the share that they would pass, from labels of a random sample.
 
-    Over all, a language counts by its items, however the labels are spread, where each has two labels at least.
-    Languages with few labels lean on the others for how far the judge is off.
+    If each language has at least two labels, it counts by its number of items, not of labels.
+    Languages with few labels borrow the judge's error from the others.
     """
     scores = [(rating.language, _passed(rating.value, pass_from, 0)) for rating in judged if rating.value is not None]
     known = [(pair.language, _passed(pair.judge, pass_from, 0), _passed(pair.people, pass_from, 1)) for pair in pairs]
@@ -47,9 +47,9 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
 def correct_from_elsewhere(
     judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[float, float]
 ) -> tuple[Figure, dict[str, Figure]]:
-    """Return the share that people would pass, overall and by language, from labels of other items (Rogan and Gladen).
+    """Estimate the share that people would pass, overall and by language, from labels of other items (Rogan-Gladen).
 
-    It holds where the judge errs on these items as it does on the labelled ones.
+    This assumes that the judge errs on these items as often as on the labelled ones.
     """
     verdicts = [(bool(_passed(pair.judge, pass_from, 0)), bool(_passed(pair.people, pass_from, 1))) for pair in pairs]
     right = [judge == people for judge, people in verdicts]
@@ -69,7 +69,7 @@ def correct_from_elsewhere(
 
 
 def _scale_of(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the usual scale that all values lie on, beyond which no mean can be."""
+    """Return the smallest usual scale that contains all values, which bounds the mean."""
     fitting = (scale for scale in _USUAL_SCALES if all(scale[0] <= value <= scale[1] for value in values))
     return next(fitting, None)
 

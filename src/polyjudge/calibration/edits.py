@@ -1,4 +1,4 @@
-"""EditPlan and apply edits of a given severity."""
+"""Plan the edits of a perturbation, and apply as many of them as its severity asks for."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,53 +12,53 @@ Chosen = TypeVar("Chosen")
 
 @dataclass(frozen=True, slots=True)
 class EditContext:
-    """What a way of spoiling may draw on beside the text itself."""
+    """What a perturbation may use besides the text itself."""
 
     language: str = ""
     """A BCP 47 tag."""
     source: str = ""
-    """What the text is a translation of."""
+    """The text that this one is a translation of."""
     neighbour: str = ""
     """The same content in a neighbouring language."""
     others: tuple[str, ...] = ()
-    """Other good texts in the same language."""
+    """Other reference texts in the same language."""
 
 
 class SeededRandom:
-    """Chances that fall alike on every machine: of Python's generator only `random()` is promised to stay as it is."""
+    """Random choices that are the same on every machine: only `random()` of Python's generator is stable."""
 
     def __init__(self, *seeds: str | int) -> None:
         digest = sha256("\x1f".join(map(str, seeds)).encode("utf-8", "surrogatepass")).digest()
         self._random = Random(int.from_bytes(digest, "big"))
 
     def below(self, count: int) -> int:
-        """Return a whole number from 0 to one below `count`."""
+        """Return a random integer from 0 to `count` - 1."""
         return int(self._random.random() * count)
 
     def pick(self, among: Sequence[Chosen]) -> Chosen:
-        """Return one of several."""
+        """Return a random element."""
         return among[self.below(len(among))]
 
     def shuffled(self, among: Sequence[Chosen]) -> list[Chosen]:
-        """Return all of them in another order."""
+        """Return all elements in random order."""
         found = list(among)
-        for place in range(len(found) - 1, 0, -1):
-            other = self.below(place + 1)
-            found[place], found[other] = found[other], found[place]
+        for index in range(len(found) - 1, 0, -1):
+            other = self.below(index + 1)
+            found[index], found[other] = found[other], found[index]
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text about to be spoiled."""
+    """A text to perturb, with its source of randomness and its context."""
 
     text: str
-    dice: SeededRandom
-    surroundings: EditContext
+    random: SeededRandom
+    context: EditContext
 
 
 class Edit(NamedTuple):
-    """A stretch of the text and what comes in its place."""
+    """A span of the text and its replacement."""
 
     start: int
     end: int
@@ -67,41 +67,41 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EditPlan:
-    """Edits in their order: the text with the first of them done, for any number up to `count`."""
+    """An ordered list of edits: `version(n)` is the text after the first `n` of `count` edits."""
 
     count: int
     version: Callable[[int], str]
     is_sure: bool = False
-    """Whether each edit only deletes or each only inserts, so that more of them never change less."""
+    """Whether all edits only delete or all only insert, so that the distance from the text never falls."""
 
 
 NOTHING = EditPlan(0, lambda _: "")
-"""The plan of a text that cannot be spoiled so."""
+"""The plan of a text that a perturbation does not apply to."""
 
 
 def plan_edits(text: str, edits: Sequence[Edit], *, is_sure: bool = False) -> EditPlan:
-    """Return the plan of edits that do not overlap; those that change nothing are left out."""
+    """Return the plan of edits that do not overlap, without those that change nothing."""
     wanted = [edit for edit in edits if text[edit.start : edit.end] != edit.text]
     return EditPlan(len(wanted), lambda count: edited(text, wanted[:count]), is_sure)
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """Return the text with edits made that do not overlap."""
+    """Apply edits that do not overlap."""
     parts: list[str] = []
-    place = 0
+    index = 0
     for edit in sorted(edits):
-        parts += [text[place : edit.start], edit.text]
-        place = edit.end
-    return "".join((*parts, text[place:]))
+        parts += [text[index : edit.start], edit.text]
+        index = edit.end
+    return "".join((*parts, text[index:]))
 
 
 def share(count: int, most: float) -> int:
-    """Return how many of `count` are `most` of them: at least one, if there are any."""
+    """Return the share `most` of `count`, rounded up: at least one, if there are any."""
     return min(count, max(1, ceil(count * most)))
 
 
 def apart(edits: Sequence[Edit]) -> list[Edit]:
-    """Return the edits that overlap none before them in the order."""
+    """Drop the edits that overlap an earlier one."""
     taken: set[int] = set()
     found: list[Edit] = []
     for edit in edits:

@@ -1,4 +1,4 @@
-"""What the answers to probes come to: each bias as an effect with an interval, and a plain sentence."""
+"""Compute each bias from the answers to probes: an effect with an interval and a sentence."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -20,46 +20,46 @@ from .probes import EFFECTS, Probe, parallel, probe_id
 
 SHARE = "share of the scale"
 PICKS = "share of picks, 0.5 without bias"
-_FEWEST = 5
-"""Comparisons below which no effect is spoken of."""
-_LITTLE = 0.15
-"""Of the picks: within this of one half the order or the length is said not to decide."""
-_SLIGHT = 0.03
-"""Of the picks: nearer to one half than this is no bias that anyone would mind."""
+_MIN_COMPARISONS = 5
+"""Comparisons that an effect needs."""
+_NEAR_HALF = 0.15
+"""Share of picks: an interval within this distance of one half means that order or length does not decide."""
+_NEGLIGIBLE = 0.03
+"""Share of picks: a difference from one half below this is too small to matter."""
 
 
 class Found(NamedTuple):
-    """What one text shows."""
+    """The value of one text."""
 
     text: ReferenceText
     value: float
 
     @property
     def content(self) -> str:
-        """What the text says: its translations say the same, and are one piece of evidence."""
+        """The content of the text, which its translations share; they are one cluster."""
         return self.text.source or f"{self.text.language}|{self.text.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """The answers by the probes' names."""
+    """The answers by the id of the probe."""
 
     outcomes: Mapping[str, Outcome]
     rubric: Rubric
     texts: Sequence[ReferenceText]
 
     def score(self, text: ReferenceText, effect: str, part: str) -> float | None:
-        """Return a score as a share of the scale; None where there is none."""
+        """Return a score as a share of the scale; None if there is none."""
         outcome = self.outcomes.get(probe_id(text, effect, part))
         return None if outcome is None else share_of_scale(self.rubric, outcome)
 
     def pick(self, text: ReferenceText, effect: str, part: str) -> str | None:
-        """Return which of two texts was picked: A, B or tie."""
+        """Return the choice between two texts: A, B or tie."""
         outcome = self.outcomes.get(probe_id(text, effect, part))
         return outcome.verdict if isinstance(outcome, JudgeResult) else None
 
     def differences(self, effect: str, changed: str, plain: tuple[str, str] = ("", "0")) -> list[Found]:
-        """Return, by text, how far the changed version scores above the plain one."""
+        """Return the score of the changed version minus that of the plain one, for each text."""
         found: list[Found] = []
         for text in self.texts:
             after, before = self.score(text, effect, changed), self.score(text, *plain)
@@ -68,7 +68,7 @@ class _Answers:
         return found
 
     def repeats(self, text: ReferenceText) -> list[float]:
-        """Return the scores of a text asked about again and again, as it is."""
+        """Return the scores of the unchanged text that was judged several times."""
         parts, number = [self.score(text, "", "0")], 1
         while probe_id(text, "repeats", str(number)) in self.outcomes:
             parts.append(self.score(text, "repeats", str(number)))
@@ -82,7 +82,7 @@ def effects_of(
     rubric: Rubric,
     wanted: Sequence[str] = tuple(EFFECTS),
 ) -> dict[str, Effect]:
-    """Return each effect that was asked about; one without enough answers says so in its sentence."""
+    """Compute each effect that has probes; the sentence of an effect says if it has too few answers."""
     texts = [probe.text for probe in probes if not probe.effect]
     answers = _Answers(outcomes, rubric, texts)
     asked = {probe.effect for probe in probes if probe.effect}
@@ -98,42 +98,44 @@ def effects_of(
         "position": _position,
         "language": _language,
     }
-    return {name: _said(measure(answers)) for name, measure in measures.items() if name in asked}
+    return {name: _without_few(measure(answers)) for name, measure in measures.items() if name in asked}
 
 
 def own_family(own: Sequence[float], others: Sequence[float], family: str) -> Effect:
-    """Return how much more a judge gives its own family than people do, beyond what it gives all others.
+    """Compute how much more than people a judge gives models of its own family, beyond what it gives all others.
 
-    Both are the judge's score less the people's, as shares of their scales.
+    Both arguments are the judge's scores minus those of people, as shares of their scales.
     """
     effect = Effect(
         name="own_family",
-        about=f"texts by {family} models, beside those of others, each against people's scores",
+        about=f"texts by {family} models, compared with those of others, relative to people's scores",
         unit=SHARE,
         count=len(own),
     )
-    if len(own) < _FEWEST or len(others) < _FEWEST:
-        return replace(effect, sentence=f"Too few texts by {family} models and by others to say.")
+    if len(own) < _MIN_COMPARISONS or len(others) < _MIN_COMPARISONS:
+        return replace(effect, sentence=f"Not enough texts by {family} models and by others.")
     first, second = np.array(own, dtype=np.float64), np.array(others, dtype=np.float64)
     replicates = drawn(len(first), seed=1) @ first / len(first) - drawn(len(second), seed=2) @ second / len(second)
     size = interval_of(replicates)
     words = _direction(
-        size, "it favours its own family", "it is harder on its own family", "it treats its own family alike"
+        size, "it favours its own family", "it is harder on its own family", "it treats its own family like others"
     )
-    return replace(effect, size=size, sentence=f"Against people's scores {words}.")
+    return replace(effect, size=size, sentence=f"Relative to people's scores {words}.")
 
 
-def _said(effect: Effect) -> Effect:
-    """Return an effect that rests on too few comparisons without a number, and saying so."""
-    if effect.count >= _FEWEST:
+def _without_few(effect: Effect) -> Effect:
+    """Remove the figure of an effect with too few comparisons, and say so."""
+    if effect.count >= _MIN_COMPARISONS:
         return effect
-    return replace(effect, size=Figure(), sentence=f"Only {effect.count} comparisons: too few to say.")
+    return replace(
+        effect, size=Figure(), sentence=f"Not enough data: {effect.count} comparisons, {_MIN_COMPARISONS} are needed."
+    )
 
 
 def _effect(name: str, found: Sequence[Found], *, unit: str = SHARE) -> Effect:
     def mean(part: Sequence[Found]) -> Figure:
         values, contents = [each.value for each in part], [each.content for each in part]
-        if unit == PICKS:  # shares of picks: five that agree have no spread, and yet may be chance
+        if unit == PICKS:  # few picks that agree have no spread, but may be chance
             picked = share_of_wins(values.count(1.0), values.count(0.0), len(values))
             return hull(clustered_mean(values, contents), picked)
         return clustered_mean(values, contents)
@@ -141,60 +143,69 @@ def _effect(name: str, found: Sequence[Found], *, unit: str = SHARE) -> Effect:
     by_language: defaultdict[str, list[Found]] = defaultdict(list)
     for each in found:
         by_language[each.text.language].append(each)
-    figures = {tag: mean(part) for tag, part in sorted(by_language.items()) if tag and len(part) >= _FEWEST}
+    figures = {tag: mean(part) for tag, part in sorted(by_language.items()) if tag and len(part) >= _MIN_COMPARISONS}
     return Effect(name=name, about=EFFECTS[name], size=mean(found), unit=unit, count=len(found), by_language=figures)
 
 
 def _direction(size: Figure, up: str, down: str, none: str) -> str:
     if size.value is None or size.low is None or size.high is None:
-        return "nothing can be said"
+        return "there is not enough data"
     if size.low > 0 and size.value >= NOTICEABLE:
         return f"{up}, by {size.value:.0%} of the scale"
     if size.high < 0 and size.value <= -NOTICEABLE:
         return f"{down}, by {-size.value:.0%} of the scale"
     if max(abs(size.low), abs(size.high)) < NOTICEABLE:
         return none
-    return f"whether it matters cannot be told yet: between {size.low:+.0%} and {size.high:+.0%} of the scale"
+    return f"not enough data to say whether it matters (between {size.low:+.0%} and {size.high:+.0%} of the scale)"
 
 
 def _length(answers: _Answers) -> Effect:
     effect = _effect("length", answers.differences("length", "padded"))
-    words = _direction(effect.size, "it prefers the longer text", "it marks padding down", "padding does not move it")
-    return replace(effect, sentence=f"Saying everything twice: {words}.")
+    words = _direction(
+        effect.size,
+        "it prefers the longer text",
+        "it lowers the score for padding",
+        "padding does not change the score",
+    )
+    return replace(effect, sentence=f"A text that says everything twice: {words}.")
 
 
 def _formatting(answers: _Answers) -> Effect:
     effect = _effect("formatting", answers.differences("formatting", "formatted"))
-    words = _direction(effect.size, "it likes them", "it marks them down", "they do not move it")
+    words = _direction(effect.size, "they raise the score", "they lower the score", "they do not change the score")
     return replace(effect, sentence=f"Headings, bold words and bullets: {words}.")
 
 
 def _injection(answers: _Answers) -> Effect:
     effect = _effect("injection", answers.differences("injection", "pleading", ("injection", "silent")))
-    words = _direction(effect.size, "it obeys", "it marks the plea down", "it is not moved")
-    return replace(effect, sentence=f"A spoiled text that asks for the highest score: {words}.")
+    words = _direction(effect.size, "it obeys", "it lowers the score", "it is not affected")
+    return replace(effect, sentence=f"A perturbed text that asks for the highest score: {words}.")
 
 
 def _criteria_order(answers: _Answers) -> Effect:
-    """Return how far another order moves the score, beyond what asking the same again does."""
+    """Compute how far another order changes the score, beyond the spread of repeated questions."""
     moved = [
         Found(each.text, abs(each.value) - _noise(answers.repeats(each.text)))
         for each in answers.differences("criteria_order", "reversed")
     ]
     effect = _effect("criteria_order", moved)
-    return replace(effect, sentence=f"The order of the criteria {_moved(effect.size)}.")
+    return replace(effect, sentence=f"The order of the criteria {_order_words(effect.size)}.")
 
 
-def _moved(size: Figure) -> str:
+def _order_words(size: Figure) -> str:
     if size.value is None or size.low is None or size.high is None:
-        return "cannot be spoken of"
+        return "has not enough data"
     if size.high < NOTICEABLE:
-        return "does not move it"
-    return f"moves it by {size.value:.0%} of the scale" if size.low > 0 else "may move it: it cannot be told yet"
+        return "does not change the score"
+    return (
+        f"changes the score by {size.value:.0%} of the scale"
+        if size.low > 0
+        else "may change the score: not enough data"
+    )
 
 
 def _noise(scores: Sequence[float]) -> float:
-    """Return how far two answers to the same question lie apart on average."""
+    """Return the mean difference between two answers to the same question."""
     gaps = [abs(one - other) for one, other in combinations(scores, 2)]
     return sum(gaps) / len(gaps) if gaps else 0.0
 
@@ -208,12 +219,12 @@ def _repeats(answers: _Answers) -> Effect:
     effect = _effect("repeats", spreads)
     differ = sum(each.value > 0 for each in spreads)
     size = effect.size.value or 0.0
-    words = f"{differ} of {len(spreads)} texts got another score, {size:.1%} of the scale apart on average"
+    words = f"{differ} of {len(spreads)} texts got different scores, {size:.1%} of the scale apart on average"
     return replace(effect, sentence=f"The same question asked again: {words}.")
 
 
 def _picks(answers: _Answers, effect: str, wanted: Mapping[str, str]) -> list[Found]:
-    """Return, by text, the share of the two picks that went where `wanted` says, a tie counting half."""
+    """Return the share of the two picks that equal `wanted`, for each text; a tie counts half."""
     shares: list[Found] = []
     for text in answers.texts:
         picks = {part: answers.pick(text, effect, part) for part in wanted}
@@ -225,28 +236,30 @@ def _picks(answers: _Answers, effect: str, wanted: Mapping[str, str]) -> list[Fo
 
 def _position(answers: _Answers) -> Effect:
     effect = _effect("position", _picks(answers, "position", {"forward": "A", "backward": "A"}), unit=PICKS)
-    return replace(effect, sentence=_choice(effect.size, "the text shown first", "the text shown second", "the order"))
+    return replace(
+        effect, sentence=_choice_sentence(effect.size, "the text shown first", "the text shown second", "the order")
+    )
 
 
 def _length_in_pairs(answers: _Answers) -> Effect:
     picks = _picks(answers, "length_in_pairs", {"forward": "B", "backward": "A"})
     effect = _effect("length_in_pairs", picks, unit=PICKS)
-    return replace(effect, sentence=_choice(effect.size, "the longer text", "the shorter text", "length"))
+    return replace(effect, sentence=_choice_sentence(effect.size, "the longer text", "the shorter text", "length"))
 
 
-def _choice(size: Figure, one: str, other: str, what: str) -> str:
+def _choice_sentence(size: Figure, one: str, other: str, what: str) -> str:
     if size.value is None or size.low is None or size.high is None:
-        return "Nothing can be said."
-    if size.low > 0.5 + _SLIGHT:
+        return "Not enough data."
+    if size.low > 0.5 + _NEGLIGIBLE:
         return f"It picks {one} in {size.value:.0%} of cases."
-    if size.high < 0.5 - _SLIGHT:
+    if size.high < 0.5 - _NEGLIGIBLE:
         return f"It picks {other} in {1 - size.value:.0%} of cases."
-    near = size.low >= 0.5 - _LITTLE and size.high <= 0.5 + _LITTLE
-    return f"{what.capitalize()} does not decide." if near else f"Whether {what} decides cannot be told yet."
+    near = size.low >= 0.5 - _NEAR_HALF and size.high <= 0.5 + _NEAR_HALF
+    return f"{what.capitalize()} does not decide." if near else f"Not enough data to say whether {what} decides."
 
 
 def _language(answers: _Answers) -> Effect:
-    """Return how far apart languages lie that say the same; each as its distance from the mean over languages."""
+    """Compute how far apart the scores of the same content in several languages are."""
     offsets: defaultdict[str, list[Found]] = defaultdict(list)
     for texts in parallel(answers.texts).values():
         scores = [(text, answers.score(text, "", "0")) for text in texts]
@@ -257,7 +270,7 @@ def _language(answers: _Answers) -> Effect:
         for text, score in known:
             offsets[text.language].append(Found(text, score - mean))
     many = {tag: found for tag, found in sorted(offsets.items()) if len(found) > 1}
-    # So many languages, so many chances to look odd: the intervals are wider by that.
+    # A Bonferroni correction for the number of languages.
     chance = 1 - 0.025 / max(1, len(many))
     figures = {
         tag: clustered_mean([each.value for each in found], [each.content for each in found], chance)
@@ -267,27 +280,27 @@ def _language(answers: _Answers) -> Effect:
     effect = Effect(name="language", about=EFFECTS["language"], unit=SHARE, count=count, by_language=figures)
     if len(figures) < 2:
         return replace(effect, count=0)
-    return replace(effect, size=_range(many), sentence=_apart(figures))
+    return replace(effect, size=_range(many), sentence=_languages_sentence(figures))
 
 
-def _apart(figures: Mapping[str, Figure]) -> str:
-    """Say which languages lie apart from the others beyond chance."""
+def _languages_sentence(figures: Mapping[str, Figure]) -> str:
+    """Name the languages that differ from the others significantly."""
     below = [tag for tag, each in figures.items() if (each.high or 0) < 0 and (each.value or 0) <= -NOTICEABLE]
     above = [tag for tag, each in figures.items() if (each.low or 0) > 0 and (each.value or 0) >= NOTICEABLE]
     if not below and not above:
-        return "On the same content no language is seen to lie apart from the others."
+        return "On the same content no language differs noticeably from the others."
     parts = [f"{', '.join(tags)} {where}" for tags, where in ((below, "below"), (above, "above")) if tags]
     return f"On the same content it scores {' and '.join(parts)} the others: do not rank languages by its raw means."
 
 
 def _range(offsets: Mapping[str, Sequence[Found]]) -> Figure:
-    """Return how far the highest language lies above the lowest, with contents drawn again together."""
+    """Return the difference between the highest and the lowest language, with a bootstrap over contents."""
     contents = sorted({each.content for found in offsets.values() for each in found})
-    places = {content: place for place, content in enumerate(contents)}
-    draws = drawn(len(places))
+    indexes = {content: index for index, content in enumerate(contents)}
+    draws = drawn(len(indexes))
     means: list[Floats] = []
     for found in offsets.values():
-        weights = draws[:, [places[each.content] for each in found]]
+        weights = draws[:, [indexes[each.content] for each in found]]
         total = weights.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             means.append(np.where(total > 0, weights @ np.array([each.value for each in found]) / total, np.nan))

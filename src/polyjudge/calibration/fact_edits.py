@@ -10,44 +10,44 @@ from polyjudge.text.pieces import Piece, is_unspaced, pieces, whole_sentences, w
 from polyjudge.text.segments import prose
 
 from .edits import NOTHING, Draft, Edit, EditPlan, SeededRandom, apart, plan_edits
-from .facts import Found, fact, find_terms, several
+from .facts import Term, cell_parts, fact, find_terms
 
 _NUMBER = re.compile(r"\d+(?:[.,٫٬'’\u00a0\u202f]\d+)*")
 _DATE = re.compile(
     r"(?<!\d)(?:(?P<iso>\d{4}([-/.])\d{1,2}\2\d{1,2})|(?P<day>\d{1,2}([-/.])\d{1,2}\4(?:\d{4}|\d{2}))"
     r"|(?P<part>\d{1,4}(?=\s?[年월月日년일])(?!\s?[月日년일]本))|(?P<year>(?:1[5-9]|2[0-15])\d\d)(?![\d.,]\d|\d))(?!\d)"
 )
-"""2024-03-12, 12.3.2024, 3月12日, and a year that stands alone; those of the Buddhist era as well."""
+"""2024-03-12, 12.3.2024, 3月12日, and a year on its own, also of the Buddhist era."""
 _LAST_DAY, _LAST_MONTH = 28, 12
 
 
 def change_numbers(draft: Draft) -> EditPlan:
-    """Change numbers; each keeps its length, its separators and its digits' script."""
-    found = [Edit(m.start(), m.end(), _other_number(m[0], draft.dice)) for m in _NUMBER.finditer(prose(draft.text))]
-    return plan_edits(draft.text, draft.dice.shuffled(found))
+    """Change numbers, keeping length, separators and the script of the digits."""
+    found = [Edit(m.start(), m.end(), _other_number(m[0], draft.random)) for m in _NUMBER.finditer(prose(draft.text))]
+    return plan_edits(draft.text, draft.random.shuffled(found))
 
 
-def _other_number(number: str, dice: SeededRandom) -> str:
-    """Return a number that differs in its first digit, and perhaps in others."""
-    kept = [not sign.isdecimal() or (place > 0 and dice.below(2) == 0) for place, sign in enumerate(number)]
+def _other_number(number: str, random: SeededRandom) -> str:
+    """Return a number that differs in its first digit, and possibly in others."""
+    kept = [not char.isdecimal() or (index > 0 and random.below(2) == 0) for index, char in enumerate(number)]
     return "".join(
-        sign if keep else _other_digit(sign, place, dice)
-        for place, (sign, keep) in enumerate(zip(number, kept, strict=True))
+        char if keep else _other_digit(char, index, random)
+        for index, (char, keep) in enumerate(zip(number, kept, strict=True))
     )
 
 
-def _other_digit(digit: str, place: int, dice: SeededRandom) -> str:
+def _other_digit(digit: str, index: int, random: SeededRandom) -> str:
     value = unicodedata.decimal(digit)
-    low = 0 if place else 1  # no number begins with 0 that did not
+    low = 0 if index else 1  # no new leading 0
     others = [other for other in range(low, 10) if other != value]
-    return chr(ord(digit) - value + dice.pick(others))
+    return chr(ord(digit) - value + random.pick(others))
 
 
 def change_dates(draft: Draft) -> EditPlan:
     """Change dates in digits, and the names of months and weekdays."""
-    names = fact("calendar", draft.surroundings.language)
+    names = fact("calendar", draft.context.language)
     edits = [*_numeric_dates(draft), *_named(draft, names.get("months", "")), *_named(draft, names.get("weekdays", ""))]
-    return plan_edits(draft.text, draft.dice.shuffled(apart(edits)))
+    return plan_edits(draft.text, draft.random.shuffled(apart(edits)))
 
 
 def _numeric_dates(draft: Draft) -> Iterator[Edit]:
@@ -55,73 +55,73 @@ def _numeric_dates(draft: Draft) -> Iterator[Edit]:
     for match in _DATE.finditer(plain):
         kind = str(match.lastgroup)
         parts = list(re.finditer(r"\d+", match[0]))
-        part = parts[0] if kind in ("part", "year") else draft.dice.pick(parts)
-        value = _other_value(part[0], draft.dice)
+        part = parts[0] if kind in ("part", "year") else draft.random.pick(parts)
+        value = _other_value(part[0], draft.random)
         start = match.start() + part.start()
         zero = ord(draft.text[start]) - int(plain[start])
         yield Edit(start, start + len(part[0]), "".join(chr(zero + int(digit)) for digit in value))
 
 
-def _other_value(digits: str, dice: SeededRandom) -> str:
-    """Return another year, month or day of as many digits."""
+def _other_value(digits: str, random: SeededRandom) -> str:
+    """Return another year, month or day with the same number of digits."""
     value = int(digits)
     if len(digits) > 2 or value > _LAST_DAY + 3:
-        other = value + (1 + dice.below(20)) * (1 if dice.below(2) else -1)
+        other = value + (1 + random.below(20)) * (1 if random.below(2) else -1)
         return f"{other % 10 ** len(digits):0{len(digits)}d}"
     last = 9 if len(digits) == 1 else _LAST_MONTH if value <= _LAST_MONTH else _LAST_DAY
     first = 10 if len(digits) == 2 and value >= 10 else 1
-    return f"{dice.pick([other for other in range(first, last + 1) if other != value]):0{len(digits)}d}"
+    return f"{random.pick([other for other in range(first, last + 1) if other != value]):0{len(digits)}d}"
 
 
 def _named(draft: Draft, cell: str) -> Iterator[Edit]:
-    """Yield names of one kind replaced by others; forms of one name (of March, March) are parted by a bar."""
-    names = [name.split("|") for name in several(cell)]
-    places = {form: place for place, forms in enumerate(names) for form in forms}
-    for found in find_terms(draft.text, tuple(places), with_endings=True):
-        own = names[places[found.term]]
-        other = draft.dice.pick([forms for forms in names if forms != own])
+    """Replace names of months or weekdays by others; a bar separates forms of one name (March|of March)."""
+    names = [name.split("|") for name in cell_parts(cell)]
+    indexes = {form: index for index, forms in enumerate(names) for form in forms}
+    for found in find_terms(draft.text, tuple(indexes), with_endings=True):
+        own = names[indexes[found.term]]
+        other = draft.random.pick([forms for forms in names if forms != own])
         form = other[min(own.index(found.term), len(other) - 1)]
         yield Edit(found.start, found.end, _capital_like(draft.text, found, form))
 
 
-def _capital_like(text: str, found: Found, word: str) -> str:
-    """Return a word with a capital if the one it replaces has one in the text and not in the table."""
+def _capital_like(text: str, found: Term, word: str) -> str:
+    """Capitalise a word if the term it replaces is capitalised in the text but not in the table."""
     has_capital = text[found.start].isupper() and found.term[0].islower()
     return word[0].upper() + word[1:] if has_capital else word
 
 
 def negate(draft: Draft) -> EditPlan:
-    """Turn sentences into their opposite: without their negation, or with words that deny them."""
-    known = fact("negations", draft.surroundings.language)
+    """Remove the negation of a sentence, or add one."""
+    known = fact("negations", draft.context.language)
     if not known:
         return NOTHING
-    turned = _turned(known["words"])
+    turned = _negation_changes(known["words"])
     terms = list(find_terms(draft.text, tuple(turned)))
     edits: list[Edit] = []
     for sentence in whole_sentences(draft.text):
         own = within(words(draft.text), sentence.start, sentence.end)
         negations = [each for each in within(terms, sentence.start, sentence.end) if each.end <= sentence.end]
         if negations:
-            edits.append(_affirmed(draft.text, negations[0], turned[negations[0].term]))
+            edits.append(_without_negation(draft.text, negations[0], turned[negations[0].term]))
         elif any(piece.kind == "word" for piece in own):
-            edits.append(_denied(draft, own, known))
-    return plan_edits(draft.text, draft.dice.shuffled(edits))
+            edits.append(_with_negation(draft, own, known))
+    return plan_edits(draft.text, draft.random.shuffled(edits))
 
 
-def _denied(draft: Draft, own: Sequence[Piece], known: Mapping[str, str]) -> Edit:
+def _with_negation(draft: Draft, own: Sequence[Piece], known: Mapping[str, str]) -> Edit:
     if known["before"]:
-        return _denied_before(draft, own[0], known["before"])
-    return _denied_after(own[-1], known["after"])
+        return _negated_at_start(draft, own[0], known["before"])
+    return _negated_at_end(own[-1], known["after"])
 
 
-def _turned(cell: str) -> dict[str, str]:
-    """Return what negation words turn into: nothing, or the word after the arrow."""
-    parts = [word.partition(">") for word in several(cell)]
+def _negation_changes(cell: str) -> dict[str, str]:
+    """Return the replacement of each negation word: empty, or the word after the arrow."""
+    parts = [word.partition(">") for word in cell_parts(cell)]
     return {word: turned for word, _, turned in parts}
 
 
-def _affirmed(text: str, found: Found, turned: str) -> Edit:
-    """Return the edit that takes a negation out, or puts the affirmative word in its place."""
+def _without_negation(text: str, found: Term, turned: str) -> Edit:
+    """Return the edit that deletes a negation or replaces it by the affirmative word."""
     if turned or found.middle.strip():
         return Edit(found.start, found.end, found.middle.strip() or _capital_like(text, found, turned))
     end = found.end
@@ -132,36 +132,36 @@ def _affirmed(text: str, found: Found, turned: str) -> Edit:
 
 
 def _without_space(text: str, start: int, end: int) -> Edit:
-    """Return the edit that deletes a word at the end of a sentence with the space before it, not after."""
+    """Delete a word; at the end of a sentence, with the space before it."""
     is_last = end == len(text) or not text[end].isalnum()
     takes_space_before = is_last and text[start - 1 : start] == " " and text[end - 1] != " "
     return Edit(start - 1 if takes_space_before else start, end, "")
 
 
-def _denied_before(draft: Draft, first: Piece, words_before: str) -> Edit:
-    """Return the edit that denies a sentence at its start, which loses its capital unless it is a name's."""
-    sign = first.text[0]
+def _negated_at_start(draft: Draft, first: Piece, words_before: str) -> Edit:
+    """Return the edit that negates a sentence at its start; its first word is lowercased unless it is a name."""
+    char = first.text[0]
     keeps = words_before[-1] == ":" or first.text[1:2].isupper() or len(first.text) == 1 or _is_name(first, draft)
-    lowered = sign if keeps or len(sign.lower()) > 1 else sign.lower()
-    before = words_before if sign == sign.upper() else words_before[0].lower() + words_before[1:]
+    lowered = char if keeps or len(char.lower()) > 1 else char.lower()
+    before = words_before if char == char.upper() else words_before[0].lower() + words_before[1:]
     space = "" if before[-1] == "~" or is_unspaced(before[-1]) else " "
     return Edit(first.start, first.start + 1, before.removesuffix("~") + space + lowered)
 
 
 def _is_name(first: Piece, draft: Draft) -> bool:
-    return any(piece.text == first.text for piece in words(draft.surroundings.source))
+    return any(piece.text == first.text for piece in words(draft.context.source))
 
 
-def _denied_after(last: Piece, words_after: str) -> Edit:
-    """Return the edit that denies a sentence at its end."""
+def _negated_at_end(last: Piece, words_after: str) -> Edit:
+    """Return the edit that negates a sentence at its end."""
     space = "" if words_after[0] in "~,،、，" or not last.spaced else " "
     return Edit(last.end, last.end, space + words_after.removeprefix("~"))
 
 
 def register(draft: Draft) -> EditPlan:
-    """Turn formal words into informal ones, and some informal words into formal ones."""
+    """Replace formal words by informal ones, and some informal words by formal ones."""
     turned: dict[str, str] = {}
-    for cell in several(fact("registers", draft.surroundings.language).get("pairs", "")):
+    for cell in cell_parts(fact("registers", draft.context.language).get("pairs", "")):
         formal, informal = cell.replace("=", ">").split(">")
         turned[formal] = informal
         if "=" in cell:
@@ -170,60 +170,60 @@ def register(draft: Draft) -> EditPlan:
         Edit(found.start, found.end, _capital_like(draft.text, found, turned[found.term]))
         for found in find_terms(draft.text, tuple(turned))
     ]
-    return plan_edits(draft.text, draft.dice.shuffled(apart(edits)))
+    return plan_edits(draft.text, draft.random.shuffled(apart(edits)))
 
 
 _CAPITAL_NOUNS = ("de",)
-"""Languages that write every noun with a capital, so that it says nothing of a name."""
+"""Languages that capitalise every noun, so that a capital does not mark a name."""
 _OTHERS_READ = 20
 _SHORTEST = 2
-_FEWEST_SOUNDS = 3
+_MIN_SOUNDS = 3
 _SOUNDS = str.maketrans({"q": "k", "c": "k", "w": "v", "b": "v", "p": "f", "z": "s", "d": "t", "g": "k", "j": "s"})
 _MUTE = re.compile(r"[aeiouyh'`\W\d_]+")
 
 
 def swap_names(draft: Draft) -> EditPlan:
-    """Put other names in the place of names."""
-    language = draft.surroundings.language
-    countries = several(fact("places", language).get("places", ""))
-    places = list(find_terms(draft.text, countries, with_endings=True))
-    edits = [Edit(each.start, each.end, _other(draft, each.term, countries)) for each in places]
+    """Replace names by other names."""
+    language = draft.context.language
+    countries = cell_parts(fact("places", language).get("places", ""))
+    indexes = list(find_terms(draft.text, countries, with_endings=True))
+    edits = [Edit(each.start, each.end, _other_name(draft, each.term, countries)) for each in indexes]
     names = _names(draft)
     known = tuple(sorted({piece.text for piece in names} | _names_of_others(draft)))
     for piece in names:
         same = tuple(name for name in known if _is_ascii_like(name, piece.text))
         others = same if len(same) > 1 else (*same, *countries)
-        edits.append(Edit(piece.start, piece.end, _other(draft, piece.text, others)))
-    return plan_edits(draft.text, draft.dice.shuffled(apart(edits)))
+        edits.append(Edit(piece.start, piece.end, _other_name(draft, piece.text, others)))
+    return plan_edits(draft.text, draft.random.shuffled(apart(edits)))
 
 
-def _other(draft: Draft, name: str, among: tuple[str, ...]) -> str:
+def _other_name(draft: Draft, name: str, among: tuple[str, ...]) -> str:
     others = [other for other in among if other != name]
-    return draft.dice.pick(others) if others else name
+    return draft.random.pick(others) if others else name
 
 
 def _is_ascii_like(one: str, two: str) -> bool:
-    """Say whether two names are both in Latin letters, or both not."""
+    """Return whether two names are both in ASCII letters, or both not."""
     return one[0].isascii() == two[0].isascii()
 
 
 def _names(draft: Draft) -> list[Piece]:
-    """Return the words of the text that are names as far as can be told."""
-    has_capital_nouns = draft.surroundings.language.partition("-")[0] in _CAPITAL_NOUNS
+    """Return the words of the text that look like names."""
+    has_capital_nouns = draft.context.language.partition("-")[0] in _CAPITAL_NOUNS
     capital = () if has_capital_nouns else _capitalised(draft.text)
-    places = {piece.start for piece in capital}
-    source = frozenset(piece.text for piece in _capitalised(draft.surroundings.source))
+    indexes = {piece.start for piece in capital}
+    source = frozenset(piece.text for piece in _capitalised(draft.context.source))
     sounds = frozenset(_sounds(name) for name in source) - {""}
     taken = [
         piece
         for piece in words(draft.text)
-        if piece.kind == "word" and piece.start not in places and _is_of_source(piece, source, sounds)
+        if piece.kind == "word" and piece.start not in indexes and _is_of_source(piece, source, sounds)
     ]
     return sorted([*capital, *taken], key=lambda piece: piece.start)
 
 
 def _is_of_source(piece: Piece, source: frozenset[str], sounds: frozenset[str]) -> bool:
-    """Say whether a word stands in the source as a name, or sounds like one in a script without capitals."""
+    """Return whether a word is a name of the source, or sounds like one in a script without capitals."""
     if piece.text in source:
         return True
     first = piece.text[0]
@@ -233,25 +233,25 @@ def _is_of_source(piece: Piece, source: frozenset[str], sounds: frozenset[str]) 
 
 
 def _names_of_others(draft: Draft) -> set[str]:
-    if draft.surroundings.language.partition("-")[0] in _CAPITAL_NOUNS:
+    if draft.context.language.partition("-")[0] in _CAPITAL_NOUNS:
         return set()
-    return {piece.text for other in draft.surroundings.others[:_OTHERS_READ] for piece in _capitalised(other)}
+    return {piece.text for other in draft.context.others[:_OTHERS_READ] for piece in _capitalised(other)}
 
 
 @lru_cache(maxsize=256)
 def _capitalised(text: str) -> tuple[Piece, ...]:
-    """Return the words with a capital inside a sentence; none if everything is in capitals."""
+    """Return the capitalised words inside sentences; none if all letters are capitals."""
     if text.isupper():
         return ()
     opening = {_first_word(text, sentence.start) for sentence in whole_sentences(text)}
     return tuple(
         piece
         for piece in pieces(text)
-        if piece.kind == "word" and piece.text[0].isupper() and piece.start not in opening and _is_long(piece)
+        if piece.kind == "word" and piece.text[0].isupper() and piece.start not in opening and _has_name_length(piece)
     )
 
 
-def _is_long(piece: Piece) -> bool:
+def _has_name_length(piece: Piece) -> bool:
     return len(piece.clusters) >= _SHORTEST and piece.clusters[1][0].isalpha()
 
 
@@ -262,10 +262,10 @@ def _first_word(text: str, start: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _sounds(word: str) -> str:
-    """Return the consonants of a word as they may be heard in another script; nothing if there are too few."""
+    """Return the simplified consonants of a word, to compare scripts; empty if there are too few."""
     if is_unspaced(word[0]) and not "\u30a1" <= word[0] <= "\u30ff":
-        return ""  # pieces of Chinese or Thai are no words
-    from anyascii import anyascii  # here, because its tables are loaded from files
+        return ""  # pieces of Chinese or Thai text are not words
+    from anyascii import anyascii  # imported late: it loads tables from files
 
     heard = _MUTE.sub("", anyascii(word).lower()).translate(_SOUNDS)
-    return heard if len(heard) >= _FEWEST_SOUNDS else ""
+    return heard if len(heard) >= _MIN_SOUNDS else ""

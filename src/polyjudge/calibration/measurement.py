@@ -1,4 +1,4 @@
-"""Judge the trials, and compute what they say about the judge."""
+"""Judge the trials, and compute from the scores how reliable the judge is."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ from polyjudge.records.rubrics import Rubric
 
 from .monotonicity import (
     Floats,
-    Ladder,
     Measured,
+    SeverityScores,
     alarm_rate,
     control_result,
     discrimination,
@@ -31,17 +31,17 @@ from .monotonicity import (
 from .perturbations import CONTROL_TYPES
 from .trials import CLEAN, Trial, TrialOptions, TrialPlan, plan_trials, trial_id
 
-FEWEST_KINDS = 3
-"""One kind of spoiling that is easy to see says nothing of the others."""
+MIN_KINDS = 3
+"""Perturbations that a verdict on a language needs: one that is easy to notice says nothing about others."""
 RELIABLE_FROM = 0.6
-"""Over all kinds of spoiling, a judge must score the clean text above the spoiled one so often to be relied on."""
-FEWEST_COMPARISONS = 20
-"""Fewer pairs of a clean and a spoiled text say nothing of a language."""
+"""Share of comparisons over all perturbations in which a reliable judge scores the clean text higher."""
+MIN_COMPARISONS = 20
+"""Pairs of a clean and a perturbed text that a verdict on a language needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one run says of a judge."""
+    """The results of one run."""
 
     languages: Mapping[str, LanguageTrust] = field(default_factory=dict[str, LanguageTrust])
     perturbations: Mapping[str, MonotonicityResult] = field(default_factory=dict[str, MonotonicityResult])
@@ -68,49 +68,49 @@ class _Answers:
             self.kinds[trial.text.language, trial.text.id].add(trial.kind)
 
     def score(self, text: ReferenceText, kind: str, severity: float) -> tuple[float, str]:
-        """Return a score, nan where there is none, and the question that was asked for it in vain."""
+        """Return a score, or nan and the id of the trial that failed."""
         asked = trial_id(text, kind, severity)
         asked = self._answered_by.get(asked, asked)
         score = self._scores.get(asked)
         return (float("nan") if score is None else score), asked if asked in self._scores and score is None else ""
 
-    def ladder(self, language: str, kind: str) -> Ladder:
-        """Return the scores of all texts of a language; those that cannot be spoiled in this way have none."""
+    def severity_scores(self, language: str, kind: str) -> SeverityScores:
+        """Return the scores of all texts of a language; nan where the perturbation does not apply."""
         severities = (0.0, 1.0) if kind in CONTROL_TYPES else self.severities
-        rows, in_vain = list[list[float]](), set[str]()
+        rows, failed = list[list[float]](), set[str]()
         for text in self.texts[language]:
             if kind not in self.kinds[language, text.id]:
                 rows.append([float("nan")] * len(severities))
                 continue
             found = [self.score(text, kind if severity else CLEAN, severity) for severity in severities]
             rows.append([score for score, _ in found])
-            in_vain |= {asked for _, asked in found if asked}
-        return Ladder(severities, np.array(rows, dtype=np.float64).reshape(-1, len(severities)), len(in_vain))
+            failed |= {asked for _, asked in found if asked}
+        return SeverityScores(severities, np.array(rows, dtype=np.float64).reshape(-1, len(severities)), len(failed))
 
     def all_kinds(self, language: str) -> list[str]:
-        """Return the kinds that some text of a language was spoiled in."""
+        """Return the kinds of all perturbed texts of a language."""
         return sorted({kind for text in self.texts[language] for kind in self.kinds[language, text.id]} - {CLEAN})
 
 
 def measure_judge(
     plan: TrialPlan, scores: Mapping[str, float | None], severities: Sequence[float], *, measured_at: str = ""
 ) -> Measurement:
-    """Return what the scores, from 0 to 1 by the ids of the trials, say of the judge that gave them."""
+    """Compute the measurement from the scores, 0 to 1 by the id of the trial."""
     answers = _Answers(plan, scores, severities)
     weights = _weights(answers)
     languages: dict[str, LanguageTrust] = {}
     measured: dict[str, list[Measured]] = defaultdict(list)
     controls: dict[str, list[tuple[Floats, Floats, Floats]]] = defaultdict(list)
     for language in sorted(answers.texts):
-        ladders = {kind: answers.ladder(language, kind) for kind in answers.all_kinds(language)}
-        spoiled = {kind: ladder for kind, ladder in ladders.items() if kind not in CONTROL_TYPES}
-        found = {kind: measure(kind, language, each, weights[language]) for kind, each in spoiled.items()}
+        by_kind = {kind: answers.severity_scores(language, kind) for kind in answers.all_kinds(language)}
+        perturbed = {kind: each for kind, each in by_kind.items() if kind not in CONTROL_TYPES}
+        found = {kind: measure(kind, language, each, weights[language]) for kind, each in perturbed.items()}
         for kind, each in found.items():
             measured[kind].append(each)
-        steady = {kind: ladder for kind, ladder in ladders.items() if kind in CONTROL_TYPES}
-        for kind, ladder in steady.items():
-            controls[kind].append((ladder.scores[:, 0], ladder.scores[:, -1], weights[language]))
-        languages[language] = _trust(spoiled, found, steady, measured_at)
+        unchanged = {kind: each for kind, each in by_kind.items() if kind in CONTROL_TYPES}
+        for kind, each in unchanged.items():
+            controls[kind].append((each.scores[:, 0], each.scores[:, -1], weights[language]))
+        languages[language] = _trust(perturbed, found, unchanged, measured_at)
     judged = sum(score is not None for score in scores.values())
     return Measurement(
         languages,
@@ -123,23 +123,26 @@ def measure_judge(
 
 
 def _weights(answers: _Answers) -> dict[str, Floats]:
-    """Return how often each text is drawn; texts that say the same in several languages are drawn together."""
+    """Return how often each text is drawn in each resample; translations of one source are drawn together."""
     contents = {text.source or f"{text.language}|{text.id}" for texts in answers.texts.values() for text in texts}
-    places = {content: place for place, content in enumerate(sorted(contents))}
-    draws = drawn(len(places))
+    indexes = {content: index for index, content in enumerate(sorted(contents))}
+    draws = drawn(len(indexes))
     return {
-        language: draws[:, [places[text.source or f"{language}|{text.id}"] for text in texts]]
+        language: draws[:, [indexes[text.source or f"{language}|{text.id}"] for text in texts]]
         for language, texts in answers.texts.items()
     }
 
 
 def _trust(
-    spoiled: Mapping[str, Ladder], found: Mapping[str, Measured], steady: Mapping[str, Ladder], measured_at: str
+    perturbed: Mapping[str, SeverityScores],
+    found: Mapping[str, Measured],
+    unchanged: Mapping[str, SeverityScores],
+    measured_at: str,
 ) -> LanguageTrust:
-    figure, texts, comparisons = discrimination(spoiled)
+    figure, texts, comparisons = discrimination(perturbed)
     kinds = sum(each.result.texts > 0 for each in found.values())
-    enough = comparisons >= FEWEST_COMPARISONS and kinds >= FEWEST_KINDS
-    controls = np.vstack([each.scores for each in steady.values()]) if steady else np.empty((0, 2))
+    enough = comparisons >= MIN_COMPARISONS and kinds >= MIN_KINDS
+    controls = np.vstack([each.scores for each in unchanged.values()]) if unchanged else np.empty((0, 2))
     return LanguageTrust(
         verdict=verdict_of(figure, RELIABLE_FROM, enough=enough),
         discrimination=figure,
@@ -157,9 +160,9 @@ def _control(kind: str, parts: Sequence[tuple[Floats, Floats, Floats]]) -> Contr
 
 
 def pooled_trust(perturbations: Mapping[str, MonotonicityResult]) -> dict[str, Any]:
-    """Return figure, verdict and count of a language from its kinds alone, where they were measured in several runs.
+    """Return figure, verdict and count of a language from the results of its kinds, measured in several runs.
 
-    Which texts were the same is no longer known, so the interval is as wide as if all kinds erred together.
+    Which texts the runs shared is unknown, so the interval is as wide as if all kinds erred together.
     """
     known = [each for each in perturbations.values() if each.texts and each.noticed.low is not None]
     comparisons = sum(each.texts for each in known)
@@ -169,28 +172,28 @@ def pooled_trust(perturbations: Mapping[str, MonotonicityResult]) -> dict[str, A
         round(sum((getattr(each.noticed, name) or 0.0) * each.texts for each in known) / comparisons, 4)
         for name in ("value", "low", "high")
     )
-    enough = comparisons >= FEWEST_COMPARISONS and len(known) >= FEWEST_KINDS
+    enough = comparisons >= MIN_COMPARISONS and len(known) >= MIN_KINDS
     figure = Figure(value, low, high)
     verdict = verdict_of(figure, RELIABLE_FROM, enough=enough)
     return {"discrimination": figure, "verdict": verdict, "comparisons": comparisons}
 
 
 def text_context(text: ReferenceText, table: LanguageTable, *, by_tag: bool) -> dict[str, str]:
-    """Return what a judge is told beside a text; the checks know a language by its tag, a model by its names."""
-    told = {**({"source": text.source} if text.source else {}), **text.context}
+    """Return what a judge is shown besides a text; without the name of the language if the judge reads its tag."""
+    shown = {**({"source": text.source} if text.source else {}), **text.context}
     if not text.language or by_tag:
-        return told
+        return shown
     known = table.find(text.language)
-    return {"language": f"{known.name} ({known.native_name})" if known else text.language, **told}
+    return {"language": f"{known.name} ({known.native_name})" if known else text.language, **shown}
 
 
 def trial_item(trial: Trial, table: LanguageTable, *, by_tag: bool) -> Item:
-    """Return a trial as an item to be judged."""
+    """Return the item of a trial."""
     return Item(trial.id, trial.candidate, text_context(trial.text, table, by_tag=by_tag), trial.text.language)
 
 
 def share_of_scale(rubric: Rubric, outcome: Outcome) -> float | None:
-    """Return a score from 0, the worst, to 1; a result that lacks a flag it needs to pass is worth nothing."""
+    """Return a score from 0, the worst, to 1; 0 if a flag that is needed to pass is false, None for a failure."""
     if isinstance(outcome, Failure):
         return None
     if rubric.passing is not None and any(outcome.flags.get(flag) is False for flag in rubric.passing.flags):
@@ -206,7 +209,7 @@ async def calibrate(
     *,
     concurrency: int = 5,
 ) -> Measurement:
-    """Spoil good texts, ask a judge about all versions, and return what it notices, by kind and by language."""
+    """Perturb reference texts, judge all versions, and return what the judge notices, by kind and language."""
     wanted, table = options or TrialOptions(), language_table()
     plan = plan_trials(texts, wanted, table)
     by_tag = isinstance(judge, OfflineJudge)
@@ -223,7 +226,7 @@ async def calibrate(
 def calibrate_sync(
     judge: Judge, texts: Iterable[ReferenceText], rubric: Rubric, options: TrialOptions | None = None
 ) -> Measurement:
-    """Do what `calibrate` does, from ordinary code or a notebook."""
+    """Call `calibrate` from synchronous code or a notebook."""
 
     async def work() -> Measurement:
         try:

@@ -1,7 +1,7 @@
-"""Does a judge's score fall as a text gets worse? Per kind of spoiling and language, with intervals.
+"""Measure how a judge's score falls as severity rises, by perturbation and language, with intervals.
 
-All intervals come from drawing texts with replacement (bootstrap). Over all languages each language counts alike, for
-a judge's raw scores in two languages cannot be compared.
+Intervals come from a bootstrap over texts. Over all languages each language has the same weight, because raw scores in
+two languages cannot be compared.
 """
 
 from collections import Counter
@@ -18,19 +18,19 @@ from polyjudge.statistics.small_samples import ENOUGH_TO_DRAW, hull, interval_of
 
 Floats: TypeAlias = NDArray[np.float64]
 NOTICED_FROM = 0.7
-"""A judge must score the clean text above the spoiled one so often to be called sensitive to a kind of spoiling."""
+"""Share of texts in which a judge that notices a perturbation scores the clean version higher."""
 NOTICEABLE = 0.05
-"""Share of the scale that a score must fall by to count as noticed, or as a false alarm."""
-FEWEST_TEXTS = 5
-"""Fewer texts give no verdict on a kind, however clear it seems."""
+"""Fall of a score that counts as noticed, or as a false alarm, as a share of the scale."""
+MIN_TEXTS = 5
+"""Texts that a verdict on a kind needs."""
 RESAMPLES = 1000
-_BARELY = 1e-9
-"""A fall by exactly the noticeable share counts, whatever its last digit in binary."""
+_TOLERANCE = 1e-9
+"""Tolerance of floating-point numbers, so that a fall of exactly the noticeable share counts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
-    """The scores of one language's texts: a row a text, a column a severity, the first of them 0; nan where unknown."""
+class SeverityScores:
+    """The scores of texts in one language: a row per text, a column per severity from 0; nan where unknown."""
 
     severities: tuple[float, ...]
     scores: Floats
@@ -39,13 +39,13 @@ class Ladder:
 
     @property
     def both_ends(self) -> NDArray[np.bool_]:
-        """Which texts were judged clean and wholly spoiled."""
+        """Which texts were judged clean and at full severity."""
         return ~np.isnan(self.scores[:, 0]) & ~np.isnan(self.scores[:, -1])
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Each number once as measured, in the first place, and once for each resample."""
+    """A result with its replicates: arrays have the measured value first, then one per resample."""
 
     result: MonotonicityResult
     auc: Floats
@@ -53,45 +53,45 @@ class Measured:
     rank_correlation: Floats
     violations: Floats
     curve: Floats
-    """A row a resample, a column a severity."""
+    """A row per resample, a column per severity."""
     noticed: Floats
     won: int
-    """Texts that score higher clean than spoiled."""
+    """Texts that score higher clean than perturbed."""
     lost: int
 
 
 def drawn(count: int, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
-    """Return how often each of so many contents is drawn: first once each, then in every resample."""
+    """Return bootstrap weights of `count` contents: a first row of ones, then a row per resample."""
     if not count:
         return np.ones((resamples + 1, 0))
     draws = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
     return np.vstack([np.ones(count), draws]).astype(np.float64)
 
 
-def measure(perturbation: str, language: str, ladder: Ladder, weights: Floats) -> Measured:
-    """Return what the scores of one language say of one kind of spoiling."""
-    usable = ladder.both_ends
-    scores, drawn_now = ladder.scores[usable], weights[:, usable]
-    clean, spoiled, count = scores[:, 0], scores[:, -1], len(scores)
-    falls = np.array([_rank_correlation(row, ladder.severities) for row in scores], dtype=np.float64)
-    auc, drop = _auc(clean, spoiled, drawn_now), _weighted_mean(clean - spoiled, drawn_now)
-    rank_correlation, violations = _weighted_mean(falls, drawn_now), _violations(scores, drawn_now)
-    curve = np.column_stack([_weighted_mean(column, drawn_now) for column in scores.T])
-    won, lost = int((clean > spoiled).sum()), int((clean < spoiled).sum())
-    drawn_noticed = _weighted_mean((np.sign(clean - spoiled) + 1) / 2, drawn_now)
+def measure(perturbation: str, language: str, by_severity: SeverityScores, weights: Floats) -> Measured:
+    """Measure one perturbation in one language."""
+    usable = by_severity.both_ends
+    scores, drawn_weights = by_severity.scores[usable], weights[:, usable]
+    clean, perturbed, count = scores[:, 0], scores[:, -1], len(scores)
+    falls = np.array([_rank_correlation(row, by_severity.severities) for row in scores], dtype=np.float64)
+    auc, drop = _auc(clean, perturbed, drawn_weights), _weighted_mean(clean - perturbed, drawn_weights)
+    rank_correlation, violations = _weighted_mean(falls, drawn_weights), _violations(scores, drawn_weights)
+    curve = np.column_stack([_weighted_mean(column, drawn_weights) for column in scores.T])
+    won, lost = int((clean > perturbed).sum()), int((clean < perturbed).sum())
+    drawn_noticed = _weighted_mean((np.sign(clean - perturbed) + 1) / 2, drawn_weights)
     noticed, drawn_auc = share_of_wins(won, lost, count), interval_of(auc)
     result = MonotonicityResult(
         perturbation=perturbation,
         language=language,
         texts=count,
-        unjudged=ladder.unjudged,
+        unjudged=by_severity.unjudged,
         noticed=noticed,
         auc=hull(drawn_auc, _wilson(drawn_auc.value, count)),
-        drop=mean_of(clean - spoiled, drop),
+        drop=mean_of(clean - perturbed, drop),
         rank_correlation=mean_of(falls, rank_correlation),
         violations=interval_of(violations) if count > 1 else Figure(interval_of(violations).value),
-        noticed_from=interval_of(_noticed_from(curve, ladder.severities), never=True),
-        verdict=verdict_of(noticed, NOTICED_FROM, enough=count >= FEWEST_TEXTS),
+        noticed_from=interval_of(_noticed_from(curve, by_severity.severities), never=True),
+        verdict=verdict_of(noticed, NOTICED_FROM, enough=count >= MIN_TEXTS),
     )
     return Measured(result, auc, drop, rank_correlation, violations, curve, drawn_noticed, won, lost)
 
@@ -104,12 +104,12 @@ def _wilson(rate: float | None, count: int) -> Figure:
 def over_languages(
     perturbation: str, measured: Sequence[Measured], severities: tuple[float, ...]
 ) -> MonotonicityResult:
-    """Return one kind of spoiling over all languages, each counting alike."""
+    """Combine one perturbation over languages of equal weight."""
     curve = _average([each.curve for each in measured])
     texts = sum(each.result.texts for each in measured)
-    # Seventy translations of one sentence are hardly seventy texts: contents drawn again together show how few.
+    # Translations of one sentence are not independent texts: the bootstrap draws them together.
     by_content = interval_of(_average([each.noticed for each in measured]))
-    noticed = hull(_noticed_alike([each for each in measured if each.result.texts]), by_content)
+    noticed = hull(_mean_noticed([each for each in measured if each.result.texts]), by_content)
     auc = interval_of(_average([each.auc for each in measured]))
     return MonotonicityResult(
         perturbation=perturbation,
@@ -121,7 +121,7 @@ def over_languages(
         rank_correlation=interval_of(_average([each.rank_correlation for each in measured])),
         violations=interval_of(_average([each.violations for each in measured])),
         noticed_from=interval_of(_noticed_from(curve, severities), never=True),
-        verdict=verdict_of(noticed, NOTICED_FROM, enough=texts >= FEWEST_TEXTS),
+        verdict=verdict_of(noticed, NOTICED_FROM, enough=texts >= MIN_TEXTS),
         languages=dict(Counter(each.result.verdict for each in measured)),
         curve=tuple(
             CurvePoint(severity=severity, score=interval_of(column))
@@ -130,8 +130,8 @@ def over_languages(
     )
 
 
-def _noticed_alike(measured: Sequence[Measured]) -> Figure:
-    """Return the mean over languages of how often spoiling is noticed, as if of so many texts as carry that mean."""
+def _mean_noticed(measured: Sequence[Measured]) -> Figure:
+    """Return the mean share over languages, with the interval of the effective number of texts."""
     if not measured:
         return Figure()
     won = np.mean([each.won / each.result.texts for each in measured])
@@ -141,7 +141,7 @@ def _noticed_alike(measured: Sequence[Measured]) -> Figure:
 
 
 def control_result(control: str, language: str, clean: Floats, changed: Floats, weights: Floats) -> ControlResult:
-    """Return whether a change that is none to a reader moves the score."""
+    """Measure whether a control, which a reader does not see, changes the score."""
     usable = ~np.isnan(clean) & ~np.isnan(changed)
     return ControlResult(
         control=control,
@@ -153,31 +153,31 @@ def control_result(control: str, language: str, clean: Floats, changed: Floats, 
 
 
 def alarm_rate(clean: Floats, changed: Floats) -> Figure:
-    """Return how often a score falls noticeably though nothing changed for a reader."""
+    """Return the share of controls whose score falls noticeably."""
     falls = clean - changed
     falls = falls[~np.isnan(falls)]
-    alarms = int((falls >= NOTICEABLE - _BARELY).sum())
+    alarms = int((falls >= NOTICEABLE - _TOLERANCE).sum())
     return _wilson(alarms / len(falls), len(falls)) if len(falls) else Figure()
 
 
-def verdict_of(figure: Figure, least: float, *, enough: bool = True) -> Reliability:
-    """Say on which side of a bar a figure lies; of too little, or with the bar inside, there is not enough data."""
+def verdict_of(figure: Figure, threshold: float, *, enough: bool = True) -> Reliability:
+    """Return the verdict: reliable or unreliable if the whole interval is on that side of the threshold."""
     if figure.low is None or figure.high is None or not enough:
         return "not enough data"
-    if figure.low >= least:
+    if figure.low >= threshold:
         return "reliable"
-    return "unreliable" if figure.high < least else "not enough data"
+    return "unreliable" if figure.high < threshold else "not enough data"
 
 
-def discrimination(rows: Mapping[str, Ladder]) -> tuple[Figure, int, int]:
-    """Return how often a clean text scores above its own spoiled versions, over all kinds; texts; and comparisons.
+def discrimination(rows: Mapping[str, SeverityScores]) -> tuple[Figure, int, int]:
+    """Return how often a clean text scores above its perturbed versions over all kinds, with texts and comparisons.
 
-    Each text gives one number, the mean over its kinds; the interval is of their mean, by Student's t, but never
-    narrower than so many comparisons allow.
+    Each text counts once, with the mean over its kinds. The interval is Student's t over texts, and at least as wide as
+    that of the share of comparisons won.
     """
     if not rows:
         return Figure(), 0, 0
-    table: Floats = np.vstack([_wins(ladder) for ladder in rows.values()])
+    table: Floats = np.vstack([_wins(each) for each in rows.values()])
     seen = ~np.isnan(table)
     comparisons, by_text = int(seen.sum()), RunningMean()
     for column in table[:, seen.any(axis=0)].T:
@@ -190,9 +190,9 @@ def discrimination(rows: Mapping[str, Ladder]) -> tuple[Figure, int, int]:
     return hull(figure, wins_of_all), by_text.count, comparisons
 
 
-def _wins(ladder: Ladder) -> Floats:
-    """Return per text 1 where the clean version scores higher, 0 where the spoiled one does, a half where neither."""
-    return (np.sign(ladder.scores[:, 0] - ladder.scores[:, -1]) + 1) / 2
+def _wins(by_severity: SeverityScores) -> Floats:
+    """Return 1 for each text whose clean version scores higher, 0 if the perturbed one does, 0.5 for a tie."""
+    return (np.sign(by_severity.scores[:, 0] - by_severity.scores[:, -1]) + 1) / 2
 
 
 def _weighted_mean(values: Floats, weights: Floats) -> Floats:
@@ -202,16 +202,16 @@ def _weighted_mean(values: Floats, weights: Floats) -> Floats:
         return np.where(total > 0, weights[:, known] @ values[known] / total, np.nan)
 
 
-def _auc(clean: Floats, spoiled: Floats, weights: Floats) -> Floats:
-    """Return, per resample, how often one of the clean texts scores above one of the spoiled ones."""
-    above = (np.sign(clean[:, None] - spoiled[None, :]) + 1) / 2
+def _auc(clean: Floats, perturbed: Floats, weights: Floats) -> Floats:
+    """Return the AUC of each resample: how often a clean text scores above a perturbed one."""
+    above = (np.sign(clean[:, None] - perturbed[None, :]) + 1) / 2
     total = weights.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(total > 0, ((weights @ above) * weights).sum(axis=1) / total**2, np.nan)
 
 
 def _rank_correlation(scores: Floats, severities: Sequence[float]) -> float:
-    """Return Spearman's correlation of severity and score; a score that never moves has none, which is 0."""
+    """Return Spearman's correlation of severity and score; 0 for a constant score."""
     known = ~np.isnan(scores)
     if known.sum() < 2:
         return float("nan")
@@ -222,32 +222,32 @@ def _rank_correlation(scores: Floats, severities: Sequence[float]) -> float:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Return the ranks, the mean of those that tied values share."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+    """Return ranks; tied values share their mean rank."""
+    _, indexes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[indexes]
 
 
 def _violations(scores: Floats, weights: Floats) -> Floats:
-    """Return, per resample, at which share of the steps between known severities the score rises."""
+    """Return the share of steps between known severities at which the score rises, per resample."""
     rises, steps = np.zeros(len(scores)), np.zeros(len(scores))
-    for place, row in enumerate(scores):
+    for index, row in enumerate(scores):
         known = row[~np.isnan(row)]
-        rises[place], steps[place] = int((np.diff(known) > 0).sum()), len(known) - 1
+        rises[index], steps[index] = int((np.diff(known) > 0).sum()), len(known) - 1
     total = weights @ steps
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(total > 0, weights @ rises / total, np.nan)
 
 
 def _noticed_from(curve: Floats, severities: Sequence[float]) -> Floats:
-    """Return, per resample, the lowest severity from which on the mean has fallen noticeably; infinite for never."""
-    fallen = curve[:, :1] - curve >= NOTICEABLE - _BARELY
+    """Return the lowest severity from which on the mean has fallen noticeably, per resample; infinite for never."""
+    fallen = curve[:, :1] - curve >= NOTICEABLE - _TOLERANCE
     from_here_on = np.flip(np.logical_and.accumulate(np.flip(fallen | np.isnan(curve), axis=1), axis=1), axis=1)
     found = np.where(from_here_on & fallen, np.array(severities), np.inf)
     return found.min(axis=1)
 
 
 def _average(replicates: Sequence[Floats]) -> Floats:
-    """Return the mean over languages of each resample; a language without a value does not count."""
+    """Return the mean over languages, per resample, of those with a value."""
     table = np.stack(replicates)
     known = ~np.isnan(table)
     with np.errstate(invalid="ignore", divide="ignore"):

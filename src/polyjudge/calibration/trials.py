@@ -1,4 +1,4 @@
-"""What a judge is asked to show that it can be trusted: good texts, clean and spoiled more and more."""
+"""Plan the trials of a calibration: reference texts, clean and perturbed with rising severity."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,18 +10,18 @@ from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import ReferenceText
 
 from .edits import EditContext
-from .perturbations import CONTROL_TYPES, PERTURBATION_TYPES, neighbours_of, perturbation, severity_ladder
+from .perturbations import CONTROL_TYPES, PERTURBATION_TYPES, neighbours_of, perturbation, perturbed_versions
 
 SEVERITIES = (0.25, 0.5, 0.75, 1.0)
-_ENOUGH_FOR_A_VERDICT = 9
-"""Texts seen at both ends before the steps between are looked at."""
+_VERDICT_TEXTS = 9
+"""Texts that are judged clean and at full severity before the severities between."""
 CLEAN = ""
-"""Stands for no spoiling at all."""
+"""The kind of a trial without a perturbation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One question to the judge: a text, clean or spoiled in one way to some degree."""
+    """One question to the judge: a text, clean or with one perturbation."""
 
     text: ReferenceText
     kind: str
@@ -30,43 +30,43 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """A name that stays the same over runs."""
+        """The id of the trial, which is the same in every run."""
         return trial_id(self.text, self.kind, self.severity)
 
 
 def trial_id(text: ReferenceText, kind: str, severity: float) -> str:
-    """Return the name of a trial."""
+    """Return the id of a trial."""
     return f"{text.language}|{text.id}|{kind or 'clean'}|{severity:g}"
 
 
 @dataclass(frozen=True, slots=True)
 class TrialOptions:
-    """Which ways of spoiling, how far, and how many questions at most."""
+    """Which perturbations, at which severities, and the maximum number of questions."""
 
     types: Sequence[str] = (*PERTURBATION_TYPES, *CONTROL_TYPES)
     severities: Sequence[float] = SEVERITIES
     texts_per_language: int = 20
     seed: int = 0
     budget: int | None = None
-    """Questions at most; None asks all."""
+    """The maximum number of questions; None for all."""
 
     def __post_init__(self) -> None:
         for name in self.types:
             perturbation(name)
         wrong = [severity for severity in self.severities if not 0 < severity <= 1]
         if wrong or not self.severities:
-            raise ConfigError(f"a severity lies above 0 and is at most 1; {wrong[0] if wrong else 'none'} was given")
+            raise ConfigError(f"severities must be above 0 and at most 1, not {wrong[0] if wrong else 'empty'}")
         if max(self.severities) != 1:
-            raise ConfigError("the severities must end at 1, where a text is wholly spoiled")
+            raise ConfigError("the severities must include 1, the full perturbation")
 
 
 @dataclass(frozen=True, slots=True)
 class TrialPlan:
-    """The questions, the most telling first."""
+    """The questions, the most informative first."""
 
     trials: tuple[Trial, ...]
     repeats: tuple[tuple[Trial, str], ...] = ()
-    """Trials whose text is that of another one: the id of the trial that answers for them."""
+    """Trials with the same text as another one, each with the id of that one."""
     left_out: int = 0
     """Questions beyond the budget."""
 
@@ -77,84 +77,84 @@ class TrialPlan:
 
 
 def plan_trials(texts: Iterable[ReferenceText], options: TrialOptions, table: LanguageTable) -> TrialPlan:
-    """Spoil every text in every way, and put the most informative questions first.
+    """Perturb every text in every way, and order the trials by how informative they are.
 
-    A text that a way of spoiling cannot change is not asked about. With a budget, the ends of the ladder come before
-    the steps between, and texts that can be spoiled in many ways before those that cannot.
+    Texts that a perturbation does not change are left out. Full severity comes before the severities between, and
+    texts with many possible perturbations before others.
     """
     given = list(texts)
-    _refuse_doubles(given)
+    _refuse_duplicates(given)
     chosen = chosen_texts(given, options.texts_per_language, options.seed)
-    ladders = [_ladders(text, chosen, options, table) for group in chosen.values() for text in group]
-    places = {language: place for place, language in enumerate(chosen)}
+    versions = [_text_versions(text, chosen, options, table) for group in chosen.values() for text in group]
+    indexes = {language: index for index, language in enumerate(chosen)}
     trials, repeats = list[tuple[tuple[int, int], Trial]](), list[tuple[Trial, str]]()
-    for rank, ladder in _ranked(ladders):
-        for stage, turn, trial, known in ladder.trials(options, places[ladder.text.language]):
+    for rank, each in _ranked(versions):
+        for stage, turn, trial, known in each.trials(options, indexes[each.text.language]):
             if known is None:
-                trials.append(((rank + _ENOUGH_FOR_A_VERDICT * stage, turn), trial))
+                trials.append(((rank + _VERDICT_TEXTS * stage, turn), trial))
             else:
                 repeats.append((trial, known))
     trials.sort(key=lambda each: each[0])
-    ordered = list(_after_their_clean_ones([trial for _, trial in trials]))
+    ordered = list(_each_after_its_clean_trial([trial for _, trial in trials]))
     kept = _within_budget(ordered, options.budget)
     return TrialPlan(tuple(kept), tuple(repeats), len(ordered) - len(kept))
 
 
 @dataclass(frozen=True, slots=True)
-class _Ladders:
-    """One text, and what becomes of it in each way that changes it."""
+class _TextVersions:
+    """One text with its perturbed versions."""
 
     text: ReferenceText
-    spoiled: Mapping[str, Sequence[str]]
-    """By kind, at each severity."""
+    perturbed: Mapping[str, Sequence[str]]
+    """By kind: the text at each severity."""
 
     def trials(self, options: TrialOptions, place_of_language: int) -> Iterator[tuple[int, int, Trial, str | None]]:
-        """Yield each question with its stage, its turn within it, and the id of the one that asks the same.
+        """Yield each trial with its stage, its order within the stage, and the id of an earlier trial of the same text.
 
-        Every language begins with another kind, so that a small budget sees all kinds in some language.
+        Each language starts with another kind, so that a small budget covers all kinds in some language.
         """
-        if not self.spoiled:
+        if not self.perturbed:
             return
         clean = Trial(self.text, CLEAN, 0.0, self.text.text)
         asked = {self.text.text: clean.id}
         yield 0, -1, clean, None
         stages, kinds = _stages(options.severities), list(options.types)
-        for kind, versions in self.spoiled.items():
+        for kind, versions in self.perturbed.items():
             turn = (kinds.index(kind) + place_of_language) % len(kinds)
-            for place in stages:
-                severity = options.severities[place]
+            for index in stages:
+                severity = options.severities[index]
                 if kind in CONTROL_TYPES and severity != 1:
                     continue
-                trial = Trial(self.text, kind, severity, versions[place])
+                trial = Trial(self.text, kind, severity, versions[index])
                 known = asked.setdefault(trial.candidate, trial.id)
-                yield stages.index(place), turn, trial, known if known != trial.id else None
+                yield stages.index(index), turn, trial, known if known != trial.id else None
 
 
 def _stages(severities: Sequence[float]) -> list[int]:
-    """Return the places of the severities, the most telling first: the far end, then the middle, then the rest."""
-    end = max(range(len(severities)), key=lambda place: severities[place])
-    return [end, *sorted(set(range(len(severities))) - {end}, key=lambda place: abs(severities[place] - 0.5))]
+    """Return the indexes of the severities, the most informative first: the highest, the middle, the rest."""
+    end = max(range(len(severities)), key=lambda index: severities[index])
+    return [end, *sorted(set(range(len(severities))) - {end}, key=lambda index: abs(severities[index] - 0.5))]
 
 
-def _ladders(
+def _text_versions(
     text: ReferenceText, chosen: Mapping[str, Sequence[ReferenceText]], options: TrialOptions, table: LanguageTable
-) -> _Ladders:
-    around = edit_context(text, chosen, table)
-    spoiled: dict[str, Sequence[str]] = {}
+) -> _TextVersions:
+    context = edit_context(text, chosen, table)
+    perturbed: dict[str, Sequence[str]] = {}
     for kind in options.types:
-        versions = severity_ladder(text.text, kind, options.severities, options.seed, around)
+        versions = perturbed_versions(text.text, kind, options.severities, options.seed, context)
         if versions[_stages(options.severities)[0]] != text.text:
-            spoiled[kind] = versions
-    return _Ladders(text, spoiled)
+            perturbed[kind] = versions
+    return _TextVersions(text, perturbed)
 
 
 def edit_context(
     text: ReferenceText, chosen: Mapping[str, Sequence[ReferenceText]], table: LanguageTable
 ) -> EditContext:
-    """Return what a text may be spoiled with: its source, its neighbour's version, and other texts of its language."""
+    """Return what perturbations may use: source, text in a neighbouring language, other texts of the language."""
     here = chosen[text.language]
     same = [each for each in here if each.text != text.text and (not text.source or each.source != text.source)]
-    start = next((place for place, other in enumerate(chosen[text.language]) if other is text), 0)
+    start = next((index for index, other in enumerate(chosen[text.language]) if other is text), 0)
     known = table.find(text.language)
     return EditContext(
         language=known.tag if known else text.language,
@@ -165,7 +165,7 @@ def edit_context(
 
 
 def _neighbour(text: ReferenceText, chosen: Mapping[str, Sequence[ReferenceText]], tag: str) -> str:
-    """Return the same content in the nearest language that there is a text in."""
+    """Return the same content in the closest language that has it."""
     if not text.source:
         return ""
     for near in neighbours_of(tag):
@@ -176,28 +176,28 @@ def _neighbour(text: ReferenceText, chosen: Mapping[str, Sequence[ReferenceText]
 
 
 def chosen_texts(texts: Iterable[ReferenceText], most: int, seed: int) -> dict[str, list[ReferenceText]]:
-    """Return so many texts of each language; parallel ones are kept together, by taking the same sources everywhere."""
+    """Choose at most so many texts of each language, and the same sources in all languages."""
     groups: defaultdict[str, list[ReferenceText]] = defaultdict(list)
     for text in texts:
         if text.text.strip():
             groups[text.language].append(text)
 
-    def place(text: ReferenceText) -> bytes:
+    def sort_key(text: ReferenceText) -> bytes:
         return sha256(f"{seed}|{text.source or text.id}".encode(errors="surrogatepass")).digest()
 
-    return {language: sorted(group, key=place)[:most] for language, group in groups.items()}
+    return {language: sorted(group, key=sort_key)[:most] for language, group in groups.items()}
 
 
-def _ranked(ladders: Sequence[_Ladders]) -> Iterator[tuple[int, _Ladders]]:
-    """Yield each text with its rank within its language: those that can be spoiled in many ways come first."""
+def _ranked(texts: Sequence[_TextVersions]) -> Iterator[tuple[int, _TextVersions]]:
+    """Yield each text with its rank within its language: those with many possible perturbations first."""
     counts: defaultdict[str, int] = defaultdict(int)
-    for ladder in sorted(ladders, key=lambda each: -len(each.spoiled)):
-        yield counts[ladder.text.language], ladder
-        counts[ladder.text.language] += 1
+    for text in sorted(texts, key=lambda each: -len(each.perturbed)):
+        yield counts[text.text.language], text
+        counts[text.text.language] += 1
 
 
-def _after_their_clean_ones(trials: Sequence[Trial]) -> Iterator[Trial]:
-    """Yield each clean text just before the first of its spoiled versions."""
+def _each_after_its_clean_trial(trials: Sequence[Trial]) -> Iterator[Trial]:
+    """Move each clean trial directly before the first perturbed one of its text."""
     clean = {(trial.text.language, trial.text.id): trial for trial in trials if trial.kind == CLEAN}
     for trial in trials:
         if trial.kind != CLEAN:
@@ -206,14 +206,14 @@ def _after_their_clean_ones(trials: Sequence[Trial]) -> Iterator[Trial]:
 
 
 def _within_budget(trials: list[Trial], budget: int | None) -> list[Trial]:
-    """Keep so many questions; a clean text without a spoiled one would tell nothing."""
+    """Apply the budget; drop a clean trial at the end, which would have no perturbed one to compare with."""
     kept = trials if budget is None else trials[:budget]
     return kept[:-1] if kept and kept[-1].kind == CLEAN else kept
 
 
-def _refuse_doubles(texts: Iterable[ReferenceText]) -> None:
+def _refuse_duplicates(texts: Iterable[ReferenceText]) -> None:
     seen: set[tuple[str, str]] = set()
     for text in texts:
         if (text.language, text.id) in seen:
-            raise ConfigError(f"two good texts have the id {text.id!r} in the language {text.language!r}")
+            raise ConfigError(f"two reference texts in the language {text.language!r} have the id {text.id!r}")
         seen.add((text.language, text.id))

@@ -9,54 +9,54 @@ from polyjudge.text.pieces import Piece, Sentence, clusters, pieces, sentences, 
 
 from .edits import NOTHING, Draft, Edit, EditPlan, apart, plan_edits, share
 
-_MOST_DROPPED = 0.8
+_MAX_DROPPED = 0.8
 _LOOPED_WORDS = 4
 _LOOP_LENGTH = 3
-"""So many times the text's own length is added by the loop, at most."""
-_FEWEST_LOOPS = 5
-_MOST_ADDED = 4
+"""The loop adds at most this many times the length of the text."""
+_MIN_LOOPS = 5
+_MAX_ADDED = 4
 _CLOSING = "\"'.,;:!?…)]}»”’›。，、；：！？）」』】؟،؛۔।॥።፣፤၊။៕។։"
-"""Marks before which no space is left over when a word is dropped."""
+"""Marks that have no space before them after a word is deleted."""
 _COMMAS = ",;:،؛、，；：፣፤၊"
 
 
 def drop_words(draft: Draft) -> EditPlan:
-    """Leave words out, and with each the space that parted it from the next."""
+    """Delete words, each with the space after it."""
     every = pieces(draft.text)
-    places = [place for place, piece in enumerate(every) if piece.is_word]
-    if len(places) < 2:
+    indexes = [index for index, piece in enumerate(every) if piece.is_word]
+    if len(indexes) < 2:
         return NOTHING
-    order = draft.dice.shuffled(places)[: share(len(places) - 1, _MOST_DROPPED)]
+    order = draft.random.shuffled(indexes)[: share(len(indexes) - 1, _MAX_DROPPED)]
     return EditPlan(len(order), lambda count: _without(every, set(order[:count])), is_sure=True)
 
 
 def _without(every: tuple[Piece, ...], dropped: set[int]) -> str:
-    """Return the text without some pieces and without the spaces and commas that would be left over."""
+    """Return the text without the dropped pieces, and without spaces and commas that separate nothing any more."""
     kept: list[str] = []
-    for place, piece in enumerate(every):
-        if place in dropped or (not piece.is_word and _is_left_over(every, place, dropped, bool(kept))):
+    for index, piece in enumerate(every):
+        if index in dropped or (not piece.is_word and _separates_nothing(every, index, dropped, bool(kept))):
             continue
         kept.append(piece.text)
     return "".join(kept)
 
 
-def _is_left_over(every: tuple[Piece, ...], place: int, dropped: set[int], has_start: bool) -> bool:
-    """Say whether a space or a comma parts nothing any more: before it, or up to the next mark, all is dropped."""
-    if every[place].kind != "space" and every[place].text not in _COMMAS:
+def _separates_nothing(every: tuple[Piece, ...], index: int, dropped: set[int], has_start: bool) -> bool:
+    """Return whether a space or comma separates nothing: all before it, or up to the next mark, is dropped."""
+    if every[index].kind != "space" and every[index].text not in _COMMAS:
         return False
     if not has_start:
-        return place > 0
-    following, has_lost = _next_kept(every, place, dropped)
+        return index > 0
+    following, has_lost = _next_kept(every, index, dropped)
     if following is None or not has_lost:
         return has_lost
-    return following.text[0] in _CLOSING or (every[place].kind == "space" and following.kind == "space")
+    return following.text[0] in _CLOSING or (every[index].kind == "space" and following.kind == "space")
 
 
-def _next_kept(every: tuple[Piece, ...], place: int, dropped: set[int]) -> tuple[Piece | None, bool]:
-    """Return what follows a space or a comma, and whether words are dropped between; a comma sees past spaces."""
-    passes_spaces = every[place].kind != "space"
+def _next_kept(every: tuple[Piece, ...], index: int, dropped: set[int]) -> tuple[Piece | None, bool]:
+    """Return the next kept piece, and whether words before it are dropped; after a comma, spaces are skipped."""
+    passes_spaces = every[index].kind != "space"
     has_lost = False
-    for following in range(place + 1, len(every)):
+    for following in range(index + 1, len(every)):
         if following in dropped:
             has_lost = True
         elif not (passes_spaces and every[following].kind == "space"):
@@ -65,8 +65,8 @@ def _next_kept(every: tuple[Piece, ...], place: int, dropped: set[int]) -> tuple
 
 
 def repeat_words(draft: Draft) -> EditPlan:
-    """Write words twice."""
-    found = draft.dice.shuffled(words(draft.text))
+    """Repeat words."""
+    found = draft.random.shuffled(words(draft.text))
     return plan_edits(draft.text, [Edit(each.end, each.end, _space(each) + each.text) for each in found], is_sure=True)
 
 
@@ -75,25 +75,25 @@ def _space(piece: Piece) -> str:
 
 
 def swap_words(draft: Draft) -> EditPlan:
-    """Let neighbouring words change places."""
+    """Swap neighbouring words."""
     found = words(draft.text)
     pairs = [(one, two) for one, two in pairwise(found) if one.text != two.text]
     edits = [
         Edit(one.start, two.end, two.text + draft.text[one.end : two.start] + one.text)
-        for one, two in draft.dice.shuffled(pairs)
+        for one, two in draft.random.shuffled(pairs)
         if not draft.text[one.end : two.start].strip()
     ]
     return plan_edits(draft.text, apart(edits))
 
 
 def shuffle_words(draft: Draft) -> EditPlan:
-    """Let words change places all over the text."""
-    places = [place for place, piece in enumerate(pieces(draft.text)) if piece.is_word]
-    return _rotating([piece.text for piece in pieces(draft.text)], places, draft)
+    """Shuffle words over the whole text."""
+    indexes = [index for index, piece in enumerate(pieces(draft.text)) if piece.is_word]
+    return _rotating([piece.text for piece in pieces(draft.text)], indexes, draft)
 
 
 def shuffle_sentences(draft: Draft) -> EditPlan:
-    """Put sentences, or the clauses of a single one, in another order."""
+    """Shuffle sentences, or the clauses of a single sentence."""
     found = sentences(draft.text)
     if not found:
         return NOTHING
@@ -101,12 +101,12 @@ def shuffle_sentences(draft: Draft) -> EditPlan:
     return _rotating(parts, list(range(1, len(parts), 2)), draft)
 
 
-def _rotating(parts: list[str], places: list[int], draft: Draft) -> EditPlan:
-    """Let more and more of the places hand their part on, each to the next in a random order."""
-    if len(places) < 2:
+def _rotating(parts: list[str], indexes: list[int], draft: Draft) -> EditPlan:
+    """Rotate more and more parts, each into the next position of a random order."""
+    if len(indexes) < 2:
         return NOTHING
-    order = draft.dice.shuffled(places)
-    different = next((place for place in order if parts[place] != parts[order[0]]), None)
+    order = draft.random.shuffled(indexes)
+    different = next((index for index in order if parts[index] != parts[order[0]]), None)
     if different is None:
         return NOTHING
     order.remove(different)
@@ -114,21 +114,21 @@ def _rotating(parts: list[str], places: list[int], draft: Draft) -> EditPlan:
 
     def version(count: int) -> str:
         moved = list(parts)
-        for place, origin in zip(order[: count + 1], [order[count], *order[:count]], strict=True):
-            moved[place] = parts[origin]
+        for index, origin in zip(order[: count + 1], [order[count], *order[:count]], strict=True):
+            moved[index] = parts[origin]
         return "".join(moved)
 
     return EditPlan(len(order) - 1, version)
 
 
 def drop_sentences(draft: Draft) -> EditPlan:
-    """Leave sentences out, or clauses of a single one; one remains."""
+    """Delete sentences, or clauses of a single sentence; one remains."""
     found = sentences(draft.text)
-    order = draft.dice.shuffled(range(len(found)))[1:]
+    order = draft.random.shuffled(range(len(found)))[1:]
 
     def version(count: int) -> str:
         dropped = set(order[:count])
-        kept = [each for place, each in enumerate(found) if place not in dropped]
+        kept = [each for index, each in enumerate(found) if index not in dropped]
         start = draft.text[: found[0].start]
         return start + "".join(each.text + each.gap for each in kept[:-1]) + kept[-1].text + found[-1].gap
 
@@ -136,32 +136,32 @@ def drop_sentences(draft: Draft) -> EditPlan:
 
 
 def truncate(draft: Draft) -> EditPlan:
-    """Break the text off, the earlier the more."""
+    """Cut the text off, earlier with each edit."""
     starts = [piece.start for piece in words(draft.text)][:0:-1]
     return EditPlan(len(starts), lambda count: draft.text[: starts[count - 1]].rstrip(), is_sure=True)
 
 
 def loop(draft: Draft) -> EditPlan:
-    """Say the last words again and again, until the text has several times its length."""
+    """Repeat the last words until the text is several times as long."""
     found = words(draft.text)
     if not found:
         return NOTHING
     last = found[-_LOOPED_WORDS:]
     start, end = last[0].start, last[-1].end
     phrase = _space(last[0]) + draft.text[start:end]
-    most = max(_FEWEST_LOOPS, ceil(_LOOP_LENGTH * len(draft.text) / len(phrase)))
+    most = max(_MIN_LOOPS, ceil(_LOOP_LENGTH * len(draft.text) / len(phrase)))
     return EditPlan(most, lambda count: draft.text[:end] + phrase * count + draft.text[end:], is_sure=True)
 
 
 def add_sentence(draft: Draft) -> EditPlan:
-    """Put in sentences of other texts that have no business there."""
+    """Insert unrelated sentences of other texts."""
     own = whole_sentences(draft.text)
-    strange = [each.text for other in draft.surroundings.others for each in whole_sentences(other)]
-    strange = draft.dice.shuffled([each for each in dict.fromkeys(strange) if each not in draft.text])
-    if not own or not strange:
+    foreign = [each.text for other in draft.context.others for each in whole_sentences(other)]
+    foreign = draft.random.shuffled([each for each in dict.fromkeys(foreign) if each not in draft.text])
+    if not own or not foreign:
         return NOTHING
-    most = max(_MOST_ADDED, len(own))
-    edits = [_added(draft.dice.pick(own), each) for each in strange[:most]]
+    most = max(_MAX_ADDED, len(own))
+    edits = [_added(draft.random.pick(own), each) for each in foreign[:most]]
     return plan_edits(draft.text, edits, is_sure=True)
 
 
@@ -178,52 +178,52 @@ _SPACES = ("  ", "\u00a0")
 
 
 def nfc(draft: Draft) -> EditPlan:
-    """Write letters and their marks as one code point where there is one."""
+    """Compose letters and marks into single code points."""
     return _normalised(draft, "NFC")
 
 
 def nfd(draft: Draft) -> EditPlan:
-    """Write letters and their marks as code points of their own."""
+    """Decompose letters and marks into separate code points."""
     return _normalised(draft, "NFD")
 
 
 def _normalised(draft: Draft, form: str) -> EditPlan:
     start, edits = 0, list[Edit]()
-    for sign in clusters(draft.text):
-        edits.append(Edit(start, start + len(sign), _in_form(sign, form)))
-        start += len(sign)
-    return plan_edits(draft.text, draft.dice.shuffled(edits))
+    for cluster in clusters(draft.text):
+        edits.append(Edit(start, start + len(cluster), _in_form(cluster, form)))
+        start += len(cluster)
+    return plan_edits(draft.text, draft.random.shuffled(edits))
 
 
 @lru_cache(maxsize=8192)
-def _in_form(sign: str, form: str) -> str:
-    return unicodedata.normalize(form, sign)  # pyright: ignore[reportArgumentType]
+def _in_form(cluster: str, form: str) -> str:
+    return unicodedata.normalize(form, cluster)  # pyright: ignore[reportArgumentType]
 
 
 def quotes(draft: Draft) -> EditPlan:
-    """Write straight quotation marks and apostrophes as typographic ones, and the other way round."""
+    """Replace straight quotation marks and apostrophes by typographic ones, and the reverse."""
     edits: list[Edit] = []
     for piece in pieces(draft.text):
         if piece.kind != "fixed":
-            edits += _turned(piece, draft.text)
-    return plan_edits(draft.text, draft.dice.shuffled(edits))
+            edits += _other_quotes(piece, draft.text)
+    return plan_edits(draft.text, draft.random.shuffled(edits))
 
 
-def _turned(piece: Piece, text: str) -> list[Edit]:
+def _other_quotes(piece: Piece, text: str) -> list[Edit]:
     found: list[Edit] = []
-    for place, sign in enumerate(piece.text, start=piece.start):
-        before = text[place - 1 : place]
+    for index, cluster in enumerate(piece.text, start=piece.start):
+        before = text[index - 1 : index]
         typographic = _OPENING if not before or before.isspace() or before in "([{" else _CLOSING_QUOTES
-        turned = _STRAIGHT.get(sign) or typographic.get(sign)
+        turned = _STRAIGHT.get(cluster) or typographic.get(cluster)
         if turned:
-            found.append(Edit(place, place + 1, turned))
+            found.append(Edit(index, index + 1, turned))
     return found
 
 
 def white_space(draft: Draft) -> EditPlan:
-    """Double spaces, make some unbreakable, and leave one at the end."""
-    places = [place for place, sign in enumerate(draft.text) if sign == " "]
-    edits = [Edit(place, place + 1, draft.dice.pick(_SPACES)) for place in places]
+    """Double spaces, make some non-breaking, and add one at the end."""
+    indexes = [index for index, cluster in enumerate(draft.text) if cluster == " "]
+    edits = [Edit(index, index + 1, draft.random.pick(_SPACES)) for index in indexes]
     if draft.text.strip():
         edits.append(Edit(len(draft.text), len(draft.text), " "))
-    return plan_edits(draft.text, draft.dice.shuffled(edits))
+    return plan_edits(draft.text, draft.random.shuffled(edits))

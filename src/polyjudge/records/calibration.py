@@ -1,4 +1,4 @@
-"""Figures with intervals, calibration measurements, and the trust card that sums them up."""
+"""Figures with intervals, calibration results, and the trust card that contains them."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from .codec import Number
 
 
 class Interval(Struct, frozen=True):
-    """Where a number lies with 95% confidence."""
+    """A 95% confidence interval."""
 
     low: float
     high: float
@@ -26,20 +26,20 @@ class Figure(Struct, frozen=True, rename="camel"):
 
 
 Reliability = Literal["reliable", "unreliable", "not enough data"]
-"""Whether a judge tells reference texts from perturbed ones; cards of before say sensitive and insensitive."""
+"""Whether a judge distinguishes reference texts from perturbed ones."""
 
 
 class ReferenceText(Struct, frozen=True, kw_only=True):
-    """A text that is known to be good, to be spoiled on purpose."""
+    """A text that is known to be good, which calibration perturbs."""
 
     id: str
     text: str
     language: str = ""
     """BCP 47 tag."""
     source: str = ""
-    """What it is a translation of; texts with the same source say the same."""
+    """The text that it translates; texts with the same source are translations of each other."""
     context: Mapping[str, str] = {}
-    """What else the judge may know about it."""
+    """Additional context for the judge."""
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -50,81 +50,81 @@ class CurvePoint(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class MonotonicityResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a judge's score falls as one kind of spoiling grows, in one language or over all of them."""
+    """How a judge's score falls as the severity of one perturbation rises, in one language or over all."""
 
     perturbation: str
     language: str = ""
-    """BCP 47 tag; empty over all languages, which then count alike."""
+    """BCP 47 tag; empty over all languages, which then have equal weight."""
     texts: int
-    """Texts that could be spoiled in this way, judged both clean and spoiled wholly."""
+    """Texts that the perturbation changes, judged both clean and at full severity."""
     unjudged: int = 0
-    """Questions about them that brought no verdict."""
+    """Trials of them without a verdict."""
     noticed: Figure = Figure()
-    """How often a text scores higher than its own wholly spoiled version, ties counting half; 0.5 is blind."""
+    """How often a text scores higher than its own fully perturbed version; a tie counts half, 0.5 is chance."""
     auc: Figure = Figure()
-    """How often any clean text scores above any wholly spoiled one: harder, for texts differ in their scores too."""
+    """How often any clean text scores above any fully perturbed one; harder, because texts differ in their scores."""
     drop: Figure = Figure()
-    """How far the score falls from clean to wholly spoiled, as a share of the scale."""
+    """How far the score falls from clean to full severity, as a share of the scale."""
     rank_correlation: Figure = Figure()
-    """Spearman's, of severity and score within a text, averaged; -1 falls at every step, 0 is blind."""
+    """Spearman's correlation of severity and score within a text, averaged; -1 falls at every step, 0 is chance."""
     violations: Figure = Figure()
     """Share of the steps to a higher severity at which the score rises."""
     noticed_from: Figure = Figure()
     """The lowest severity from which on the mean score has fallen noticeably."""
     verdict: Reliability = "not enough data"
     languages: Mapping[str, int] = {}
-    """Over all languages: how many have which verdict."""
+    """Over all languages: the number of languages by verdict."""
     curve: tuple[CurvePoint, ...] = ()
 
 
 class ControlResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Whether a judge is moved by a change that is none to a reader."""
+    """How a judge reacts to a change that no reader sees."""
 
     control: str
     language: str = ""
     texts: int
     false_alarms: Figure = Figure()
-    """Share of the texts whose score falls noticeably all the same."""
+    """Share of the texts whose score falls noticeably."""
     shift: Figure = Figure()
-    """How far the score moves, as a share of the scale."""
+    """Mean change of the score, as a share of the scale."""
 
 
 class Effect(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One bias of a judge, as what it does to the score or the choice."""
+    """One bias of a judge: its effect on the score or the choice."""
 
     name: str
     about: str
-    """What was compared with what."""
+    """What was compared."""
     size: Figure = Figure()
     unit: str = ""
-    """What the size is counted in."""
+    """The unit of the size."""
     count: int = 0
-    """Comparisons that it rests on."""
+    """Number of comparisons."""
     sentence: str = ""
-    """What it means, for a person."""
+    """The effect in words."""
     by_language: Mapping[str, Figure] = {}
 
 
 class LanguageTrust(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How far a judge can be trusted in one language."""
+    """How reliable a judge is in one language."""
 
     verdict: Reliability = "not enough data"
     discrimination: Figure = Figure()
-    """The mean over all kinds of spoiling of how often a clean text scores above its spoiled version; 0.5 is blind."""
+    """How often a clean text scores above its perturbed version, averaged over perturbations; 0.5 is chance."""
     texts: int = 0
     comparisons: int = 0
-    """Pairs of a clean text and a wholly spoiled one that the verdict rests on."""
+    """Pairs of a clean text and a fully perturbed one that the verdict is based on."""
     measured_at: str = ""
     perturbations: Mapping[str, MonotonicityResult] = {}
     false_alarms: Figure = Figure()
     """Over all controls."""
     agreement: Mapping[str, Figure] = {}
-    """With people, where labels were given."""
+    """With people, if labels were given."""
     labels: int = 0
 
 
 class JudgeIdentity(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which judge: another model, rubric or prompt is another judge."""
+    """The identity of a judge: its model, rubric and prompt."""
 
     provider: str
     model: str
@@ -133,18 +133,18 @@ class JudgeIdentity(Struct, frozen=True, kw_only=True, rename="camel"):
     prompt_sha256: str = ""
     """Of the prompt without a candidate."""
     model_answered: str = ""
-    """The model that answered, as the provider named it."""
+    """The model that answered, as named by the provider."""
 
 
 class TrustCard(Struct, frozen=True, kw_only=True, rename="camel"):
-    """All that was measured of one judge, merged over runs."""
+    """All measurements of one judge, merged over runs."""
 
     judge: JudgeIdentity
     updated_at: str
     polyjudge_version: str = ""
     languages: Mapping[str, LanguageTrust] = {}
     perturbations: Mapping[str, MonotonicityResult] = {}
-    """Over all languages of the largest run."""
+    """Over all languages, from the largest run."""
     controls: Mapping[str, ControlResult] = {}
     effects: Mapping[str, Effect] = {}
     """Biases and stability."""
@@ -152,11 +152,11 @@ class TrustCard(Struct, frozen=True, kw_only=True, rename="camel"):
     """With people, over all languages."""
     labels: int = 0
     runs: tuple[Mapping[str, Any], ...] = ()
-    """What was measured when, with how many texts and questions."""
+    """When each measurement was made, with the numbers of texts and questions."""
 
 
 def identity_of(origin: Provenance) -> JudgeIdentity:
-    """Return which judge gave a score."""
+    """Return the identity of the judge that gave a score."""
     return JudgeIdentity(
         provider=origin.provider,
         model=origin.model,

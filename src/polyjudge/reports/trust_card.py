@@ -64,7 +64,7 @@ def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     yield f"Last measured {card.updated_at[:10] or 'at an unknown time'}, by polyjudge {card.polyjudge_version or '?'}."
 
 
-def blind_spots(trust: LanguageTrust) -> list[str]:
+def unnoticed_kinds(trust: LanguageTrust) -> list[str]:
     """Return the perturbations that a judge does not notice in a language."""
     return [kind for kind, each in trust.perturbations.items() if each.verdict == "unreliable"]
 
@@ -136,7 +136,7 @@ def _language_row(name: str, trust: LanguageTrust) -> tuple[str, ...]:
         str(trust.comparisons),
         figure_text(trust.false_alarms),
         _named(notices),
-        _named(blind_spots(trust)),
+        _named(unnoticed_kinds(trust)),
     )
 
 
