@@ -57,7 +57,6 @@ def test_no_module_is_a_drawer_for_this_and_that(path):
 
 OTHER_PROGRAMS = {
     # module: flags in it that are another program's, or of a command that is shown whole, to be copied
-    "cache/postgres_writer.py": {"--cache"},
     "providers/agents.py": {"--version"},
     "providers/local.py": {"--port"},
 }

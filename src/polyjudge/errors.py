@@ -9,6 +9,7 @@
     │   ├── ForeignFileError      a file that polyjudge did not write would be replaced
     │   ├── DuplicateKeyError     an object has a key twice, a table a column
     │   └── CacheError            the cache cannot be opened or written
+    │       └── UnsharedRepliesError  paid replies are in a local cache, to be imported
     ├── ProviderError             a call failed                              the item is unjudged
     │   ├── TransientError        timeout, 5xx, lost connection; may carry retry_after_s
     │   │   └── RateLimitedError  asked too often: 429
@@ -102,6 +103,24 @@ class DuplicateKeyError(DataError):
 
 class CacheError(DataError):
     """The cache cannot be opened or written, so nothing paid for could be kept."""
+
+
+class UnsharedRepliesError(CacheError):
+    """Paid replies are in a local cache, because the shared one could not be written."""
+
+    def __init__(self, message: str, *, fallback: Path, cache: str) -> None:
+        super().__init__(message)
+        self.fallback = fallback
+        self.cache = cache
+        """The shared cache, without its password."""
+
+
+class CacheWarning(UserWarning):
+    """An error of the cache that no caller could receive, because its task was cancelled."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class ProviderError(PolyjudgeError):

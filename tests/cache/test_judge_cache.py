@@ -1,4 +1,4 @@
-"""The cache keeps what it is given, asks each question once, and holds no failure."""
+"""The cache stores results and replies, asks each question once, and stores no failure."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import RubricCriterion
 
 ANY_TEXT = st.text(alphabet=st.characters())  # lone surrogates and NUL included
-GOOD = '{"score": 80, "reason": "good"}'
+REPLY = '{"score": 80, "reason": "good"}'
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def cache(tmp_path):
     ),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_result_comes_back_as_it_was_put_but_for_being_cached(cache, key, result):
+def test_a_stored_result_is_returned_unchanged_but_marked_as_cached(cache, key, result):
     cache.put(key, result)
 
     back = cache.get(key)
@@ -78,7 +78,7 @@ def test_a_miss_is_none_and_a_second_put_replaces_the_first(cache):
     assert result.reason == "second"
 
 
-def test_replies_and_results_do_not_meet_under_one_key(cache):
+def test_a_reply_and_a_result_can_have_the_same_key(cache):
     cache.put("key", JudgeResult(1.0, "result"))
     cache.put_reply("key", Reply(text="reply", model="m", parameters={"a": [1]}, dropped=("t",)))
 
@@ -88,18 +88,18 @@ def test_replies_and_results_do_not_meet_under_one_key(cache):
     assert result.reason == "result"
 
 
-def test_what_was_put_is_there_for_the_next_opener(tmp_path):
+def test_a_stored_entry_is_found_after_opening_again(tmp_path):
     with JudgeCache(tmp_path / "c.sqlite") as first:
-        first.put("key", JudgeResult(1.0, "kept"))
+        first.put("key", JudgeResult(1.0, "stored"))
     with JudgeCache(str(tmp_path / "c.sqlite")) as second:
         result = second.get("key")
     assert result is not None
-    assert result.reason == "kept"
+    assert result.reason == "stored"
 
 
-def test_a_judge_asks_once_and_says_that_the_second_answer_was_cached(tmp_path):
+def test_a_judge_asks_once_and_marks_the_second_answer_as_cached(tmp_path):
     asked = []
-    provider = ScriptedProvider(lambda request: asked.append(request) or GOOD)
+    provider = ScriptedProvider(lambda request: asked.append(request) or REPLY)
     judge = RubricJudge([RubricCriterion("a", "b")], cache_db=tmp_path / "c.sqlite", provider=provider)
 
     first, second = judge.score_sync("text"), judge.score_sync("text")
@@ -111,7 +111,7 @@ def test_a_judge_asks_once_and_says_that_the_second_answer_was_cached(tmp_path):
     assert (first.score, first.provenance.answered_at) == (second.score, second.provenance.answered_at)
 
 
-def test_the_same_question_by_many_tasks_at_once_is_asked_once(cache):
+def test_many_concurrent_tasks_ask_the_same_question_once(cache):
     asked = 0
 
     async def ask():
@@ -147,7 +147,7 @@ def test_two_caches_in_one_process_on_one_file_ask_once(tmp_path):
     assert asked == 1
 
 
-def test_a_claim_is_of_one_opener_until_its_block_ends(tmp_path):
+def test_a_claim_is_exclusive_until_its_block_ends(tmp_path):
     async def claim_twice(one: SqliteCache, two: SqliteCache):
         async with one.claim("key") as first, one.claim("key") as again, two.claim("key") as second:
             during = (first, again, second)
@@ -160,29 +160,29 @@ def test_a_claim_is_of_one_opener_until_its_block_ends(tmp_path):
     two.close()
 
 
-def test_what_another_keeps_between_two_looks_is_found(tmp_path):
+def test_an_entry_stored_by_another_cache_between_two_reads_is_found(tmp_path):
     async def never() -> Reply:
-        raise AssertionError("it was kept")
+        raise AssertionError("the reply is stored")
 
-    async def look(cache: JudgeCache, other: JudgeCache) -> tuple[Reply, int]:
-        other.put_reply("first", Reply(text=GOOD, model="m"))
+    async def read_both(cache: JudgeCache, other: JudgeCache) -> tuple[Reply, int]:
+        other.put_reply("first", Reply(text=REPLY, model="m"))
         await once(cache.replies, "first", never)
-        await once(cache.replies, "first", never)  # found before, so this is only a glance
+        await once(cache.replies, "first", never)  # the last read found a reply, so this is a snapshot read
         other.put_reply("second", Reply(text="another", model="m"))
         found = await once(cache.replies, "second", never)
         await once(cache.replies, "first", never)
         await asyncio.sleep(0)
-        with closing(sqlite3.connect(cache.path, timeout=0)) as third:  # nobody holds on to the file as it was
+        with closing(sqlite3.connect(cache.path, timeout=0)) as third:  # no snapshot is open any more
             return found, third.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
     path = tmp_path / "cache.sqlite"
     with JudgeCache(path) as cache, JudgeCache(path) as other:
-        found, busy = asyncio.run(look(cache, other))
+        found, busy = asyncio.run(read_both(cache, other))
 
     assert (found.text, busy) == ("another", 0)
 
 
-def test_after_an_error_the_next_one_asks_and_nothing_is_kept(cache):
+def test_after_an_error_nothing_is_stored_and_the_next_caller_asks(cache):
     answers = iter([TransientError("busy"), RefusedError("no"), Reply(text="at last", model="m")])
 
     async def ask():
@@ -199,7 +199,7 @@ def test_after_an_error_the_next_one_asks_and_nothing_is_kept(cache):
 
 
 @pytest.mark.parametrize("finish", ["length", "refusal"])
-def test_cut_off_and_declined_replies_are_not_kept(cache, finish):
+def test_cut_off_and_declined_replies_are_not_stored(cache, finish):
     async def ask():
         return Reply(text="half", model="m", finish=finish)
 
@@ -225,7 +225,7 @@ def test_a_cancelled_question_can_be_asked_again(cache):
     assert asyncio.run(cancel_and_ask()).text == "answer"
 
 
-def test_a_caller_who_is_cancelled_while_a_reply_is_being_kept_loses_nothing(tmp_path):
+def test_a_reply_is_stored_even_if_its_caller_is_cancelled_during_the_write(tmp_path):
     path = tmp_path / "c.sqlite"
     with JudgeCache(path) as cache:
 
@@ -266,7 +266,7 @@ asyncio.run(main())
 """
 
 
-def test_a_killed_process_gives_its_questions_back_although_its_child_lives_on(tmp_path):
+def test_a_killed_process_releases_its_claims_although_its_child_is_alive(tmp_path):
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK_AND_DIE, str(tmp_path / "c.sqlite")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None
@@ -283,16 +283,16 @@ def test_a_killed_process_gives_its_questions_back_although_its_child_lives_on(t
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_many_at_once_share_their_commits(tmp_path):
-    """Counted in bytes handed to the disk: a commit writes whole pages, however little is in it."""
+def test_concurrent_writes_share_commits(tmp_path):
+    """Measured in bytes written, because a commit writes whole pages."""
     if not Path("/proc/self/io").exists():
-        pytest.skip("this system does not count what a process writes")
+        pytest.skip("this system does not count the bytes that a process writes")
     with JudgeCache(tmp_path / "together.sqlite") as cache:
         together = asyncio.run(_put(cache, 0, 500))
     with JudgeCache(tmp_path / "singly.sqlite") as cache:
         before = _bytes_written()
         for number in range(500):
-            cache.put_reply(JudgeCache.hash_key("m", "p", str(number)), Reply(text=GOOD * 10, model="m"))
+            cache.put_reply(JudgeCache.hash_key("m", "p", str(number)), Reply(text=REPLY * 10, model="m"))
         singly = (_bytes_written() - before) / 500
 
     assert together < singly / 3
@@ -313,7 +313,7 @@ def test_many_threads_may_use_one_cache(cache):
     assert all(cache.get(f"t{name}-{number}") for name in range(8) for number in range(50))
 
 
-def test_a_closed_cache_takes_nothing_and_says_so(tmp_path):
+def test_a_closed_cache_raises_on_every_use(tmp_path):
     cache = JudgeCache(tmp_path / "c.sqlite")
     cache.close()
     cache.close()
@@ -333,16 +333,16 @@ def test_a_closed_cache_takes_nothing_and_says_so(tmp_path):
     assert asked == []
 
 
-def test_a_cache_removed_under_way_is_missed_once_and_made_anew(tmp_path):
+def test_a_cache_deleted_during_use_is_created_again_with_one_warning(tmp_path):
     with JudgeCache(tmp_path / "c.sqlite") as cache:
         cache.put("before", JudgeResult(1.0, ""))
         for file in tmp_path.glob("c.sqlite*"):
             file.unlink()
-        with pytest.warns(UserWarning, match="is gone") as told:
+        with pytest.warns(UserWarning, match="was deleted") as warned:
             cache.put("after", JudgeResult(2.0, ""))
             assert cache.get("after") is not None
             assert cache.get("before") is None
-    assert len(told) == 1
+    assert len(warned) == 1
 
 
 def test_an_entry_that_cannot_be_read_counts_as_missing(cache):
@@ -352,15 +352,15 @@ def test_an_entry_that_cannot_be_read_counts_as_missing(cache):
         assert cache.get_reply("key") is None
 
 
-def test_replaying_reads_and_never_writes(tmp_path):
+def test_a_replay_reads_and_never_writes(tmp_path):
     path = tmp_path / "c.sqlite"
     with JudgeCache(path) as cache:
-        cache.put("key", JudgeResult(1.0, "kept"))
+        cache.put("key", JudgeResult(1.0, "stored"))
     before = path.read_bytes()
 
     with JudgeCache(path, read_only=True) as replay:
         assert replay.get("key") is not None
-        with pytest.raises(CacheError, match="open for replay"):
+        with pytest.raises(CacheError, match="open read-only"):
             replay.put("other", JudgeResult(1.0, ""))
 
     assert path.read_bytes() == before
@@ -396,7 +396,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-def test_two_processes_on_the_same_thousand_questions_ask_a_thousand_times(tmp_path):
+def test_two_processes_with_the_same_thousand_questions_ask_each_once(tmp_path):
     log = tmp_path / "asked.log"
     command = [sys.executable, "-c", ASK_A_THOUSAND, str(tmp_path / "c.sqlite"), str(log)]
 
@@ -408,7 +408,7 @@ def test_two_processes_on_the_same_thousand_questions_ask_a_thousand_times(tmp_p
     assert len(set(asked)) == 1000
 
 
-FORK = """
+FORK_AND_USE = """
 import os, sys
 from polyjudge import JudgeCache, JudgeResult
 cache = JudgeCache(sys.argv[1])
@@ -425,20 +425,20 @@ cache.put("again", JudgeResult(3.0, ""))
 """
 
 
-def test_a_forked_child_may_go_on_with_its_parents_cache(tmp_path):
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, str(tmp_path / "c.sqlite")]
+def test_a_forked_child_can_use_its_parents_cache(tmp_path):
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK_AND_USE, str(tmp_path / "c.sqlite")]
 
     assert subprocess.run(command, check=False, timeout=60).returncode == 0
 
 
 @pytest.mark.slow
-def test_puts_cost_hardly_more_bytes_at_the_end_of_a_hundred_thousand_than_half_way(tmp_path):
-    """Counted in bytes handed to the disk, which does not depend on how busy the machine is.
+def test_the_write_cost_of_an_entry_hardly_grows_up_to_a_hundred_thousand_entries(tmp_path):
+    """Measured in bytes written, which does not depend on the load of the machine.
 
-    At the start they cost less: what is kept together stands on few pages of a small file.
+    At the start an entry costs less, because a small file has few pages.
     """
     if not Path("/proc/self/io").exists():
-        pytest.skip("this system does not count what a process writes")
+        pytest.skip("this system does not count the bytes that a process writes")
     with JudgeCache(tmp_path / "c.sqlite") as cache:
         costs = [asyncio.run(_put(cache, start, 10_000)) for start in range(0, 100_000, 10_000)]
 
@@ -446,7 +446,7 @@ def test_puts_cost_hardly_more_bytes_at_the_end_of_a_hundred_thousand_than_half_
 
 
 async def _put(cache: JudgeCache, start: int, count: int) -> float:
-    reply = Reply(text=GOOD * 10, model="m")
+    reply = Reply(text=REPLY * 10, model="m")
 
     async def ask() -> Reply:
         return reply
@@ -463,14 +463,14 @@ def _bytes_written() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("wchar"))
 
 
-def test_a_cache_left_open_is_closed_without_a_word(tmp_path):
+def test_a_cache_that_was_not_closed_causes_no_warning(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         JudgeCache(tmp_path / "c.sqlite").put("key", JudgeResult(1.0, json.dumps(1)))
 
 
-def test_what_was_asked_for_anew_is_not_asked_for_again_where_the_clock_went_back_meanwhile(tmp_path):
-    since = "2999-01-01T00:00:00.000Z"  # the run began before somebody set the clock right
+def test_a_refreshed_reply_is_not_asked_for_again_after_the_clock_was_set_back(tmp_path):
+    since = "2999-01-01T00:00:00.000Z"  # the run started before the clock was corrected
 
     async def ask():
         return Reply(text="answer", model="m")

@@ -25,22 +25,22 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in CHANGES.items() for value in values])
-def test_any_other_part_of_the_request_is_another_key(field, value):
+def test_a_change_of_any_field_of_the_request_changes_the_key(field, value):
     assert request_key(ORIGIN, replace(REQUEST, **{field: value})) != request_key(ORIGIN, REQUEST)
 
 
-def test_every_field_of_a_request_is_tried_above():
+def test_every_field_of_a_request_is_tested_above():
     assert set(CHANGES) == set(Request.__struct_fields__)
 
 
 @pytest.mark.parametrize(
     "origin", [Origin("openai", "https://example.test"), Origin("anthropic"), Origin("anthropic", "x")]
 )
-def test_another_provider_or_address_is_another_key(origin):
+def test_another_provider_or_address_changes_the_key(origin):
     assert request_key(origin, REQUEST) != request_key(ORIGIN, REQUEST)
 
 
-def test_what_cannot_matter_does_not_change_the_key():
+def test_equal_values_in_another_form_have_the_same_key():
     same = replace(REQUEST, schema={"type": "object", "required": ("a",), "x": 1})
     other = replace(REQUEST, schema={"x": 1.0, "required": ["a"], "type": "object"})
 
@@ -50,7 +50,7 @@ def test_what_cannot_matter_does_not_change_the_key():
     )
 
 
-def test_a_key_of_ones_own_covers_whatever_is_given():
+def test_hash_key_depends_on_every_argument():
     key = JudgeCache.hash_key("m", "p", "c")
 
     assert len(key) == 64
@@ -60,16 +60,16 @@ def test_a_key_of_ones_own_covers_whatever_is_given():
 
 
 @given(st.lists(st.text(), min_size=3, max_size=3), st.lists(st.text(), min_size=3, max_size=3))
-def test_two_different_questions_never_share_a_key(first, second):
+def test_different_questions_have_different_keys(first, second):
     assert (JudgeCache.hash_key(*first) == JudgeCache.hash_key(*second)) == (first == second)
 
 
-def test_text_is_never_run_together():
+def test_arguments_are_not_concatenated():
     assert JudgeCache.hash_key("a|b", "c", "d") != JudgeCache.hash_key("a", "b|c", "d")
     assert JudgeCache.hash_key("a", "b", "c", x="1", y="2") != JudgeCache.hash_key("a", "b", "c", x='1","y":"2')
 
 
-def test_what_has_no_canonical_form_is_an_error_and_not_a_guess():
+def test_a_value_without_canonical_form_is_an_error():
     with pytest.raises(TypeError):
         JudgeCache.hash_key("m", "p", "c", extra=object())
     with pytest.raises(ValueError, match="NaN|nan|JSON"):

@@ -1,7 +1,9 @@
-"""Looking after a cache, from the library and from the command line."""
+"""Maintenance of a cache, from the library and from the command line."""
 
 import json
 import sqlite3
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +11,7 @@ from polyjudge.cache.entries import Entry
 from polyjudge.cache.maintenance import export_entries, import_entries, prune, statistics_of, verify
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.cli import main
-from polyjudge.errors import CacheError, DataError
+from polyjudge.errors import CacheError, CacheWarning, DataError, UnsharedRepliesError
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.requests import Reply
 
@@ -35,7 +37,7 @@ def test_the_entries_are_counted_by_kind_provider_and_model(path):
 
 
 @pytest.mark.parametrize(
-    ("options", "left"),
+    ("options", "remaining"),
     [
         ({"before": "2021"}, {"one", "two", "three"}),
         ({"provider": "local"}, {"one", "three"}),
@@ -44,20 +46,20 @@ def test_the_entries_are_counted_by_kind_provider_and_model(path):
         ({"model": "nobody's"}, {"one", "two", "three", "old"}),
     ],
 )
-def test_pruning_drops_what_all_conditions_name(path, options, left):
-    would = prune(path, **options, dry_run=True)
+def test_pruning_deletes_the_entries_that_match_all_filters(path, options, remaining):
+    matching = prune(path, **options, dry_run=True)
     assert statistics_of(path).entries == 4
 
-    assert prune(path, **options) == would
-    assert {row["key"] for row in export_entries(path)} == left
+    assert prune(path, **options) == matching
+    assert {row["key"] for row in export_entries(path)} == remaining
 
 
-def test_pruning_without_a_condition_is_refused(path):
-    with pytest.raises(CacheError, match="nothing to select by"):
+def test_pruning_without_a_filter_is_an_error(path):
+    with pytest.raises(CacheError, match="no filter given"):
         prune(path)
 
 
-def test_an_export_taken_in_elsewhere_is_the_same_cache(path, tmp_path):
+def test_an_imported_export_is_the_same_cache(path, tmp_path):
     exported = tmp_path / "export.jsonl"
     rows = list(export_entries(path))
     exported.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -71,11 +73,11 @@ def test_an_export_taken_in_elsewhere_is_the_same_cache(path, tmp_path):
     assert verify(tmp_path / "other.sqlite").problems == ()
 
 
-def test_another_cache_file_can_be_taken_in_whole(path, tmp_path):
+def test_a_cache_file_can_be_imported(path, tmp_path):
     assert import_entries(tmp_path / "other.sqlite", path).new == 4
 
 
-def test_bad_rows_of_an_export_are_skipped_by_place_and_the_rest_is_used(path, tmp_path):
+def test_invalid_rows_of_an_export_are_reported_by_line_and_the_others_imported(path, tmp_path):
     good = next(iter(export_entries(path)))
     rows = [good | {"schemaVersion": 7}, good | {"kind": "song"}, good | {"value": {"text": 5}}, good, {"x": 1}]
     exported = tmp_path / "export.jsonl"
@@ -87,16 +89,16 @@ def test_bad_rows_of_an_export_are_skipped_by_place_and_the_rest_is_used(path, t
     assert [problem.split(": ")[0].rpartition(":")[2] for problem in imported.problems] == ["1", "2", "3", "5"]
 
 
-def test_a_flipped_bit_is_found(path):
+def test_verify_finds_a_changed_value(path):
     connection = sqlite3.connect(path)
     connection.execute("UPDATE entries SET value = replace(value, 'fine', 'fire') WHERE key = 'three'")
     connection.commit()
     connection.close()
 
-    assert verify(path).problems == ("entry three: the checksum does not agree",)
+    assert verify(path).problems == ("entry three: checksum mismatch",)
 
 
-def test_a_missing_or_unreadable_import_is_one_clear_error(tmp_path):
+def test_importing_a_missing_or_unreadable_file_is_an_error(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         import_entries(tmp_path / "c.sqlite", tmp_path / "absent")
     with pytest.raises(DataError, match="is not UTF-8"):
@@ -104,7 +106,7 @@ def test_a_missing_or_unreadable_import_is_one_clear_error(tmp_path):
         import_entries(tmp_path / "c.sqlite", tmp_path / "latin.jsonl")
 
 
-def test_a_torn_line_costs_only_itself(path, tmp_path):
+def test_a_truncated_line_is_skipped_alone(path, tmp_path):
     exported = tmp_path / "export.jsonl"
     rows = [json.dumps(row) for row in export_entries(path)]
     exported.write_text("\n".join([*rows[:2], rows[2][:30], rows[3]]), encoding="utf-8")
@@ -117,7 +119,7 @@ def test_a_torn_line_costs_only_itself(path, tmp_path):
 
 
 @pytest.mark.parametrize("value", ["not json", b"\x00\x01", b'{"text":"\xff","model":"m"}', '{"text":"y","model":"b"}'])
-def test_one_bad_row_costs_only_itself(path, tmp_path, value, capsys):
+def test_an_invalid_row_is_skipped_alone(path, tmp_path, value, capsys):
     connection = sqlite3.connect(path)
     connection.execute("UPDATE entries SET value = ? WHERE key = 'two'", (value,))
     connection.commit()
@@ -136,7 +138,7 @@ def test_one_bad_row_costs_only_itself(path, tmp_path, value, capsys):
         assert cache.get_reply("one") is not None
 
 
-def test_the_commands_do_the_same_from_the_shell(path, tmp_path, capsys):
+def test_the_commands_call_the_functions(path, tmp_path, capsys):
     cache = ["--cache", str(path)]
     assert main(["cache", "stats", *cache]) == 0
     assert "4 entries" in capsys.readouterr().out
@@ -154,9 +156,9 @@ def test_the_commands_do_the_same_from_the_shell(path, tmp_path, capsys):
     assert "3 entries checked, sound" in capsys.readouterr().out
 
 
-def test_the_commands_say_what_is_wrong_and_exit_with_two(tmp_path, in_folder, capsys):
+def test_the_commands_report_errors_and_exit_with_two(tmp_path, in_folder, capsys):
     assert main(["cache", "stats"]) == 2
-    assert capsys.readouterr().err == "polyjudge: .polyjudge/cache.sqlite: there is no cache here yet\n"
+    assert capsys.readouterr().err == "polyjudge: .polyjudge/cache.sqlite: no cache here yet\n"
     assert main(["cache", "stats", "--cache", str(tmp_path)]) == 2
     assert "is a folder" in capsys.readouterr().err
     damaged = tmp_path / "damaged.sqlite"
@@ -186,3 +188,14 @@ def test_wrong_usage_exits_with_two(arguments, capsys):
         main(["cache", *arguments])
     assert exited.value.code == 2
     assert "usage: polyjudge cache" in capsys.readouterr().err
+
+
+def test_the_command_line_shows_how_to_import_replies_that_are_not_shared(capsys):
+    error = UnsharedRepliesError("db: gave up", fallback=Path("my cache.sqlite"), cache="postgresql://db:5432/polls")
+    with warnings.catch_warnings():
+        main(["--version"])  # installs the command line's own way to show warnings
+        warnings.simplefilter("always")
+        warnings.warn(CacheWarning(error), stacklevel=1)
+
+    hint = "Run: polyjudge cache import 'my cache.sqlite' --cache postgresql://db:5432/polls"
+    assert capsys.readouterr().err == f"polyjudge: warning: db: gave up {hint}\n"

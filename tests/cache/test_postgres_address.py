@@ -1,4 +1,4 @@
-"""The URL of a shared cache: read or refused, and never shown with its password."""
+"""The URL of a shared cache is parsed or rejected, and never shown with its password."""
 
 import socket
 import ssl
@@ -16,7 +16,7 @@ PASSWORD = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=6
 
 
 @pytest.fixture(autouse=True)
-def _usual_port(monkeypatch):
+def _default_port(monkeypatch):
     monkeypatch.delenv("PGPORT", raising=False)
 
 
@@ -46,7 +46,7 @@ def test_a_url_is_shown_without_its_password(url, place):
 
 
 @given(PASSWORD)
-def test_no_password_is_shown_however_it_is_spelled(password):
+def test_no_form_of_a_password_is_shown(password):
     for url in (
         f"postgresql://me:{quote(password, safe='')}@db.example/polls",
         f"postgresql://me@db.example/polls?password={quote(password, safe='')}",
@@ -54,11 +54,11 @@ def test_no_password_is_shown_however_it_is_spelled(password):
         f"postgresql://me@db.example/polls?password={password}",
     ):
         try:
-            told = shown(url) + repr(read_address(url))
+            message = shown(url) + repr(read_address(url))
         except CacheError as error:
-            told = str(error)
-        assert "§" not in told
-        assert quote("§") not in told
+            message = str(error)
+        assert "§" not in message
+        assert quote("§") not in message
 
 
 @pytest.mark.parametrize(
@@ -77,36 +77,36 @@ def test_no_password_is_shown_however_it_is_spelled(password):
         "mysql://me:geheim@db.example/polls",
     ],
 )
-def test_a_url_that_cannot_be_read_is_one_clear_message_without_a_word_of_it(url):
+def test_an_invalid_url_is_an_error_that_does_not_quote_it(url):
     with pytest.raises(CacheError) as raised:
         read_address(url)
 
-    told = str(raised.value)
-    assert "postgresql://USER@HOST:5432/DATABASE" in told
-    assert "eim" not in told
-    assert "\n" not in told
+    message = str(raised.value)
+    assert "postgresql://USER@HOST:5432/DATABASE" in message
+    assert "eim" not in message
+    assert "\n" not in message
 
 
-def test_a_path_is_no_url(tmp_path):
+def test_a_path_is_not_a_url(tmp_path):
     assert not is_url(tmp_path)
     assert not is_url("postgresql.sqlite")
     assert shown(tmp_path) == str(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("error", "told", "is_out_of_reach"),
+    ("error", "message", "is_unreachable"),
     [
-        (socket.gaierror(-2, "Name or service not known"), "there is no such host", True),
-        (TimeoutError(), "does not answer in time", True),
-        (ConnectionResetError(104, "Connection reset by peer"), "is out of reach (Connection reset by peer)", True),
-        (OSError("Multiple exceptions: [Errno 111] Connect call failed"), "nothing listens there", True),
+        (socket.gaierror(-2, "Name or service not known"), "unknown host", True),
+        (TimeoutError(), "connection timed out", True),
+        (ConnectionResetError(104, "Connection reset by peer"), "is unreachable (Connection reset by peer)", True),
+        (OSError("Multiple exceptions: [Errno 111] Connect call failed"), "connection refused", True),
         (ssl.SSLCertVerificationError(1, "self-signed geheim"), "TLS handshake failed (self-signed ***)", False),
         (ValueError("port geheim"), "cannot be used: port ***", False),
     ],
 )
-def test_what_is_wrong_with_the_way_there_is_told_with_a_remedy(error, told, is_out_of_reach):
+def test_a_connection_error_is_translated_with_a_remedy(error, message, is_unreachable):
     problem = problem_of(error, read_address("postgresql://me:geheim@db.example/polls"))
 
     assert str(problem).startswith("postgresql://me@db.example:5432/polls: ")
-    assert told in str(problem)
-    assert isinstance(problem, UnreachableCacheError) == is_out_of_reach
+    assert message in str(problem)
+    assert isinstance(problem, UnreachableCacheError) == is_unreachable

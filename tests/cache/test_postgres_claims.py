@@ -1,4 +1,4 @@
-"""Claims where the server cannot be what it seems: behind a pooler that hands sessions around, or not installed."""
+"""Claims behind a pooler that shares sessions, and without the driver."""
 
 import asyncio
 import sys
@@ -11,8 +11,8 @@ from polyjudge.cache.postgres_connection import PostgresDatabase, ReconnectingCo
 from polyjudge.errors import CacheError, MissingExtraError
 
 
-class ForgetfulSession:
-    """A connection whose locks are soon another's, as with PgBouncer in transaction mode."""
+class LockLosingConnection:
+    """A connection that loses its locks, as with PgBouncer in transaction mode."""
 
     async def fetch(self, statement: str, numbers: list[int]) -> list[dict[str, int]]:
         return [{"number": number} for number in numbers]
@@ -27,11 +27,11 @@ class ForgetfulSession:
         return False
 
 
-def test_a_pooler_that_keeps_no_locks_is_found_out_and_told():
+def test_a_pooler_that_does_not_keep_locks_is_detected():
     pytest.importorskip("asyncpg")
     database = PostgresDatabase(read_address("postgresql://127.0.0.1/db"), read_only=False)
-    connection = ReconnectingConnection(database, patience_s=0.0)
-    connection.connection = ForgetfulSession()
+    connection = ReconnectingConnection(database, outage_timeout_s=0.0)
+    connection.connection = LockLosingConnection()
     claims = PostgresClaims(database, connection)
 
     async def take_and_release():
@@ -41,11 +41,11 @@ def test_a_pooler_that_keeps_no_locks_is_found_out_and_told():
         await claims.finish()
         await claims.take("key")
 
-    with pytest.raises(CacheError, match="behind PgBouncer, pool sessions and not transactions"):
+    with pytest.raises(CacheError, match="set pool_mode = session"):
         asyncio.run(take_and_release())
 
 
-def test_without_the_extra_the_command_to_run_is_named(monkeypatch):
+def test_a_missing_extra_is_an_error_with_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "asyncpg", None)
 
     with pytest.raises(MissingExtraError, match=r"pip install 'polyjudge\[postgres\]'"):

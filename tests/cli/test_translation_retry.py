@@ -173,5 +173,5 @@ def test_a_file_of_results_is_never_set_aside_as_a_damaged_cache(results, capsys
     before = results.read_bytes()
 
     assert main(["translation", "quick", str(results), "--judge", "local/m", "--cache", str(results)]) == 2
-    assert "is no cache by its name" in capsys.readouterr().err
+    assert "a cache cannot end in" in capsys.readouterr().err
     assert results.read_bytes() == before

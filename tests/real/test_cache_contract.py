@@ -76,8 +76,8 @@ def cache(place):
     run(opened.aclose())
 
 
-class Asked:
-    """A question that counts how often it is asked, and takes its time."""
+class CountingAsker:
+    """Answers after some time, and counts how often it was asked."""
 
     def __init__(self, *answers, wait_s: float = 0.0) -> None:
         self.times = 0
@@ -134,7 +134,7 @@ def test_both_are_caches(cache, place):
     ),
 )
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_reply_comes_back_as_it_was_put_but_for_being_cached(cache, key, reply):
+def test_a_stored_reply_is_returned_unchanged_but_marked_as_cached(cache, key, reply):
     async def put_and_get():
         await cache.put(key, reply, provider="p")
         return await cache.get(key)
@@ -155,7 +155,7 @@ def test_a_miss_is_none_and_a_second_put_replaces_the_first(cache):
     assert get(cache, "key").text == "second"
 
 
-def test_a_result_of_a_program_does_not_meet_a_reply_under_one_key(cache, place):
+def test_a_reply_and_a_result_can_have_the_same_key(cache, place):
     put(cache, "key", "reply")
     place.run("update entries set kind = 'result' where key = 'key'")
     assert get(cache, "key") is None
@@ -165,7 +165,7 @@ def test_a_result_of_a_program_does_not_meet_a_reply_under_one_key(cache, place)
     assert statistics_of(place.name).entries == 2
 
 
-def test_what_was_put_is_there_for_the_next_opener(place):
+def test_a_stored_entry_is_found_after_opening_again(place):
     async def put_and_open_again():
         async with place.open() as first:
             await first.put("key", Reply(text="kept", model="m"))
@@ -175,8 +175,8 @@ def test_what_was_put_is_there_for_the_next_opener(place):
     assert run(put_and_open_again()) == ("kept", None)
 
 
-def test_the_same_question_by_many_tasks_at_once_is_asked_once(cache):
-    asked = Asked(wait_s=0.03)
+def test_many_concurrent_tasks_ask_the_same_question_once(cache):
+    asked = CountingAsker(wait_s=0.03)
 
     async def all_at_once():
         return await asyncio.gather(*(once(cache, "key", asked) for _ in range(50)))
@@ -188,7 +188,7 @@ def test_the_same_question_by_many_tasks_at_once_is_asked_once(cache):
 
 
 def test_many_questions_at_once_are_asked_once_each(cache):
-    asked = [Asked(Reply(text=str(number), model="m")) for number in range(700)]
+    asked = [CountingAsker(Reply(text=str(number), model="m")) for number in range(700)]
 
     async def twice_each():
         return await asyncio.gather(*(once(cache, f"key-{number}", asked[number]) for number in [*range(700)] * 2))
@@ -200,7 +200,7 @@ def test_many_questions_at_once_are_asked_once_each(cache):
 
 
 def test_two_caches_in_one_process_ask_once(place):
-    asked = Asked(wait_s=0.03)
+    asked = CountingAsker(wait_s=0.03)
 
     async def both():
         async with place.open() as one, place.open() as two:
@@ -212,7 +212,7 @@ def test_two_caches_in_one_process_ask_once(place):
 
 
 def test_threads_with_loops_of_their_own_ask_once(cache):
-    asked = Asked(wait_s=0.05)
+    asked = CountingAsker(wait_s=0.05)
     threads = [threading.Thread(target=lambda: run(once(cache, "key", asked))) for _ in range(4)]
 
     for thread in threads:
@@ -238,8 +238,8 @@ def test_many_threads_may_use_one_cache(cache):
     assert all(get(cache, f"t{name}-{number}") for name in range(6) for number in range(0, 20, 5))
 
 
-def test_after_an_error_the_next_one_asks_and_nothing_is_kept(cache):
-    asked = Asked(TransientError("busy"), RefusedError("no"), Reply(text="at last", model="m"))
+def test_after_an_error_nothing_is_stored_and_the_next_caller_asks(cache):
+    asked = CountingAsker(TransientError("busy"), RefusedError("no"), Reply(text="at last", model="m"))
 
     for error in (TransientError, RefusedError):
         with pytest.raises(error):
@@ -248,8 +248,8 @@ def test_after_an_error_the_next_one_asks_and_nothing_is_kept(cache):
     assert run(once(cache, "key", asked)).text == "at last"
 
 
-def test_an_error_is_nobodys_but_the_askers(cache):
-    asked = Asked(TransientError("busy"), Reply(text="answer", model="m"), wait_s=0.02)
+def test_an_error_is_raised_only_for_the_task_that_asked(cache):
+    asked = CountingAsker(TransientError("busy"), Reply(text="answer", model="m"), wait_s=0.02)
 
     async def several():
         return await asyncio.gather(*(once(cache, "key", asked) for _ in range(5)), return_exceptions=True)
@@ -262,8 +262,8 @@ def test_an_error_is_nobodys_but_the_askers(cache):
 
 
 @pytest.mark.parametrize("finish", ["length", "refusal"])
-def test_cut_off_and_declined_replies_are_not_kept(cache, finish):
-    asked = Asked(Reply(text="half", model="m", finish=finish))
+def test_cut_off_and_declined_replies_are_not_stored(cache, finish):
+    asked = CountingAsker(Reply(text="half", model="m", finish=finish))
 
     assert run(once(cache, "key", asked)).text == "half"
     assert run(once(cache, "key", asked)).text == "half"
@@ -271,14 +271,14 @@ def test_cut_off_and_declined_replies_are_not_kept(cache, finish):
     assert get(cache, "key") is None
 
 
-def test_older_replies_are_passed_over_asked_for_anew_and_replaced(cache):
+def test_replies_older_than_since_are_asked_for_again_and_replaced(cache):
     put(cache, "key", "old")
 
     assert run(cache.get("key", since=LONG_AGO)).text == "old"
     assert run(cache.get("key", since=FAR_AHEAD)) is None
-    assert run(once(cache, "key", Asked(), since=LONG_AGO)).text == "old"
-    assert run(once(cache, "key", Asked(), since=FAR_AHEAD)).text == "answer"
-    assert run(cache.get("key", since=FAR_AHEAD)).text == "answer"  # also where the clock went back since
+    assert run(once(cache, "key", CountingAsker(), since=LONG_AGO)).text == "old"
+    assert run(once(cache, "key", CountingAsker(), since=FAR_AHEAD)).text == "answer"
+    assert run(cache.get("key", since=FAR_AHEAD)).text == "answer"  # also if the clock was set back in the meantime
     assert get(cache, "key").text == "answer"
 
 
@@ -288,30 +288,30 @@ def test_a_cancelled_question_can_be_asked_again(cache):
         await asyncio.sleep(0.05)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return await once(cache, "key", Asked())
+        return await once(cache, "key", CountingAsker())
 
     assert run(cancel_and_ask()).text == "answer"
 
 
-def test_whoever_waits_asks_when_the_asker_is_cancelled(cache):
+def test_a_waiting_task_asks_if_the_asking_one_is_cancelled(cache):
     async def cancel_the_first():
         first = asyncio.create_task(once(cache, "key", never))
         await asyncio.sleep(0.05)
-        second, third = (asyncio.create_task(once(cache, "key", Asked())) for _ in range(2))
+        second, third = (asyncio.create_task(once(cache, "key", CountingAsker())) for _ in range(2))
         await asyncio.sleep(0.02)
-        second.cancel()  # waits, and never got to ask
+        second.cancel()  # was waiting and has not asked
         first.cancel()
         return await third
 
     assert run(cancel_the_first()).text == "answer"
 
 
-def test_questions_cancelled_at_any_moment_can_be_asked_again(cache):
-    """A claim may be on its way to a task that is cancelled just then; it must not be lost on the way."""
+def test_a_question_cancelled_at_any_time_can_be_asked_again(cache):
+    """A task can be cancelled while it is being given a claim; the claim must then be released."""
 
-    async def cancel_at(moment_s: float, key: str):
+    async def cancel_at(delay_s: float, key: str):
         tasks = [asyncio.create_task(once(cache, key, never)) for _ in range(3)]
-        await asyncio.sleep(moment_s)
+        await asyncio.sleep(delay_s)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -320,12 +320,12 @@ def test_questions_cancelled_at_any_moment_can_be_asked_again(cache):
         asyncio.run(cancel_at(number / 10_000, f"key-{number}"))
 
     async def ask_all():
-        return await asyncio.gather(*(once(cache, f"key-{number}", Asked()) for number in range(40)))
+        return await asyncio.gather(*(once(cache, f"key-{number}", CountingAsker()) for number in range(40)))
 
     assert {reply.text for reply in run(ask_all())} == {"answer"}
 
 
-def test_a_caller_who_is_cancelled_while_a_reply_is_being_kept_loses_nothing(cache):
+def test_a_reply_is_stored_even_if_its_caller_is_cancelled_during_the_write(cache):
     async def cancel_while_writing():
         paid, is_paid = [], asyncio.Event()
 
@@ -343,38 +343,38 @@ def test_a_caller_who_is_cancelled_while_a_reply_is_being_kept_loses_nothing(cac
         return paid
 
     paid = run(cancel_while_writing())
-    run(once(cache, "afterwards", Asked()))
+    run(once(cache, "afterwards", CountingAsker()))
 
     assert paid
     assert all(get(cache, key) for key in paid)
 
 
-def test_what_is_being_written_when_the_loop_ends_is_written(cache, place):
-    async def leave_at_work():
+def test_writes_in_progress_when_the_loop_ends_are_finished(cache, place):
+    async def end_while_writing():
         await cache.connect()
         tasks = [asyncio.create_task(cache.put(f"key-{number}", Reply(text="", model="m"))) for number in range(700)]
         await asyncio.sleep(0)
         return len(tasks)
 
-    assert run(leave_at_work()) == 700
+    assert run(end_while_writing()) == 700
 
     put(cache, "afterwards", "")
     assert statistics_of(place.name).entries == 701
 
 
-def test_an_entry_that_cannot_be_read_counts_as_missing_and_is_asked_for_anew(cache, place):
+def test_an_unreadable_entry_counts_as_missing_and_is_asked_for_again(cache, place):
     put(cache, "key", "fine")
     place.run("update entries set value = replace(value, 'fine', 'fire')")
 
-    with pytest.warns(UserWarning, match="entry key cannot be read and counts as missing: the checksum"):
+    with pytest.warns(UserWarning, match="entry key cannot be read and counts as missing: checksum"):
         assert get(cache, "key") is None
     with pytest.warns(UserWarning, match="entry key cannot be read"):
-        assert run(once(cache, "key", Asked())).text == "answer"
+        assert run(once(cache, "key", CountingAsker())).text == "answer"
     assert get(cache, "key").text == "answer"
 
 
-def test_a_closed_cache_takes_nothing_and_says_so(place):
-    asked = Asked()
+def test_a_closed_cache_raises_on_every_use(place):
+    asked = CountingAsker()
 
     async def use_it_closed():
         cache = await open_cache(place.name)
@@ -391,18 +391,18 @@ def test_a_closed_cache_takes_nothing_and_says_so(place):
     assert asked.times == 0
 
 
-def test_replaying_reads_and_never_writes_nor_asks(place):
+def test_a_replay_reads_and_never_writes_or_asks(place):
     with pytest.raises(CacheError):
         run(open_cache(place.name, read_only=True))
     put(place.cache(), "key", "kept")
-    asked = Asked()
+    asked = CountingAsker()
 
     async def replay_it():
         async with place.open(read_only=True) as replay:
             assert (await replay.get("key")).text == "kept"
-            with pytest.raises(CacheError, match="open for replay"):
+            with pytest.raises(CacheError, match="open read-only"):
                 await replay.put("other", Reply(text="", model="m"))
-            with pytest.raises(CacheError, match="open for replay"):
+            with pytest.raises(CacheError, match="open read-only"):
                 await once(replay, "other", asked)
 
     run(replay_it())
@@ -410,7 +410,7 @@ def test_replaying_reads_and_never_writes_nor_asks(place):
     assert statistics_of(place.name).entries == 1
 
 
-def test_a_judge_asks_once_and_says_that_the_second_answer_was_cached(place):
+def test_a_judge_asks_once_and_marks_the_second_answer_as_cached(place):
     asked = []
     provider = ScriptedProvider(lambda request: asked.append(request) or '{"score": 80, "reason": "good"}')
     judge = RubricJudge([RubricCriterion("a", "b")], cache_db=place.name, provider=provider)
@@ -421,7 +421,7 @@ def test_a_judge_asks_once_and_says_that_the_second_answer_was_cached(place):
     assert (first.cached, second.cached) == (False, True)
 
 
-def test_a_cache_left_open_is_closed_without_a_word(place):
+def test_a_cache_that_was_not_closed_causes_no_warning(place):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         put(place.cache(), "key", "kept")
@@ -483,19 +483,19 @@ asyncio.run(main())
 """
 
 
-def test_a_killed_process_gives_its_questions_back_although_its_child_lives_on(place):
+def test_a_killed_process_releases_its_claims_although_its_child_is_alive(place):
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK_AND_DIE, place.name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None
         assert process.stdout.read() == b"asking\n"
         process.wait()
         try:
-            assert run(once(place.cache(), "key", Asked())).text == "answer"
+            assert run(once(place.cache(), "key", CountingAsker())).text == "answer"
         finally:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-FORK = f"""{SCRIPT}
+FORK_AND_USE = f"""{SCRIPT}
 cache = cache_at(sys.argv[1])
 def put(key, text):
     asyncio.run(cache.put(key, Reply(text=text, model="m")))
@@ -537,8 +537,8 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("script", [FORK, FORK_INSIDE])
-def test_a_forked_child_may_go_on_with_its_parents_cache(place, script):
+@pytest.mark.parametrize("script", [FORK_AND_USE, FORK_INSIDE])
+def test_a_forked_child_can_use_its_parents_cache(place, script):
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, place.name]
 
     assert subprocess.run(command, check=False, timeout=60).returncode == 0

@@ -52,5 +52,5 @@ def test_a_full_disk_is_one_clear_error_and_the_run_goes_on_once_there_is_room(s
 
     assert done.returncode == 0, done.stderr
     assert "disk is full" in done.stdout
-    assert "What was stored before is safe" in done.stdout
+    assert "Stored replies are safe" in done.stdout
     assert verify(small_disk / "c.sqlite").problems == ()

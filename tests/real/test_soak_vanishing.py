@@ -35,7 +35,7 @@ def test_a_cache_that_is_removed_in_the_middle_is_missed_and_does_not_stop_the_r
 
     [warning] = ended.complaints
     assert ended.code == 0
-    assert "is gone" in warning
+    assert "was deleted" in warning
     assert [row["outcome"] for row in run.rows()] == ["result"] * ITEMS
     assert set(server.delivered.values()) == {1}
     assert ITEMS - MIDDLE <= len(run.kept()) < ITEMS

@@ -1,8 +1,8 @@
-"""The PostgreSQL cache, shared by machines.
+"""The PostgreSQL cache, which several machines can share.
 
-A claim is an advisory lock on 64 bits of the key's hash, held by the session. PostgreSQL releases it when the session
-ends, however it ends, so a killed run leaves no claim behind that others would have to wait for. A lost connection
-loses its claims too; they are taken again over the next one, unless another machine was quicker.
+A claim is an advisory lock of the session on 64 bits of the key's hash. PostgreSQL releases it when the session ends,
+so a killed run leaves no claim behind. A lost connection loses its claims; they are taken again over the next
+connection, unless another machine has taken them in the meantime.
 """
 
 import asyncio
@@ -17,17 +17,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from polyjudge.errors import CacheError, DataError
+from polyjudge.errors import CacheError, CacheWarning, DataError
 from polyjudge.folder_trust import private_path
 from polyjudge.records.requests import Reply
 
 from .address import read_address
-from .entries import Entry, decode_kept, reply_entry, stored
+from .entries import Entry, decode_cached, escape, reply_entry
 from .postgres_connection import PostgresDatabase, ReconnectingConnection, lock_number
-from .postgres_writer import FallbackCache, Grouped, PostgresWriter
+from .postgres_writer import FallbackCache, GroupedCalls, PostgresWriter
 
-_PATIENCE_S = 60.0
-_PATIENCE_AT_THE_END_S = 1.0
+_OUTAGE_TIMEOUT_S = 60.0
+_OUTAGE_TIMEOUT_AT_END_S = 1.0
 _READ = """
 select key, value, checksum, created_at from polyjudge_entries where kind = 'reply' and key = any($1::text[])
 """
@@ -36,25 +36,30 @@ _UNLOCK = "select bool_and(pg_advisory_unlock(number)) from unnest($1::bigint[])
 
 
 class PostgresCache:
-    """Keeps replies where many machines find them: each request is asked once among all of them.
+    """Stores replies for several machines; each request is asked once among all of them.
 
-    A server out of reach is an error at the first connection, before anything is paid for. One that goes away later is
-    waited for, `patience_s` at most. What is paid for meanwhile is stored in the local cache `fallback`, and an error
-    names the command that imports it. With `read_only=True` nothing is written at all: for replaying.
+    A server that is unreachable at the first connection is an error, raised before any call is paid for. If it becomes
+    unavailable later, calls wait for it for at most `outage_timeout_s`. Replies that are paid for during the outage are
+    stored in the local cache `fallback`, which the error names. With `read_only=True`, for replays, nothing is written.
 
-    Any event loop may use it. Each has two connections of its own, which are closed with the loop. A claim is a lock of
-    the session; PgBouncer must therefore pool sessions and not transactions.
+    Any event loop may use it. Each loop has two connections, which are closed with the loop. Because claims are session
+    locks, PgBouncer must run with `pool_mode = session`.
     """
 
     def __init__(
-        self, url: str, *, read_only: bool = False, fallback: Path | None = None, patience_s: float = _PATIENCE_S
+        self,
+        url: str,
+        *,
+        read_only: bool = False,
+        fallback: Path | None = None,
+        outage_timeout_s: float = _OUTAGE_TIMEOUT_S,
     ) -> None:
         address = read_address(url)
         self.place = address.place
         """The URL without its password."""
         self._database = PostgresDatabase(address, read_only=read_only)
         self._fallback = FallbackCache(fallback or private_path("cache.sqlite"), address.place)
-        self._patience_s = patience_s
+        self._outage_timeout_s = outage_timeout_s
         self._is_closed = False
         self._process = os.getpid()
         self._guard = threading.Lock()
@@ -63,50 +68,50 @@ class PostgresCache:
         weakref.finalize(self, _end_all, self._sessions)
 
     async def connect(self) -> None:
-        """Connect the running loop now: what is wrong is reported before anything is paid for."""
+        """Connect now, so that an error is raised before any call is paid for."""
         await self._session().connect()
 
-    async def get(self, key: str, *, since: str = "", snapshot: bool = False) -> Reply | None:  # noqa: ARG002 - all reads cost the same
-        """Return the reply stored under a key, marked as cached, or None; `since` passes over older ones."""
-        row = await self._session().reads.add(stored(key))
+    async def get(self, key: str, *, since: str = "", snapshot: bool = False) -> Reply | None:  # noqa: ARG002 - snapshot reads are not cheaper here
+        """Return the reply stored under a key, marked as cached, or None; one older than `since` is ignored."""
+        row = await self._session().reads.add(escape(key))
         if row is None or row["created_at"] < since:
             return None
         try:
-            return decode_kept(Reply, row["value"], row["checksum"])
+            return decode_cached(Reply, row["value"], row["checksum"])
         except DataError as error:
-            message = f"{self.place}: entry {stored(key)} cannot be read and counts as missing: {error}"
+            message = f"{self.place}: entry {escape(key)} cannot be read and counts as missing: {error}"
             warnings.warn(message, stacklevel=2)
             return None
 
     async def put(self, key: str, reply: Reply, *, provider: str = "", since: str = "") -> None:
-        """Store a reply in place of an older one; it is on the server's disk when this returns."""
+        """Store a reply, replacing an older one; it is on the server's disk when this returns."""
         session = self._session()
         if session.writer is None:
-            raise CacheError("is open for replay; nothing is written to it", path=self.place)
+            raise CacheError("is open read-only for a replay; nothing can be stored", path=self.place)
         await session.write(session.writer, reply_entry(key, reply, provider, since=since))
 
     def claim(self, key: str) -> "_ClaimBlock":
-        """Enter with True as the one asker among tasks, threads, processes and machines; with False, look again."""
+        """Enter with True if the caller may ask; with False, another task, thread, process or machine is asking."""
         session = self._session()
         if session.writer is None:
-            raise CacheError("is open for replay; nothing is asked through it", path=self.place)
-        return _ClaimBlock(session.claims, stored(key))
+            raise CacheError("is open read-only for a replay; no request can be claimed", path=self.place)
+        return _ClaimBlock(session.claims, escape(key))
 
     async def aclose(self) -> None:
-        """Finish what is being written and close the connections."""
+        """Finish the writes in progress and close the connections."""
         self._is_closed = True
-        own = self._sessions.get(asyncio.get_running_loop())
+        session = self._sessions.get(asyncio.get_running_loop())
         _end_all(self._sessions)
-        if own is not None:
-            await own.ended()
+        if session is not None:
+            await session.ended()
 
     def _session(self) -> "_Session":
-        """Return the connections of the running loop; those that a forked child inherits are its parent's."""
+        """Return the session of the running loop; a forked child opens its own."""
         if self._is_closed:
             raise CacheError("is closed", path=self.place)
         if self._process != os.getpid():
             self._process, self._guard = os.getpid(), threading.Lock()  # a thread of the parent may hold the old one
-            self._inherited.append(dict(self._sessions))  # kept, because even closing them would disturb the parent
+            self._inherited.append(dict(self._sessions))  # closing them would affect the parent
             self._sessions.clear()
         loop = asyncio.get_running_loop()
         with self._guard:
@@ -114,24 +119,24 @@ class PostgresCache:
             if session is None or session.is_ending:
                 for ended in [each for each in self._sessions if each.is_closed()]:
                     del self._sessions[ended]
-                session = self._sessions[loop] = _Session(self._database, self._fallback, self._patience_s)
+                session = self._sessions[loop] = _Session(self._database, self._fallback, self._outage_timeout_s)
             return session
 
 
 class _Session:
-    """The connections of one event loop: one reads and claims, one writes."""
+    """The connections of one event loop: one for reads and claims, one for writes."""
 
-    def __init__(self, database: PostgresDatabase, fallback: FallbackCache, patience_s: float) -> None:
+    def __init__(self, database: PostgresDatabase, fallback: FallbackCache, outage_timeout_s: float) -> None:
         self._database = database
         self._reading = ReconnectingConnection(
-            database, patience_s, on_connect=self._on_connect_reading, on_lost=self._on_lost
+            database, outage_timeout_s, on_connect=self._on_connect_reading, on_lost=self._on_lost
         )
         self._connections = [self._reading]
-        self.reads: Grouped[str, Any] = Grouped(self._read)
+        self.reads: GroupedCalls[str, Any] = GroupedCalls(self._read)
         self.claims = PostgresClaims(database, self._reading)
         self.writer: PostgresWriter | None = None
         if not database.read_only:
-            self._connections.append(ReconnectingConnection(database, patience_s, on_connect=self._prepare))
+            self._connections.append(ReconnectingConnection(database, outage_timeout_s, on_connect=self._prepare))
             self.writer = PostgresWriter(self._connections[1], fallback)
         self._is_prepared = False
         self._reconnecting: asyncio.Task[None] | None = None
@@ -141,23 +146,23 @@ class _Session:
 
     async def connect(self) -> None:
         for connection in self._connections:
-            await connection.use(_nothing)
+            await connection.use(_no_op)
 
     async def write(self, writer: PostgresWriter, entry: Entry) -> None:
-        await writer.write(entry, self.claims.keep_while_writing(stored(entry.key)))
+        await writer.write(entry, self.claims.hold_while_writing(escape(entry.key)))
 
     def end(self) -> None:
-        """Start to close."""
+        """Start closing."""
         if not self.is_ending:
             self._closing.cancel()
 
     async def ended(self) -> None:
-        """Return when it is closed."""
+        """Close, and return when it is done."""
         self.end()
         await asyncio.wait([self._closing])
 
     async def _close_at_the_end(self) -> None:
-        """Wait to be cancelled, by `end` or, as all tasks are, when the loop ends; then close."""
+        """Close when this task is cancelled: by `end`, or by the loop when it ends."""
         with suppress(asyncio.CancelledError):
             await asyncio.get_running_loop().create_future()
         while not self._is_closed:
@@ -165,20 +170,20 @@ class _Session:
                 await self._close()
 
     async def _close(self) -> None:
-        """Write what is to be written, and close the connections, with which the claims end."""
+        """Finish the pending writes and close the connections, which releases the claims."""
         self.is_ending = True
         for connection in self._connections:
-            connection.limit_patience(_PATIENCE_AT_THE_END_S)
+            connection.limit_outage_timeout(_OUTAGE_TIMEOUT_AT_END_S)
         if self._reconnecting is not None:
             self._reconnecting.cancel()
-        unheard = None if self.writer is None else await self.writer.finish()
+        unreported = None if self.writer is None else await self.writer.finish()
         await self.reads.finish()
         await self.claims.finish()
         for connection in self._connections:
             await connection.close()
         self._is_closed = True
-        if unheard is not None:
-            warnings.warn(str(unheard), stacklevel=2)
+        if unreported is not None:
+            warnings.warn(CacheWarning(unreported), stacklevel=2)
 
     async def _read(self, keys: list[str]) -> list[Any]:
         rows = await self._reading.use(lambda connection: connection.fetch(_READ, list(set(keys))))
@@ -187,9 +192,9 @@ class _Session:
 
     async def _on_connect_reading(self, connection: Any) -> None:
         await self._prepare(connection)
-        # A plan made while the table was small would read all of it forever.
+        # A plan made while the table was small would always scan all of it.
         await connection.execute("set enable_seqscan = off")
-        await self.claims.take_again(connection)
+        await self.claims.reclaim(connection)
 
     async def _prepare(self, connection: Any) -> None:
         if not self._is_prepared:
@@ -197,13 +202,13 @@ class _Session:
             self._is_prepared = True
 
     def _on_lost(self) -> None:
-        """Connect again at once, and not at the next read: another machine may take what was claimed."""
+        """Reconnect at once instead of at the next read, before another machine takes the claims."""
         if self.claims.is_holding and not self.is_ending:
             self._reconnecting = asyncio.get_running_loop().create_task(self._reconnect())
 
     async def _reconnect(self) -> None:
-        with suppress(CacheError):  # the next task that reads is told
-            await self._reading.use(_nothing)
+        with suppress(CacheError):  # the next read raises it
+            await self._reading.use(_no_op)
 
 
 _Sessions = dict[asyncio.AbstractEventLoop, _Session]
@@ -212,11 +217,11 @@ _Sessions = dict[asyncio.AbstractEventLoop, _Session]
 def _end_all(sessions: _Sessions) -> None:
     for loop, session in list(sessions.items()):
         if not loop.is_closed():
-            with suppress(RuntimeError):  # it was closed meanwhile
+            with suppress(RuntimeError):  # it was closed in the meantime
                 loop.call_soon_threadsafe(session.end)
 
 
-async def _nothing(connection: Any) -> None:
+async def _no_op(connection: Any) -> None:
     del connection
 
 
@@ -225,7 +230,7 @@ def _do_nothing() -> None:
 
 
 class _ClaimBlock:
-    """Holds a claim for a block, if it could be taken."""
+    """Holds a claim for the duration of a block, if it could be taken."""
 
     __slots__ = ("_claims", "_is_held", "_key")
 
@@ -247,9 +252,9 @@ class _ClaimBlock:
 class _Claim:
     key: str
     number: int
-    """Of the advisory lock."""
+    """The number of the advisory lock."""
     connection: Any = None
-    """Over which it is held; None while it is not."""
+    """The connection that has the lock, or None."""
     is_wanted: bool = True
     is_being_taken: bool = True
     is_being_written: bool = False
@@ -262,42 +267,42 @@ class PostgresClaims:
         self._database = database
         self._connection = connection
         self._claims: dict[str, _Claim] = {}
-        self._takes: Grouped[_Claim, bool] = Grouped(self._take)
-        self._releases: Grouped[_Claim, None] = Grouped(self._unlock)
+        self._pending_takes: GroupedCalls[_Claim, bool] = GroupedCalls(self._take)
+        self._pending_releases: GroupedCalls[_Claim, None] = GroupedCalls(self._unlock)
         self._problem: CacheError | None = None
 
     @property
     def is_holding(self) -> bool:
-        """A key is claimed."""
+        """Whether any key is claimed."""
         return bool(self._claims)
 
     async def take(self, key: str) -> bool:
-        """Claim a key; False if it is claimed already, here or elsewhere."""
+        """Claim a key; return False if it is already claimed, here or elsewhere."""
         if self._problem is not None:
             raise self._problem
         if key in self._claims:
             return False
         claim = self._claims[key] = _Claim(key, lock_number(key))
         try:
-            return await self._takes.add(claim)
+            return await self._pending_takes.add(claim)
         except asyncio.CancelledError:
             self._end(claim)
             raise
 
     def release(self, key: str) -> None:
-        """Release a claim, now or when its reply is written."""
+        """Release a claim, now or as soon as its reply is written."""
         self._end(self._claims[key])
 
-    def keep_while_writing(self, key: str) -> Callable[[], None]:
-        """Keep a claim, if there is one, until what is returned is called, even if its task is cancelled."""
+    def hold_while_writing(self, key: str) -> Callable[[], None]:
+        """Hold a claim, if there is one, until the returned function is called, even if its task is cancelled."""
         claim = self._claims.get(key)
         if claim is None:
             return _do_nothing
         claim.is_being_written = True
         return partial(self._written, claim)
 
-    async def take_again(self, connection: Any) -> None:
-        """Claim over a new connection what was claimed over the lost one; who was quicker may ask as well."""
+    async def reclaim(self, connection: Any) -> None:
+        """Claim again, over a new connection, the keys that another machine has not claimed in the meantime."""
         held = [claim for claim in self._claims.values() if not claim.is_being_taken]
         for claim in held:
             claim.connection = None
@@ -306,9 +311,9 @@ class PostgresClaims:
                 await self._lock(connection, held)
 
     async def finish(self) -> None:
-        """Return when nothing is being claimed or released."""
-        await self._takes.finish()
-        await self._releases.finish()
+        """Return when all claims and releases in progress are done."""
+        await self._pending_takes.finish()
+        await self._pending_releases.finish()
 
     async def _take(self, claims: list[_Claim]) -> list[bool]:
         try:
@@ -325,7 +330,7 @@ class PostgresClaims:
         try:
             taken = {row["number"] for row in await connection.fetch(_LOCK, numbers)}
         except self._database.failures:
-            # Locks outlive the statement that took them, even if it failed halfway.
+            # Locks remain after the statement that took them, even if it failed halfway.
             with suppress(*self._database.failures):
                 await connection.execute(_UNLOCK, numbers)
             raise
@@ -341,19 +346,19 @@ class PostgresClaims:
         self._drop(claim)
 
     def _drop(self, claim: _Claim) -> None:
-        """Forget a claim that is no longer needed, and have it unlocked."""
+        """Remove a claim that is no longer needed, and unlock it."""
         if claim.is_wanted or claim.is_being_taken or claim.is_being_written:
             return
-        if self._claims.get(claim.key) is claim:  # not dropped before
+        if self._claims.get(claim.key) is claim:  # not dropped yet
             del self._claims[claim.key]
             if claim.connection is not None:
-                self._releases.add(claim)
+                self._pending_releases.add(claim)
 
     async def _unlock(self, claims: list[_Claim]) -> list[None]:
         async def unlock(connection: Any) -> None:
             numbers = [claim.number for claim in claims if claim.connection is connection]
             if numbers and not await connection.fetchval(_UNLOCK, numbers):
-                message = "does not keep a session's locks: behind PgBouncer, pool sessions and not transactions"
+                message = "session locks are not kept; if this is PgBouncer, set pool_mode = session"
                 self._problem = CacheError(message, path=self._database.place)
 
         with suppress(CacheError):  # the session is gone, and its locks with it

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that reconnect, and messages for its errors."""
+"""PostgreSQL connections that reconnect, and error messages for PostgreSQL's errors."""
 
 import asyncio
 import os
@@ -17,72 +17,74 @@ from polyjudge.extras import require
 from .address import Address
 
 CONNECT_TIMEOUT_S = 10.0
-_AWAY = {"57P01", "57P02", "57P03", "57P05", "57014", "55P03", "40001", "40P01"}
-"""Shut down by its operator, restarting after a crash, starting; idle, busy or locked for too long; deadlocked."""
-_CROWDED = "53300"
+_UNAVAILABLE = {"57P01", "57P02", "57P03", "57P05", "57014", "55P03", "40001", "40P01"}
+"""SQLSTATE codes: shutdown, crash, starting up; idle, statement or lock timeout; serialization failure, deadlock."""
+_TOO_MANY_CONNECTIONS = "53300"
 _REMEDIES = {
-    "25006": "can only be read, as a standby can; name the primary",
-    "26000": "does not keep prepared statements: behind PgBouncer, pool sessions and not transactions",
-    "28P01": "rejects the password; check it in the URL, in PGPASSWORD or in ~/.pgpass",
-    "3D000": "has no such database; make it with createdb, or name another",
-    "42P01": "has lost its table polyjudge_entries; run again to create it",
-    "53100": "the server's disk is full. What was stored before is safe; free some space and run again",
+    "25006": "is read-only, like a standby; use the primary",
+    "26000": "prepared statements are not kept; if this is PgBouncer, set pool_mode = session",
+    "28P01": "wrong password; check it in the URL, in PGPASSWORD or in ~/.pgpass",
+    "3D000": "database does not exist; create it with createdb, or use another",
+    "42P01": "table polyjudge_entries does not exist any more; run again to create it",
+    "53100": "the server's disk is full. Stored replies are safe; free some space and run again",
     "53200": (
-        "is out of shared memory for its locks, one for each request in flight; raise max_locks_per_transaction "
-        "in postgresql.conf and restart it, or lower the concurrency"
+        "out of shared memory for locks (one for each request in flight); raise max_locks_per_transaction in "
+        "postgresql.conf and restart PostgreSQL, or lower the concurrency"
     ),
 }
 
 
 class UnreachableCacheError(CacheError):
-    """PostgreSQL cannot be reached now; it may be later."""
+    """PostgreSQL cannot be reached at the moment."""
 
 
 class NoCacheYetError(CacheError):
-    """The database holds no cache."""
+    """The database has no cache table."""
 
 
 def problem_of(error: Exception, address: Address) -> CacheError:
-    """Return our own error for one of asyncpg's or the system's."""
+    """Translate an error of asyncpg or the system."""
     state: str = getattr(error, "sqlstate", None) or ""
-    # asyncpg adds its hints to the server's message on further lines.
-    said = address.without_secrets(str(error).partition("\n")[0].strip().rstrip("."))
+    # asyncpg appends hints to the server's message, on further lines.
+    detail = address.without_secrets(str(error).partition("\n")[0].strip().rstrip("."))
     if state:
-        return _server_problem(state, said, address.place)
+        return _server_problem(state, detail, address.place)
     if isinstance(error, OSError):
-        return _system_problem(error, said, address.place)
-    return CacheError(f"cannot be used: {said}", path=address.place)
+        return _system_problem(error, detail, address.place)
+    return CacheError(f"cannot be used: {detail}", path=address.place)
 
 
-def _server_problem(state: str, said: str, place: str) -> CacheError:
-    if state == _CROWDED:
-        return UnreachableCacheError(f"has no connection left ({said}); raise max_connections or run fewer", path=place)
-    if state in _AWAY or state.startswith("08"):
-        return UnreachableCacheError(f"is out of reach ({said}); start PostgreSQL, or wait for it", path=place)
-    if state == "42501":
-        return CacheError(f"does not allow it ({said}); have the owner grant it, or name another user", path=place)
-    if state == "28000":
-        remedy = "check user and database, or add ?sslmode=require if it wants TLS"
-        return CacheError(f"rejects this user ({said}); {remedy}", path=place)
-    return CacheError(_REMEDIES.get(state, f"cannot be used as a cache: {said} ({state})"), path=place)
-
-
-def _system_problem(error: OSError, said: str, place: str) -> CacheError:
-    if isinstance(error, ssl.SSLError):
-        return CacheError(f"the TLS handshake failed ({said}); check sslmode and sslrootcert", path=place)
-    if "rejected SSL upgrade" in said:
-        return CacheError("offers no TLS, which sslmode asks for, or is no PostgreSQL; check the URL", path=place)
-    if isinstance(error, socket.gaierror):
-        return UnreachableCacheError("there is no such host; check its name", path=place)
-    if isinstance(error, TimeoutError):
-        return UnreachableCacheError("does not answer in time; check host, port and firewall", path=place)
-    if isinstance(error, FileNotFoundError):
-        return UnreachableCacheError("there is no such socket or certificate; check the URL", path=place)
-    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in said:
+def _server_problem(state: str, detail: str, place: str) -> CacheError:
+    if state == _TOO_MANY_CONNECTIONS:
         return UnreachableCacheError(
-            "nothing listens there (connection refused); start PostgreSQL, or check host and port", path=place
+            f"too many connections ({detail}); raise max_connections or run fewer processes", path=place
         )
-    return UnreachableCacheError(f"is out of reach ({error.strerror or said}); check host and port", path=place)
+    if state in _UNAVAILABLE or state.startswith("08"):
+        return UnreachableCacheError(
+            f"is unavailable ({detail}); start PostgreSQL, or wait until it is running", path=place
+        )
+    if state == "42501":
+        return CacheError(f"{detail}; ask the owner for this permission, or use another user", path=place)
+    if state == "28000":
+        remedy = "check user and database, or add ?sslmode=require if the server requires TLS"
+        return CacheError(f"login rejected ({detail}); {remedy}", path=place)
+    return CacheError(_REMEDIES.get(state, f"cannot be used as a cache: {detail} ({state})"), path=place)
+
+
+def _system_problem(error: OSError, detail: str, place: str) -> CacheError:
+    if isinstance(error, ssl.SSLError):
+        return CacheError(f"TLS handshake failed ({detail}); check sslmode and sslrootcert", path=place)
+    if "rejected SSL upgrade" in detail:
+        return CacheError("does not offer TLS, which sslmode requires, or is not PostgreSQL; check the URL", path=place)
+    if isinstance(error, socket.gaierror):
+        return UnreachableCacheError("unknown host; check its name", path=place)
+    if isinstance(error, TimeoutError):
+        return UnreachableCacheError("connection timed out; check host, port and firewall", path=place)
+    if isinstance(error, FileNotFoundError):
+        return UnreachableCacheError("socket or certificate not found; check the URL", path=place)
+    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in detail:
+        return UnreachableCacheError("connection refused; start PostgreSQL, or check host and port", path=place)
+    return UnreachableCacheError(f"is unreachable ({error.strerror or detail}); check host and port", path=place)
 
 
 _VERSION = 1
@@ -118,13 +120,13 @@ from pg_settings join (values
 ) as ours (name, wanted) using (name)
 where name <> 'synchronous_commit' or setting = 'off'
 """
-"""Claims of a machine that lost its power end within a minute; a session may wait long; a commit is on disk."""
+"""Claims of a machine that lost power end within a minute; idle sessions are not closed; commits are on disk."""
 _STATEMENT_TIMEOUT_S = 30.0
-"""A statement takes milliseconds; a server that is silent for so long is gone, and the network has not noticed."""
+"""Statements take milliseconds; a server that does not answer for this long is lost."""
 
 
 class PostgresDatabase:
-    """Opens connections to one database, and knows its table."""
+    """Opens connections to one database, and creates and checks its table."""
 
     def __init__(self, address: Address, *, read_only: bool) -> None:
         self._asyncpg: Any = require("asyncpg", feature="the cache in PostgreSQL", extra="postgres")
@@ -137,16 +139,16 @@ class PostgresDatabase:
             self._asyncpg.InternalClientError,
             OSError,
         )
-        """What asyncpg raises when something is wrong with the server or the connection."""
+        """The errors of asyncpg for problems of the server or the connection."""
         self.was_reached = False
-        """A connection was opened before: from now on an outage is waited for."""
+        """A connection was opened before, so an outage is waited for."""
 
     def problem(self, error: Exception) -> CacheError:
-        """Return our own error for one of asyncpg's."""
+        """Translate an error of asyncpg."""
         return problem_of(error, self._address)
 
     async def connect(self, *, timeout_s: float | None = _STATEMENT_TIMEOUT_S) -> Any:
-        """Open a connection of asyncpg; `timeout_s` is for one statement."""
+        """Open a connection of asyncpg; `timeout_s` applies to each statement."""
         settings = {"application_name": "polyjudge"}
         if self.read_only:
             settings["default_transaction_read_only"] = "on"
@@ -157,30 +159,30 @@ class PostgresDatabase:
                 command_timeout=timeout_s,
                 server_settings=settings,
             )
-        except (*self.failures, ValueError) as error:  # a port in the environment that is no number is a ValueError
+        except (*self.failures, ValueError) as error:  # ValueError: the port in the environment is not a number
             raise self.problem(error) from None
 
     async def configure(self, connection: Any) -> None:
-        """Set what the server has under its own names; the first statement over a connection."""
+        """Set the session settings that this server knows; must be the first statement."""
         await connection.execute(_SETTINGS)
 
     async def prepare(self, connection: Any, *, create: bool) -> None:
-        """Check that the database holds a cache that this user may use; with `create`, create it if necessary."""
+        """Check that the database has a cache table that this user may use; with `create`, create it if necessary."""
         state = await connection.fetchrow(_STATE)
         if state is None:
             if not create:
-                raise NoCacheYetError("there is no cache here yet", path=self.place)
+                raise NoCacheYetError("no cache here yet", path=self.place)
             state = await self._create(connection)
         self._check_version(state["comment"] or "")
         if not state["may_read"]:
             raise self._forbidden("read", "select")
         if not self.read_only and state["is_read_only"]:
-            raise CacheError("can only be read, as a standby can; name the primary", path=self.place)
+            raise CacheError("is read-only, like a standby; use the primary", path=self.place)
         if not self.read_only and not state["may_write"]:
             raise self._forbidden("write", "select, insert, update")
 
     async def _create(self, connection: Any) -> Any:
-        """Create the table, unless another process does at the same time; return its state."""
+        """Create the table unless another process just did; return its state."""
         async with connection.transaction():
             await connection.execute(f"select pg_advisory_xact_lock({lock_number('polyjudge_entries')})")
             if (state := await connection.fetchrow(_STATE)) is not None:
@@ -191,17 +193,19 @@ class PostgresDatabase:
     def _check_version(self, comment: str) -> None:
         match = re.fullmatch(r"polyjudge cache, version (\d+)", comment)
         if match is None:
-            raise CacheError("has a table polyjudge_entries of another program; name another database", path=self.place)
+            raise CacheError(
+                "table polyjudge_entries belongs to another program; use another database", path=self.place
+            )
         if int(match[1]) > _VERSION:
-            raise CacheError("was written by a newer polyjudge; upgrade this one", path=self.place)
+            raise CacheError("was written by a newer polyjudge; upgrade polyjudge", path=self.place)
 
     def _forbidden(self, what: str, rights: str) -> CacheError:
-        remedy = f"have its owner run: grant {rights} on polyjudge_entries to the user"
-        return CacheError(f"this user may not {what} the table polyjudge_entries; {remedy}", path=self.place)
+        remedy = f"ask its owner to run: grant {rights} on polyjudge_entries to USER"
+        return CacheError(f"no permission to {what} the table polyjudge_entries; {remedy}", path=self.place)
 
 
 def lock_number(key: str) -> int:
-    """Return the number of the advisory lock of a key: 64 bits of its hash."""
+    """Return the number of a key's advisory lock: 64 bits of its hash."""
     return int.from_bytes(sha256(key.encode(errors="surrogatepass")).digest()[:8], "big", signed=True)
 
 
@@ -213,27 +217,27 @@ _OPEN: "weakref.WeakSet[ReconnectingConnection]" = weakref.WeakSet()
 
 
 class ReconnectingConnection:
-    """Does one thing at a time over a connection, and waits a while for a server that went away."""
+    """A connection for one user at a time, which reconnects and waits when the server is unavailable."""
 
     def __init__(
         self,
         database: PostgresDatabase,
-        patience_s: float,
+        outage_timeout_s: float,
         *,
         on_connect: Callable[[Any], Awaitable[None]] | None = None,
         on_lost: Callable[[], None] | None = None,
     ) -> None:
         self._database = database
-        self._patience_s = patience_s
+        self._outage_timeout_s = outage_timeout_s
         self._on_connect = on_connect
-        """Called first with every new connection."""
+        """Called with every new connection before it is used."""
         self._on_lost = on_lost
-        """Called when a connection ends by itself."""
+        """Called when a connection is lost."""
         self._one_at_a_time = asyncio.Lock()
-        self._away_since: float | None = None
+        self._unavailable_since: float | None = None
         self._socket = -1
         self._is_ready = False
-        """The connection is configured."""
+        """The connection is configured and prepared."""
         self._is_closed = False
         self.connection: Any = None
         """The connection of asyncpg, if there is one."""
@@ -242,9 +246,9 @@ class ReconnectingConnection:
     async def use(
         self, work: Callable[[Any], Awaitable[Result]], *, on_outage: Callable[[], Awaitable[None]] | None = None
     ) -> Result:
-        """Do something over the connection, again if it was lost; `on_outage` is called before every wait.
+        """Do something over the connection, and repeat it if the connection was lost.
 
-        A server that was never reached is not waited for.
+        Call `on_outage` before every wait. Do not wait for a server that was never reached.
         """
         async with self._one_at_a_time:
             wait_s = _SHORTEST_WAIT_S
@@ -257,20 +261,20 @@ class ReconnectingConnection:
                         raise
                     if on_outage is not None:
                         await on_outage()
-                    self._check_patience(error)
+                    self._check_outage(error)
                 else:
-                    self._away_since = None
+                    self._unavailable_since = None
                     self._database.was_reached = True
                     return result
                 await asyncio.sleep(wait_s)
                 wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
-    def limit_patience(self, patience_s: float) -> None:
-        """Wait no longer than this from now on."""
-        self._patience_s = min(self._patience_s, patience_s)
+    def limit_outage_timeout(self, outage_timeout_s: float) -> None:
+        """Lower the time to wait during an outage."""
+        self._outage_timeout_s = min(self._outage_timeout_s, outage_timeout_s)
 
     async def close(self) -> None:
-        """Close the connection, or drop it if the server does not respond."""
+        """Close the connection; terminate it if the server does not respond."""
         async with self._one_at_a_time:
             self._is_closed = True
             connection, self.connection, self._socket = self.connection, None, -1
@@ -281,11 +285,11 @@ class ReconnectingConnection:
                 connection.terminate()
 
     def abandon_socket(self) -> None:
-        """Replace the socket without a word to the server, as a forked child must: the session is its parent's."""
+        """Replace the socket without closing the session, which belongs to the parent of this forked child."""
         if self._socket >= 0:
-            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-            os.dup2(nothing, self._socket, inheritable=False)  # the number stays taken, so that no other is closed
-            os.close(nothing)
+            null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            os.dup2(null, self._socket, inheritable=False)  # the number stays in use, so that no other file gets it
+            os.close(null)
 
     async def _try(self, work: Callable[[Any], Awaitable[Result]]) -> Result:
         try:
@@ -307,7 +311,7 @@ class ReconnectingConnection:
             self.connection = connection
             self._is_ready = False
             connection.add_termination_listener(self._ended)
-        if not self._is_ready:  # a task that was cancelled leaves it so: the connection still has to be closed in order
+        if not self._is_ready:  # also after a task was cancelled while preparing it
             await self._make_ready()
         return self.connection
 
@@ -321,11 +325,11 @@ class ReconnectingConnection:
             raise
         self._is_ready = True
 
-    def _check_patience(self, error: UnreachableCacheError) -> None:
-        """Give up once PostgreSQL was away for too long; from then on each try is the only one."""
-        self._away_since = self._away_since or monotonic()
-        if monotonic() >= self._away_since + self._patience_s:
-            raise CacheError(f"{error} (given up after {self._patience_s:g} s)") from None
+    def _check_outage(self, error: UnreachableCacheError) -> None:
+        """Give up if PostgreSQL has been unavailable for too long; from then on, do not wait."""
+        self._unavailable_since = self._unavailable_since or monotonic()
+        if monotonic() >= self._unavailable_since + self._outage_timeout_s:
+            raise CacheError(f"{error} (gave up after {self._outage_timeout_s:g} s)") from None
 
     def _ended(self, connection: Any) -> None:
         if connection is self.connection and self._on_lost is not None:
@@ -338,7 +342,7 @@ class ReconnectingConnection:
 
 
 def _socket_of(connection: Any) -> int:
-    """Return the number of a connection's socket, for which asyncpg has no public name; -1 if it has none."""
+    """Return the file descriptor of a connection's socket, which asyncpg does not publish, or -1."""
     transport = getattr(connection, "_transport", None)
     socket = None if transport is None else transport.get_extra_info("socket")
     return -1 if socket is None else socket.fileno()

@@ -1,57 +1,56 @@
-"""Write replies to PostgreSQL in groups, and to a local fallback cache while the server is away."""
+"""Write replies to PostgreSQL in groups, and to a local fallback cache while the server is unavailable."""
 
 import asyncio
-import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from polyjudge.errors import CacheError
+from polyjudge.errors import CacheError, UnsharedRepliesError
 
-from .entries import Entry, stored
+from .entries import Entry, escape
 from .postgres_connection import ReconnectingConnection
 from .sqlite import SqliteCache
 
-Asked = TypeVar("Asked")
+Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 _LARGEST_GROUP = 500
 
 
-class Grouped(Generic[Asked, Answer]):
-    """Does what the tasks of one event loop ask for, a group at a time: what is added meanwhile is the next group.
+class GroupedCalls(Generic[Item, Answer]):
+    """Calls a function for the items of many tasks, a group at a time; items added in the meantime are the next group.
 
-    With `must_finish`, everything is done even if the loop is ending and the tasks are cancelled.
+    With `must_finish`, all items are handled even if the loop is ending and the tasks are cancelled.
     """
 
     def __init__(
-        self, work: Callable[[list[Asked]], Awaitable[Sequence[Answer | Exception]]], *, must_finish: bool = False
+        self, work: Callable[[list[Item]], Awaitable[Sequence[Answer | Exception]]], *, must_finish: bool = False
     ) -> None:
         self._work = work
         self._must_finish = must_finish
-        self._waiting: list[tuple[Asked, asyncio.Future[Answer]]] = []
+        self._waiting: list[tuple[Item, asyncio.Future[Answer]]] = []
         self._task: asyncio.Task[None] | None = None
-        self.unheard: Exception | None = None
-        """The last error whose task was cancelled."""
+        self.unreported: Exception | None = None
+        """The last error that no task received, because its task was cancelled."""
 
-    def add(self, asked: Asked) -> "asyncio.Future[Answer]":
-        """Return the future of an answer."""
+    def add(self, item: Item) -> "asyncio.Future[Answer]":
+        """Return the future of an item's answer."""
         loop = asyncio.get_running_loop()
         done = loop.create_future()
-        self._waiting.append((asked, done))
+        self._waiting.append((item, done))
         if self._task is None:
             self._task = loop.create_task(self._run())
         return done
 
     @property
-    def waiting(self) -> list[Asked]:
-        """What was added and is not started yet."""
-        return [asked for asked, _ in self._waiting]
+    def waiting(self) -> list[Item]:
+        """The items that are not started yet."""
+        return [item for item, _ in self._waiting]
 
     async def finish(self) -> None:
-        """Return when everything that was added is done."""
+        """Return when all items are handled."""
         while self._task is not None:
             await asyncio.wait([self._task])
 
@@ -63,9 +62,9 @@ class Grouped(Generic[Asked, Answer]):
         finally:
             self._task = None
 
-    async def _do(self, group: list[tuple[Asked, "asyncio.Future[Answer]"]]) -> None:
+    async def _do(self, group: list[tuple[Item, "asyncio.Future[Answer]"]]) -> None:
         try:
-            answers = await self._work([asked for asked, _ in group])
+            answers = await self._work([item for item, _ in group])
         except asyncio.CancelledError:  # the loop is ending
             if not self._must_finish:
                 for _, done in [*group, *self._waiting]:
@@ -73,14 +72,14 @@ class Grouped(Generic[Asked, Answer]):
                 raise
             self._waiting = [*group, *self._waiting]
             return
-        except Exception as error:  # noqa: BLE001 - it is raised where the answers are awaited
+        except Exception as error:  # noqa: BLE001 - raised where the answers are awaited
             answers = [error] * len(group)
         for (_, done), answer in zip(group, answers, strict=True):
-            self._tell(done, answer)
+            self._resolve(done, answer)
 
-    def _tell(self, done: "asyncio.Future[Answer]", answer: Answer | Exception) -> None:
+    def _resolve(self, done: "asyncio.Future[Answer]", answer: Answer | Exception) -> None:
         if isinstance(answer, Exception) and done.cancelled():
-            self.unheard = answer
+            self.unreported = answer
         elif isinstance(answer, Exception):
             done.set_exception(answer)
         elif not done.cancelled():
@@ -88,15 +87,15 @@ class Grouped(Generic[Asked, Answer]):
 
 
 class FallbackCache:
-    """Stores entries in a cache file of this machine, and names the command that imports them."""
+    """Stores entries in a cache file of this machine, from which they can be imported."""
 
     def __init__(self, path: Path, place: str) -> None:
-        self._shown, self._path = path, path.absolute()  # the working folder may be another one by then
+        self._shown, self._path = path, path.absolute()  # the working folder may have changed by then
         self._place = place
         self._problem: CacheError | None = None
 
     def store(self, entries: Sequence[Entry]) -> bool:
-        """Write entries to disk; False if that is not possible either."""
+        """Write entries to disk; return False if that fails."""
         try:
             with closing(SqliteCache(self._path)) as cache:
                 cache.write(*entries)
@@ -106,17 +105,12 @@ class FallbackCache:
         self._problem = None
         return True
 
-    @property
-    def message(self) -> str:
-        """What became of the entries, and what to do about it."""
+    def error(self, cause: CacheError) -> CacheError:
+        """Return the error that says where the paid replies are stored."""
         if self._problem is not None:
-            return f"The last paid replies cannot be stored in the fallback cache either: {self._problem}"
-        return f"Paid replies are stored in {self._shown}; import them with: {import_command(self._shown, self._place)}"
-
-
-def import_command(path: Path | str, place: str) -> str:
-    """Return the command that imports a local cache into the shared one."""
-    return f"polyjudge cache import {shlex.quote(str(path))} --cache {shlex.quote(place)}"
+            return CacheError(f"{cause}. The last paid replies cannot be stored locally either: {self._problem}")
+        message = f"{cause}. Paid replies are stored in {self._shown}. Import them into the shared cache."
+        return UnsharedRepliesError(message, fallback=self._shown, cache=self._place)
 
 
 Part = TypeVar("Part")
@@ -131,7 +125,7 @@ on conflict (key, kind) do update set
     checksum = excluded.checksum, value = excluded.value
 """
 ADD = f"{_INSERT} on conflict (key, kind) do nothing returning 1"
-"""Leaves existing entries as they are, and returns a row for each new one."""
+"""Does not change existing entries; returns a row for each new one."""
 _LARGEST_BYTES = 8_000_000
 _LARGEST_PART = 500
 
@@ -149,20 +143,20 @@ class PostgresWriter:
     def __init__(self, connection: ReconnectingConnection, fallback: FallbackCache) -> None:
         self._connection = connection
         self._fallback = fallback
-        self._writes: Grouped[_Write, None] = Grouped(self._insert, must_finish=True)
+        self._writes: GroupedCalls[_Write, None] = GroupedCalls(self._insert, must_finish=True)
 
     def write(self, entry: Entry, on_end: Callable[[], None]) -> "asyncio.Future[None]":
-        """Return a future that is done when an entry is stored; `on_end` is called then, or when it is given up."""
+        """Return a future that is done when an entry is stored; `on_end` is called when it is stored or has failed."""
         return self._writes.add(_Write(entry, on_end))
 
     async def finish(self) -> Exception | None:
-        """Write what was handed over, or store it in the fallback cache; return an error that no task was told."""
+        """Write the pending entries, if necessary to the fallback cache; return an error that no task received."""
         await self._writes.finish()
-        return self._writes.unheard
+        return self._writes.unreported
 
     async def _insert(self, writes: list[_Write]) -> list[Exception | None]:
         outcomes: list[Exception | None] = []
-        for part in in_parts(writes, lambda write: len(write.entry.value)):
+        for part in divide(writes, lambda write: len(write.entry.value)):
             outcomes += [await self._insert_part(part)] * len(part)
             for write in part:
                 write.on_end()
@@ -181,11 +175,11 @@ class PostgresWriter:
             await self._connection.use(insert, on_outage=store_in_fallback)
         except CacheError as error:
             await self._store_in_fallback(part)
-            return CacheError(f"{error}. {self._fallback.message}")
+            return self._fallback.error(error)
         return None
 
     async def _store_in_fallback(self, writes: Sequence[_Write]) -> None:
-        """Store on this machine what waits for PostgreSQL, so that a kill during an outage loses nothing."""
+        """Store pending entries on this machine, so that a kill during an outage loses nothing."""
         new = [write for write in writes if not write.is_in_fallback]
         if new and await asyncio.to_thread(self._fallback.store, [write.entry for write in new]):
             for write in new:
@@ -193,27 +187,27 @@ class PostgresWriter:
 
 
 def as_columns(entries: Iterable[Entry]) -> list[list[object]]:
-    """Return entries as `unnest` takes them: the last of each key, in an order that is the same for all writers."""
-    # PostgreSQL cannot replace a row twice in one statement, and writers in different orders can block each other.
+    """Return entries as columns for `unnest`: the last entry of each key, in key order."""
+    # PostgreSQL cannot replace a row twice in one statement, and writers with different orders can deadlock.
     last = {(entry.key, entry.kind): entry for entry in entries}
     rows = [_row(last[place]) for place in sorted(last)]
     return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _row(entry: Entry) -> tuple[object, ...]:
-    named = stored(entry.key), entry.kind, stored(entry.provider), stored(entry.model)
+    named = escape(entry.key), entry.kind, escape(entry.provider), escape(entry.model)
     return *named, entry.created_at, entry.checksum, entry.value
 
 
-def in_parts(things: Iterable[Part], size: Callable[[Part], int]) -> Iterator[list[Part]]:
-    """Divide what is to be written so that no statement is too long for the server."""
+def divide(items: Iterable[Part], size: Callable[[Part], int]) -> Iterator[list[Part]]:
+    """Divide items into parts that are small enough for one statement."""
     part: list[Part] = []
-    held = 0
-    for thing in things:
-        if part and (held + size(thing) > _LARGEST_BYTES or len(part) == _LARGEST_PART):
+    held_bytes = 0
+    for item in items:
+        if part and (held_bytes + size(item) > _LARGEST_BYTES or len(part) == _LARGEST_PART):
             yield part
-            part, held = [], 0
-        part.append(thing)
-        held += size(thing)
+            part, held_bytes = [], 0
+        part.append(item)
+        held_bytes += size(item)
     if part:
         yield part

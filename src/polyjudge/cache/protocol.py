@@ -14,7 +14,7 @@ from polyjudge.records.requests import Origin, Reply, Request
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """What a cache holds."""
+    """The contents of a cache, counted."""
 
     entries: int
     bytes_on_disk: int
@@ -26,33 +26,33 @@ class CacheStats:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did."""
+    """The result of an import."""
 
     new: int
     known: int
     problems: tuple[str, ...] = ()
-    """Rows that were skipped, by position."""
+    """The rows that were skipped, with position and reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a check found."""
+    """The result of a verification."""
 
     entries: int
     problems: tuple[str, ...] = field(default=())
 
 
 _FORM = "polyjudge-key-2"
-"""Named in every key, so that a change of form can never meet an old key by chance."""
+"""Part of every key, so that keys of different versions never collide."""
 
 
 def hash_key(model: str, prompt: str, candidate: str, **more: object) -> str:
-    """Return the key of a judgement of your own; `more` takes whatever else can change the result."""
+    """Return the key of a judgement of your own; pass everything else that can change the result in `more`."""
     return fingerprint({"form": _FORM, "model": model, "prompt": prompt, "candidate": candidate, "more": more})
 
 
 def request_key(origin: Origin, request: Request) -> str:
-    """Return the key of a request to a provider, made of every field of both."""
+    """Return the key of a request to a provider, a hash of all fields of both."""
     digest = _digest_of_shared(origin, _shared_values(request), _SameObject(request.schema)).copy()
     digest.update(f"{request.repeat}\n{request.prompt}".encode(errors="surrogatepass"))
     return digest.hexdigest()
@@ -65,10 +65,10 @@ _shared_values: Callable[[Request], tuple[Hashable, ...]] = attrgetter(*_SHARED)
 
 @lru_cache(maxsize=64)
 def _digest_of_shared(origin: Origin, shared: tuple[Hashable, ...], schema: "_SameObject") -> Any:
-    """Return the digest of what the requests of a run have in common; only the last few are remembered.
+    """Return the digest of the fields that the requests of a run share.
 
-    Its canonical form holds no line break, and the number that follows no letter, so no two requests are spelled the
-    same.
+    The canonical form contains no line break, and the repeat number after it contains only digits, so different
+    requests are hashed from different texts.
     """
     request = dict(zip(_SHARED, shared, strict=True))
     form = canonical_json({"form": _FORM, "origin": origin, "request": {**request, "schema": schema.value}})
@@ -77,7 +77,7 @@ def _digest_of_shared(origin: Origin, shared: tuple[Hashable, ...], schema: "_Sa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SameObject:
-    """Compares by identity: a schema cannot be hashed, and a run uses one and the same."""
+    """Compares by identity: a schema is not hashable, and a run uses a single object."""
 
     value: Mapping[str, Any] | None
 
@@ -89,35 +89,35 @@ class _SameObject:
 
 
 class Cache(Protocol):
-    """Keeps replies under the key of their request: in a file of this machine, or where many machines share them."""
+    """Stores replies under the key of their request, in a local file or on a shared server."""
 
     @property
     def place(self) -> str:
-        """Where it is, as messages name it: never with a password."""
+        """The location, as shown in messages: never with a password."""
         ...
 
     async def connect(self) -> None:
-        """Report what is wrong with it now, before anything is paid for."""
+        """Connect now, so that an error is raised before any call is paid for."""
         ...
 
     async def get(self, key: str, *, since: str = "", snapshot: bool = False) -> Reply | None:
-        """Return the reply stored under a key, marked as cached, or None; `since` passes over older ones.
+        """Return the reply stored under a key, marked as cached, or None; one older than `since` is ignored.
 
-        A `snapshot` read costs less and may miss a reply; read under the claim before you ask.
+        A `snapshot` read is cheaper and may miss a reply; read again under the claim before asking.
         """
         ...
 
     async def put(self, key: str, reply: Reply, *, provider: str = "", since: str = "") -> None:
-        """Store a reply in place of an older one; it is durable when this returns, and written even if cancelled.
+        """Store a reply, replacing an older one; it is durable when this returns, and written even if cancelled.
 
-        It is dated `since`, a timestamp in ISO 8601, if the clock says that it is earlier.
+        Its time is `since`, an ISO 8601 timestamp, if the clock shows an earlier time.
         """
         ...
 
     def claim(self, key: str) -> AbstractAsyncContextManager[bool]:
-        """Enter with True as the one asker among tasks, threads, processes and machines; with False, look again."""
+        """Enter with True if the caller may ask; with False, another task, thread, process or machine is asking."""
         ...
 
     async def aclose(self) -> None:
-        """Finish what is being written and close."""
+        """Finish the writes in progress and close."""
         ...

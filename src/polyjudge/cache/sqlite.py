@@ -1,8 +1,8 @@
 """The SQLite cache, shared by tasks, threads and processes.
 
 A claim is a lock on one byte of an empty file beside the cache, at an offset given by the key. The kernel releases it
-when its process ends, however it ends, so a killed run leaves no claim behind that others would have to wait for. A
-forked child would keep its parent's locks alive, so it closes the file before anything else.
+when the process ends, so a killed run leaves no claim behind. A forked child would keep its parent's locks, so it
+closes the file first.
 """
 
 import asyncio
@@ -24,10 +24,9 @@ from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.requests import Reply
 
 from .address import is_url
-from .entries import Entry, Kind, decode_kept, reply_entry, result_entry
+from .entries import Entry, Kind, decode_cached, reply_entry, result_entry
 from .protocol import Cache, hash_key
-from .sqlite_file import DamagedCacheError, Database, FollowingConnection, prepare_folder
-from .sqlite_writer import GroupWriter
+from .sqlite_file import DamagedCacheError, Database, FollowingConnection, GroupWriter, prepare_folder
 
 _OFFSETS = 2**62
 _OFD_SETLK: int | None = getattr(fcntl, "F_OFD_SETLK", None) if sys.platform == "linux" else None
@@ -35,7 +34,7 @@ _OPEN: "weakref.WeakSet[Claims]" = weakref.WeakSet()
 
 
 class Claims:
-    """The keys that this opener of the cache has claimed."""
+    """The keys that are claimed through one open cache."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -47,7 +46,7 @@ class Claims:
         _OPEN.add(self)
 
     def take(self, key: str) -> bool:
-        """Claim a key; False if it is claimed already."""
+        """Claim a key; return False if it is already claimed."""
         with self._guard:
             offset = _offset(key)
             if self._file < 0 or key in self._held or not _lock(self._file, offset):
@@ -68,7 +67,7 @@ class Claims:
             self.close_file()
 
     def close_file(self) -> None:
-        """Close the file without waiting for a lock, as a forked child must."""
+        """Close the file without taking the guard, for a forked child."""
         file, self._file = self._file, -1
         if file >= 0:
             os.close(file)
@@ -100,7 +99,7 @@ def _unlock(file: int, offset: int) -> None:
 
 def _set_lock(file: int, kind: int, offset: int) -> None:
     if _OFD_SETLK is not None:
-        # Owned by this opening of the file and not by the process, so two caches in one process exclude each other.
+        # Owned by the open file and not by the process, so two caches in one process exclude each other.
         fcntl.fcntl(file, _OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, offset, 1, 0))
     else:
         command = fcntl.LOCK_UN if kind == fcntl.F_UNLCK else fcntl.LOCK_EX | fcntl.LOCK_NB
@@ -110,63 +109,63 @@ def _set_lock(file: int, kind: int, offset: int) -> None:
 Record = TypeVar("Record", Reply, JudgeResult)
 
 _SELECT = "SELECT CAST(value AS TEXT), checksum FROM entries WHERE key = ? AND kind = ? AND created_at >= ?"
-_OTHER_FILES = {".csv", ".json", ".jsonl", ".md", ".parquet", ".toml", ".tsv", ".txt"}
+_RESERVED_SUFFIXES = {".csv", ".json", ".jsonl", ".md", ".parquet", ".toml", ".tsv", ".txt"}
 _CHECK_EVERY_S = 0.1
-"""How often reading checks whether another file has replaced its own; writing always does."""
+"""How often reads check whether the file was replaced; every write checks it."""
 
 
 class SqliteCache:
-    """Keeps replies in a file, for the tasks of any event loop; `read`, `write` and `close` are for ordinary code."""
+    """Stores replies in a file, for the tasks of any event loop; `read`, `write` and `close` are synchronous."""
 
     def __init__(self, path: Path, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
         self.path = path
-        if path.suffix.lower() in _OTHER_FILES and path.exists():
-            # A damaged cache is renamed; a file of results must not be.
-            raise CacheError("is no cache by its name; give it another, such as cache.sqlite", path=path)
+        if path.suffix.lower() in _RESERVED_SUFFIXES and path.exists():
+            # A damaged cache is renamed, which must not happen to a file of results.
+            raise CacheError(f"a cache cannot end in {path.suffix}; use another name, such as cache.sqlite", path=path)
         self._database = Database(path, busy_timeout_s=busy_timeout_s, read_only=read_only)
         if not read_only:
             prepare_folder(path)
         elif not path.is_file():
             raise CacheError("does not exist, so there is nothing to replay", path=path)
         self._is_closed = False
-        self._finds = False
-        """The last read found a reply."""
-        self._inherited: list[_Parts] = []
+        self._last_was_found = False
+        """Whether the last read found a reply."""
+        self._inherited: list[_Resources] = []
         self._open()
 
     @property
     def place(self) -> str:
-        """The file."""
+        """The path of the file."""
         return str(self.path)
 
     async def connect(self) -> None:
-        """Do nothing: the file is open."""
+        """Do nothing: the file is already open."""
 
     async def get(self, key: str, *, since: str = "", snapshot: bool = False) -> Reply | None:
-        """Return the reply stored under a key, marked as cached, or None; `since` passes over older ones.
+        """Return the reply stored under a key, marked as cached, or None; one older than `since` is ignored.
 
-        Snapshot reads share one view of the file until the loop comes round. A run finds mostly what it found last,
-        much or nothing, so after a reply that was missing a snapshot read finds none without looking.
+        Snapshot reads share one transaction until the next iteration of the loop. A run mostly finds all replies or
+        none, so after a missing reply, a snapshot read returns None without reading.
         """
-        if snapshot and not self._finds:
+        if snapshot and not self._last_was_found:
             return None
         reply = self.read(Reply, "reply", key, since, snapshot=snapshot)
-        self._finds = reply is not None
+        self._last_was_found = reply is not None
         return reply
 
     async def put(self, key: str, reply: Reply, *, provider: str = "", since: str = "") -> None:
-        """Store a reply in place of an older one; it is on disk when this returns."""
+        """Store a reply, replacing an older one; it is on disk when this returns."""
         await self._writer().write_from_task(reply_entry(key, reply, provider, since=since))
 
     def claim(self, key: str) -> "_Claim":
-        """Enter with True as the one asker among tasks, threads and processes; with False, look again."""
+        """Enter with True if the caller may ask; with False, another task, thread or process is asking."""
         self._check_open()
-        if self._parts.claims is None:
-            raise CacheError("is open for replay; nothing is asked through it", path=self.path)
-        return _Claim(self._parts.claims, key)
+        if self._resources.claims is None:
+            raise CacheError("is open read-only for a replay; no request can be claimed", path=self.path)
+        return _Claim(self._resources.claims, key)
 
     async def aclose(self) -> None:
-        """Commit what has been handed over and close the file."""
+        """Commit the pending writes and close the file."""
         self.close()
 
     def read(
@@ -178,59 +177,59 @@ class SqliteCache:
         except DamagedCacheError:
             if self._database.read_only:
                 raise
-            self._database.quarantine(self._parts.reader.file)
+            self._database.quarantine(self._resources.reader.file)
             return None
         if found is None:
             return None
         try:
-            return decode_kept(record_type, *found)
+            return decode_cached(record_type, *found)
         except DataError as error:
             warnings.warn(f"{self.path}: entry {key} cannot be read and counts as missing: {error}", stacklevel=3)
             return None
 
     def write(self, *entries: Entry) -> None:
-        """Store entries in place of older ones; they are on disk when this returns."""
+        """Store entries, replacing older ones; they are on disk when this returns."""
         self._writer().write(entries)
 
     def close(self) -> None:
-        """Commit what has been handed over and close the file."""
+        """Commit the pending writes and close the file."""
         self._is_closed = True
         self._finalizer()
 
     def _find(self, kind: Kind, key: str, since: str, snapshot: bool) -> tuple[str, int] | None:
         self._check_open()
-        with self._parts.guard:
+        with self._resources.guard:
             try:
-                connection = self._parts.reader.get()
+                connection = self._resources.reader.get()
                 if connection.in_transaction != snapshot:
-                    self._parts.change_view(connection)
+                    self._resources.toggle_snapshot(connection)
                 return connection.execute(_SELECT, (key, kind, since)).fetchone()
             except sqlite3.Error as error:
-                self._parts.reader.close()
+                self._resources.reader.close()
                 raise self._database.problem(error) from None
 
     def _writer(self) -> GroupWriter:
         self._check_open()
-        if self._parts.writer is None:
-            raise CacheError("is open for replay; nothing is written to it", path=self.path)
-        return self._parts.writer
+        if self._resources.writer is None:
+            raise CacheError("is open read-only for a replay; nothing can be stored", path=self.path)
+        return self._resources.writer
 
     def _open(self) -> None:
-        self._parts = _Parts(self._database)
-        self._finalizer = weakref.finalize(self, self._parts.close)
+        self._resources = _Resources(self._database)
+        self._finalizer = weakref.finalize(self, self._resources.close)
 
     def _check_open(self) -> None:
-        """Refuse a closed cache; after a fork, leave the parent's connections alone and open new ones."""
+        """Raise if the cache is closed; in a forked child, open new connections."""
         if self._is_closed:
             raise CacheError("is closed", path=self.path)
-        if self._parts.process != os.getpid():
+        if self._resources.process != os.getpid():
             self._finalizer.detach()
-            self._inherited.append(self._parts)  # kept, because even closing them would disturb the parent
+            self._inherited.append(self._resources)  # closing them would affect the parent
             self._open()
 
 
 class _Claim:
-    """Holds a claim for a block, if it could be taken."""
+    """Holds a claim for the duration of a block, if it could be taken."""
 
     __slots__ = ("_claims", "_is_held", "_key")
 
@@ -248,8 +247,8 @@ class _Claim:
             self._claims.release(self._key)
 
 
-class _Parts:
-    """What one process holds of an open cache."""
+class _Resources:
+    """The connections and claims of an open cache in one process."""
 
     def __init__(self, database: Database) -> None:
         self.process = os.getpid()
@@ -259,10 +258,10 @@ class _Parts:
         self.claims = None if database.read_only else Claims(Path(f"{database.path}-claims"))
         self.writer = None if database.read_only else GroupWriter(database)
 
-    def change_view(self, connection: sqlite3.Connection) -> None:
-        """Begin a snapshot of the file that lasts until the loop comes round, or end it.
+    def toggle_snapshot(self, connection: sqlite3.Connection) -> None:
+        """Start a read transaction that lasts until the next iteration of the loop, or end it.
 
-        Reads that share a snapshot need not lock the file one by one, which takes a third of their time.
+        Reads within a transaction do not lock the file one by one, which would take a third of their time.
         """
         if connection.in_transaction:
             connection.execute("COMMIT")
@@ -284,25 +283,25 @@ class _Parts:
 
 
 class JudgeCache:
-    """Keeps results and replies in a file, for programs of your own; any thread or process may use it.
+    """Stores results and replies in a file, for your own programs; any thread or process may use it.
 
     `put` returns when the entry is on disk; it then survives `kill -9`. A damaged file is quarantined with a warning.
-    A file that is locked, read-only or on a full disk raises `CacheError`, because a run that continued would pay for
-    replies that are then lost. With `read_only=True` nothing is written at all: for replaying.
+    A file that is locked, read-only or on a full disk raises `CacheError`, because a run that continued would lose the
+    replies it pays for. With `read_only=True`, for replays, nothing is written.
     """
 
     hash_key = staticmethod(hash_key)
 
     def __init__(self, db_path: Path | str, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
         if is_url(db_path):
-            raise CacheError("a JudgeCache is a file; polyjudge.cache.address.open_cache opens a URL")
+            raise CacheError("JudgeCache needs a file path; for a URL, use polyjudge.cache.address.open_cache")
         self.path = Path(db_path)
         self.replies = SqliteCache(self.path, busy_timeout_s=busy_timeout_s, read_only=read_only)
         """The same file as a `Cache`, for runs and providers."""
 
     @property
     def place(self) -> str:
-        """The file."""
+        """The path of the file."""
         return str(self.path)
 
     def get(self, key: str) -> JudgeResult | None:
@@ -310,19 +309,19 @@ class JudgeCache:
         return self.replies.read(JudgeResult, "result", key)
 
     def put(self, key: str, result: JudgeResult) -> None:
-        """Store a result in place of an older one."""
+        """Store a result, replacing an older one."""
         self.replies.write(result_entry(key, result))
 
     def get_reply(self, key: str, *, since: str = "") -> Reply | None:
-        """Return the reply stored under a key, marked as cached, or None; `since` passes over older ones."""
+        """Return the reply stored under a key, marked as cached, or None; one older than `since` is ignored."""
         return self.replies.read(Reply, "reply", key, since)
 
     def put_reply(self, key: str, reply: Reply, provider: str = "") -> None:
-        """Store a reply in place of an older one."""
+        """Store a reply, replacing an older one."""
         self.replies.write(reply_entry(key, reply, provider))
 
     def close(self) -> None:
-        """Commit what has been handed over and close the file."""
+        """Commit the pending writes and close the file."""
         self.replies.close()
 
     def __enter__(self) -> Self:
@@ -335,5 +334,5 @@ class JudgeCache:
 
 
 def replies_of(cache: Cache | JudgeCache) -> Cache:
-    """Return a cache for runs and providers, which may be the one inside a `JudgeCache`."""
+    """Return the cache itself, or the one inside a `JudgeCache`."""
     return cache.replies if isinstance(cache, JudgeCache) else cache

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TextIO, cast
 
-from polyjudge.errors import ForeignFileError, PolyjudgeError
+from polyjudge.errors import CacheWarning, ForeignFileError, PolyjudgeError, UnsharedRepliesError
 
-from .output import silence_stdout
+from .output import import_command, silence_stdout
 
 COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is given
@@ -213,7 +213,7 @@ def _report(error: PolyjudgeError, *, remedy: str = "") -> int:
     if os.environ.get("VERBOSE") == "1":
         traceback.print_exception(error)
     else:
-        print(f"polyjudge: {error}{_flag(error)}{remedy}", file=sys.stderr)
+        print(f"polyjudge: {error}{_flag(error)}{_import_hint(error)}{remedy}", file=sys.stderr)
     return error.exit_code
 
 
@@ -227,6 +227,13 @@ def _flag(error: PolyjudgeError) -> str:
     return f" (--{name} {error.value})".replace(" )", ")") if name else ""
 
 
+def _import_hint(error: Exception | None) -> str:
+    """Return the command that imports the paid replies of a local cache, if there are any."""
+    if not isinstance(error, UnsharedRepliesError):
+        return ""
+    return f" Run: {import_command(error.fallback, error.cache)}"
+
+
 def _show_warning(
     message: Warning | str,
     category: type[Warning],
@@ -237,4 +244,5 @@ def _show_warning(
 ) -> None:
     """Show a warning as a message to a person, without the line of code that gave it."""
     del category, filename, lineno, line
-    print(f"polyjudge: warning: {message}", file=file or sys.stderr)
+    hint = _import_hint(message.error) if isinstance(message, CacheWarning) else ""
+    print(f"polyjudge: warning: {message}{hint}", file=file or sys.stderr)

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import shutil
 import sys
 import unicodedata
@@ -11,6 +12,11 @@ from pathlib import Path
 
 from polyjudge.text.difference import Part, difference, shown
 from polyjudge.text.display import harmless
+
+
+def import_command(fallback: Path | str, cache: str) -> str:
+    """Return the command that imports a local cache into the shared one."""
+    return f"polyjudge cache import {shlex.quote(str(fallback))} --cache {shlex.quote(cache)}"
 
 
 def write_pieces(path: Path | None, pieces: Iterable[str], *, format_name: str, force: bool) -> None:

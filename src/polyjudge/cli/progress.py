@@ -14,6 +14,7 @@ from polyjudge.records.runs import (
     BatchesSearched,
     BatchesWaiting,
     Event,
+    FallbackCacheUsed,
     ItemCollected,
     ItemFinished,
     Progressed,
@@ -25,9 +26,16 @@ from polyjudge.records.runs import (
 from polyjudge.text.display import harmless, one_line
 
 from .heartbeat import QUIET_S, Heartbeat
+from .output import import_command
 
 _LONGEST_CURRENT = 40
 _PLAIN_EVERY_S = 10.0
+
+
+def fallback_message(event: FallbackCacheUsed) -> str:
+    """Return the warning that a local cache is used instead of the shared one, with the command that imports it."""
+    command = import_command(event.fallback, event.cache)
+    return f"{event.reason}; {event.fallback} is used instead. Afterwards, run: {command}"
 
 
 class ProgressShow:
@@ -283,6 +291,8 @@ class RunProgress:
             self._bar = self._open.enter_context(show)
         elif isinstance(event, Warned):
             self._line(f"warning: {harmless(event.message)}")
+        elif isinstance(event, FallbackCacheUsed):
+            self._line(f"warning: {harmless(fallback_message(event))}")
         else:
             self._show_batches(event)
 

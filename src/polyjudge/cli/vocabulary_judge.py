@@ -17,7 +17,7 @@ from polyjudge.formats.vocabulary import recorded_models
 from polyjudge.judges.word_verdicts import WordWording
 from polyjudge.records.outcomes import Item
 from polyjudge.records.requests import ModelName
-from polyjudge.records.runs import Event, Warned
+from polyjudge.records.runs import Event, FallbackCacheUsed, Warned
 from polyjudge.records.vocabulary import Judgement
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import ProviderStack, open_run_cache, origin_of_model
@@ -27,7 +27,7 @@ from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
 from .options import limits_of
-from .progress import RunProgress
+from .progress import RunProgress, fallback_message
 from .signals import explain_end, stop_on_signals
 from .summaries import print_estimate, spent_line
 from .vocabulary_options import add_suite_options, add_word_judging_options, job_to_judge, open_suite, word_judges
@@ -91,6 +91,8 @@ def opened_cache(options: argparse.Namespace) -> Generator[Cache | None]:
 def _print_warning(event: Event) -> None:
     if isinstance(event, Warned):
         print(f"polyjudge: warning: {event.message}", file=sys.stderr)
+    elif isinstance(event, FallbackCacheUsed):
+        print(f"polyjudge: warning: {fallback_message(event)}", file=sys.stderr)
 
 
 def judging_of(options: argparse.Namespace, job: Job, wording: WordWording, names: Sequence[ModelName]) -> WordJudging:

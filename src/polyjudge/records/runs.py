@@ -168,6 +168,15 @@ class Warned(Struct, frozen=True):
     message: str
 
 
+class FallbackCacheUsed(Struct, frozen=True):
+    """The shared cache cannot be reached at the start, so a local one is used, to be imported afterwards."""
+
+    reason: str
+    fallback: str
+    cache: str
+    """The shared cache, without its password."""
+
+
 class Stopped(Struct, frozen=True):
     """The run stops before its end; the reason is empty if the caller asked for it."""
 
@@ -193,6 +202,7 @@ Event: TypeAlias = (
     | BatchesFinished
     | BatchesLeft
     | Warned
+    | FallbackCacheUsed
     | Stopped
     | Finished
 )

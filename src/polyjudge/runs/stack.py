@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from polyjudge.cache.address import is_url, open_cache, shown
 from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
-from polyjudge.cache.postgres_writer import import_command
 from polyjudge.cache.protocol import Cache
 from polyjudge.cache.sqlite import JudgeCache, replies_of
 from polyjudge.concurrency.pool import Slots
@@ -32,7 +31,7 @@ from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.providers.services import is_remote, origin_of
 from polyjudge.records.requests import ModelName, Origin, Price
 from polyjudge.records.rubrics import Rubric
-from polyjudge.records.runs import Estimate, Event, RateChanged, Retried, Warned
+from polyjudge.records.runs import Estimate, Event, FallbackCacheUsed, RateChanged, Retried
 
 if TYPE_CHECKING:
     from polyjudge.batches.provider import Batches
@@ -192,8 +191,7 @@ async def open_run_cache(
     except UnreachableCacheError as error:
         if fallback is None:
             raise
-        command = import_command(fallback, shown(place))
-        emit(Warned(f"{error}; {fallback} is used instead. Afterwards, run: {command}"))
+        emit(FallbackCacheUsed(str(error), str(fallback), shown(place)))
         return await open_run_cache(fallback, read_only=read_only, is_dry=is_dry)
 
 

@@ -1,4 +1,4 @@
-"""What happens when the cache file cannot be used: damage, locks, permissions, a full disk, a kill."""
+"""A cache file that is damaged, locked, read-only, on a full disk, or whose writer was killed."""
 
 import ctypes
 import os
@@ -25,14 +25,14 @@ def filled(path: Path, count: int = 200) -> Path:
     return path
 
 
-def aside(path: Path) -> list[Path]:
+def quarantined_files(path: Path) -> list[Path]:
     return [file for file in path.parent.glob(f"{path.name}.damaged-*") if not file.name.endswith(("-wal", "-shm"))]
 
 
 @pytest.mark.parametrize(
-    "content", [b"this is no database at all", os.urandom(8192), b"SQLite format 3\x00" + b"\x00" * 4000]
+    "content", [b"this is not a database", os.urandom(8192), b"SQLite format 3\x00" + b"\x00" * 4000]
 )
-def test_a_file_that_is_no_database_is_set_aside_with_a_warning(tmp_path, content):
+def test_a_file_that_is_not_a_database_is_quarantined_with_a_warning(tmp_path, content):
     path = tmp_path / "c.sqlite"
     path.write_bytes(content)
 
@@ -41,12 +41,12 @@ def test_a_file_that_is_no_database_is_set_aside_with_a_warning(tmp_path, conten
     cache.put("key", JudgeResult(1.0, ""))
 
     assert cache.get("key") is not None
-    [kept] = aside(path)
-    assert kept.read_bytes() == content
+    [quarantined_file] = quarantined_files(path)
+    assert quarantined_file.read_bytes() == content
     cache.close()
 
 
-def test_damage_found_later_sets_the_file_aside_and_most_can_be_saved(tmp_path):
+def test_a_file_found_damaged_later_is_quarantined_and_most_entries_can_be_imported(tmp_path):
     path = filled(tmp_path / "c.sqlite")
     damaged = bytearray(path.read_bytes())
     damaged[5 * 4096 : 7 * 4096] = os.urandom(2 * 4096)
@@ -58,14 +58,14 @@ def test_damage_found_later_sets_the_file_aside_and_most_can_be_saved(tmp_path):
         cache.put("new", JudgeResult(1.0, ""))
         assert cache.get("new") is not None
 
-    [kept] = aside(path)
-    imported = import_entries(path, kept)
+    [quarantined_file] = quarantined_files(path)
+    imported = import_entries(path, quarantined_file)
     assert imported.new > 100
     assert imported.problems
     assert verify(path).problems == ()
 
 
-def test_damage_found_while_writing_loses_nothing_that_is_being_written(tmp_path):
+def test_damage_found_during_a_write_does_not_lose_the_written_entries(tmp_path):
     path = filled(tmp_path / "c.sqlite")
     damaged = bytearray(path.read_bytes())
     damaged[4096:] = os.urandom(len(damaged) - 4096)
@@ -77,7 +77,7 @@ def test_damage_found_while_writing_loses_nothing_that_is_being_written(tmp_path
         assert all(cache.get(f"new-{number}") for number in range(20))
 
 
-def test_a_file_that_took_the_place_of_a_damaged_one_is_not_set_aside(tmp_path):
+def test_the_replacement_of_a_damaged_file_is_not_quarantined(tmp_path):
     path = filled(tmp_path / "c.sqlite")
     damaged = bytearray(path.read_bytes())
     damaged[4096:] = os.urandom(len(damaged) - 4096)
@@ -90,10 +90,10 @@ def test_a_file_that_took_the_place_of_a_damaged_one_is_not_set_aside(tmp_path):
         assert second.get("by the first") is not None
         second.close()
 
-    assert len(aside(path)) == 1
+    assert len(quarantined_files(path)) == 1
 
 
-def test_a_replay_goes_on_while_another_process_writes(tmp_path):
+def test_a_replay_works_while_another_cache_writes(tmp_path):
     path = filled(tmp_path / "c.sqlite", 5)
     with JudgeCache(path, read_only=True) as replay:
         assert replay.get("key-0") is not None
@@ -104,7 +104,7 @@ def test_a_replay_goes_on_while_another_process_writes(tmp_path):
         assert replay.get("key-4") is not None
 
 
-def test_a_locked_file_is_an_error_that_says_so(tmp_path):
+def test_a_locked_file_is_an_error(tmp_path):
     path = filled(tmp_path / "c.sqlite", 1)
     other = sqlite3.connect(path, isolation_level=None)
     cache = JudgeCache(path, busy_timeout_s=0.05)
@@ -120,7 +120,7 @@ def test_a_locked_file_is_an_error_that_says_so(tmp_path):
     cache.close()
 
 
-def test_another_programs_database_is_left_alone(tmp_path):
+def test_another_programs_database_is_not_changed(tmp_path):
     path = tmp_path / "theirs.sqlite"
     theirs = sqlite3.connect(path)
     theirs.execute("CREATE TABLE important (x)")
@@ -129,10 +129,10 @@ def test_another_programs_database_is_left_alone(tmp_path):
 
     with pytest.raises(CacheError, match="database of another program"):
         JudgeCache(path)
-    assert aside(path) == []
+    assert quarantined_files(path) == []
 
 
-def test_a_cache_of_a_newer_polyjudge_is_left_alone(tmp_path):
+def test_a_cache_of_a_newer_polyjudge_is_not_changed(tmp_path):
     path = filled(tmp_path / "c.sqlite", 1)
     newer = sqlite3.connect(path)
     newer.execute("PRAGMA user_version = 99")
@@ -142,16 +142,16 @@ def test_a_cache_of_a_newer_polyjudge_is_left_alone(tmp_path):
         JudgeCache(path)
 
 
-def test_a_folder_is_no_cache(tmp_path):
+def test_a_folder_is_not_a_cache(tmp_path):
     with pytest.raises(CacheError, match="is a folder"):
         JudgeCache(tmp_path)
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(CacheError, match="cannot be made"):
+    with pytest.raises(CacheError, match="cannot be created"):
         JudgeCache(tmp_path / "file" / "c.sqlite")
 
 
-def without_superpowers() -> None:
-    """Make root obey file permissions, as everybody else must."""
+def without_root_permissions() -> None:
+    """Make root obey file permissions."""
     libc = ctypes.CDLL(None)
     for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
         libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
@@ -170,7 +170,7 @@ except CacheError as error:
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="dropping root's powers is done the Linux way")
+@pytest.mark.skipif(sys.platform != "linux", reason="drops root's capabilities in the Linux way")
 def test_a_read_only_file_can_be_replayed_but_not_written(tmp_path):
     path = filled(tmp_path / "locked" / "c.sqlite", 1)
     path.chmod(0o444)
@@ -178,7 +178,7 @@ def test_a_read_only_file_can_be_replayed_but_not_written(tmp_path):
 
     done = subprocess.run(
         [sys.executable, "-c", READ_ONLY, str(path)],
-        preexec_fn=without_superpowers if os.geteuid() == 0 else None,
+        preexec_fn=without_root_permissions if os.geteuid() == 0 else None,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     path.parent.chmod(0o755)
@@ -193,30 +193,30 @@ from polyjudge import JudgeCache, JudgeResult
 from polyjudge.errors import CacheError
 cache = JudgeCache(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
-kept = 0
+stored = 0
 try:
     while True:
-        cache.put(f"key-{kept}", JudgeResult(1.0, "x" * 1000))
-        kept += 1
+        cache.put(f"key-{stored}", JudgeResult(1.0, "x" * 1000))
+        stored += 1
 except CacheError as error:
     print(error)
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-assert kept > 20, kept
-assert all(cache.get(f"key-{number}") for number in range(kept))
+assert stored > 20, stored
+assert all(cache.get(f"key-{number}") for number in range(stored))
 cache.put("afterwards", JudgeResult(1.0, "there is room again"))
 assert cache.get("afterwards") is not None
 cache.close()
-print(kept)
+print(stored)
 """
 
 
-def test_a_disk_that_takes_no_more_is_an_error_and_what_was_kept_is_safe(tmp_path):
+def test_a_full_disk_is_an_error_and_stored_entries_are_safe(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(tmp_path / "c.sqlite")], capture_output=True, text=True, check=False
     )
 
     assert done.returncode == 0, done.stderr
-    assert "What was stored before is safe" in done.stdout
+    assert "Stored replies are safe" in done.stdout
     assert verify(tmp_path / "c.sqlite").problems == ()
 
 
@@ -243,7 +243,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @pytest.mark.slow
-def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path):
+def test_fifty_kills_lose_no_acknowledged_entry(tmp_path):
     path = tmp_path / "c.sqlite"
     seeded = random.Random(7)
     acknowledged: list[str] = []
@@ -267,4 +267,4 @@ def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path):
     assert len(acknowledged) >= 400
     assert lost == []
     assert verify(path).problems == ()
-    assert aside(path) == []
+    assert quarantined_files(path) == []

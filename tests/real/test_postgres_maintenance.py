@@ -1,4 +1,4 @@
-"""Looking after a cache in PostgreSQL, and the commands that use one."""
+"""Maintenance of a PostgreSQL cache, and the commands that use one."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from polyjudge.folder_trust import trust
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.requests import Reply
 
-GONE = "postgresql://me:geheim@127.0.0.1:1/polls"
+UNREACHABLE_URL = "postgresql://me:geheim@127.0.0.1:1/polls"
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_the_entries_are_counted_by_kind_provider_and_model(url):
 
 
 @pytest.mark.parametrize(
-    ("options", "left"),
+    ("options", "remaining"),
     [
         ({"before": "2021"}, {"one", "two", "three"}),
         ({"provider": "local"}, {"one", "three"}),
@@ -68,20 +68,20 @@ def test_the_entries_are_counted_by_kind_provider_and_model(url):
         ({"model": "nobody's"}, {"one", "two", "three", "old"}),
     ],
 )
-def test_pruning_drops_what_all_conditions_name(url, options, left):
-    would = prune(url, **options, dry_run=True)
+def test_pruning_deletes_the_entries_that_match_all_filters(url, options, remaining):
+    matching = prune(url, **options, dry_run=True)
     assert statistics_of(url).entries == 4
 
-    assert prune(url, **options) == would
-    assert {row["key"] for row in export_entries(url)} == left
+    assert prune(url, **options) == matching
+    assert {row["key"] for row in export_entries(url)} == remaining
 
 
-def test_pruning_without_a_condition_is_refused(url):
-    with pytest.raises(CacheError, match="nothing to select by"):
+def test_pruning_without_a_filter_is_an_error(url):
+    with pytest.raises(CacheError, match="no filter given"):
         prune(url)
 
 
-def test_an_export_taken_in_elsewhere_is_the_same_cache(postgres, url, tmp_path):
+def test_an_imported_export_is_the_same_cache(postgres, url, tmp_path):
     exported, other = tmp_path / "export.jsonl", postgres.new_database()
     rows = list(export_entries(url))
     exported.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -97,7 +97,7 @@ def test_an_export_taken_in_elsewhere_is_the_same_cache(postgres, url, tmp_path)
     assert verify(other).problems == ()
 
 
-def test_a_cache_file_can_be_taken_in_and_what_is_here_already_stays(url, tmp_path):
+def test_importing_a_cache_file_does_not_change_existing_entries(url, tmp_path):
     with JudgeCache(tmp_path / "local.sqlite") as local:
         local.put_reply("one", Reply(text="another answer", model="a"))
         local.put_reply("new \0", Reply(text="paid for", model="a"))
@@ -113,7 +113,7 @@ def test_a_cache_file_can_be_taken_in_and_what_is_here_already_stays(url, tmp_pa
     assert [reply.text for reply in asyncio.run(get_both())] == ["أهلا", "paid for"]
 
 
-def test_more_than_one_batch_goes_in_and_out_and_of_two_the_first_counts(postgres, tmp_path):
+def test_many_entries_are_imported_in_parts_and_of_duplicates_the_first_is_used(postgres, tmp_path):
     url, source = postgres.new_database(), tmp_path / "export.jsonl"
     row = {"schemaVersion": 1, "kind": "reply", "provider": "p", "model": "m", "createdAt": "2026"}
     values = [{"key": f"key-{number % 1200}", "value": {"text": str(number), "model": "m"}} for number in range(1300)]
@@ -128,7 +128,7 @@ def test_more_than_one_batch_goes_in_and_out_and_of_two_the_first_counts(postgre
     assert verify(url).entries == 1200
 
 
-def test_a_flipped_bit_and_a_broken_name_are_found_and_cost_only_themselves(postgres, url):
+def test_a_changed_value_and_an_invalid_name_are_found_and_skipped_alone(postgres, url):
     postgres.run("update polyjudge_entries set value = replace(value, 'fine', 'fire') where key = 'three'", url)
     postgres.run(r"update polyjudge_entries set model = '\x' where key = 'two'", url)
 
@@ -136,27 +136,27 @@ def test_a_flipped_bit_and_a_broken_name_are_found_and_cost_only_themselves(post
 
     assert {row["key"] for row in export_entries(url, problems)} == {"one", "old"}
     assert len(problems) == 2
-    assert "entry three: the checksum does not agree" in verify(url).problems
+    assert "entry three: checksum mismatch" in verify(url).problems
     assert statistics_of(url).entries == 4
 
 
-def test_where_there_is_no_cache_nothing_is_made_of_it(postgres):
+def test_maintenance_of_a_missing_cache_is_an_error_and_creates_nothing(postgres):
     empty = postgres.new_database()
 
     for look in (statistics_of, verify, lambda url: list(export_entries(url)), lambda url: prune(url, model="m")):
-        with pytest.raises(CacheError, match="there is no cache here yet"):
+        with pytest.raises(CacheError, match="no cache here yet"):
             look(empty)
     assert postgres.run("select count(*) from pg_tables where tablename like 'polyjudge%'", empty) == "0"
 
 
-def test_a_missing_import_and_a_lost_server_are_one_clear_error(url, tmp_path):
+def test_a_missing_import_and_an_unreachable_server_are_errors(url, tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         import_entries(url, tmp_path / "absent")
-    with pytest.raises(CacheError, match=r"^postgresql://me@127\.0\.0\.1:1/polls: nothing listens there"):
-        statistics_of(GONE)
+    with pytest.raises(CacheError, match=r"^postgresql://me@127\.0\.0\.1:1/polls: connection refused"):
+        statistics_of(UNREACHABLE_URL)
 
 
-def test_the_commands_do_the_same_from_the_shell(url, tmp_path, in_folder, capsys):
+def test_the_commands_call_the_functions(url, tmp_path, in_folder, capsys):
     login = url.replace("postgres@", "postgres:geheim@")
     cache = ["--cache", login]
     assert main(["cache", "stats", *cache]) == 0
@@ -173,13 +173,13 @@ def test_the_commands_do_the_same_from_the_shell(url, tmp_path, in_folder, capsy
     assert "geheim" not in printed.out + printed.err
 
 
-def test_the_commands_say_what_is_wrong_without_the_password(in_folder, capsys):
+def test_the_commands_report_errors_without_the_password(in_folder, capsys):
     source = in_folder / "e.jsonl"
     source.write_text("", encoding="utf-8")
     for arguments in (["stats"], ["verify"], ["export"], ["prune", "--model", "m"], ["import", str(source)]):
-        assert main(["cache", *arguments, "--cache", GONE]) == 2
-        assert capsys.readouterr().err.startswith("polyjudge: postgresql://me@127.0.0.1:1/polls: nothing listens there")
-    assert main(["cache", "import", GONE]) == 2
+        assert main(["cache", *arguments, "--cache", UNREACHABLE_URL]) == 2
+        assert capsys.readouterr().err.startswith("polyjudge: postgresql://me@127.0.0.1:1/polls: connection refused")
+    assert main(["cache", "import", UNREACHABLE_URL]) == 2
     assert capsys.readouterr().err == "polyjudge: an import is from a file; export the other cache first\n"
 
 
@@ -199,7 +199,7 @@ def score(in_folder, server, monkeypatch, postgres):
     return run
 
 
-def test_a_run_asks_once_and_another_finds_all_of_it(postgres, score, server, capsys):
+def test_a_second_run_asks_nothing(postgres, score, server, capsys):
     url = postgres.new_database()
 
     assert score(url, "--dry-run") == 0
@@ -216,7 +216,7 @@ def test_a_run_asks_once_and_another_finds_all_of_it(postgres, score, server, ca
     assert statistics_of(url).entries == 40
 
 
-def test_machines_at_work_at_the_same_time_pay_for_each_item_once(postgres, score, server, in_folder):
+def test_concurrent_processes_pay_for_each_item_once(postgres, score, server, in_folder):
     url = postgres.new_database()
     judging = ["--rubric", "general", "--judge", "local/m", "--cache", url]
     command = [sys.executable, "-m", "polyjudge", "score", "items.jsonl", *judging, "--output"]
@@ -228,53 +228,57 @@ def test_machines_at_work_at_the_same_time_pay_for_each_item_once(postgres, scor
     assert set(server.delivered.values()) == {1}
 
 
-def test_without_the_server_nothing_is_asked_and_one_line_says_why(score, server, capsys):
-    assert score(GONE) == 2
+def test_without_the_server_nothing_is_asked(score, server, capsys):
+    assert score(UNREACHABLE_URL) == 2
 
     assert capsys.readouterr().err == (
-        "polyjudge: postgresql://me@127.0.0.1:1/polls: nothing listens there (connection refused); "
-        "start PostgreSQL, or check host and port\n"
+        "polyjudge: postgresql://me@127.0.0.1:1/polls: connection refused; start PostgreSQL, or check host and port\n"
     )
     assert server.delivered == {}
 
 
-def test_told_so_a_run_goes_on_with_a_local_cache_and_says_how_to_bring_it_home(score, server, capsys, in_folder):
-    assert score(GONE, "--local-cache", "here.sqlite") == 0
+def test_a_run_with_a_local_cache_reports_the_command_that_imports_it(score, server, capsys, in_folder):
+    assert score(UNREACHABLE_URL, "--local-cache", "here.sqlite") == 0
 
-    told = capsys.readouterr().err
-    assert "warning: postgresql://me@127.0.0.1:1/polls: nothing listens there" in told
-    assert "polyjudge cache import here.sqlite --cache postgresql://me@127.0.0.1:1/polls\n" in told
-    assert "geheim" not in told
+    message = capsys.readouterr().err
+    assert "warning: postgresql://me@127.0.0.1:1/polls: connection refused" in message
+    assert "polyjudge cache import here.sqlite --cache postgresql://me@127.0.0.1:1/polls\n" in message
+    assert "geheim" not in message
     assert statistics_of(in_folder / "here.sqlite").entries == 40
 
 
-def test_a_wrong_url_is_no_reason_to_go_on_without(postgres, score, server, capsys):
+def test_the_local_cache_does_not_replace_a_wrong_url(postgres, score, server, capsys):
     assert score(postgres.url("no_such_database"), "--local-cache", "here.sqlite") == 2
     assert score("postgresql://me:geh@eim@127.0.0.1/db", "--local-cache", "here.sqlite") == 2
 
-    told = capsys.readouterr().err
-    assert "has no such database" in told
-    assert "%40 for @" in told
-    assert "eim" not in told
+    message = capsys.readouterr().err
+    assert "database does not exist" in message
+    assert "%40 for @" in message
+    assert "eim" not in message
     assert server.delivered == {}
 
 
-def test_the_project_file_may_name_the_cache_and_nothing_shows_its_password(score, in_folder, capsys):
+def test_the_password_of_a_cache_in_the_project_file_is_never_shown(score, in_folder, capsys):
     settings = in_folder / "polyjudge.toml"
     command = ["score", "items.jsonl", "--rubric", "general", "--judge", "local/m"]
-    for line in (f'cache = "{GONE}"', f'cache = [["{GONE}"]]', f'cache = ["{GONE}", "{GONE}"]', f'cache = "{GONE}'):
+    for line in (
+        f'cache = "{UNREACHABLE_URL}"',
+        f'cache = [["{UNREACHABLE_URL}"]]',
+        f'cache = ["{UNREACHABLE_URL}", "{UNREACHABLE_URL}"]',
+        f'cache = "{UNREACHABLE_URL}',
+    ):
         settings.write_text(f"{line}\n", encoding="utf-8")
         trust(in_folder)
         assert main(command) == 2
         assert "geheim" not in capsys.readouterr().err
-    settings.write_text(f'cache = "{GONE}"\n', encoding="utf-8")
+    settings.write_text(f'cache = "{UNREACHABLE_URL}"\n', encoding="utf-8")
     for shown in (["score", "--help"], ["cache", "stats", "--help"]):
         with pytest.raises(SystemExit):
             main(shown)
         assert "geheim" not in capsys.readouterr().out
 
 
-def test_a_server_restarted_under_a_run_changes_nothing(postgres, score, server, in_folder):
+def test_a_restart_of_the_server_during_a_run_changes_nothing(postgres, score, server, in_folder):
     url = postgres.new_database()
     server.faults.latency_s = 0.05
 
