@@ -1,4 +1,4 @@
-"""Batches of a run, with a vendor in memory: each request is handed over once, whatever happens and whenever."""
+"""Batches of a run, with a vendor in memory: each request is submitted exactly once, even after kills and errors."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -35,35 +35,35 @@ from polyjudge.records.runs import Caps
 
 NAME = ModelName("openai", "gpt-4o")
 PRICE = Price(1.0, 10.0)
-PATIENCE = PollingPolicy()
+POLLING = PollingPolicy()
 
 
 class KilledError(BaseException):
-    """The process is gone."""
+    """Stands for a kill of the process."""
 
 
 @dataclass
 class Vendor:
-    """What a vendor holds, and how it misbehaves: faults are taken in turn, by what is asked."""
+    """A vendor in memory; `faults` are raised in turn, by kind of call."""
 
     faults: dict[str, list[object]] = field(default_factory=lambda: defaultdict(list))
     batches: dict[str, tuple[str, dict[str, Request]]] = field(default_factory=dict)
     accepted: Counter[str] = field(default_factory=Counter)
-    becomes: dict[str, ItemFailure | Reply] = field(default_factory=dict)
-    left_out: set[str] = field(default_factory=set)
-    """Prompts of which no result is given."""
+    results_of: dict[str, ItemFailure | Reply] = field(default_factory=dict)
+    omitted: set[str] = field(default_factory=set)
+    """Prompts for which no result is returned."""
     state: str = "ended"
     calls: Counter[str] = field(default_factory=Counter)
     without_temperature: bool = False
 
-    def trouble(self, what: str) -> None:
+    def raise_fault(self, what: str) -> None:
         self.calls[what] += 1
         if self.faults[what] and (fault := self.faults[what].pop(0)):
             raise fault
 
 
 class Client:
-    """Speaks to the vendor as our clients do."""
+    """A batch client of the vendor."""
 
     limits = BatchLimits()
 
@@ -74,22 +74,22 @@ class Client:
         return {"prompt": request.prompt}
 
     async def submit(self, tag, requests):
-        self._vendor.trouble("submit")
+        self._vendor.raise_fault("submit")
         number = f"batch_{len(self._vendor.batches) + 1}"
         self._vendor.batches[number] = tag, dict(requests)
         self._vendor.accepted.update(request.prompt for request in requests.values())
-        self._vendor.trouble("answer")
+        self._vendor.raise_fault("answer")
         return number
 
-    async def find(self, sought):
-        self._vendor.trouble("find")
+    async def find(self, query):
+        self._vendor.raise_fault("find")
         for number, (tag, _) in self._vendor.batches.items():
-            if tag == sought.tag and number not in sought.known:
+            if tag == query.tag and number not in query.known:
                 return number
         return None
 
     async def status(self, batch_id):
-        self._vendor.trouble("status")
+        self._vendor.raise_fault("status")
         running = bool(self._vendor.faults["running"]) and self._vendor.faults["running"].pop(0)
         state = "running" if running else self._vendor.state
         rest = {"expired": expired, "canceled": canceled}.get(state, missing)("openai", batch_id)
@@ -97,23 +97,23 @@ class Client:
         return BatchStatus(state, 0 if running else total, total, rest)
 
     async def results(self, batch_id, form):
-        self._vendor.trouble("results")
+        self._vendor.raise_fault("results")
         return self._each(batch_id)
 
     def _each(self, batch_id):
         for name, request in self._vendor.batches[batch_id][1].items():
-            self._vendor.trouble("line")
-            if request.prompt in self._vendor.left_out:
+            self._vendor.raise_fault("line")
+            if request.prompt in self._vendor.omitted:
                 continue
-            complaint = ItemFailure(kind="refused", reason="Unsupported parameter: temperature")
+            rejected = ItemFailure(kind="refused", reason="Unsupported parameter: temperature")
             answer = Reply(text=f"to {request.prompt}", model="m", input_tokens=10, output_tokens=2)
             if self._vendor.without_temperature and request.temperature is not None:
-                yield name, complaint
+                yield name, rejected
             else:
-                yield name, self._vendor.becomes.get(request.prompt, answer)
+                yield name, self._vendor.results_of.get(request.prompt, answer)
 
     async def cancel(self, batch_id):
-        self._vendor.trouble("cancel")
+        self._vendor.raise_fault("cancel")
 
     async def aclose(self):
         pass
@@ -133,19 +133,19 @@ def questions(count):
     return [Request(prompt=f"q{number}", model=NAME.model, temperature=0.0) for number in range(count)]
 
 
-async def asked(vendor, place: Path, requests, *, caps=None, began="", since="", **settings):
-    """Do what a run does: collect, wait, again until there is nothing to collect, and be answered."""
+async def ask_in_batches(vendor, place: Path, requests, *, caps=None, started_at="", since="", **settings):
+    """Do what a run does: collect and wait until there is nothing to collect, then ask."""
     meter = Budget(caps)
     with JudgeCache(place / "cache.sqlite") as cache:
-        batches = Batches(BatchJournal(place / "batches"), began=began, **{"patience": PATIENCE, **settings})
+        batches = Batches(BatchJournal(place / "batches"), started_at=started_at, **{"polling": POLLING, **settings})
         provider = batches.open(NAME, cache=cache.replies, meter=meter, price=PRICE, since=since, client=Client(vendor))
         await batches.find_lost()
         more = True
         while more:
-            batches.begin_collecting()
+            batches.start_collecting()
             for request in requests:
                 await outcome(provider, request)
-            more = await batches.end_collecting()
+            more = await batches.finish_collecting()
             await batches.wait(lambda _: None)
         return [await outcome(provider, request) for request in requests], meter.spent
 
@@ -156,24 +156,24 @@ async def outcome(provider, request):
     except (ProviderError, CapReachedError) as error:
         return error
     except UnusableError as error:
-        if provider_is_collecting(provider):
+        if is_collecting(provider):
             raise
         return error
 
 
-def provider_is_collecting(provider):
+def is_collecting(provider):
     return provider._batches.collecting
 
 
 def run(*given, **more):
-    return run_in_virtual_time(asked(*given, **more))
+    return run_in_virtual_time(ask_in_batches(*given, **more))
 
 
 def texts(outcomes):
     return [each.text if isinstance(each, Reply) else type(each).__name__ for each in outcomes]
 
 
-def test_requests_go_out_in_batches_as_large_as_allowed_and_come_back_as_replies(vendor, place):
+def test_requests_are_submitted_in_batches_of_the_allowed_size_and_answered(vendor, place):
     outcomes, spent = run(vendor, place, questions(7), limits=BatchLimits(requests=3))
 
     assert texts(outcomes) == [f"to q{number}" for number in range(7)]
@@ -185,14 +185,14 @@ def test_requests_go_out_in_batches_as_large_as_allowed_and_come_back_as_replies
     assert outcomes[0].cost_usd == pytest.approx(30e-6)
 
 
-def test_batches_are_no_larger_in_bytes_than_allowed(vendor, place):
+def test_batches_do_not_exceed_the_allowed_bytes(vendor, place):
     size = len(b'{"prompt": "q0"}')
 
     run(vendor, place, questions(5), limits=BatchLimits(bytes=2 * size))
     assert [len(requests) for _, requests in vendor.batches.values()] == [2, 2, 1]
 
 
-def test_a_request_that_is_too_large_for_any_batch_goes_alone(vendor, place):
+def test_a_request_too_large_for_any_batch_is_submitted_alone(vendor, place):
     large = Request(prompt="x" * 500, model=NAME.model, temperature=0.0)
 
     outcomes, _ = run(vendor, place, [*questions(2), large, *questions(4)[2:]], limits=BatchLimits(bytes=100))
@@ -201,7 +201,7 @@ def test_a_request_that_is_too_large_for_any_batch_goes_alone(vendor, place):
     assert [len(requests) for _, requests in vendor.batches.values()] == [2, 1, 2]
 
 
-def test_what_the_cache_holds_is_not_asked_and_costs_nothing(vendor, place):
+def test_cached_replies_are_not_asked_for_and_cost_nothing(vendor, place):
     run(vendor, place, questions(3))
     outcomes, spent = run(vendor, place, questions(5))
 
@@ -210,7 +210,7 @@ def test_what_the_cache_holds_is_not_asked_and_costs_nothing(vendor, place):
     assert spent.calls == 2
 
 
-def test_a_question_asked_twice_is_asked_once_and_answered_from_the_cache_the_second_time(vendor, place):
+def test_a_repeated_question_is_asked_once_and_then_answered_from_the_cache(vendor, place):
     outcomes, spent = run(vendor, place, [*questions(2), *questions(2)])
 
     assert [each.cached for each in outcomes] == [False, False, True, True]
@@ -218,7 +218,7 @@ def test_a_question_asked_twice_is_asked_once_and_answered_from_the_cache_the_se
     assert spent.calls == 2
 
 
-def test_a_reply_in_a_batch_serves_single_calls_under_the_same_key(vendor, place):
+def test_a_reply_from_a_batch_has_the_key_of_a_single_call(vendor, place):
     [reply], _ = run(vendor, place, questions(1))
     from polyjudge.providers.services import origin_of
 
@@ -228,7 +228,7 @@ def test_a_reply_in_a_batch_serves_single_calls_under_the_same_key(vendor, place
     assert (kept.text, kept.batch) == (reply.text, "batch_1")
 
 
-ITEM_TROUBLES = {
+ITEM_FAILURES = {
     "q0": (ItemFailure(kind="refused", reason="invalid"), RefusedError),
     "q1": (ItemFailure(kind="transient", reason="overloaded"), TransientError),
     "q2": (expired("openai", "batch_1"), TransientError),
@@ -237,67 +237,69 @@ ITEM_TROUBLES = {
 }
 
 
-def test_items_that_failed_fail_in_their_own_way_and_only_they(vendor, place):
-    vendor.becomes = {prompt: failure for prompt, (failure, _) in ITEM_TROUBLES.items()}
-    vendor.left_out = {"q5"}
+def test_each_failed_item_raises_its_own_error(vendor, place):
+    vendor.results_of = {prompt: failure for prompt, (failure, _) in ITEM_FAILURES.items()}
+    vendor.omitted = {"q5"}
 
     outcomes, spent = run(vendor, place, questions(8))
 
-    for error, (failure, kind) in zip(outcomes, ITEM_TROUBLES.values(), strict=False):
+    for error, (failure, kind) in zip(outcomes, ITEM_FAILURES.values(), strict=False):
         assert type(error) is kind
         assert str(error) == failure.reason
     assert type(outcomes[5]) is ProviderError
-    assert "gave no result for this in batch batch_1" in str(outcomes[5])
+    assert "returned no result for this item in batch batch_1" in str(outcomes[5])
     assert "retry the failures" in str(outcomes[2])
     assert texts(outcomes[6:]) == ["to q6", "to q7"]
     assert spent.calls == 5  # not what expired, was canceled or is missing
     assert set(vendor.accepted.values()) == {1}
 
 
-@pytest.mark.parametrize(("state", "told"), [("expired", "expired in batch"), ("canceled", "canceled this with batch")])
-def test_what_was_done_of_a_batch_until_it_ended_early_is_kept(vendor, place, state, told):
-    vendor.state, vendor.left_out = state, {"q1", "q2"}
+@pytest.mark.parametrize(
+    ("state", "message"), [("expired", "before batch batch_1 expired"), ("canceled", "canceled this item with batch")]
+)
+def test_the_finished_results_of_a_batch_that_ended_early_are_stored(vendor, place, state, message):
+    vendor.state, vendor.omitted = state, {"q1", "q2"}
 
     outcomes, _ = run(vendor, place, questions(4))
 
     assert texts(outcomes) == ["to q0", "TransientError", "TransientError", "to q3"]
-    assert told in str(outcomes[1])
+    assert message in str(outcomes[1])
 
 
-def test_a_reply_that_was_cut_off_is_returned_and_not_kept(vendor, place):
-    vendor.becomes["q0"] = Reply(text="half", model="m", finish="length", input_tokens=1, output_tokens=1)
+def test_a_reply_that_was_cut_off_is_returned_and_not_stored(vendor, place):
+    vendor.results_of["q0"] = Reply(text="half", model="m", finish="length", input_tokens=1, output_tokens=1)
 
-    [first], _ = run(vendor, place, questions(1), began="2026-01-01T00:00:00.000Z")
-    [same], spent = run(vendor, place, questions(1), began="2026-01-01T00:00:00.000Z")
+    [first], _ = run(vendor, place, questions(1), started_at="2026-01-01T00:00:00.000Z")
+    [same], spent = run(vendor, place, questions(1), started_at="2026-01-01T00:00:00.000Z")
     assert (first.text, first.finish, same.text, spent.calls) == ("half", "length", "half", 0)
 
-    [again], _ = run(vendor, place, questions(1), began=utc_now())
+    [again], _ = run(vendor, place, questions(1), started_at=utc_now())
     assert again.text == "half"
     assert vendor.accepted == {"q0": 2}
 
 
-def test_a_run_that_goes_on_knows_its_failures_and_a_new_one_asks_again(vendor, place):
-    began = "2026-01-01T00:00:00.000Z"
-    vendor.becomes["q0"] = ItemFailure(kind="transient", reason="overloaded")
+def test_a_resumed_run_remembers_failures_and_a_new_run_asks_again(vendor, place):
+    started_at = "2026-01-01T00:00:00.000Z"
+    vendor.results_of["q0"] = ItemFailure(kind="transient", reason="overloaded")
 
-    assert texts(run(vendor, place, questions(2), began=began)[0]) == ["TransientError", "to q1"]
-    assert texts(run(vendor, place, questions(2), began=began)[0]) == ["TransientError", "to q1"]
+    assert texts(run(vendor, place, questions(2), started_at=started_at)[0]) == ["TransientError", "to q1"]
+    assert texts(run(vendor, place, questions(2), started_at=started_at)[0]) == ["TransientError", "to q1"]
     assert vendor.accepted == {"q0": 1, "q1": 1}
-    vendor.becomes.clear()
-    assert texts(run(vendor, place, questions(2), began=utc_now())[0]) == ["to q0", "to q1"]
+    vendor.results_of.clear()
+    assert texts(run(vendor, place, questions(2), started_at=utc_now())[0]) == ["to q0", "to q1"]
     assert vendor.accepted == {"q0": 2, "q1": 1}
 
 
-def test_asking_anew_replaces_what_is_kept(vendor, place):
+def test_a_refresh_replaces_stored_replies(vendor, place):
     run(vendor, place, questions(1))
-    vendor.becomes["q0"] = Reply(text="another", model="m", input_tokens=1, output_tokens=1)
-    moment = (datetime.now(UTC) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    vendor.results_of["q0"] = Reply(text="another", model="m", input_tokens=1, output_tokens=1)
+    since = (datetime.now(UTC) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    assert texts(run(vendor, place, questions(1), began=moment, since=moment)[0]) == ["another"]
+    assert texts(run(vendor, place, questions(1), started_at=since, since=since)[0]) == ["another"]
     assert texts(run(vendor, place, questions(1))[0]) == ["another"]
 
 
-def test_a_parameter_that_a_model_does_not_take_is_left_out_and_the_items_are_asked_again(vendor, place):
+def test_items_that_fail_for_an_unsupported_parameter_are_asked_again_without_it(vendor, place):
     vendor.without_temperature = True
 
     outcomes, _ = run(vendor, place, questions(3))
@@ -307,7 +309,7 @@ def test_a_parameter_that_a_model_does_not_take_is_left_out_and_the_items_are_as
     assert len(vendor.batches) == 2
 
 
-def test_a_parameter_is_left_out_also_where_the_whole_batch_is_refused_for_it(vendor, place):
+def test_a_batch_rejected_for_an_unsupported_parameter_is_submitted_without_it(vendor, place):
     vendor.faults["submit"] = [RefusedError("openai answered 400: temperature is not supported")]
 
     outcomes, _ = run(vendor, place, questions(2))
@@ -316,7 +318,7 @@ def test_a_parameter_is_left_out_also_where_the_whole_batch_is_refused_for_it(ve
     assert set(vendor.accepted.values()) == {1}
 
 
-def test_half_a_character_fails_alone(vendor, place):
+def test_a_text_with_a_lone_surrogate_fails_alone(vendor, place):
     bad = Request(prompt="a\ud800b", model=NAME.model)
 
     outcomes, _ = run(vendor, place, [questions(1)[0], bad])
@@ -329,7 +331,7 @@ def test_half_a_character_fails_alone(vendor, place):
 
 
 @pytest.mark.parametrize("what", ["status", "results", "line"])
-def test_trouble_that_passes_is_waited_out_and_nothing_is_counted_twice(vendor, place, what):
+def test_temporary_errors_are_retried_and_nothing_is_counted_twice(vendor, place, what):
     vendor.faults[what] = [None, TransientError("busy"), RateLimitedError("slow down", retry_after_s=1.0)]
     vendor.faults["running"] = [True, True, True]
 
@@ -339,14 +341,14 @@ def test_trouble_that_passes_is_waited_out_and_nothing_is_counted_twice(vendor, 
     assert (spent.calls, spent.input_tokens) == (5, 50)
 
 
-def test_a_submit_that_timed_out_but_was_carried_out_is_not_repeated(vendor, place):
+def test_a_submission_that_timed_out_but_succeeded_is_not_repeated(vendor, place):
     vendor.faults["answer"] = [TransientError("took too long", may_be_charged=True)]
 
     run(vendor, place, questions(2))
     assert vendor.accepted == {"q0": 1, "q1": 1}
 
 
-def test_a_list_may_lag_behind_what_was_handed_over(vendor, place):
+def test_a_submitted_batch_is_found_although_the_list_lags_behind(vendor, place):
     vendor.faults["answer"] = [TransientError("took too long")]
     vendor.faults["find"] = [TransientError("busy"), None]
 
@@ -354,7 +356,7 @@ def test_a_list_may_lag_behind_what_was_handed_over(vendor, place):
     assert set(vendor.accepted.values()) == {1}
 
 
-def test_a_submit_that_was_not_carried_out_is_repeated(vendor, place):
+def test_a_failed_submission_is_repeated(vendor, place):
     vendor.faults["submit"] = [TransientError("broke off"), RateLimitedError("slow down"), TransientError("busy")]
 
     outcomes, _ = run(vendor, place, questions(2))
@@ -364,7 +366,7 @@ def test_a_submit_that_was_not_carried_out_is_repeated(vendor, place):
 
 
 @pytest.mark.parametrize("error", [RefusedError("openai answered 400: no"), TransientError("busy")])
-def test_a_batch_that_cannot_be_handed_over_stops_the_run_and_the_next_one_goes_on(vendor, place, error):
+def test_a_batch_that_cannot_be_submitted_stops_the_run_and_is_submitted_by_the_next_run(vendor, place, error):
     vendor.faults["submit"] = [error] * 5
 
     with pytest.raises(UnusableError, match="batch"):
@@ -374,22 +376,22 @@ def test_a_batch_that_cannot_be_handed_over_stops_the_run_and_the_next_one_goes_
     assert set(vendor.accepted.values()) == {1}
 
 
-def test_a_provider_that_stays_away_ends_the_waiting_but_not_the_batches(vendor, place):
-    vendor.faults["status"] = [TransientError("away")] * 1000
+def test_an_unreachable_provider_stops_the_run_and_the_next_run_gets_the_results(vendor, place):
+    vendor.faults["status"] = [TransientError("unreachable")] * 1000
 
-    with pytest.raises(UnusableError, match="away"):
+    with pytest.raises(UnusableError, match="unreachable"):
         run(vendor, place, questions(2))
     vendor.faults.clear()
     assert texts(run(vendor, place, questions(2))[0]) == ["to q0", "to q1"]
     assert set(vendor.accepted.values()) == {1}
 
 
-def test_a_model_that_is_unknown_inside_a_batch_stops_the_run_and_is_asked_again_later(vendor, place):
-    vendor.becomes["q0"] = ItemFailure(kind="unusable", reason="no such model")
+def test_an_item_with_an_unknown_model_raises_and_is_asked_again_by_the_next_run(vendor, place):
+    vendor.results_of["q0"] = ItemFailure(kind="unusable", reason="no such model")
 
     outcomes, _ = run(vendor, place, questions(2))
     assert type(outcomes[0]) is UnusableError
-    vendor.becomes.clear()
+    vendor.results_of.clear()
     assert texts(run(vendor, place, questions(2))[0]) == ["to q0", "to q1"]
     assert vendor.accepted == {"q0": 2, "q1": 1}
 
@@ -397,7 +399,7 @@ def test_a_model_that_is_unknown_inside_a_batch_stops_the_run_and_is_asked_again
 # Caps
 
 
-def test_no_more_calls_are_handed_over_than_allowed_and_the_run_goes_on_later(vendor, place):
+def test_no_more_requests_are_submitted_than_the_cap_allows(vendor, place):
     outcomes, spent = run(vendor, place, questions(5), caps=Caps(calls=3))
 
     assert texts(outcomes) == ["to q0", "to q1", "to q2", "CapReachedError", "CapReachedError"]
@@ -406,7 +408,7 @@ def test_no_more_calls_are_handed_over_than_allowed_and_the_run_goes_on_later(ve
     assert set(vendor.accepted.values()) == {1}
 
 
-def test_what_was_really_spent_makes_room_for_more_batches(vendor, place):
+def test_budget_that_was_not_used_is_available_for_more_batches(vendor, place):
     most = 2 + 64 + 4096
 
     outcomes, spent = run(vendor, place, questions(6), caps=Caps(tokens=2 * most + 48))
@@ -417,10 +419,10 @@ def test_what_was_really_spent_makes_room_for_more_batches(vendor, place):
     assert all(request.max_tokens == 4096 for _, batch in vendor.batches.values() for request in batch.values())
 
 
-def test_nobody_waits_for_the_little_that_a_cap_leaves_room_for(vendor, place):
+def test_no_batch_is_submitted_for_the_few_requests_that_a_cap_still_allows(vendor, place):
     most = 3 + 64 + 4096
     for number in range(40):
-        vendor.becomes[f"q{number}"] = Reply(text="t", model="m", input_tokens=67, output_tokens=3950)
+        vendor.results_of[f"q{number}"] = Reply(text="t", model="m", input_tokens=67, output_tokens=3950)
 
     outcomes, spent = run(vendor, place, questions(40), caps=Caps(tokens=20 * most))
 
@@ -432,9 +434,9 @@ def test_nobody_waits_for_the_little_that_a_cap_leaves_room_for(vendor, place):
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cost=st.floats(0.0, 0.5), count=st.integers(1, 12))
-def test_the_cap_on_cost_is_never_passed(tmp_path_factory, cost, count):
+def test_the_cap_on_cost_is_never_exceeded(tmp_path_factory, cost, count):
     vendor = Vendor()
-    vendor.becomes = {
+    vendor.results_of = {
         f"q{number}": Reply(text="t", model="m", input_tokens=66, output_tokens=4096) for number in range(count)
     }
 
@@ -445,7 +447,7 @@ def test_the_cap_on_cost_is_never_passed(tmp_path_factory, cost, count):
     assert len(vendor.accepted) == count or spent.cost_usd + 0.0411 > cost
 
 
-def test_what_an_earlier_run_has_under_way_counts_against_the_caps(vendor, place):
+def test_unfinished_batches_of_an_earlier_run_count_against_the_caps(vendor, place):
     vendor.faults["status"] = [KilledError()]
     with pytest.raises(KilledError):
         run(vendor, place, questions(3))
@@ -456,7 +458,7 @@ def test_what_an_earlier_run_has_under_way_counts_against_the_caps(vendor, place
     assert spent.calls == 4
 
 
-def test_batches_of_other_questions_take_no_room_under_the_caps(vendor, place):
+def test_unfinished_batches_with_other_questions_do_not_count_against_the_caps(vendor, place):
     vendor.faults["status"] = [KilledError()]
     with pytest.raises(KilledError):
         run(vendor, place, questions(3))
@@ -465,7 +467,7 @@ def test_batches_of_other_questions_take_no_room_under_the_caps(vendor, place):
     outcomes, _ = run(vendor, place, others, caps=Caps(calls=4))
 
     assert all(isinstance(each, Reply) for each in outcomes)
-    assert not next(BatchJournal(place / "batches").jobs()).taken_into  # nobody waits for what nobody needs
+    assert not next(BatchJournal(place / "batches").jobs()).stored_in  # nobody waits for what nobody needs
 
 
 def test_a_cap_on_cost_needs_a_price(vendor, place):
@@ -478,7 +480,7 @@ def test_a_cap_on_cost_needs_a_price(vendor, place):
 
 # Whatever happens, whenever
 
-MOMENTS = ["submit", "answer", "find", "status", "results", "line"]
+CALLS = ["submit", "answer", "find", "status", "results", "line"]
 FAULTS = st.sampled_from(
     [None, None, KilledError, lambda: TransientError("busy"), lambda: RateLimitedError("slow down")]
 )
@@ -486,12 +488,12 @@ FAULTS = st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(
-    faults=st.dictionaries(st.sampled_from(MOMENTS), st.lists(FAULTS, max_size=6), max_size=6),
+    faults=st.dictionaries(st.sampled_from(CALLS), st.lists(FAULTS, max_size=6), max_size=6),
     running=st.lists(st.booleans(), max_size=6),
     count=st.integers(1, 9),
     most=st.integers(1, 4),
 )
-def test_killed_at_any_moment_and_started_again_every_request_was_handed_over_once(
+def test_a_run_killed_at_any_time_and_repeated_submits_every_request_once(
     tmp_path_factory, faults, running, count, most
 ):
     vendor, place = Vendor(), tmp_path_factory.mktemp("run")
@@ -509,14 +511,14 @@ def test_killed_at_any_moment_and_started_again_every_request_was_handed_over_on
     assert vendor.accepted == Counter({f"q{number}": 1 for number in range(count)})
 
 
-def test_two_runs_at_once_do_not_both_hand_over(vendor, place):
+def test_two_concurrent_runs_cannot_both_submit(vendor, place):
     journal = BatchJournal(place / "batches")
 
-    with journal.only_writer(), pytest.raises(DataError, match="another run"), journal.only_writer():
+    with journal.writer_lock(), pytest.raises(DataError, match="another run"), journal.writer_lock():
         raise AssertionError("two writers")
 
 
-def test_a_question_that_was_not_collected_is_never_asked_singly(vendor, place):
+def test_a_request_that_was_not_collected_is_never_sent_as_a_single_call(vendor, place):
     async def answered():
         with JudgeCache(place / "cache.sqlite") as cache:
             batches = Batches(BatchJournal(place / "batches"))

@@ -23,13 +23,13 @@ def score(in_folder):
 @pytest.mark.parametrize("judge", ["local/m", "claude", "openai/gpt-4o,local/m", "scripted/x.jsonl"])
 def test_a_provider_without_batches_is_refused_before_anything_is_asked(score, judge, capsys):
     assert score("--batch", judge=judge) == 2
-    told = capsys.readouterr().err
-    assert "has no batch API; there are anthropic, google, openai" in told
+    message = capsys.readouterr().err
+    assert "has no batch API. Providers with one: anthropic, google, openai." in message
     assert sorted(path.name for path in Path().iterdir()) == ["items.jsonl"]
 
 
 @pytest.mark.parametrize(
-    ("options", "judge", "told"),
+    ("options", "judge", "message"),
     [
         (["--cache", "none"], "openai/gpt-4o", "leave out --cache none"),
         (["--reread"], "openai/gpt-4o", "--reread asks nothing"),
@@ -38,9 +38,9 @@ def test_a_provider_without_batches_is_refused_before_anything_is_asked(score, j
         ([], "nobody/m", "Unknown judge provider"),
     ],
 )
-def test_what_makes_no_sense_in_batches_is_refused(score, options, judge, told, capsys):
+def test_options_that_batches_do_not_support_are_an_error(score, options, judge, message, capsys):
     assert score("--batch", *options, judge=judge) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not Path(".polyjudge/batches").exists()
 
 
@@ -62,29 +62,29 @@ def test_an_empty_journal_is_said_to_be_empty(in_folder, capsys):
 
 @pytest.fixture
 def jobs(in_folder):
-    def intend(tag, provider="anthropic", address="https://api.anthropic.com"):
+    def create(tag, provider="anthropic", address="https://api.anthropic.com"):
         made = BatchIntent(
             tag=tag, provider=provider, base_url=address, model="m", created_at=f"2026-11-15T10:00:00.00{tag[-1]}Z",
             form=BatchForm(), keys=(f"{1:064x}", f"{2:064x}"),
         )  # fmt: skip
-        return BatchJournal().intend(made)
+        return BatchJournal().create(made)
 
-    return intend
+    return create
 
 
 def test_all_batches_are_listed_with_what_was_last_known(jobs, capsys):
-    taken = jobs("pj1")
-    taken.submitted("batch_a")
-    taken.ended("expired", ItemFailure(kind="transient", reason="expired"), 1)
-    taken.failed({f"{1:064x}": ItemFailure(kind="refused", reason="no")})
-    taken.taken("cache.sqlite")
+    stored = jobs("pj1")
+    stored.submitted("batch_a")
+    stored.ended("expired", ItemFailure(kind="transient", reason="expired"), 1)
+    stored.failed({f"{1:064x}": ItemFailure(kind="refused", reason="no")})
+    stored.stored("cache.sqlite")
     jobs("pj2").submitted("batch_b")
     jobs("pj3")
 
     assert main(["batch", "list"]) == 0
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
-    assert [word in shown for word in ("batch_a", "expired, taken in", "running", "being handed over")] == [True] * 4
+    assert [word in shown for word in ("batch_a", "expired, results stored", "running", "submitting")] == [True] * 4
     assert main(["batch", "list", "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [(row["tag"], row["requests"], row["failed"]) for row in rows] == [
@@ -99,9 +99,9 @@ def test_a_damaged_file_is_named_and_the_others_are_shown(jobs, capsys):
     jobs("pj2").submitted("batch_b")
 
     assert main(["batch", "list"]) == 0
-    told = capsys.readouterr()
-    assert "batch_b" in told.out
-    assert "pj1.jsonl:1: is no record of a batch" in told.err
+    message = capsys.readouterr()
+    assert "batch_b" in message.out
+    assert "pj1.jsonl:1: invalid record of a batch" in message.err
 
 
 def test_a_run_stops_at_a_damaged_file_with_one_message(score, jobs, capsys, monkeypatch):
@@ -109,10 +109,10 @@ def test_a_run_stops_at_a_damaged_file_with_one_message(score, jobs, capsys, mon
     jobs("pj1").path.write_bytes(b"{not json}\n")
 
     assert score("--batch") == 2
-    told = capsys.readouterr().err
-    assert "pj1.jsonl:1: is no record of a batch" in told
-    assert "mend it, or remove it" in told
-    assert "Traceback" not in told
+    message = capsys.readouterr().err
+    assert "pj1.jsonl:1: invalid record of a batch" in message
+    assert "repair or delete this file" in message
+    assert "Traceback" not in message
 
 
 def test_without_a_key_the_last_that_is_known_is_shown_and_nothing_is_canceled(jobs, capsys):
@@ -147,7 +147,7 @@ def test_a_batch_that_may_be_at_the_provider_is_shown_and_not_passed_over_in_sil
     jobs("pj1")
 
     assert main(["batch", "status"]) == 0
-    assert "being handed over" in capsys.readouterr().out
+    assert "submitting" in capsys.readouterr().out
     assert main(["batch", "cancel", "--all"]) == 3
     assert "pj1: may be at the provider" in capsys.readouterr().out
 

@@ -31,7 +31,7 @@ SECRET = "sk-very-secret-key-0123456789"
 MODELS = {"anthropic": "claude-opus-4-6", "openai": "gpt-4o", "google": "gemini-2.5-pro"}
 PACKAGES = {"anthropic": "anthropic", "openai": "openai", "google": "google.genai"}
 QUICK = PollingPolicy(
-    first_wait_s=0.01, longest_wait_s=0.05, looks_s=(0.0, 0.01), retries=RetryPolicy(first_wait_s=0.01)
+    first_wait_s=0.01, longest_wait_s=0.05, search_waits_s=(0.0, 0.01), retries=RetryPolicy(first_wait_s=0.01)
 )
 JOURNAL = Path(".polyjudge/batches")
 
@@ -86,7 +86,7 @@ def outcomes(path="r.jsonl"):
 
 @contextmanager
 def process(*arguments):
-    """The command in a process of its own, which is gone afterwards."""
+    """The command in a process of its own."""
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     started = subprocess.Popen([sys.executable, "-m", "polyjudge", *arguments], **quiet)
     try:
@@ -111,20 +111,20 @@ def number_in(prompt):
 # What comes back
 
 
-def test_a_batch_brings_the_rows_of_single_calls_at_half_the_price(vendor, server, items, capsys):
+def test_a_batch_gives_the_rows_of_single_calls_at_half_the_price(vendor, server, items, capsys):
     items(7)
     server.faults.shuffled = True
     server.faults.polls = 1
     assert main(command(vendor, "--cache", "single.sqlite", "--output", "single.jsonl")) == 0
-    asked = server.single.asked
+    expected_calls = server.single.asked
 
     assert batch(vendor) == 0
 
-    assert server.single.asked == asked
+    assert server.single.asked == expected_calls
     assert (server.submits, len(server.handed_over), set(server.handed_over.values())) == (1, 7, {1})
-    told = capsys.readouterr()
-    assert "waiting for 1 batch: 0/7 requests done" in told.err
-    assert "7 calls, 700 tokens in, 140 out" in told.out
+    message = capsys.readouterr()
+    assert "waiting for 1 batch: 0/7 requests done" in message.err
+    assert "7 calls, 700 tokens in, 140 out" in message.out
     costs = [rows_without_times(path, "costUsd") for path in ("single.jsonl", "r.jsonl")]
     assert [row["provenance"]["costUsd"] for row in costs[1]] == pytest.approx(
         [row["provenance"]["costUsd"] / 2 for row in costs[0]]
@@ -143,22 +143,22 @@ def rows_without_times(path, *kept):
     return rows
 
 
-def test_what_the_cache_holds_is_answered_from_it_whether_it_came_singly_or_in_a_batch(vendor, server, items, capsys):
+def test_cached_replies_are_used_whether_from_single_calls_or_batches(vendor, server, items, capsys):
     items(4)
     assert main(command(vendor, "--limit", "2")) == 0
     assert batch(vendor) == 0
     assert len(server.handed_over) == 2
     assert [outcome.cached for outcome in outcomes().values()] == [True, True, False, False]
-    asked = server.single.asked
+    expected_calls = server.single.asked
 
     assert main(command(vendor)) == 0
     assert batch(vendor) == 0
 
-    assert (server.single.asked, server.submits) == (asked, 1)
+    assert (server.single.asked, server.submits) == (expected_calls, 1)
     assert "0 calls" in capsys.readouterr().out.splitlines()[-3]
 
 
-def test_a_dry_run_says_half_the_price_and_hands_over_nothing(vendor, server, items, capsys):
+def test_a_dry_run_shows_half_the_price_and_submits_nothing(vendor, server, items, capsys):
     items(4)
     estimates = []
     for more in ((), ("--batch",)):
@@ -170,7 +170,7 @@ def test_a_dry_run_says_half_the_price_and_hands_over_nothing(vendor, server, it
     assert not JOURNAL.exists()
 
 
-def test_a_price_that_is_given_is_halved_too(vendor, server, items, capsys):
+def test_a_given_price_is_halved_too(vendor, server, items, capsys):
     items(1)
 
     assert batch(vendor, "--price", "10,100", "--format", "json") == 0
@@ -181,7 +181,7 @@ TROUBLES = {0: "refused", 1: "overloaded", 2: "expired", 3: "canceled", 4: "miss
 KINDS = {0: "refused", 1: "transient", 2: "transient", 3: "transient", 4: "provider_error"}
 
 
-def test_items_that_failed_are_failures_of_their_kind_and_asked_again_singly_on_request(vendor, server, items, capsys):
+def test_failed_items_are_failures_and_can_be_retried_without_a_batch(vendor, server, items, capsys):
     items(8)
     server.faults.becomes = lambda prompt: TROUBLES.get(number_in(prompt), "")
 
@@ -206,7 +206,7 @@ def test_items_that_failed_are_failures_of_their_kind_and_asked_again_singly_on_
     assert [bool(outcome.provenance.batch) for outcome in outcomes().values()] == [False] * 5 + [True] * 3
 
 
-def test_items_that_failed_can_be_asked_again_in_a_new_batch(vendor, server, items, capsys):
+def test_failed_items_can_be_retried_in_a_new_batch(vendor, server, items, capsys):
     items(4)
     server.faults.becomes = lambda prompt: "overloaded" if number_in(prompt) < 2 else ""
     assert batch(vendor) == 3
@@ -221,7 +221,7 @@ def test_items_that_failed_can_be_asked_again_in_a_new_batch(vendor, server, ite
 @pytest.mark.parametrize(
     ("whole", "kind"), [("expired", "transient"), ("canceled", "transient"), ("failed", "refused")]
 )
-def test_a_batch_that_ends_early_keeps_what_was_done(vendor, server, items, capsys, whole, kind):
+def test_finished_results_of_a_batch_that_ends_early_are_used(vendor, server, items, capsys, whole, kind):
     if vendor == "anthropic":
         pytest.skip("Anthropic's batches as a whole always end; single requests expire")
     items(6)
@@ -240,7 +240,7 @@ def test_a_batch_that_ends_early_keeps_what_was_done(vendor, server, items, caps
     assert server.single.asked == len(failures)
 
 
-def test_results_that_are_no_longer_kept_are_failures(server, items, monkeypatch, in_folder, capsys):
+def test_results_that_are_no_longer_stored_are_failures(server, items, monkeypatch, in_folder, capsys):
     pytest.importorskip("anthropic", reason="the SDK of anthropic is not installed")
     for name, value in addresses(server).items():
         monkeypatch.setenv(name, value)
@@ -253,14 +253,14 @@ def test_results_that_are_no_longer_kept_are_failures(server, items, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("why", "told"),
+    ("why", "message"),
     [
         (("model_not_found", "The model gpt-4o does not exist"), "gpt-5.5"),
         (("invalid_api_key", "x insufficient_quota"), "insufficient_quota"),
     ],
 )
-def test_a_batch_that_fails_for_want_of_a_model_or_of_money_stops_the_run(
-    server, items, monkeypatch, in_folder, capsys, why, told
+def test_a_batch_that_fails_because_of_the_model_or_the_credit_stops_the_run(
+    server, items, monkeypatch, in_folder, capsys, why, message
 ):
     pytest.importorskip("openai", reason="the SDK of openai is not installed")
     for name, value in addresses(server).items():
@@ -269,14 +269,14 @@ def test_a_batch_that_fails_for_want_of_a_model_or_of_money_stops_the_run(
     server.faults.whole, server.faults.why = "failed", why
 
     assert batch("openai") == 3
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not Path("r.jsonl").exists()
     server.faults.whole = ""
     assert batch("openai") == 0
     assert server.submits == 2
 
 
-def test_a_parameter_that_is_refused_inside_a_batch_is_left_out_of_the_next(vendor, server, items):
+def test_a_parameter_rejected_in_a_batch_is_left_out_of_the_next(vendor, server, items):
     items(3)
     server.single.faults.refused_parameters = ("temperature",)
 
@@ -286,7 +286,7 @@ def test_a_parameter_that_is_refused_inside_a_batch_is_left_out_of_the_next(vend
     assert {outcome.provenance.dropped for outcome in outcomes().values()} == {("temperature",)}
 
 
-def test_a_model_that_takes_no_temperature_is_asked_without(server, items, monkeypatch, in_folder):
+def test_a_model_without_temperature_is_asked_without_it(server, items, monkeypatch, in_folder):
     pytest.importorskip("anthropic", reason="the SDK of anthropic is not installed")
     for name, value in addresses(server).items():
         monkeypatch.setenv(name, value)
@@ -300,7 +300,7 @@ def test_a_model_that_takes_no_temperature_is_asked_without(server, items, monke
         assert outcomes()["i0"].provenance.dropped == (() if model == "claude-opus-4-6" else ("temperature",))
 
 
-def test_replies_that_were_cut_off_or_declined_are_failures_and_not_kept(vendor, server, items, capsys):
+def test_replies_that_were_cut_off_or_declined_are_failures_and_not_stored(vendor, server, items, capsys):
     if vendor == "openai":
         pytest.skip("the loopback server does not cut off responses")
     items(3)
@@ -320,7 +320,7 @@ def test_replies_that_were_cut_off_or_declined_are_failures_and_not_kept(vendor,
     assert server.single.asked == 2
 
 
-def test_half_a_character_in_a_text_fails_alone(vendor, server, in_folder, capsys):
+def test_an_item_with_a_lone_surrogate_fails_alone(vendor, server, in_folder, capsys):
     rows = [{"id": "bad", "candidate": "a\ud800b"}, *({"id": f"i{n}", "candidate": f"item-{n} x"} for n in range(5))]
     Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
@@ -329,7 +329,7 @@ def test_half_a_character_in_a_text_fails_alone(vendor, server, in_folder, capsy
     assert len(server.handed_over) == 5
 
 
-def test_several_judges_and_repeats_are_asked_in_batches_of_their_own(server, items, monkeypatch, in_folder):
+def test_several_judges_and_repeats_are_asked_in_batches(server, items, monkeypatch, in_folder):
     for vendor, package in PACKAGES.items():
         pytest.importorskip(package, reason=f"the SDK of {vendor} is not installed")
     for name, value in addresses(server).items():
@@ -349,7 +349,7 @@ def test_several_judges_and_repeats_are_asked_in_batches_of_their_own(server, it
     assert not any(inner.cached for member in outcome.members for inner in member.members)
 
 
-def test_rows_go_to_stdout_where_no_file_is_named_and_a_run_goes_on_all_the_same(vendor, server, items, capsys):
+def test_a_run_without_output_file_prints_rows_and_can_be_repeated(vendor, server, items, capsys):
     items(3)
     server.faults.polls = 10**6
     to_stdout = [word for word in command(vendor, "--batch") if word not in ("--output", "r.jsonl")]
@@ -363,13 +363,13 @@ def test_rows_go_to_stdout_where_no_file_is_named_and_a_run_goes_on_all_the_same
     assert server.submits == 1
 
 
-def test_replies_that_are_lost_with_the_cache_are_fetched_again_and_not_paid_again(vendor, server, items):
+def test_replies_lost_with_the_cache_are_fetched_again_without_cost(vendor, server, items):
     items(4)
-    began = "2026-01-01T00:00:00.000Z"
-    first = asyncio.run(asked(vendor, began=began))
+    started_at = "2026-01-01T00:00:00.000Z"
+    first = asyncio.run(ask_in_batches(vendor, started_at=started_at))
     Path("cache.sqlite").unlink()
 
-    again = asyncio.run(asked(vendor, began=began))
+    again = asyncio.run(ask_in_batches(vendor, started_at=started_at))
 
     assert [reply.text for reply in again] == [reply.text for reply in first]
     assert server.submits == 1
@@ -378,7 +378,7 @@ def test_replies_that_are_lost_with_the_cache_are_fetched_again_and_not_paid_aga
 # Killed, interrupted, lost
 
 
-def test_a_run_killed_between_submit_and_poll_goes_on_waiting(vendor, server, items):
+def test_a_run_killed_between_submission_and_poll_can_be_resumed(vendor, server, items):
     items(5)
     server.faults.polls = 10**6
     with process(*command(vendor, "--batch")) as run:
@@ -395,7 +395,7 @@ def test_a_run_killed_between_submit_and_poll_goes_on_waiting(vendor, server, it
     assert not any(outcome.cached for outcome in outcomes().values())
 
 
-def test_a_run_killed_in_the_middle_of_a_submit_finds_what_was_handed_over(vendor, server, items, capsys):
+def test_a_run_killed_during_a_submission_finds_its_batch(vendor, server, items, capsys):
     items(5)
     server.faults.slow_answer_s = 60.0
     with process(*command(vendor, "--batch")) as run:
@@ -403,7 +403,7 @@ def test_a_run_killed_in_the_middle_of_a_submit_finds_what_was_handed_over(vendo
         run.send_signal(signal.SIGKILL)
         run.wait()
     [job] = BatchJournal().jobs()
-    assert (job.id, job.told_state) == ("", "being handed over")
+    assert (job.id, job.state_label) == ("", "submitting")
     server.faults.slow_answer_s = 0.0
     others = [Held(vendor, f"{vendor}-other-{n}", "m", "another", [("x", {})] * n, polls_left=9) for n in range(1, 5)]
     server.batches.update({held.id: held for held in others})
@@ -416,16 +416,16 @@ def test_a_run_killed_in_the_middle_of_a_submit_finds_what_was_handed_over(vendo
     assert all(isinstance(outcome, JudgeResult) for outcome in outcomes().values())
 
 
-def test_ctrl_c_leaves_the_batches_going_and_says_so(vendor, server, items, capsys):
+def test_ctrl_c_leaves_the_batches_running_and_says_so(vendor, server, items, capsys):
     items(5)
     server.faults.polls = 10**6
     with process(*command(vendor, "--batch")) as run:
         wait_until(lambda: server.calls["status"] >= 1)
         run.send_signal(signal.SIGINT)
-        _, told = run.communicate(timeout=30)
+        _, message = run.communicate(timeout=30)
     assert run.returncode == 130
-    assert "1 batch goes on at the provider; the same command takes its results in" in told
-    assert "interrupted; 5 of 5 items were not reached" in told
+    assert "1 batch goes on at the provider; the same command takes its results in" in message
+    assert "interrupted; 5 of 5 items were not reached" in message
     assert server.calls["cancel"] == 0
     [held] = server.batches.values()
     held.polls_left = 0
@@ -434,21 +434,21 @@ def test_ctrl_c_leaves_the_batches_going_and_says_so(vendor, server, items, caps
     assert server.submits == 1
 
 
-def test_a_deadline_ends_the_waiting_and_the_same_command_goes_on(vendor, server, items, capsys):
+def test_a_run_ended_by_its_deadline_can_be_resumed(vendor, server, items, capsys):
     items(2)
     server.faults.polls = 10**6
 
     assert batch(vendor, "--deadline", "1.5") == 3
-    told = capsys.readouterr().err
-    assert "the deadline" in told
-    assert "1 batch goes on at the provider" in told
+    message = capsys.readouterr().err
+    assert "the deadline" in message
+    assert "1 batch goes on at the provider" in message
     [held] = server.batches.values()
     held.polls_left = 0
     assert batch(vendor) == 0
     assert server.submits == 1
 
 
-def test_a_second_run_beside_the_first_is_refused(vendor, server, items, capsys):
+def test_a_second_concurrent_run_is_an_error(vendor, server, items, capsys):
     items(2)
     server.faults.polls = 10**6
     with process(*command(vendor, "--batch")):
@@ -459,7 +459,7 @@ def test_a_second_run_beside_the_first_is_refused(vendor, server, items, capsys)
     assert server.submits == 1
 
 
-def test_a_batch_at_another_address_is_not_taken_for_this_one(vendor, server, items, monkeypatch, capsys):
+def test_a_batch_at_another_base_url_is_not_used(vendor, server, items, monkeypatch, capsys):
     items(3)
     server.faults.polls = 10**6
     assert batch(vendor, "--deadline", "1.5") == 3
@@ -476,13 +476,13 @@ def test_a_batch_at_another_address_is_not_taken_for_this_one(vendor, server, it
 # Caps
 
 
-def test_what_goes_over_a_cap_is_not_handed_over(vendor, server, items, capsys):
+def test_requests_beyond_a_cap_are_not_submitted(vendor, server, items, capsys):
     items(9)
 
     assert batch(vendor, "--max-calls", "4") == 3
-    told = capsys.readouterr().err
-    assert "stopped after 4 calls" in told
-    assert "5 of 9 items were not reached" in told
+    message = capsys.readouterr().err
+    assert "stopped after 4 calls" in message
+    assert "5 of 9 items were not reached" in message
     assert len(server.handed_over) == 4
 
     assert batch(vendor, "--max-calls", "5") == 0
@@ -490,7 +490,7 @@ def test_what_goes_over_a_cap_is_not_handed_over(vendor, server, items, capsys):
     assert len(outcomes()) == 9
 
 
-def test_the_cap_on_cost_holds(vendor, server, items, capsys):
+def test_the_cap_on_cost_is_kept(vendor, server, items, capsys):
     items(9)
 
     assert batch(vendor, "--price", "10,100", "--max-cost", "0.216", "--format", "json") == 3
@@ -502,7 +502,7 @@ def test_the_cap_on_cost_holds(vendor, server, items, capsys):
 # Secrets, and looking after batches
 
 
-def test_the_key_is_sent_to_the_vendor_alone(vendor, server, items):
+def test_the_key_is_sent_only_to_the_vendor(vendor, server, items):
     items(3)
     server.faults.becomes = lambda prompt: "refused" if number_in(prompt) == 0 else ""
     batch(vendor, "--max-unjudged", "1")
@@ -514,7 +514,7 @@ def test_the_key_is_sent_to_the_vendor_alone(vendor, server, items):
         assert SECRET.encode() not in file.read_bytes()
 
 
-def test_batches_are_listed_asked_about_and_canceled(vendor, server, items, capsys):
+def test_batches_can_be_listed_polled_and_canceled(vendor, server, items, capsys):
     items(4)
     server.faults.polls = 10**6
     assert batch(vendor, "--deadline", "1.5") == 3
@@ -544,7 +544,7 @@ def test_batches_are_listed_asked_about_and_canceled(vendor, server, items, caps
     assert "nothing to cancel" in capsys.readouterr().out
 
 
-def test_a_batch_that_the_vendor_does_not_know_is_one_clear_message(vendor, server, items, capsys):
+def test_a_batch_unknown_to_the_vendor_is_an_error(vendor, server, items, capsys):
     items(2)
     server.faults.polls = 10**6
     assert batch(vendor, "--deadline", "1.5") == 3
@@ -552,13 +552,13 @@ def test_a_batch_that_the_vendor_does_not_know_is_one_clear_message(vendor, serv
     capsys.readouterr()
 
     assert batch(vendor) == 3
-    assert "does not know the batch" in capsys.readouterr().err
+    assert "does not know batch" in capsys.readouterr().err
     assert main(["batch", "status"]) == 3
-    assert "does not know the batch" in capsys.readouterr().out
+    assert "does not know batch" in capsys.readouterr().out
     assert server.submits == 0
 
 
-def test_a_rejected_key_stops_at_once_and_the_next_run_goes_on(vendor, server, items, monkeypatch, capsys):
+def test_a_rejected_key_stops_the_run_and_the_next_run_continues(vendor, server, items, monkeypatch, capsys):
     items(2)
     server.single.faults.keys = ("another",)
 
@@ -572,21 +572,21 @@ def test_a_rejected_key_stops_at_once_and_the_next_run_goes_on(vendor, server, i
 # Trouble with the calls themselves, with less patience than the command has
 
 
-async def asked(vendor, count=5, limits=None, began=""):
+async def ask_in_batches(vendor, count=5, limits=None, started_at=""):
     requests = [Request(prompt=f"judge item-{number} x", model=MODELS[vendor]) for number in range(count)]
     with JudgeCache("cache.sqlite") as cache:
-        batches = Batches(BatchJournal(), patience=QUICK, limits=limits, began=began)
+        batches = Batches(BatchJournal(), polling=QUICK, limits=limits, started_at=started_at)
         name, price = ModelName(vendor, MODELS[vendor]), Price(1.0, 1.0)
         provider = batches.open(name, cache=cache.replies, meter=Budget(), price=price, timeout_s=20.0)
         try:
             await batches.find_lost()
             more = True
             while more:
-                batches.begin_collecting()
+                batches.start_collecting()
                 for request in requests:
                     with suppress(NotRecordedError):
                         await provider.complete(request)
-                more = await batches.end_collecting()
+                more = await batches.finish_collecting()
                 await batches.wait(lambda _: None)
             return [await provider.complete(request) for request in requests]
         finally:
@@ -595,22 +595,22 @@ async def asked(vendor, count=5, limits=None, began=""):
 
 @pytest.mark.parametrize("what", ["submit", "upload", "status", "results", "list"])
 @pytest.mark.parametrize("status", [429, 500, 529])
-def test_every_call_is_tried_again(vendor, server, what, status):
+def test_every_call_is_retried(vendor, server, what, status):
     server.faults.statuses[what] = [status, status]
     if what == "list":
         server.faults.lost_answers = 1
 
-    replies = asyncio.run(asked(vendor))
+    replies = asyncio.run(ask_in_batches(vendor))
 
     assert [f"because {number}" in reply.text for number, reply in enumerate(replies)] == [True] * 5
     assert set(server.handed_over.values()) == {1}
 
 
-def test_a_submit_whose_answer_is_lost_is_found_again(vendor, server):
+def test_a_batch_whose_submission_got_no_response_is_found(vendor, server):
     server.faults.lost_answers = 2
     server.faults.hidden_from_list = 1
 
-    replies = asyncio.run(asked(vendor, count=6, limits=BatchLimits(requests=2)))
+    replies = asyncio.run(ask_in_batches(vendor, count=6, limits=BatchLimits(requests=2)))
 
     assert len(replies) == 6
     assert (server.submits, set(server.handed_over.values())) == (3, {1})
@@ -618,72 +618,72 @@ def test_a_submit_whose_answer_is_lost_is_found_again(vendor, server):
 
 @pytest.mark.parametrize("what", ["upload", "status", "results", "list"])
 @pytest.mark.parametrize("body", [b"<html>502</html>", b"{}", b"not json", b"null", b"[]"])
-def test_a_200_that_is_no_answer_is_asked_again_or_ends_the_run_in_order(vendor, server, what, body):
+def test_a_malformed_response_is_retried_or_stops_the_run(vendor, server, what, body):
     server.faults.odd_bodies[what] = [body]
     if what == "list":
         server.faults.lost_answers = 1
 
     for _ in range(3):
         with suppress(UnusableError, ProviderError):
-            replies = asyncio.run(asked(vendor, began="2026-01-01T00:00:00.000Z"))
+            replies = asyncio.run(ask_in_batches(vendor, started_at="2026-01-01T00:00:00.000Z"))
             break
 
     assert len(replies) == 5
     assert set(server.handed_over.values()) == {1}
 
 
-def test_a_submit_that_is_answered_with_nonsense_is_found_again(vendor, server):
+def test_a_batch_whose_submission_got_a_malformed_response_is_found(vendor, server):
     server.faults.odd_answers = 1
 
-    asyncio.run(asked(vendor))
+    asyncio.run(ask_in_batches(vendor))
     assert (server.submits, set(server.handed_over.values())) == (1, {1})
 
 
-def test_a_submit_that_never_arrived_is_made_again(vendor, server):
+def test_a_submission_that_did_not_arrive_is_repeated(vendor, server):
     server.faults.unborn = 2
 
-    asyncio.run(asked(vendor))
+    asyncio.run(ask_in_batches(vendor))
     assert (server.submits, set(server.handed_over.values())) == (1, {1})
 
 
 @pytest.mark.parametrize("count", [8, 9])  # torn within a line, and between two
-def test_results_without_their_end_are_fetched_again(vendor, server, count):
+def test_truncated_results_are_fetched_again(vendor, server, count):
     if vendor == "google":
         pytest.skip("Gemini's results are no lines")
     server.faults.torn_results = 1
 
-    replies = asyncio.run(asked(vendor, count=count))
+    replies = asyncio.run(ask_in_batches(vendor, count=count))
     assert len(replies) == count
 
 
-def test_batches_are_cut_where_the_vendor_would_refuse_them(vendor, server):
-    asyncio.run(asked(vendor, count=7, limits=BatchLimits(requests=3)))
+def test_batches_are_divided_at_the_limits_of_the_vendor(vendor, server):
+    asyncio.run(ask_in_batches(vendor, count=7, limits=BatchLimits(requests=3)))
 
     assert [len(held.requests) for held in server.batches.values()] == [3, 3, 1]
 
 
-def test_a_batch_that_turns_out_to_be_anothers_is_let_go(server, monkeypatch, in_folder):
+def test_a_batch_that_turns_out_to_be_another_is_ignored(server, monkeypatch, in_folder):
     pytest.importorskip("anthropic", reason="the SDK of anthropic is not installed")
     for name, value in addresses(server).items():
         monkeypatch.setenv(name, value)
     theirs = {"model": "m", "messages": [{"role": "user", "content": "judge item-9 x"}]}
     server.faults.lost_answers = server.faults.unborn = 0
-    # Ours is never handed over, and somebody else hands over one of the same size at that moment, which is running.
+    # Ours is never submitted, and another program submits one of the same size at that time, which is running.
     server.batches["theirs"] = Held("anthropic", "theirs", "m", "", [("x", theirs)] * 5, polls_left=2)
     server.batches["ended"] = Held("anthropic", "ended", "m", "", [("x", theirs)] * 5)
     server.faults.unborn = 1
 
-    replies = asyncio.run(asked("anthropic"))
+    replies = asyncio.run(ask_in_batches("anthropic"))
 
     assert len(replies) == 5
     assert set(server.handed_over.values()) == {1}
     [job, second] = BatchJournal().jobs()
-    assert (job.disowned, job.is_given_up) == ({"theirs"}, True)
-    assert second.taken_into
+    assert (job.foreign_ids, job.is_abandoned) == ({"theirs"}, True)
+    assert second.stored_in
 
 
 @pytest.mark.parametrize("odd", ["nothing", "text", "list"])
-def test_a_result_that_is_none_fails_alone(vendor, server, odd):
+def test_a_malformed_result_fails_alone(vendor, server, odd):
     bodies = {"nothing": {}, "text": "what?", "list": [1]}
     outcomes_of = server.outcomes
 
@@ -694,13 +694,13 @@ def test_a_result_that_is_none_fails_alone(vendor, server, odd):
 
     server.outcomes = outcomes
     with pytest.raises((ProviderError, UnusableError)):
-        asyncio.run(asked(vendor, began="2026-01-01T00:00:00.000Z"))
+        asyncio.run(ask_in_batches(vendor, started_at="2026-01-01T00:00:00.000Z"))
     [job] = BatchJournal().jobs()
-    assert job.taken_into
+    assert job.stored_in
     assert [failure.kind for failure in job.failures.values()] in (["provider_error"], ["refused"], ["transient"])
 
 
-def test_an_error_with_details_does_not_spoil_the_rest_of_a_batch_of_google(server, items, monkeypatch, in_folder):
+def test_an_error_with_details_does_not_affect_other_items_of_a_google_batch(server, items, monkeypatch, in_folder):
     pytest.importorskip("google.genai", reason="the SDK of google is not installed")
     for name, value in addresses(server).items():
         monkeypatch.setenv(name, value)
@@ -714,7 +714,7 @@ def test_an_error_with_details_does_not_spoil_the_rest_of_a_batch_of_google(serv
     assert set(server.handed_over.values()) == {1}
 
 
-def test_nothing_is_left_behind_of_a_run_without_a_key(vendor, server, items, monkeypatch, capsys):
+def test_a_run_without_a_key_leaves_no_files(vendor, server, items, monkeypatch, capsys):
     items(1)
     for name in addresses(server):
         if name.endswith("_KEY"):

@@ -58,15 +58,15 @@ def measured(place):
 
 
 @pytest.mark.parametrize("kind", ["perturb", "bias"])
-def test_a_calibration_in_batches_finds_the_same_at_half_the_price(server, kind):
+def test_a_calibration_in_batches_has_the_same_result_at_half_the_price(server, kind):
     assert main(command(kind, "singly")) == 0
-    asked = server.single.asked
+    expected_calls = server.single.asked
 
     assert main(command(kind, "batched", "--batch")) == 0
 
     (singly, costs), (batched, halved) = rows("singly"), rows("batched")
-    assert server.single.asked == asked
-    assert server.handed_over.total() == asked
+    assert server.single.asked == expected_calls
+    assert server.handed_over.total() == expected_calls
     assert batched == singly
     assert halved == pytest.approx([cost / 2 for cost in costs])
     assert without_times(measured("batched")) == without_times(measured("singly"))
@@ -78,7 +78,7 @@ def without_times(value):
     return [without_times(each) for each in value] if isinstance(value, list) else value
 
 
-def test_a_calibration_killed_while_it_waits_goes_on_waiting(server):
+def test_a_calibration_killed_while_waiting_can_be_resumed(server):
     kill_while_waiting(server, command("perturb", "batched", "--batch"))
 
     assert main(command("perturb", "batched", "--batch")) == 0
@@ -88,14 +88,14 @@ def test_a_calibration_killed_while_it_waits_goes_on_waiting(server):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--cache", "none"], "--batch keeps its answers in the cache"),
         (["--judge", "offline", "--rubric", "translation"], "the judge 'offline' asks nobody; leave out --batch"),
     ],
 )
-def test_what_makes_no_sense_in_batches_is_refused(server, capsys, options, told):
+def test_options_that_batches_do_not_support_are_an_error(server, capsys, options, message):
     assert main(command("perturb", "batched", "--batch", *options)) == 2
 
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert server.single.asked == 0

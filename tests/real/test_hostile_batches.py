@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.loopback.batch_server import BatchServer
 from tests.loopback.vendor_server import ServerThread
-from tests.real.test_batches import MODELS, PACKAGES, SECRET, addresses, asked, batch, outcomes
+from tests.real.test_batches import MODELS, PACKAGES, SECRET, addresses, ask_in_batches, batch, outcomes
 
 from polyjudge.batches.journal import BatchJournal
 from polyjudge.errors import ProviderError, UnusableError
@@ -45,7 +45,7 @@ def files_with(secret):
     return [str(path) for path in Path().rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
 
 
-def test_a_key_that_an_error_repeats_reaches_no_file_and_no_terminal(vendor, server, items, capsys):
+def test_a_key_quoted_in_an_error_is_not_written_or_shown(vendor, server, items, capsys):
     change_rows(server, lambda rows: [(rows[0][0], "refused", f"the key {SECRET} may not do this"), *rows[1:]])
 
     assert batch(vendor, "--max-unjudged", "1") == 0
@@ -54,11 +54,11 @@ def test_a_key_that_an_error_repeats_reaches_no_file_and_no_terminal(vendor, ser
     assert isinstance(failure, Failure)
     assert "may not do this" in failure.reason
     assert not files_with(SECRET)
-    told = capsys.readouterr()
-    assert SECRET not in told.out + told.err
+    message = capsys.readouterr()
+    assert SECRET not in message.out + message.err
 
 
-def test_a_key_in_the_reason_why_a_batch_failed_reaches_no_file(server, items, monkeypatch, capsys):
+def test_a_key_quoted_in_the_failure_of_a_batch_is_not_written(server, items, monkeypatch, capsys):
     pytest.importorskip("openai", reason="the SDK of openai is not installed")
     for name, value in addresses(server).items():
         monkeypatch.setenv(name, value)
@@ -67,8 +67,8 @@ def test_a_key_in_the_reason_why_a_batch_failed_reaches_no_file(server, items, m
         server.faults.why = (code, reason)
         assert batch("openai", "--refresh") == 3
         assert not files_with(SECRET)
-    told = capsys.readouterr()
-    assert SECRET not in told.out + told.err
+    message = capsys.readouterr()
+    assert SECRET not in message.out + message.err
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_key_in_the_reason_why_a_batch_failed_reaches_no_file(server, items, m
     ],
     ids=lambda line: repr(line[:20]),
 )
-def test_a_line_that_cannot_be_read_does_not_keep_the_others_back(vendor, server, line):
+def test_a_malformed_line_does_not_affect_the_others(vendor, server, line):
     if vendor == "google":
         pytest.skip("Gemini's results are no lines")
     jsonl = server._jsonl
@@ -97,11 +97,11 @@ def test_a_line_that_cannot_be_read_does_not_keep_the_others_back(vendor, server
 
     server._jsonl = with_line
 
-    assert len(asyncio.run(asked(vendor))) == 5
+    assert len(asyncio.run(ask_in_batches(vendor))) == 5
     assert set(server.handed_over.values()) == {1}
 
 
-def test_a_result_whose_line_is_broken_fails_alone(vendor, server):
+def test_an_item_with_a_malformed_line_fails_alone(vendor, server):
     if vendor == "google":
         pytest.skip("Gemini's results are no lines")
     jsonl = server._jsonl
@@ -115,9 +115,9 @@ def test_a_result_whose_line_is_broken_fails_alone(vendor, server):
     server._jsonl = without_first
 
     with pytest.raises(ProviderError, match="no result for this"):
-        asyncio.run(asked(vendor))
+        asyncio.run(ask_in_batches(vendor))
     [job] = BatchJournal().jobs()
-    assert (job.told_state, job.failed_items) == ("ended, taken in", 1)
+    assert (job.state_label, job.failed_items) == ("ended, results stored", 1)
 
 
 @pytest.mark.parametrize(
@@ -133,18 +133,18 @@ def test_a_result_whose_line_is_broken_fails_alone(vendor, server):
     ],
     ids=repr,
 )
-def test_an_odd_row_of_gemini_does_not_keep_the_others_back(server, monkeypatch, in_folder, row):
+def test_a_malformed_row_of_gemini_does_not_affect_the_others(server, monkeypatch, in_folder, row):
     pytest.importorskip("google.genai", reason="the SDK of google is not installed")
     for name, value in addresses(server).items():
         monkeypatch.setenv(name, value)
     responses = server._google_responses
     server._google_responses = lambda held: [row, *responses(held)]
 
-    assert len(asyncio.run(asked("google"))) == 5
+    assert len(asyncio.run(ask_in_batches("google"))) == 5
     assert set(server.handed_over.values()) == {1}
 
 
-def test_two_different_results_for_one_request_are_none(vendor, server, items):
+def test_two_different_results_for_one_request_are_a_failure(vendor, server, items):
     change_rows(server, lambda rows: [*rows, (rows[0][0], "", rows[2][2]), rows[1]])
 
     assert batch(vendor, "--max-unjudged", "1") == 0
@@ -155,7 +155,7 @@ def test_two_different_results_for_one_request_are_none(vendor, server, items):
     assert [found[name].score for name in ("i1", "i2", "i3")] == [1.0, 2.0, 3.0]
 
 
-def test_results_under_unknown_names_belong_to_nobody(vendor, server, items):
+def test_results_with_unknown_names_are_ignored(vendor, server, items):
     change_rows(server, lambda rows: [(f"pj0000-{name}", kind, said) for name, kind, said in rows])
 
     assert batch(vendor) == 3
@@ -163,7 +163,7 @@ def test_results_under_unknown_names_belong_to_nobody(vendor, server, items):
     assert server.single.asked == 0
 
 
-def test_results_beside_ours_change_nothing(vendor, server, items):
+def test_additional_results_are_ignored(vendor, server, items):
     change_rows(server, lambda rows: [("another-1", "", rows[3][2]), *reversed(rows), ("another-2", "", rows[0][2])])
 
     assert batch(vendor) == 0
@@ -184,14 +184,14 @@ def test_results_beside_ours_change_nothing(vendor, server, items):
     ],
     ids=lambda batch_id: repr(batch_id)[:20],
 )
-def test_an_id_that_is_none_is_never_part_of_an_address(vendor, server, batch_id):
+def test_an_invalid_id_is_never_part_of_a_url(vendor, server, batch_id):
     name = f"_{vendor}_batch"
     batch_of = getattr(server, name)
     field = "name" if vendor == "google" else "id"
     setattr(server, name, lambda held: {**batch_of(held), field: batch_id})
 
     with pytest.raises((ProviderError, UnusableError)) as caught:
-        asyncio.run(asked(vendor))
+        asyncio.run(ask_in_batches(vendor))
     assert "\x1b" not in str(caught.value)
     assert not server.calls["status"]
     assert not server.calls["results"]

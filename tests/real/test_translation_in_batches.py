@@ -79,20 +79,22 @@ def scores(place):
 
 
 @pytest.mark.parametrize(
-    ("tier", "verdict", "least_submits", "in_vain"),
+    ("tier", "verdict", "least_submits", "unusable"),
     # What was asked in too large calls, before their being too large was known, is asked in vain.
     [("quick", fair, 1, 0), ("full", fair, 1, 0), ("full", forgetful, 2, 0), ("full", led_astray, 2, 1)],
 )
-def test_scores_from_batches_are_those_of_single_calls_at_half_the_price(server, tier, verdict, least_submits, in_vain):
+def test_scores_from_batches_equal_those_of_single_calls_at_half_the_price(
+    server, tier, verdict, least_submits, unusable
+):
     server.single.verdict = verdict
     sampled = ["--control-share", "0.5"] if tier == "full" else []
     singly_ended = main(command(tier, "singly", *sampled))
-    asked = server.single.asked
+    expected_calls = server.single.asked
 
     assert main(command(tier, "batched", "--batch", *sampled)) == singly_ended
 
     (singly, cost), (batched, halved) = scores("singly"), scores("batched")
-    assert (server.single.asked, server.handed_over.total()) == (asked, asked + in_vain)
+    assert (server.single.asked, server.handed_over.total()) == (expected_calls, expected_calls + unusable)
     assert server.submits >= least_submits
     assert batched == singly
     assert halved == pytest.approx(cost / 2)
@@ -104,7 +106,7 @@ def unknown_ids(prompt):
     return json.dumps({"rows": [{**row, "id": "another"} for row in reply["rows"]]} if "rows" in reply else reply)
 
 
-def test_batches_without_a_usable_row_are_not_followed_by_one_of_single_calls(server, capsys):
+def test_batches_without_a_usable_row_are_not_followed_by_single_calls(server, capsys):
     server.single.verdict = unknown_ids
 
     assert main(command("full", "batched", "--batch", "--batch-size", "2")) == 3
@@ -115,7 +117,7 @@ def test_batches_without_a_usable_row_are_not_followed_by_one_of_single_calls(se
     assert "no row came from a batch of several languages" in capsys.readouterr().out
 
 
-def test_a_run_killed_while_it_waits_goes_on_waiting(server):
+def test_a_run_killed_while_waiting_can_be_resumed(server):
     kill_while_waiting(server, command("quick", "batched", "--batch"))
 
     assert main(command("quick", "batched", "--batch")) == 0

@@ -27,13 +27,13 @@ from .client import (
     failure_for,
     json_rows,
     missing,
-    named,
     request_like,
     unknown_batch,
+    valid_id,
 )
 
 _STATUSES = {
-    # The kinds of errors, and the HTTP status that each has outside of batches.
+    # Types of errors, and the HTTP status that each has outside of batches.
     "invalid_request_error": 400,
     "authentication_error": 401,
     "billing_error": 402,
@@ -45,7 +45,7 @@ _STATUSES = {
     "overloaded_error": 529,
 }
 _SERVER_ERROR = 500
-_CLOCKS_APART = timedelta(minutes=10)
+_CLOCK_DIFFERENCE = timedelta(minutes=10)
 _PAGE = 100
 
 
@@ -70,7 +70,7 @@ class AnthropicBatches:
         return message_arguments(request)
 
     async def submit(self, tag: str, requests: Mapping[str, Request]) -> str:
-        """Create a batch; there is no place for the tag but the requests' own names."""
+        """Create a batch; its tag is stored only in the names of its requests."""
         del tag
         bodies = {name: self.body(request) for name, request in requests.items()}
         rows = [{"custom_id": name, "params": body} for name, body in bodies.items()]
@@ -78,20 +78,20 @@ class AnthropicBatches:
         headers = HEADERS_WITH_SAMPLING if sampled else None
 
         async def create(client: Any) -> str:
-            return named((await client.messages.batches.create(requests=rows, extra_headers=headers)).id)
+            return valid_id((await client.messages.batches.create(requests=rows, extra_headers=headers)).id)
 
         return await self._calls.make(create)
 
-    async def find(self, sought: BatchQuery) -> str | None:
-        """Return the batch that fits best by time and size; one that has ended must also carry the tag."""
-        candidates = await self._calls.make(lambda client: self._candidates(client, sought))
-        for batch in sorted(candidates, key=lambda each: abs(each.created_at - sought.created_at)):
-            if batch.processing_status != "ended" or await self._is_tagged(batch, sought.tag):
+    async def find(self, query: BatchQuery) -> str | None:
+        """Return the batch that matches best by time and size; one that has ended must also have the tag."""
+        candidates = await self._calls.make(lambda client: self._candidates(client, query))
+        for batch in sorted(candidates, key=lambda each: abs(each.created_at - query.created_at)):
+            if batch.processing_status != "ended" or await self._is_tagged(batch, query.tag):
                 return str(batch.id)
         return None
 
     async def status(self, batch_id: str) -> BatchStatus:
-        """Ask how far a batch has come; of single requests Anthropic tells only at the end."""
+        """Fetch the status of a batch; Anthropic counts finished requests only at the end."""
 
         async def ask(client: Any) -> BatchStatus:
             return self._read_status(await client.messages.batches.retrieve(batch_id), batch_id)
@@ -99,11 +99,11 @@ class AnthropicBatches:
         return await self._about(batch_id, ask)
 
     async def results(self, batch_id: str, form: BatchForm) -> Iterable[tuple[str, Reply | ItemFailure]]:
-        """Fetch the results."""
+        """Fetch and parse the results."""
         return self._read(batch_id, await self._lines(batch_id), request_like(form, self._name.model))
 
     async def cancel(self, batch_id: str) -> None:
-        """Ask for a batch to be given up."""
+        """Request the cancellation of a batch."""
         await self._about(batch_id, lambda client: client.messages.batches.cancel(batch_id))
 
     async def aclose(self) -> None:
@@ -119,29 +119,29 @@ class AnthropicBatches:
         if batch.processing_status != "ended":
             return BatchStatus("running", total - counts.processing, total, missing(provider, batch_id))
         if not batch.results_url:
-            gone = f"{provider} no longer keeps the results of batch {batch_id}"
-            return BatchStatus("failed", total, total, ItemFailure(kind="provider_error", reason=gone))
+            reason = f"{provider} no longer stores the results of batch {batch_id}"
+            return BatchStatus("failed", total, total, ItemFailure(kind="provider_error", reason=reason))
         return BatchStatus("ended", total, total, missing(provider, batch_id))
 
-    async def _candidates(self, client: Any, sought: BatchQuery) -> list[Any]:
-        """Return the batches of the right age and size; the list begins with the newest."""
+    async def _candidates(self, client: Any, query: BatchQuery) -> list[Any]:
+        """Return the batches of matching age and size; the API lists the newest first."""
         candidates: list[Any] = []
         async for batch in client.messages.batches.list(limit=_PAGE):
-            if batch.created_at < sought.created_at - _CLOCKS_APART:
+            if batch.created_at < query.created_at - _CLOCK_DIFFERENCE:
                 break
-            if named(batch.id) not in sought.known and _total(batch.request_counts) == sought.count:
+            if valid_id(batch.id) not in query.known and _total(batch.request_counts) == query.count:
                 candidates.append(batch)
         return candidates
 
     async def _is_tagged(self, batch: Any, tag: str) -> bool:
-        """Look into the results of a batch for our tag."""
+        """Return whether the results of a batch have our tag."""
         if not batch.results_url:
             return False
         first = next(iter(await self._lines(batch.id)), dict[str, Any]())
         return str(first.get("custom_id", "")).startswith(tag)
 
     async def _lines(self, batch_id: str) -> Iterator[dict[str, Any]]:
-        """Fetch the results from the address that we have, not from one that the answer names: the key goes there."""
+        """Fetch the results from our base URL and not from the one in the response, because the key is sent there."""
         path, headers = f"/v1/messages/batches/{batch_id}/results", {"Accept": "application/binary"}
         response: Any = await self._about(
             batch_id,
@@ -152,7 +152,7 @@ class AnthropicBatches:
     def _read(
         self, batch_id: str, rows: Iterable[dict[str, Any]], request: Request
     ) -> Iterator[tuple[str, Reply | ItemFailure]]:
-        """Read results one by one; one that cannot be read is a failure of its own."""
+        """Parse results one by one; one that cannot be parsed becomes a failure."""
         for row in rows:
             try:
                 answer = self._answer(row["result"], batch_id, request)
@@ -171,8 +171,8 @@ class AnthropicBatches:
 
     def _error(self, error: Mapping[str, Any]) -> PolyjudgeError:
         kind = error["type"]
-        status, told = _STATUSES.get(kind, _SERVER_ERROR), f"{kind}: {error['message']}"
-        return error_for_status(status, told, self._name)
+        status, message = _STATUSES.get(kind, _SERVER_ERROR), f"{kind}: {error['message']}"
+        return error_for_status(status, message, self._name)
 
 
 def _total(counts: Any) -> int:

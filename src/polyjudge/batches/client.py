@@ -1,13 +1,11 @@
-"""The batch interface that all vendors implement, and how a batch is filled."""
+"""The batch interface that all vendors implement, and what their clients share."""
 
 import json
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, cast
 
-from polyjudge.clock import utc_now
 from polyjudge.errors import (
     ConfigError,
     PolyjudgeError,
@@ -19,12 +17,10 @@ from polyjudge.providers.redacting import without_keys
 from polyjudge.providers.registry import PROVIDERS, load_attribute, provider_entry
 from polyjudge.records.requests import (
     BatchForm,
-    BatchIntent,
     BatchState,
     ItemFailure,
     ItemTrouble,
     ModelName,
-    Origin,
     Reply,
     Request,
     is_batch_id,
@@ -32,12 +28,12 @@ from polyjudge.records.requests import (
 )
 
 _KEY_DIGITS = 32
-_SINGLY = "retry the failures without a batch"
+_RETRY_SINGLY = "retry the failures without a batch"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """The most that goes into one batch."""
+    """The largest batch that a provider accepts."""
 
     requests: int = 10_000
     bytes: int = 100_000_000
@@ -45,57 +41,57 @@ class BatchLimits:
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """What a provider says of a batch."""
+    """The status of a batch at the provider."""
 
     state: BatchState
     done: int
-    """Requests that it is done with; some providers tell only at the end."""
+    """Finished requests; some providers count them only at the end."""
     total: int
     rest: ItemFailure
-    """What items come back as that have no result of their own."""
+    """The failure of items that have no result of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchQuery:
-    """A batch that may have been handed over, though nobody was told its id."""
+    """Describes a batch that may have been submitted, but whose id is not known."""
 
     tag: str
     created_at: datetime
     count: int
     known: frozenset[str] = frozenset()
-    """Ids that belong to other batches."""
+    """Ids of other batches."""
 
 
 class BatchClient(Protocol):
-    """Hands over batches of requests to one model, and brings back what became of them; raises as a provider does."""
+    """Submits batches of requests to one model and fetches their results; raises the errors of providers."""
 
     @property
     def limits(self) -> BatchLimits:
-        """What this provider takes at once."""
+        """The largest batch that the provider accepts."""
         ...
 
     def body(self, request: Request) -> Mapping[str, Any]:
-        """Return a request as it goes into a batch."""
+        """Return the body of a request in a batch."""
         ...
 
     async def submit(self, tag: str, requests: Mapping[str, Request]) -> str:
-        """Hand over requests under names of ours, once; return the provider's id of the batch."""
+        """Submit requests under our names, without retries; return the provider's id of the batch."""
         ...
 
-    async def find(self, sought: BatchQuery) -> str | None:
-        """Return the id of a batch that was handed over under a tag; one that cannot be told yet may be another's."""
+    async def find(self, query: BatchQuery) -> str | None:
+        """Return the id of the batch with a tag; while the tag cannot be checked, it may be that of another batch."""
         ...
 
     async def status(self, batch_id: str) -> BatchStatus:
-        """Ask how far a batch has come."""
+        """Fetch the status of a batch."""
         ...
 
     async def results(self, batch_id: str, form: BatchForm) -> Iterable[tuple[str, Reply | ItemFailure]]:
-        """Return what became of the items, under the names they were handed over with, in any order."""
+        """Return the results by the names of the requests, in any order."""
         ...
 
     async def cancel(self, batch_id: str) -> None:
-        """Ask for a batch to be given up; what was done until then is kept."""
+        """Request the cancellation of a batch; its finished results remain available."""
         ...
 
     async def aclose(self) -> None:
@@ -104,12 +100,12 @@ class BatchClient(Protocol):
 
 
 def item_name(tag: str, key: str) -> str:
-    """Return the name of a request in a batch: it tells whose it is, and fits into what every provider allows."""
+    """Return the name of a request in a batch: it contains the tag, and is short enough for every provider."""
     return f"{tag}-{key[:_KEY_DIGITS]}"
 
 
 def form_of(request: Request, dropped: tuple[str, ...]) -> BatchForm:
-    """Return what must be known of a request to read its result."""
+    """Return the fields of a request that are needed to parse its result."""
     return BatchForm(
         with_schema=request.schema is not None,
         dropped=dropped,
@@ -118,13 +114,13 @@ def form_of(request: Request, dropped: tuple[str, ...]) -> BatchForm:
 
 
 def request_like(form: BatchForm, model: str) -> Request:
-    """Return a request of a form; its prompt is forgotten."""
+    """Return a request of a form, without its prompt."""
     schema = dict[str, Any]() if form.with_schema else None
     return Request(prompt="", model=model, schema=schema, **parameters_of(form))
 
 
 def failure_for(error: PolyjudgeError) -> ItemFailure:
-    """Return an error as what an item of a batch comes back as, free of the key."""
+    """Return an error as the failure of an item, with API keys removed."""
     return ItemFailure(kind=_kind(error), reason=without_keys(str(error)))
 
 
@@ -137,42 +133,42 @@ def _kind(error: PolyjudgeError) -> ItemTrouble:
 
 
 def expired(provider: str, batch_id: str) -> ItemFailure:
-    """Return what items come back as that the provider did not get to in time."""
-    reason = f"{provider} did not get to this in time: it expired in batch {batch_id}; {_SINGLY}"
+    """Return the failure of items that were not processed before the batch expired."""
+    reason = f"{provider} did not process this item before batch {batch_id} expired; {_RETRY_SINGLY}"
     return ItemFailure(kind="transient", reason=reason)
 
 
 def canceled(provider: str, batch_id: str) -> ItemFailure:
-    """Return what items come back as that were given up on request."""
-    return ItemFailure(kind="transient", reason=f"{provider} canceled this with batch {batch_id}; {_SINGLY}")
+    """Return the failure of items whose batch was canceled."""
+    return ItemFailure(kind="transient", reason=f"{provider} canceled this item with batch {batch_id}; {_RETRY_SINGLY}")
 
 
 def missing(provider: str, batch_id: str) -> ItemFailure:
-    """Return what items come back as of which the provider says nothing."""
-    return ItemFailure(kind="provider_error", reason=f"{provider} gave no result for this in batch {batch_id}")
+    """Return the failure of items that the results do not contain."""
+    return ItemFailure(kind="provider_error", reason=f"{provider} returned no result for this item in batch {batch_id}")
 
 
 def unknown_batch(provider: str, batch_id: str) -> str:
-    """Return what to say of a batch that the provider does not know."""
+    """Return the message for a batch that the provider does not know."""
     return (
-        f"{provider} does not know the batch {batch_id}; is this the key it was handed over with? If the batch is gone "
-        "for good, remove its file under .polyjudge/batches, and its requests are asked anew"
+        f"{provider} does not know batch {batch_id}. Check that the API key is the one it was submitted with. If the "
+        "batch no longer exists, delete its file in .polyjudge/batches to submit its requests again"
     )
 
 
-def named(value: object) -> str:
-    """Return an id that a provider gave; one that cannot be part of an address raises a `ValueError`."""
+def valid_id(value: object) -> str:
+    """Return an id from a provider, or raise ValueError if it cannot be part of a URL."""
     if not isinstance(value, str) or not is_batch_id(value):
-        raise ValueError(f"{str(value)[:100]!r} is no id")
+        raise ValueError(f"invalid id {str(value)[:100]!r}")
     return value
 
 
 class BrokenRowsError(TransientError):
-    """Some lines of the results cannot be read; all others were yielded before this is raised."""
+    """Some lines of the results cannot be parsed; raised after all others were yielded."""
 
 
 def json_rows(content: bytes, provider: str) -> Iterator[dict[str, Any]]:
-    """Read results in JSON Lines, each with its name; lines that cannot be read are an error at the end."""
+    """Parse results in JSON Lines; raise BrokenRowsError at the end if lines cannot be parsed."""
     broken: list[int] = []
     for number, line in enumerate(content.split(b"\n"), start=1):
         if not line.strip():
@@ -186,78 +182,21 @@ def json_rows(content: bytes, provider: str) -> Iterator[dict[str, Any]]:
         else:
             broken.append(number)
     if broken:
-        raise BrokenRowsError(f"{provider} sent results whose line {broken[0]} cannot be read")
+        raise BrokenRowsError(f"line {broken[0]} of the results from {provider} cannot be parsed")
 
 
-class OpenBatch:
-    """Requests of one form to one model that wait to be handed over together."""
-
-    def __init__(self, limits: BatchLimits) -> None:
-        self._limits = limits
-        self._requests: dict[str, Request] = {}
-        self._bytes = self._most_tokens = 0
-        self._most_cost = 0.0
-
-    def __len__(self) -> int:
-        return len(self._requests)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._requests
-
-    def has_room_for(self, size: int) -> bool:
-        """Say whether a request of so many bytes still fits; one alone always does."""
-        if not self._requests:
-            return True
-        return len(self._requests) < self._limits.requests and self._bytes + size <= self._limits.bytes
-
-    @property
-    def is_full(self) -> bool:
-        """Not even a small request fits any more."""
-        return len(self._requests) >= self._limits.requests or self._bytes >= self._limits.bytes
-
-    @property
-    def most(self) -> tuple[int, float]:
-        """The most tokens and dollars that all can take."""
-        return self._most_tokens, self._most_cost
-
-    def add(self, key: str, request: Request, size: int, most: tuple[int, float]) -> None:
-        """Put in a request, with the most tokens and dollars that it can take."""
-        self._requests[key] = request
-        self._bytes += size
-        self._most_tokens += most[0]
-        self._most_cost += most[1]
-
-    def intent(self, origin: Origin, model: str, form: BatchForm) -> BatchIntent:
-        """Return what is to be written down before this is handed over, under a new tag."""
-        return BatchIntent(
-            tag=f"pj{secrets.token_hex(8)}",
-            provider=origin.provider,
-            base_url=origin.base_url,
-            model=model,
-            created_at=utc_now(),
-            form=form,
-            most_tokens=self._most_tokens,
-            most_cost_usd=self._most_cost,
-            keys=tuple(self._requests),
-        )
-
-    def named(self, tag: str) -> Mapping[str, Request]:
-        """Return the requests under the names that they have in the batch."""
-        return {item_name(tag, key): request for key, request in self._requests.items()}
-
-
-_BATCH_TIMEOUT_S = 600.0  # a whole batch goes up, or comes down, in one call
+_BATCH_TIMEOUT_S = 600.0  # a whole batch is uploaded or downloaded in one call
 
 
 def open_batch_client(name: ModelName, *, timeout_s: float | None = None) -> BatchClient:
-    """Open a provider's batches for a model; its module is imported now and not before."""
+    """Open the batch client of a model, importing its module."""
     need_batches(name)
     opener = cast(Callable[..., BatchClient], load_attribute(PROVIDERS[name.provider].batches))
     return opener(name.model, timeout_s=timeout_s or _BATCH_TIMEOUT_S)
 
 
 def need_batches(name: ModelName) -> None:
-    """Refuse a provider that has no batches."""
+    """Raise ConfigError if a provider has no batch API."""
     if not provider_entry(name.provider).batches:
-        there_are = ", ".join(sorted(each for each, entry in PROVIDERS.items() if entry.batches))
-        raise ConfigError(f"{name.provider} has no batch API; there are {there_are}")
+        available = ", ".join(sorted(each for each, entry in PROVIDERS.items() if entry.batches))
+        raise ConfigError(f"{name.provider} has no batch API. Providers with one: {available}.")

@@ -20,9 +20,9 @@ from .client import (
     expired,
     failure_for,
     missing,
-    named,
     request_like,
     unknown_batch,
+    valid_id,
 )
 
 _STATES: dict[str, BatchState] = {
@@ -33,13 +33,13 @@ _STATES: dict[str, BatchState] = {
     "JOB_STATE_EXPIRED": "expired",
 }
 _STATUSES = {
-    # Single requests fail with the codes of gRPC; the HTTP statuses that stand for them.
+    # Single requests fail with gRPC codes; these are the corresponding HTTP statuses.
     1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409,
     11: 400, 12: 501, 13: 500, 14: 503, 15: 500, 16: 401,
 }  # fmt: skip
 _NAME_FIELD = "key"
-_UNREAD = (AttributeError, TypeError, ValueError)
-"""What the SDK raises over an answer with an odd item, or we do."""
+_UNREADABLE = (AttributeError, TypeError, ValueError)
+"""Errors that the SDK or our code raises for a malformed response."""
 _PAGE = 100
 
 
@@ -52,7 +52,7 @@ def open_google_batches(model: str, *, timeout_s: float) -> BatchClient:
 class GoogleBatches:
     """Batches of one model."""
 
-    limits = BatchLimits(bytes=15_000_000)  # 20 MB are taken, with what the SDK puts around the requests
+    limits = BatchLimits(bytes=15_000_000)  # the API accepts 20 MB, including what the SDK adds
 
     def __init__(self, name: ModelName, calls: SdkCalls) -> None:
         self._name = name
@@ -64,7 +64,7 @@ class GoogleBatches:
         return {"contents": request.prompt, "config": content_config(request)}
 
     async def submit(self, tag: str, requests: Mapping[str, Request]) -> str:
-        """Create a batch under the tag as its name."""
+        """Create a batch with the tag as its display name."""
         rows = [
             self._types.InlinedRequest(**self.body(request), metadata={_NAME_FIELD: name})
             for name, request in requests.items()
@@ -72,26 +72,26 @@ class GoogleBatches:
 
         async def create(client: Any) -> str:
             config = {"display_name": tag}
-            return named((await client.aio.batches.create(model=self._name.model, src=rows, config=config)).name)
+            return valid_id((await client.aio.batches.create(model=self._name.model, src=rows, config=config)).name)
 
         return await self._calls.make(create)
 
-    async def find(self, sought: BatchQuery) -> str | None:
-        """Return the batch that carries the tag."""
+    async def find(self, query: BatchQuery) -> str | None:
+        """Return the id of the batch that has the tag."""
 
         async def search(client: Any) -> str | None:
             try:
                 async for batch in await client.aio.batches.list(config={"page_size": _PAGE}):
-                    if batch.display_name == sought.tag and batch.name not in sought.known:
-                        return named(batch.name)
-            except _UNREAD:
-                return await _search_unread(client, sought)
+                    if batch.display_name == query.tag and batch.name not in query.known:
+                        return valid_id(batch.name)
+            except _UNREADABLE:
+                return await _search_raw(client, query)
             return None
 
         return await self._calls.make(search)
 
     async def status(self, batch_id: str) -> BatchStatus:
-        """Ask how far a batch has come; of single requests Google tells only at the end."""
+        """Fetch the status of a batch; Google counts finished requests only at the end."""
 
         async def ask(client: Any) -> BatchStatus:
             return self._read_status(await self._batch(client, batch_id), batch_id)
@@ -99,7 +99,7 @@ class GoogleBatches:
         return await self._about(batch_id, ask)
 
     async def results(self, batch_id: str, form: BatchForm) -> Iterable[tuple[str, Reply | ItemFailure]]:
-        """Fetch the results."""
+        """Fetch and parse the results."""
 
         async def fetch(client: Any) -> list[Any]:
             return _answers(await self._batch(client, batch_id))
@@ -107,7 +107,7 @@ class GoogleBatches:
         return self._read(await self._about(batch_id, fetch), request_like(form, self._name.model))
 
     async def cancel(self, batch_id: str) -> None:
-        """Ask for a batch to be given up."""
+        """Request the cancellation of a batch."""
         await self._about(batch_id, lambda client: client.aio.batches.cancel(name=batch_id))
 
     async def aclose(self) -> None:
@@ -117,8 +117,8 @@ class GoogleBatches:
     async def _batch(self, client: Any, batch_id: str) -> Any:
         try:
             return await client.aio.batches.get(name=batch_id)
-        except _UNREAD:
-            return self._item_by_item(await _unread(client, batch_id))
+        except _UNREADABLE:
+            return self._item_by_item(await _fetch_raw(client, batch_id))
 
     def _read_status(self, batch: Any, batch_id: str) -> BatchStatus:
         done, state = len(_answers(batch)), _STATES.get(batch.state.name if batch.state else "", "running")
@@ -129,13 +129,13 @@ class GoogleBatches:
         return BatchStatus(state, done, done, rest)
 
     def _item_by_item(self, batch: dict[str, Any]) -> Any:
-        """Read a batch as the SDK does, but so that what cannot be read of it fails alone."""
-        told = batch["metadata"]
-        rows = told.get("output", {}).get("inlinedResponses", {}).get("inlinedResponses", [])
+        """Parse a batch as the SDK does, but item by item, so that a malformed item fails alone."""
+        metadata = batch["metadata"]
+        rows = metadata.get("output", {}).get("inlinedResponses", {}).get("inlinedResponses", [])
         return self._types.BatchJob(
             name=batch["name"],
-            display_name=told.get("displayName"),
-            state=str(told.get("state", "")).replace("BATCH_STATE", "JOB_STATE"),
+            display_name=metadata.get("displayName"),
+            state=str(metadata.get("state", "")).replace("BATCH_STATE", "JOB_STATE"),
             dest=self._types.BatchJobDestination(inlined_responses=[self._item(row) for row in rows]),
         )
 
@@ -145,15 +145,15 @@ class GoogleBatches:
             if error is not None:
                 row = {**row, "error": {"code": error.get("code"), "message": str(error.get("message"))}}
             return self._types.InlinedResponse.model_validate(row)
-        except _UNREAD as odd:
-            told = f"something that is no answer: {str(odd)[:100]}"
-            return self._types.InlinedResponse(metadata=_metadata(row), error={"code": 2, "message": told})
+        except _UNREADABLE as error:
+            message = f"malformed response: {str(error)[:100]}"
+            return self._types.InlinedResponse(metadata=_metadata(row), error={"code": 2, "message": message})
 
     async def _about(self, batch_id: str, call: Call) -> Any:
         return await self._calls.make(call, not_found=unknown_batch(self._name.provider, batch_id))
 
     def _read(self, answers: Iterable[Any], request: Request) -> Iterator[tuple[str, Reply | ItemFailure]]:
-        """Read results one by one; one that cannot be read is a failure of its own."""
+        """Parse results one by one; one that cannot be parsed becomes a failure."""
         for each in answers:
             try:
                 answer = self._answer(each, request)
@@ -176,11 +176,11 @@ class GoogleBatches:
     def _failed(self, batch: Any) -> PolyjudgeError:
         if batch.error is not None:
             return self._error(batch.error)
-        return ProviderError(f"google says that batch {batch.name} failed, and not why")
+        return ProviderError(f"google gave no reason why batch {batch.name} failed")
 
 
 def _metadata(row: Any) -> dict[str, str] | None:
-    """Return by which name a row goes, where that can be told."""
+    """Return the metadata with the name of a row, if it has a name."""
     try:
         name = row["metadata"][_NAME_FIELD]
     except (LookupError, TypeError):
@@ -188,22 +188,22 @@ def _metadata(row: Any) -> dict[str, str] | None:
     return {_NAME_FIELD: name} if isinstance(name, str) else None
 
 
-async def _unread(client: Any, path: str) -> dict[str, Any]:
-    """Fetch what the SDK cannot read: it gives up all for one item that is odd, such as an error with details."""
+async def _fetch_raw(client: Any, path: str) -> dict[str, Any]:
+    """Fetch a response as JSON, because one malformed item, such as an error with details, is an error in the SDK."""
     fetched = await client.aio._api_client.async_request("get", path, {}, None)
     return json.loads(fetched.body)
 
 
-async def _search_unread(client: Any, sought: BatchQuery) -> str | None:
-    query: dict[str, Any] = {"pageSize": _PAGE}
+async def _search_raw(client: Any, query: BatchQuery) -> str | None:
+    parameters: dict[str, Any] = {"pageSize": _PAGE}
     while True:
-        page = await _unread(client, f"batches?{urlencode(query)}")
+        page = await _fetch_raw(client, f"batches?{urlencode(parameters)}")
         for batch in page.get("operations", []):
-            if batch["metadata"].get("displayName") == sought.tag and batch["name"] not in sought.known:
-                return named(batch["name"])
+            if batch["metadata"].get("displayName") == query.tag and batch["name"] not in query.known:
+                return valid_id(batch["name"])
         if not page.get("nextPageToken"):
             return None
-        query["pageToken"] = page["nextPageToken"]
+        parameters["pageToken"] = page["nextPageToken"]
 
 
 def _answers(batch: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """The journal of submitted batches.
 
-The first record is on disk before the batch is handed over, so that a batch can be found again whatever happens. What
-is told to the journal is on disk before the call returns. It holds no prompts and no secrets.
+The first record is on disk before the batch is submitted, so that a killed run can find its batches again. Every record
+is on disk before the call returns. The journal contains no prompts and no secrets.
 """
 
 import json
@@ -27,161 +27,161 @@ from polyjudge.records.requests import BatchIntent, BatchState, ItemFailure, is_
 BATCHES_FOLDER = "batches"
 """The folder of the journal in the private folder."""
 SCHEMA_VERSION = 1
-_REMEDY = "mend it, or remove it: what its batch holds may then be paid for twice"
+_REMEDY = "repair or delete this file; without it, the requests of its batch may be paid for twice"
 
 
 class BatchJob:
-    """One batch as the journal knows it."""
+    """One batch, as recorded in the journal."""
 
     def __init__(self, path: Path, intent: BatchIntent) -> None:
         self.path = path
         self.intent = replace(intent, keys=())
         self.keys = KeySet(intent.keys)
         self.id = ""
-        """The provider's own; none while nobody knows whether the batch was handed over."""
+        """The provider's id; empty while it is not known whether the batch was submitted."""
         self.was_found = False
-        """The id is of a batch that was looked for, not what the provider answered."""
-        self.disowned: set[str] = set()
-        """Ids that were taken for this batch and belong to another."""
+        """Whether the id was found by searching, instead of returned by the submission."""
+        self.foreign_ids: set[str] = set()
+        """Ids that were mistaken for this batch and belong to another."""
         self.state: BatchState = "running"
         self.rest = ItemFailure(kind="provider_error")
-        """What items come back as that have no result of their own."""
-        self.unanswered = 0
-        """How many of those there are."""
+        """The failure of items that have no result of their own."""
+        self.missing_results = 0
+        """The number of items without a result of their own."""
         self.failures: dict[str, ItemFailure] = {}
-        self.taken_into = ""
-        """The cache that holds its results."""
-        self.is_given_up = False
-        """It was never handed over."""
+        self.stored_in = ""
+        """The cache in which its results are stored."""
+        self.is_abandoned = False
+        """Whether it was never submitted."""
 
     @property
-    def told_state(self) -> str:
-        """How far it has come, as last known, in a word or two."""
-        if self.is_given_up:
-            return "not handed over"
+    def state_label(self) -> str:
+        """The last known state, as shown to users."""
+        if self.is_abandoned:
+            return "not submitted"
         if not self.id:
-            return "being handed over"
-        return f"{self.state}, taken in" if self.taken_into else self.state
+            return "submitting"
+        return f"{self.state}, results stored" if self.stored_in else self.state
 
     @property
     def failed_items(self) -> int:
-        """Items that brought no answer."""
-        return self.unanswered + sum(failure.kind != "unkept" for failure in self.failures.values())
+        """The number of items without a reply."""
+        return self.missing_results + sum(failure.kind != "unkept" for failure in self.failures.values())
 
     def read_keys(self) -> tuple[str, ...]:
-        """Return the keys of its requests, from the file."""
+        """Read the keys of its requests from the file."""
         with self.path.open("rb") as file:
             return _intent(file.readline(), self.path).keys
 
     def submitted(self, batch_id: str, *, found: bool = False) -> None:
-        """It is at the provider, under this id, which was answered or `found`."""
-        self._tell({"event": "submitted", "id": batch_id, "found": found})
+        """Record the id, which the provider returned or which was `found` by searching."""
+        self._record({"event": "submitted", "id": batch_id, "found": found})
 
-    def disown(self) -> None:
-        """The id belongs to a batch of somebody else."""
-        self._tell({"event": "disowned", "id": self.id})
+    def mark_foreign(self) -> None:
+        """Record that the id belongs to another batch."""
+        self._record({"event": "disowned", "id": self.id})
 
-    def give_up(self, reason: str) -> None:
-        """It was not handed over, and will not be."""
-        self._tell({"event": "given up", "reason": reason})
+    def abandon(self, reason: str) -> None:
+        """Record that the batch was not submitted and will not be."""
+        self._record({"event": "given up", "reason": reason})
 
-    def ended(self, state: BatchState, rest: ItemFailure, unanswered: int) -> None:
-        """The provider is done with it; so many items have no result of their own, and come back as `rest`."""
-        self._tell({"event": "ended", "state": state, "rest": to_json(rest), "unanswered": unanswered})
+    def ended(self, state: BatchState, rest: ItemFailure, missing_results: int) -> None:
+        """Record that the batch has ended, with the failure of the items without a result of their own."""
+        self._record({"event": "ended", "state": state, "rest": to_json(rest), "unanswered": missing_results})
 
     def failed(self, failures: Mapping[str, ItemFailure]) -> None:
-        """These items, by their keys, brought nothing that the cache keeps."""
-        self._tell(*({"event": "item", "key": key, **to_json(failure)} for key, failure in failures.items()))
+        """Record the items, by key, for which nothing is stored in the cache."""
+        self._record(*({"event": "item", "key": key, **to_json(failure)} for key, failure in failures.items()))
 
-    def taken(self, place: str) -> None:
-        """All its results are in the cache at this place."""
-        self._tell({"event": "taken", "into": place})
+    def stored(self, place: str) -> None:
+        """Record that all its results are in this cache."""
+        self._record({"event": "taken", "into": place})
 
     def apply(self, record: Mapping[str, Any]) -> None:
-        """Take in a record; one that is none of ours raises a `ValueError`."""
+        """Apply a record, or raise ValueError if it is invalid."""
         match record["event"]:
             case "submitted":
                 self.id, self.was_found = _batch_id(record["id"]), bool(record["found"])
             case "disowned":
-                self.disowned.add(self.id)
+                self.foreign_ids.add(self.id)
                 self.id, self.state = "", "running"
             case "given up":
-                self.is_given_up = True
+                self.is_abandoned = True
             case "ended":
-                self.state, self.unanswered = _state(record["state"]), int(record["unanswered"])
+                self.state, self.missing_results = _state(record["state"]), int(record["unanswered"])
                 self.rest = from_json(ItemFailure, record["rest"])
             case "item":
                 self.failures[record["key"]] = from_json(ItemFailure, record)
             case "taken":
-                self.taken_into = str(record["into"])
+                self.stored_in = str(record["into"])
             case other:
-                raise ValueError(f"{other!r} is no event")
+                raise ValueError(f"unknown event {other!r}")
 
-    def _tell(self, *records: Mapping[str, Any]) -> None:
+    def _record(self, *records: Mapping[str, Any]) -> None:
         if not records:
             return
-        moment = utc_now()
-        lines = "".join(readable_json({**record, "at": moment}) + "\n" for record in records)
+        timestamp = utc_now()
+        lines = "".join(readable_json({**record, "at": timestamp}) + "\n" for record in records)
         _append(self.path, lines.encode())
         for record in records:
             self.apply(record)
 
 
 class BatchJournal:
-    """All batches that were handed over from a folder."""
+    """The batches that were submitted from a folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or private_path(BATCHES_FOLDER)
 
-    def only_writer(self) -> AbstractContextManager[None]:
-        """Be the only one who hands over batches from here, or raise; others may read meanwhile."""
+    def writer_lock(self) -> AbstractContextManager[None]:
+        """Lock the folder for submitting batches, or raise if another run has locked it; reading needs no lock."""
         return only_run_in(self.folder)
 
-    def intend(self, intent: BatchIntent) -> BatchJob:
-        """Write down what is about to be handed over."""
+    def create(self, intent: BatchIntent) -> BatchJob:
+        """Record a batch that is about to be submitted."""
         path = self.folder / f"{intent.tag}.jsonl"
         with write_atomically(path) as file:
             record = {"schemaVersion": SCHEMA_VERSION, "event": "intended", **to_json(intent)}
             file.write(json.dumps(record) + "\n")
-        _settle(self.folder)
+        _sync_folder(self.folder)
         return BatchJob(path, intent)
 
-    def jobs(self, *, mend: bool = False) -> Iterator[BatchJob]:
-        """Yield the batches, oldest first; a file that cannot be read is an error.
+    def jobs(self, *, repair: bool = False) -> Iterator[BatchJob]:
+        """Yield the batches, oldest first; raise DataError for a file that cannot be read.
 
-        `mend` is for the only writer: a record that was torn off at the end is removed, with a warning.
+        With `repair`, which requires the lock, remove an incomplete record at the end of a file, with a warning.
         """
-        jobs = [_read(path, mend=mend) for path in sorted(self.folder.glob("*.jsonl"))]
+        jobs = [_read(path, repair=repair) for path in sorted(self.folder.glob("*.jsonl"))]
         yield from sorted(jobs, key=lambda job: job.intent.created_at)
 
-    def sound_jobs(self, problems: list[str]) -> list[BatchJob]:
-        """Return the batches whose files can be read; `problems` is told of the others."""
+    def readable_jobs(self, problems: list[str]) -> list[BatchJob]:
+        """Return the batches whose files can be read; add a message to `problems` for each other file."""
         jobs: list[BatchJob] = []
         for path in sorted(self.folder.glob("*.jsonl")):
             try:
-                jobs.append(_read(path, mend=False))
+                jobs.append(_read(path, repair=False))
             except DataError as error:
                 problems.append(str(error))
         return sorted(jobs, key=lambda job: job.intent.created_at)
 
 
-def _read(path: Path, *, mend: bool) -> BatchJob:
+def _read(path: Path, *, repair: bool) -> BatchJob:
     try:
-        *lines, torn = path.read_bytes().split(b"\n")
+        *lines, partial = path.read_bytes().split(b"\n")
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     if not lines:
-        raise DataError(f"holds no whole record of a batch; {_REMEDY}", path=path)
+        raise DataError(f"no complete record of a batch; {_REMEDY}", path=path)
     job = BatchJob(path, _intent(lines[0], path))
     for number, line in enumerate(lines[1:], start=2):
         try:
             job.apply(json.loads(line))
         except (ArithmeticError, ValueError, KeyError, TypeError, RecursionError, DataError) as error:
-            told = f"is no record of a batch ({type(error).__name__}: {str(error)[:200]}); {_REMEDY}"
-            raise DataError(told, path=path, line=number) from None
-    if torn and mend:
-        warnings.warn(f"{path}:{len(lines) + 1}: the record is torn off and counts as not written", stacklevel=4)
-        os.truncate(path, path.stat().st_size - len(torn))
+            message = f"invalid record of a batch ({type(error).__name__}: {str(error)[:200]}); {_REMEDY}"
+            raise DataError(message, path=path, line=number) from None
+    if partial and repair:
+        warnings.warn(f"{path}:{len(lines) + 1}: an incomplete record was removed", stacklevel=4)
+        os.truncate(path, path.stat().st_size - len(partial))
     return job
 
 
@@ -191,31 +191,31 @@ def _intent(line: bytes, path: Path) -> BatchIntent:
         intent = from_json(BatchIntent, record)
         KeySet(intent.keys)
         if datetime.fromisoformat(intent.created_at).tzinfo is None:
-            raise ValueError("createdAt names no time zone")
+            raise ValueError("createdAt has no time zone")
         if not (intent.most_tokens >= 0 and 0 <= intent.most_cost_usd < math.inf):
-            raise ValueError("what it can take at most is no number from 0 on")
+            raise ValueError("mostTokens and mostCostUsd must be numbers from 0 on")
         if cast(dict[str, Any], record).get("schemaVersion") != SCHEMA_VERSION:
             raise DataError(f"schemaVersion is not {SCHEMA_VERSION}")
     except (ArithmeticError, ValueError, RecursionError, DataError) as error:
-        told = f"is no record of a batch ({str(error)[:200]}); {_REMEDY}"
-        raise DataError(told, path=path, line=1) from None
+        message = f"invalid record of a batch ({str(error)[:200]}); {_REMEDY}"
+        raise DataError(message, path=path, line=1) from None
     return intent
 
 
 def _batch_id(value: object) -> str:
     if not isinstance(value, str) or not is_batch_id(value):
-        raise ValueError(f"{str(value)[:100]!r} is no id of a batch")
+        raise ValueError(f"{str(value)[:100]!r} is not a valid batch id")
     return value
 
 
 def _state(value: object) -> BatchState:
     if value not in get_args(BatchState):
-        raise ValueError(f"{str(value)[:100]!r} is no state of a batch")
+        raise ValueError(f"{str(value)[:100]!r} is not a valid batch state")
     return cast(BatchState, value)
 
 
 def _append(path: Path, data: bytes) -> None:
-    """Put records at the end of a file, and on disk."""
+    """Append records to a file, and flush them to disk."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         try:
@@ -228,8 +228,8 @@ def _append(path: Path, data: bytes) -> None:
         raise DataError(f"cannot be written: {error.strerror}", path=path) from None
 
 
-def _settle(folder: Path) -> None:
-    """See that the name of a new file is on disk as well."""
+def _sync_folder(folder: Path) -> None:
+    """Flush the name of a new file to disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -20,9 +20,9 @@ from .client import (
     failure_for,
     json_rows,
     missing,
-    named,
     request_like,
     unknown_batch,
+    valid_id,
 )
 
 _STATES: dict[str, BatchState] = {
@@ -43,7 +43,7 @@ def open_openai_batches(model: str, *, timeout_s: float) -> BatchClient:
 
 
 class OpenAIBatches:
-    """Batches of one model: a file of requests goes up, files of results come down."""
+    """Batches of one model: requests are uploaded as a file, results downloaded as files."""
 
     limits = BatchLimits()
 
@@ -56,11 +56,11 @@ class OpenAIBatches:
         return response_arguments(request)
 
     async def submit(self, tag: str, requests: Mapping[str, Request]) -> str:
-        """Upload the requests and create a batch of them; a file without a batch costs nothing and goes by itself."""
+        """Upload the requests and create a batch; a file without a batch costs nothing and is deleted by OpenAI."""
         data = b"".join(self._line(name, request) for name, request in requests.items())
 
         async def upload(client: Any) -> str:
-            return named((await client.files.create(file=(f"{tag}.jsonl", data), purpose="batch")).id)
+            return valid_id((await client.files.create(file=(f"{tag}.jsonl", data), purpose="batch")).id)
 
         file_id = await self._calls.make(upload)
 
@@ -68,23 +68,23 @@ class OpenAIBatches:
             made = await client.batches.create(
                 input_file_id=file_id, endpoint=_ENDPOINT, completion_window="24h", metadata={_TAG_FIELD: tag}
             )
-            return named(made.id)
+            return valid_id(made.id)
 
         return await self._calls.make(create)
 
-    async def find(self, sought: BatchQuery) -> str | None:
-        """Return the batch that carries the tag."""
+    async def find(self, query: BatchQuery) -> str | None:
+        """Return the id of the batch that has the tag."""
 
         async def search(client: Any) -> str | None:
             async for batch in client.batches.list(limit=_PAGE):
-                if (batch.metadata or dict[str, str]()).get(_TAG_FIELD) == sought.tag and batch.id not in sought.known:
-                    return named(batch.id)
+                if (batch.metadata or dict[str, str]()).get(_TAG_FIELD) == query.tag and batch.id not in query.known:
+                    return valid_id(batch.id)
             return None
 
         return await self._calls.make(search)
 
     async def status(self, batch_id: str) -> BatchStatus:
-        """Ask how far a batch has come."""
+        """Fetch the status of a batch."""
 
         async def ask(client: Any) -> BatchStatus:
             return self._read_status(await client.batches.retrieve(batch_id), batch_id)
@@ -92,7 +92,7 @@ class OpenAIBatches:
         return await self._about(batch_id, ask)
 
     async def results(self, batch_id: str, form: BatchForm) -> Iterable[tuple[str, Reply | ItemFailure]]:
-        """Fetch the results: what was answered and what was not stand in two files, and either may be missing."""
+        """Fetch and parse the results; replies and errors are in two files, and either may be missing."""
 
         async def file_ids(client: Any) -> list[str | None]:
             batch = await client.batches.retrieve(batch_id)
@@ -103,7 +103,7 @@ class OpenAIBatches:
         return (answer for content in contents for answer in self._read(batch_id, content, request))
 
     async def cancel(self, batch_id: str) -> None:
-        """Ask for a batch to be given up."""
+        """Request the cancellation of a batch."""
         await self._about(batch_id, lambda client: client.batches.cancel(batch_id))
 
     async def aclose(self) -> None:
@@ -128,21 +128,21 @@ class OpenAIBatches:
         done, total = (counts.completed + counts.failed, counts.total) if counts else (0, 0)
         state = _STATES.get(batch.status, "running")
         rests = {"expired": expired, "canceled": canceled}
-        rest = self._why_failed(batch) if state == "failed" else rests.get(state, missing)("openai", batch_id)
+        rest = self._failure_of_batch(batch) if state == "failed" else rests.get(state, missing)("openai", batch_id)
         return BatchStatus(state, done, total, rest)
 
-    def _why_failed(self, batch: Any) -> ItemFailure:
-        """Say why nothing of a batch was done; limits on what may wait at once end by themselves."""
+    def _failure_of_batch(self, batch: Any) -> ItemFailure:
+        """Return why a batch failed; exceeding the limit of enqueued requests is temporary."""
         errors: list[Any] = (batch.errors.data if batch.errors else None) or []
-        told = "; ".join(f"{each.code}: {each.message}" for each in errors[:3]) or "no reason given"
-        if "limit" in told:
-            text = f"openai took back batch {batch.id}: {shown(told)}"
+        message = "; ".join(f"{each.code}: {each.message}" for each in errors[:3]) or "no reason given"
+        if "limit" in message:
+            text = f"openai rejected batch {batch.id}: {shown(message)}"
             return failure_for(TransientError(text))
         status = 404 if any(each.code == "model_not_found" for each in errors) else 400
-        return failure_for(self._error(status, f"batch {batch.id} failed: {told}"))
+        return failure_for(self._error(status, f"batch {batch.id} failed: {message}"))
 
     def _read(self, batch_id: str, content: bytes, request: Request) -> Iterator[tuple[str, Reply | ItemFailure]]:
-        """Read results one by one; one that cannot be read is a failure of its own."""
+        """Parse results one by one; one that cannot be parsed becomes a failure."""
         for row in json_rows(content, self._name.provider):
             try:
                 answer = self._answer(row, batch_id, request)
@@ -165,5 +165,5 @@ class OpenAIBatches:
             return failure_for(self._error(response["status_code"], response["body"]))
         return response_reply(response["body"], request)
 
-    def _error(self, status: int, told: object) -> PolyjudgeError:
-        return error_for_status(status, str(told), self._name)
+    def _error(self, status: int, message: object) -> PolyjudgeError:
+        return error_for_status(status, str(message), self._name)

@@ -36,37 +36,37 @@ _ERRORS: dict[str, type[PolyjudgeError]] = {
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """How far the batches that a run waits for have come."""
+    """The progress of the batches that a run waits for."""
 
     done: int
     requests: int
     jobs: int
-    """Batches that are not here yet."""
+    """Unfinished batches."""
 
 
 class Batches:
     """The batches of a run.
 
-    First the run passes over its items while this is `collecting`: what the cache does not hold is put into batches.
-    Then it waits, and at last it passes over its items once more, to be answered.
+    While `collecting`, the run asks about all its items, and requests that the cache cannot answer are put into
+    batches. Then it waits for the batches, and asks about all its items again to get the replies.
     """
 
     def __init__(
         self,
         journal: BatchJournal,
         *,
-        began: str = "",
-        patience: PollingPolicy | None = None,
+        started_at: str = "",
+        polling: PollingPolicy | None = None,
         limits: BatchLimits | None = None,
     ) -> None:
         self.collecting = False
         self._journal = journal
-        self._began = began
-        self._patience = patience or PollingPolicy()
+        self._started_at = started_at
+        self._polling = polling or PollingPolicy()
         self._limits = limits
-        self._jobs = list(journal.jobs(mend=True))
+        self._jobs = list(journal.jobs(repair=True))
         self._known = {job.id for job in self._jobs if job.id}
-        self._lines: dict[ModelName, BatchQueue] = {}
+        self._queues: dict[ModelName, BatchQueue] = {}
 
     def open(
         self,
@@ -81,119 +81,119 @@ class Batches:
     ) -> "BatchedProvider":
         """Return the provider for a model; `price` is that of batches."""
         need_price(meter.caps, price, str(name))
-        if name not in self._lines:
+        if name not in self._queues:
             client = client or open_batch_client(name, timeout_s=timeout_s)
             parameters = ParameterFilter(model_facts(name))
-            means = BatchContext(name, client, self._journal, cache, meter, price, parameters, self._patience, since)
+            context = BatchContext(name, client, self._journal, cache, meter, price, parameters, self._polling, since)
             jobs = [job for job in self._jobs if self._concerns(job, name, cache)]
-            self._lines[name] = BatchQueue(means, jobs, self._known, self._limits)
-        return BatchedProvider(self, self._lines[name], cache, since=since)
+            self._queues[name] = BatchQueue(context, jobs, self._known, self._limits)
+        return BatchedProvider(self, self._queues[name], cache, since=since)
 
     def _concerns(self, job: BatchJob, name: ModelName, cache: Cache) -> bool:
-        """Say whether a batch matters to this run: it is under way, or this run was told of it before."""
+        """Return whether a batch concerns this run: it is unfinished, or this run has stored its results before."""
         intent, origin = job.intent, origin_of(name.provider)
-        if job.is_given_up or (intent.provider, intent.base_url) != (origin.provider, origin.base_url):
+        if job.is_abandoned or (intent.provider, intent.base_url) != (origin.provider, origin.base_url):
             return False
-        is_own = job.taken_into == cache.place and intent.created_at >= self._began
-        return intent.model == name.model and (not job.taken_into or is_own)
+        is_own = job.stored_in == cache.place and intent.created_at >= self._started_at
+        return intent.model == name.model and (not job.stored_in or is_own)
 
     @property
-    def under_way(self) -> list[tuple[BatchQueue, BatchJob]]:
-        """The batches that this run waits for."""
-        return [(line, job) for line in self._lines.values() for job in line.under_way]
+    def unfinished(self) -> list[tuple[BatchQueue, BatchJob]]:
+        """The batches that this run waits for, with their queues."""
+        return [(queue, job) for queue in self._queues.values() for job in queue.unfinished]
 
     @property
     def blocked(self) -> CapReachedError | None:
-        """Why not everything could be put into batches, where a cap was reached."""
-        return next((line.blocked for line in self._lines.values() if line.blocked is not None), None)
+        """The cap that prevented further requests, if any."""
+        return next((queue.blocked for queue in self._queues.values() if queue.blocked is not None), None)
 
     @property
     def lost(self) -> int:
-        """How many batches a killed run may have handed over without learning their ids."""
-        return sum(line.lost for line in self._lines.values())
+        """The number of batches that a killed run may have submitted without recording their ids."""
+        return sum(queue.lost for queue in self._queues.values())
 
     async def find_lost(self) -> None:
-        """Look for batches that a killed run may have handed over."""
-        for line in self._lines.values():
-            await line.find_lost()
+        """Look for batches that a killed run may have submitted."""
+        for queue in self._queues.values():
+            await queue.find_lost()
 
-    def begin_collecting(self) -> None:
-        """From now on, what the cache does not hold is put into batches."""
+    def start_collecting(self) -> None:
+        """Put requests that the cache cannot answer into batches from now on."""
         self.collecting = True
-        for line in self._lines.values():
-            line.begin_collecting()
+        for queue in self._queues.values():
+            queue.start_collecting()
 
-    async def end_collecting(self) -> bool:
-        """Hand over what is not yet; say whether there may be more to collect when the batches have ended."""
-        may_be_more = [await line.end_collecting() for line in self._lines.values()]
+    async def finish_collecting(self) -> bool:
+        """Submit the remaining batches; return whether there may be more to collect when they have ended."""
+        may_be_more = [await queue.finish_collecting() for queue in self._queues.values()]
         self.collecting = False
         return any(may_be_more)
 
-    async def wait(self, told: Callable[[BatchProgress], None]) -> None:
-        """Wait until all batches that the run needs have ended, and take in each as it does."""
-        waits, unanswered, done = self._patience.waits(), 0, dict[str, int]()
-        while self.under_way:
-            for line, job in self.under_way:
+    async def wait(self, on_progress: Callable[[BatchProgress], None]) -> None:
+        """Wait until all batches that the run needs have ended, and store the results of each."""
+        waits, failed_polls, done = self._polling.waits(), 0, dict[str, int]()
+        while self.unfinished:
+            for queue, job in self.unfinished:
                 try:
-                    done[job.intent.tag] = await line.look_after(job)
+                    done[job.intent.tag] = await queue.update(job)
                 except ProviderError as error:
-                    unanswered += 1
-                    if unanswered >= self._patience.unanswered:
-                        raise UnusableError(f"{error}: how far batches have come cannot be told") from None
+                    failed_polls += 1
+                    if failed_polls >= self._polling.max_failed_polls:
+                        raise UnusableError(f"cannot get the status of the batches: {error}") from None
                 else:
-                    unanswered = 0
-                told(self._progress(done))
-            if self.under_way:
+                    failed_polls = 0
+                on_progress(self._progress(done))
+            if self.unfinished:
                 await asyncio.sleep(next(waits))
 
     def _progress(self, done: dict[str, int]) -> BatchProgress:
-        jobs = [job for _, job in self.under_way]
-        made = sum(done.get(job.intent.tag, 0) for job in jobs)
-        return BatchProgress(made, sum(len(job.keys) for job in jobs), len(jobs))
+        jobs = [job for _, job in self.unfinished]
+        finished = sum(done.get(job.intent.tag, 0) for job in jobs)
+        return BatchProgress(finished, sum(len(job.keys) for job in jobs), len(jobs))
 
 
 class BatchedProvider:
-    """Answers from the cache; what is missing there is put into a batch, or fails as its item of a batch did."""
+    """Answers from the cache; a missing reply is put into a batch, or raises the error of its item in a batch."""
 
-    def __init__(self, batches: Batches, line: BatchQueue, cache: Cache, *, since: str = "") -> None:
+    def __init__(self, batches: Batches, queue: BatchQueue, cache: Cache, *, since: str = "") -> None:
         self._batches = batches
-        self._line = line
+        self._queue = queue
         self._cache = cache
         self._since = since
 
     @property
     def origin(self) -> Origin:
-        """Who answers the batches."""
-        return self._line.origin
+        """The provider of the batches."""
+        return self._queue.origin
 
     async def complete(self, request: Request) -> Reply:
-        """Return the kept reply, or raise: it waits for its batch, or failed there."""
+        """Return the stored reply, or raise because the request is in an unfinished batch or failed there."""
         key = request_key(self.origin, request)
         reply = await self._cache.get(key, since=self._since)
         if self._batches.collecting:
             return reply or await self._collect(key, request)
         if reply is not None:
-            return replace(reply, cached=False) if self._line.is_new(key, reply) else reply
-        return self._settled(key, request)
+            return replace(reply, cached=False) if self._queue.is_new(key, reply) else reply
+        return self._result(key, request)
 
     async def _collect(self, key: str, request: Request) -> Reply:
-        failure = self._line.failure_of(key)
+        failure = self._queue.failure_of(key)
         if failure is None:
-            await self._line.put(key, request)
+            await self._queue.put(key, request)
         elif failure.reply is not None:
             return failure.reply
-        raise NotRecordedError("waits for its batch")
+        raise NotRecordedError("waiting for its batch")
 
-    def _settled(self, key: str, request: Request) -> Reply:
-        """Return the reply that the cache does not keep, or raise the error that the request came back as."""
-        failure = self._line.failure_of(key)
+    def _result(self, key: str, request: Request) -> Reply:
+        """Return a reply that the cache does not store, or raise the error of the request in its batch."""
+        failure = self._queue.failure_of(key)
         if failure is None:
-            self._line.size(request)  # what cannot be written down was never collected
-            raise self._batches.blocked or NotRecordedError("waits for its batch")
+            self._queue.size(request)  # raises if the request cannot be encoded and was therefore not collected
+            raise self._batches.blocked or NotRecordedError("waiting for its batch")
         if failure.reply is None:
             raise _ERRORS.get(failure.kind, ProviderError)(failure.reason)
         return failure.reply
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._line.aclose()
+        await self._queue.aclose()

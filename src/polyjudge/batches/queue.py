@@ -1,10 +1,12 @@
-"""Submit and collect the batches of one model."""
+"""Fill, submit and collect the batches of one model."""
 
 import asyncio
 import json
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
+from polyjudge.clock import utc_now
 from polyjudge.errors import (
     CapReachedError,
     ProviderError,
@@ -18,148 +20,205 @@ from polyjudge.providers.request_support import error_message_in
 from polyjudge.providers.retrying import Tries, persist
 from polyjudge.providers.services import origin_of
 from polyjudge.providers.wire_errors import error_for_reply
-from polyjudge.records.requests import BatchForm, ItemFailure, Origin, Reply, Request
+from polyjudge.records.requests import BatchForm, BatchIntent, ItemFailure, Origin, Reply, Request
 
-from .client import BatchLimits, BatchQuery, OpenBatch, form_of, request_like
+from .client import BatchLimits, BatchQuery, form_of, item_name, request_like
 from .journal import BatchJob
-from .results import BatchContext, take_in
+from .results import BatchContext, store_results
 
 _LEAST_SHARE = 0.1
-"""Where a cap leaves room only for fewer requests than this share of the first batches, the run ends."""
+"""A run ends if the caps allow fewer requests than this share of its first batches."""
+
+
+class OpenBatch:
+    """Requests of one form to one model that are not submitted yet."""
+
+    def __init__(self, limits: BatchLimits) -> None:
+        self._limits = limits
+        self._requests: dict[str, Request] = {}
+        self._bytes = self._most_tokens = 0
+        self._most_cost = 0.0
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._requests
+
+    def has_room_for(self, size: int) -> bool:
+        """Return whether a request of this size fits; a single request always does."""
+        if not self._requests:
+            return True
+        return len(self._requests) < self._limits.requests and self._bytes + size <= self._limits.bytes
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further request fits."""
+        return len(self._requests) >= self._limits.requests or self._bytes >= self._limits.bytes
+
+    @property
+    def most(self) -> tuple[int, float]:
+        """The most tokens and dollars that all requests can use."""
+        return self._most_tokens, self._most_cost
+
+    def add(self, key: str, request: Request, size: int, most: tuple[int, float]) -> None:
+        """Add a request, with the most tokens and dollars that it can use."""
+        self._requests[key] = request
+        self._bytes += size
+        self._most_tokens += most[0]
+        self._most_cost += most[1]
+
+    def intent(self, origin: Origin, model: str, form: BatchForm) -> BatchIntent:
+        """Return the journal record of this batch, with a new tag."""
+        return BatchIntent(
+            tag=f"pj{secrets.token_hex(8)}",
+            provider=origin.provider,
+            base_url=origin.base_url,
+            model=model,
+            created_at=utc_now(),
+            form=form,
+            most_tokens=self._most_tokens,
+            most_cost_usd=self._most_cost,
+            keys=tuple(self._requests),
+        )
+
+    def named_requests(self, tag: str) -> Mapping[str, Request]:
+        """Return the requests by their names in the batch."""
+        return {item_name(tag, key): request for key, request in self._requests.items()}
 
 
 class BatchQueue:
-    """Where the requests to one model go.
+    """The batches of one model.
 
-    `jobs` are those of the journal that this run has to do with: what is under way, and what it was told of before.
+    `jobs` are the batches of the journal that concern this run: unfinished ones, and those whose results it stored.
     """
 
     def __init__(
-        self, means: BatchContext, jobs: Iterable[BatchJob], known: set[str], limits: BatchLimits | None = None
+        self, context: BatchContext, jobs: Iterable[BatchJob], known: set[str], limits: BatchLimits | None = None
     ) -> None:
-        self.origin: Origin = origin_of(means.name.provider)
+        self.origin: Origin = origin_of(context.name.provider)
         self.collected = self._first_collected = 0
-        """Requests that were put into batches since collecting was begun, and the first time."""
+        """The number of requests put into batches since `start_collecting`, and in the first round."""
         self.blocked: CapReachedError | None = None
-        """Why not all of them could be."""
-        self.under_way: list[BatchJob] = []
-        """Batches that this run needs, and whose results are not here yet."""
-        self._means = means
-        self._limits = limits or means.client.limits
+        """The cap that prevented further requests."""
+        self.unfinished: list[BatchJob] = []
+        """Batches that this run needs and whose results are not stored yet."""
+        self._context = context
+        self._limits = limits or context.client.limits
         self._jobs = list(jobs)
-        self._spare: list[BatchJob] = []
-        """Batches under way of which it is not known yet whether this run needs them."""
+        self._unclaimed: list[BatchJob] = []
+        """Unfinished batches that no request of this run needs so far."""
         self._known = known
         self._open: dict[BatchForm, OpenBatch] = {}
-        self._taken_now: dict[str, BatchJob] = {}
-        self._turn = asyncio.Lock()
+        self._stored_now: dict[str, BatchJob] = {}
+        self._lock = asyncio.Lock()
         for failure in (each for job in self._jobs for each in job.failures.values()):
             if failure.kind == "again":
-                means.parameters.leave_out(failure.parameter)
+                context.parameters.leave_out(failure.parameter)
 
     @property
     def lost(self) -> int:
-        """How many of the batches have no id yet."""
+        """The number of batches whose id is not known."""
         return sum(not job.id for job in self._jobs)
 
     async def find_lost(self) -> None:
-        """Look for batches of which a killed run did not learn the id; what nobody has was never handed over."""
+        """Look for batches whose id a killed run did not record; one that is not found was never submitted."""
         for job in [job for job in self._jobs if not job.id]:
             try:
                 await self._find(job)
             except ProviderError as error:
-                raise UnusableError(f"{error}: whether a batch was handed over cannot be told") from None
-        self._spare = [job for job in self._jobs if not job.taken_into]
-        for job in self._spare:
-            self._means.meter.hold_anyway(*_most(job))
+                raise UnusableError(f"cannot find out whether a batch was submitted: {error}") from None
+        self._unclaimed = [job for job in self._jobs if not job.stored_in]
+        for job in self._unclaimed:
+            self._context.meter.hold_anyway(*_reserved(job))
 
-    def begin_collecting(self) -> None:
-        """Count anew what is put into batches."""
+    def start_collecting(self) -> None:
+        """Start a new round of collecting requests."""
         self.collected, self.blocked = 0, None
 
     def size(self, request: Request) -> int:
-        """Return how many bytes a request takes; what cannot be written is an error of its own."""
+        """Return the size of a request in bytes, or raise if it cannot be encoded."""
         try:
-            return len(json.dumps(self._means.client.body(request), ensure_ascii=False).encode())
+            return len(json.dumps(self._context.client.body(request), ensure_ascii=False).encode())
         except ValueError as error:
-            raise error_for_reply(error, self._means.name) from None
+            raise error_for_reply(error, self._context.name) from None
 
     async def put(self, key: str, request: Request) -> None:
-        """See that a request is in a batch: one that is under way, or the next."""
-        async with self._turn:  # a batch that is full is gone before the next one is begun
+        """Make sure that a request is in a batch: an unfinished one, or the next."""
+        async with self._lock:  # a full batch is submitted before the next one is started
             job = next((job for job in self._jobs if key in job.keys and self._may_bring(job, key)), None)
             if job is not None:
-                self._need(job)
+                self._require(job)
                 return
-            allowed, dropped = self._means.parameters.allowed(request)
-            bounded, _, _ = most_of(allowed, self._means.meter.caps, self._means.price)
+            allowed, dropped = self._context.parameters.allowed(request)
+            bounded, _, _ = most_of(allowed, self._context.meter.caps, self._context.price)
             form, size = form_of(bounded, dropped), self.size(bounded)
             if form in self._open and not self._open[form].has_room_for(size):
-                await self._hand_over(form)
+                await self._submit_batch(form)
             self._add(key, bounded, form, size)
             if form in self._open and self._open[form].is_full:
-                await self._hand_over(form)
+                await self._submit_batch(form)
 
-    async def end_collecting(self) -> bool:
-        """Hand over what was not enough for a full batch; say whether there may be more to collect after this."""
+    async def finish_collecting(self) -> bool:
+        """Submit the remaining batches; return whether there may be more to collect afterwards."""
         self._first_collected = self._first_collected or self.collected
         if self.blocked is not None and self.collected < _LEAST_SHARE * self._first_collected:
             self._drop_open()
         for form in list(self._open):
-            await self._hand_over(form)
-        spare, self._spare = self._spare, []
-        for job in spare:
-            self._means.meter.release(*_most(job))
-        return bool(self.collected or self.under_way or (spare and self.blocked))
+            await self._submit_batch(form)
+        unclaimed, self._unclaimed = self._unclaimed, []
+        for job in unclaimed:
+            self._context.meter.release(*_reserved(job))
+        return bool(self.collected or self.unfinished or (unclaimed and self.blocked))
 
-    async def look_after(self, job: BatchJob) -> int:
-        """Ask how far a batch has come, and take it in when it has ended; return how many requests are done."""
+    async def update(self, job: BatchJob) -> int:
+        """Fetch the status of a batch, and store its results if it has ended; return how many requests are done."""
         if not job.id:
             await self._find(job)
             return 0
-        client, retries = self._means.client, self._means.patience.retries
+        client, retries = self._context.client, self._context.polling.retries
         status = await persist(lambda: client.status(job.id), retries)
         if status.state == "running":
             return min(status.done, len(job.keys))
-        if await take_in(job, status, self._means):
-            self._taken_now[job.id] = job
-            self._need_no_more(job)
+        if await store_results(job, status, self._context):
+            self._stored_now[job.id] = job
+            self._release(job)
         else:
-            job.disown()
+            job.mark_foreign()
         return len(job.keys)
 
     def failure_of(self, key: str) -> ItemFailure | None:
-        """Return what a request came back as from its last batch, where that is neither a reply nor still to come."""
+        """Return the failure of a request in its last batch, or None if it has a reply or may still get one."""
         for job in reversed(self._jobs):
             if key in job.keys and not self._may_bring(job, key):
                 failure = job.failures.get(key, job.rest)
-                old = failure.kind == "unusable" and job.id not in self._taken_now
+                old = failure.kind == "unusable" and job.id not in self._stored_now
                 return None if old or failure.kind == "again" else failure
         return None
 
     def is_new(self, key: str, reply: Reply) -> bool:
-        """Say whether a kept reply came in this run, and is used for the first time."""
-        job = self._taken_now.get(reply.batch)
+        """Return whether a stored reply came in this run and is used for the first time."""
+        job = self._stored_now.get(reply.batch)
         return job is not None and job.keys.mark(key)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._means.client.aclose()
+        await self._context.client.aclose()
 
     def _may_bring(self, job: BatchJob, key: str) -> bool:
-        """Say whether there may be a reply in a batch: under way, or brought once and lost with the cache since."""
-        if not job.taken_into:
+        """Return whether a batch may have a reply: it is unfinished, or the cache with its reply was lost."""
+        if not job.stored_in:
             return True
-        return job.id not in self._taken_now and not job.unanswered and key not in job.failures
+        return job.id not in self._stored_now and not job.missing_results and key not in job.failures
 
     def _add(self, key: str, request: Request, form: BatchForm, size: int) -> None:
         batch = self._open.setdefault(form, OpenBatch(self._limits))
         if key in batch or self.blocked is not None:
             return
         tokens = most_tokens(request)
-        most = sum(tokens), most_cost(tokens, self._means.price)
+        most = sum(tokens), most_cost(tokens, self._context.price)
         try:
-            self._means.meter.hold(*most)
+            self._context.meter.hold(*most)
         except CapReachedError as error:
             self.blocked = error
             return
@@ -167,73 +226,73 @@ class BatchQueue:
         self.collected += 1
 
     def _drop_open(self) -> None:
-        """Let go of what was collected: a cap leaves room for so little that nobody should wait for it."""
+        """Discard the collected requests, because the caps allow too few to wait for."""
         for batch in self._open.values():
-            self._means.meter.release(len(batch), *batch.most)
+            self._context.meter.release(len(batch), *batch.most)
             self.collected -= len(batch)
         self._open.clear()
 
-    def _need(self, job: BatchJob) -> None:
-        if job in self.under_way:
+    def _require(self, job: BatchJob) -> None:
+        if job in self.unfinished:
             return
-        self.under_way.append(job)
-        if job in self._spare:
-            self._spare.remove(job)
+        self.unfinished.append(job)
+        if job in self._unclaimed:
+            self._unclaimed.remove(job)
         else:
-            self._means.meter.hold_anyway(*_most(job))
+            self._context.meter.hold_anyway(*_reserved(job))
 
-    def _need_no_more(self, job: BatchJob) -> None:
-        if job in self.under_way:
-            self.under_way.remove(job)
-            self._means.meter.release(*_most(job))
+    def _release(self, job: BatchJob) -> None:
+        if job in self.unfinished:
+            self.unfinished.remove(job)
+            self._context.meter.release(*_reserved(job))
 
-    async def _hand_over(self, form: BatchForm) -> None:
-        """Write down what is to be handed over, then do it; where that is refused or fails, the run cannot go on."""
-        batch, name = self._open.pop(form), self._means.name
+    async def _submit_batch(self, form: BatchForm) -> None:
+        """Record a batch in the journal, then submit it; an error stops the run."""
+        batch, name = self._open.pop(form), self._context.name
         if not len(batch):
             return
-        job = self._means.journal.intend(batch.intent(self.origin, name.model, form))
+        job = self._context.journal.create(batch.intent(self.origin, name.model, form))
         self._jobs.append(job)
-        self.under_way.append(job)  # what it can take is held already, request by request
+        self.unfinished.append(job)  # its budget was reserved request by request
         try:
-            await self._submit(job, batch)
+            await self._submit_once(job, batch)
         except RefusedError as error:
-            self._give_up(job, str(error))
+            self._abandon(job, str(error))
             parameter = error_message_in(str(error), request_like(form, name.model))
             if parameter is None:
-                raise UnusableError(f"{error}: {name.provider} does not take the batch") from None
-            self._means.parameters.leave_out(parameter)
+                raise UnusableError(f"{name.provider} rejects the batch: {error}") from None
+            self._context.parameters.leave_out(parameter)
         except ProviderError as error:
-            raise UnusableError(f"{error}: the batch could not be handed over") from None
+            raise UnusableError(f"the batch could not be submitted: {error}") from None
 
-    async def _submit(self, job: BatchJob, batch: OpenBatch) -> None:
-        """Hand over a batch, once: what seems to have failed may have been carried out, and is looked for first."""
-        tries = Tries(self._means.patience.retries)
-        requests = batch.named(job.intent.tag)
+    async def _submit_once(self, job: BatchJob, batch: OpenBatch) -> None:
+        """Submit a batch exactly once: before every retry, look for it at the provider."""
+        tries = Tries(self._context.polling.retries)
+        requests = batch.named_requests(job.intent.tag)
         while True:
             try:
-                self._submitted(job, await self._means.client.submit(job.intent.tag, requests))
+                self._submitted(job, await self._context.client.submit(job.intent.tag, requests))
                 return
             except RefusedError:
                 raise
             except ProviderError as error:
-                looks_s = (0.0,) if isinstance(error, RateLimitedError) else self._means.patience.looks_s
-                if await self._look(job, looks_s):
+                search_waits_s = (0.0,) if isinstance(error, RateLimitedError) else self._context.polling.search_waits_s
+                if await self._search(job, search_waits_s):
                     return
                 await tries.wait_after(error if isinstance(error, TransientError) else TransientError(str(error)))
 
     async def _find(self, job: BatchJob) -> None:
-        age_s = (datetime.now(UTC) - _moment(job)).total_seconds()
-        looks_s = self._means.patience.looks_s if age_s < self._means.patience.young_s else (0.0,)
-        if not await self._look(job, looks_s):
-            self._give_up(job, "nobody has it")
+        age_s = (datetime.now(UTC) - _created_at(job)).total_seconds()
+        search_waits_s = self._context.polling.search_waits_s if age_s < self._context.polling.recent_s else (0.0,)
+        if not await self._search(job, search_waits_s):
+            self._abandon(job, "not found at the provider")
 
-    async def _look(self, job: BatchJob, looks_s: Iterable[float]) -> bool:
-        """Look for a batch at the provider; say whether it is there."""
-        sought = BatchQuery(job.intent.tag, _moment(job), len(job.keys), frozenset(self._known | job.disowned))
-        for wait_s in looks_s:
+    async def _search(self, job: BatchJob, search_waits_s: Iterable[float]) -> bool:
+        """Look for a batch at the provider; return whether it was found."""
+        query = BatchQuery(job.intent.tag, _created_at(job), len(job.keys), frozenset(self._known | job.foreign_ids))
+        for wait_s in search_waits_s:
             await asyncio.sleep(wait_s)
-            found = await persist(lambda: self._means.client.find(sought), self._means.patience.retries)
+            found = await persist(lambda: self._context.client.find(query), self._context.polling.retries)
             if found is not None:
                 self._submitted(job, found, found=True)
                 return True
@@ -243,16 +302,16 @@ class BatchQueue:
         job.submitted(batch_id, found=found)
         self._known.add(batch_id)
 
-    def _give_up(self, job: BatchJob, reason: str) -> None:
-        job.give_up(reason)
+    def _abandon(self, job: BatchJob, reason: str) -> None:
+        job.abandon(reason)
         self._jobs.remove(job)
-        self._need_no_more(job)
+        self._release(job)
 
 
-def _most(job: BatchJob) -> tuple[int, int, float]:
-    """Return the most calls, tokens and dollars that a batch can take."""
+def _reserved(job: BatchJob) -> tuple[int, int, float]:
+    """Return the most calls, tokens and dollars that a batch can use."""
     return len(job.keys), job.intent.most_tokens, job.intent.most_cost_usd
 
 
-def _moment(job: BatchJob) -> datetime:
+def _created_at(job: BatchJob) -> datetime:
     return datetime.fromisoformat(job.intent.created_at)

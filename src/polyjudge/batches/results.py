@@ -22,21 +22,21 @@ from .journal import BatchJob, BatchJournal
 
 @dataclass(frozen=True, slots=True)
 class PollingPolicy:
-    """Waits between calls about batches."""
+    """How often the provider is asked about batches."""
 
     first_wait_s: float = 2.0
     longest_wait_s: float = 60.0
     growth: float = 1.5
-    looks_s: tuple[float, ...] = (0.0, 2.0, 5.0, 10.0)
-    """Waits before each look for a batch that may just have been handed over: lists can lag behind."""
-    young_s: float = 60.0
-    """A batch that was begun longer ago than this is looked for only once."""
-    unanswered: int = 10
-    """So many questions in a row without an answer, each after its own tries, end the waiting."""
+    search_waits_s: tuple[float, ...] = (0.0, 2.0, 5.0, 10.0)
+    """Waits before each search for a batch that may just have been submitted, because lists can lag behind."""
+    recent_s: float = 60.0
+    """An older batch is searched for only once."""
+    max_failed_polls: int = 10
+    """The run stops after this many failed polls in a row, each with its own retries."""
     retries: RetryPolicy = field(default_factory=RetryPolicy)
 
     def waits(self) -> Iterator[float]:
-        """Yield the waits between two looks at the batches under way."""
+        """Yield the waits between two polls."""
         wait_s = self.first_wait_s
         while True:
             yield wait_s
@@ -45,7 +45,7 @@ class PollingPolicy:
 
 @dataclass(frozen=True, slots=True)
 class BatchContext:
-    """Who is asked, where it is written down, and who pays."""
+    """The provider, journal, cache and budget of a batch."""
 
     name: ModelName
     client: BatchClient
@@ -53,126 +53,127 @@ class BatchContext:
     cache: Cache
     meter: Budget
     price: Price | None
-    """What a batch costs, not what single calls do."""
+    """The price in batches."""
     parameters: ParameterFilter
-    patience: PollingPolicy = field(default_factory=PollingPolicy)
+    polling: PollingPolicy = field(default_factory=PollingPolicy)
     since: str = ""
-    """From when on the run takes replies from the cache, ISO 8601."""
+    """The run ignores replies that were stored before this time, ISO 8601."""
 
 
-_AT_ONCE = 200
-"""Replies that are written together, and share a wait for the disk."""
-_MOST_FETCHES = 3
-"""Results with lines that cannot be read are fetched so often; then the others count, and these are missing."""
+_GROUP_SIZE = 200
+"""Replies that are stored together, and share a commit."""
+_MAX_FETCHES = 3
+"""How often results with broken lines are fetched before the broken ones count as missing."""
 
 
-async def take_in(job: BatchJob, status: BatchStatus, means: BatchContext) -> bool:
-    """Keep all results of a batch that has ended; False where it turns out to be another's.
+async def store_results(job: BatchJob, status: BatchStatus, context: BatchContext) -> bool:
+    """Store all results of a batch that has ended; return False if it turns out to be another's.
 
-    It counts as taken in only when everything is on disk, so a run that is killed meanwhile does this again.
+    The journal records this when all results are on disk, so that a killed run repeats it.
     """
-    intake = _Intake(job, means, is_whole=status.state == "ended")
+    reader = _ResultReader(job, context, is_whole=status.state == "ended")
     if status.state != "failed":
-        await persist(intake.results, means.patience.retries)
-    if intake.is_anothers:
+        await persist(reader.results, context.polling.retries)
+    if reader.is_foreign:
         return False
-    job.ended(status.state, status.rest, len(intake.left))
-    job.failed(intake.failures)
-    job.taken(means.cache.place)
+    job.ended(status.state, status.rest, len(reader.pending))
+    job.failed(reader.failures)
+    job.stored(context.cache.place)
     return True
 
 
-class _Intake:
-    """One batch while it is taken in; tried anew, it goes on with what is left."""
+class _ResultReader:
+    """Reads and stores the results of one batch; a retry continues with the pending items."""
 
-    def __init__(self, job: BatchJob, means: BatchContext, *, is_whole: bool) -> None:
+    def __init__(self, job: BatchJob, context: BatchContext, *, is_whole: bool) -> None:
         self._job = job
-        self._means = means
+        self._context = context
         self._is_whole = is_whole
         self._fetches = 0
-        self.left = {item_name(job.intent.tag, key): key for key in job.read_keys()}
-        """Keys of items without a result, by their names."""
-        self._never_made = [told(means.name.provider, job.id) for told in (expired, canceled)]
+        self.pending = {item_name(job.intent.tag, key): key for key in job.read_keys()}
+        """The keys of items without a result, by name."""
+        self._uncharged = [failure_for(context.name.provider, job.id) for failure_for in (expired, canceled)]
         self._ours = self._others = 0
-        self._waiting: list[tuple[str, Reply]] = []
+        self._unstored: list[tuple[str, Reply]] = []
         self.failures: dict[str, ItemFailure] = {}
 
     @property
-    def is_anothers(self) -> bool:
-        """A batch that was looked for has results, and none of them is ours."""
+    def is_foreign(self) -> bool:
+        """Whether a batch that was found by searching has results, none of them ours."""
         return self._job.was_found and bool(self._others) and not self._ours
 
     async def results(self) -> None:
-        """Fetch the results and keep them."""
+        """Fetch the results and store them."""
         self._fetches += 1
-        answers, broken = self._read(await self._means.client.results(self._job.id, self._job.intent.form))
+        answers, broken = self._read(await self._context.client.results(self._job.id, self._job.intent.form))
         for name, answer in answers.items():
-            key = self.left.pop(name, None)
+            key = self.pending.pop(name, None)
             if key is not None:
                 self._ours += 1
-                self._settle(key, answer)
-            else:  # another's, or one that came with an earlier fetch
+                self._add(key, answer)
+            else:  # of another batch, or from an earlier fetch
                 self._others += not name.startswith(self._job.intent.tag)
-            if len(self._waiting) >= _AT_ONCE:
-                await self._keep()
-        await self._keep()
-        if self.left and broken is not None and self._fetches < _MOST_FETCHES:
+            if len(self._unstored) >= _GROUP_SIZE:
+                await self._store()
+        await self._store()
+        if self.pending and broken is not None and self._fetches < _MAX_FETCHES:
             raise broken
-        if self.left and self._ours and self._is_whole and self._fetches == 1:
-            # A batch that ran to its end has them all; perhaps not all came through.
-            raise TransientError(f"{len(self.left)} results of batch {self._job.id} are missing")
+        if self.pending and self._ours and self._is_whole and self._fetches == 1:
+            # A batch that was processed completely has all results, so the download may be incomplete.
+            raise TransientError(f"{len(self.pending)} results of batch {self._job.id} are missing")
 
     def _read(
         self, answers: Iterable[tuple[str, Reply | ItemFailure]]
     ) -> tuple[dict[str, Reply | ItemFailure], BrokenRowsError | None]:
-        """Return the results by their names; two different ones of a name are a failure.
+        """Return the results by name, and the error if some could not be parsed.
 
-        With them comes the error where some could not be read.
+        Two different results for one name are a failure.
         """
         found: dict[str, Reply | ItemFailure] = {}
         try:
             for name, answer in answers:
                 if found.setdefault(name, answer) != answer:
-                    told = f"{self._means.name.provider} gave two different results for this in batch {self._job.id}"
-                    found[name] = ItemFailure(kind="provider_error", reason=told)
+                    provider, batch = self._context.name.provider, self._job.id
+                    reason = f"{provider} returned two different results for this item in batch {batch}"
+                    found[name] = ItemFailure(kind="provider_error", reason=reason)
         except BrokenRowsError as error:
             return found, error
         return found, None
 
-    def _settle(self, key: str, answer: Reply | ItemFailure) -> None:
-        meter = self._means.meter
-        meter.spent.calls += answer not in self._never_made
+    def _add(self, key: str, answer: Reply | ItemFailure) -> None:
+        meter = self._context.meter
+        meter.spent.calls += answer not in self._uncharged
         if isinstance(answer, ItemFailure):
-            self.failures[key] = self._understood(answer)
+            self.failures[key] = self._classify(answer)
             return
-        # How long one answer took within the batch, nobody tells.
+        # The duration of a single reply is not known.
         whole = replace(answer, batch=self._job.id, answered_at=utc_now(), dropped=self._job.intent.form.dropped)
-        reply = meter.book(whole, self._means.price)
+        reply = meter.book(whole, self._context.price)
         if reply.finish == "stop":
-            self._waiting.append((key, reply))
-        else:  # the cache does not keep what was cut off or declined
+            self._unstored.append((key, reply))
+        else:  # the cache does not store replies that were cut off or declined
             self.failures[key] = ItemFailure(kind="unkept", reply=reply)
 
-    def _understood(self, failure: ItemFailure) -> ItemFailure:
-        """Learn from a complaint about a parameter: without it the question can be asked again."""
+    def _classify(self, failure: ItemFailure) -> ItemFailure:
+        """Return a failure that lets the item be asked again if it was caused by an unsupported parameter."""
         if failure.kind != "refused":
             return failure
         intent = self._job.intent
         parameter = error_message_in(failure.reason, request_like(intent.form, intent.model))
         if parameter is None:
             return failure
-        self._means.parameters.leave_out(parameter)
+        self._context.parameters.leave_out(parameter)
         return ItemFailure(kind="again", reason=failure.reason, parameter=parameter)
 
-    async def _keep(self) -> None:
-        """Put replies into the cache; what is there from before the batch is replaced."""
-        provider, cache = self._job.intent.provider, self._means.cache
-        since = max(self._job.intent.created_at, self._means.since)  # the clock may have gone back between the two
+    async def _store(self) -> None:
+        """Store replies in the cache; replies from before the batch are replaced."""
+        provider, cache = self._job.intent.provider, self._context.cache
+        since = max(self._job.intent.created_at, self._context.since)  # the clock may have been set back
         await asyncio.gather(
-            *(once(cache, key, partial(_given, reply), provider=provider, since=since) for key, reply in self._waiting)
+            *(once(cache, key, partial(_as_is, reply), provider=provider, since=since) for key, reply in self._unstored)
         )
-        self._waiting.clear()
+        self._unstored.clear()
 
 
-async def _given(reply: Reply) -> Reply:
+async def _as_is(reply: Reply) -> Reply:
     return reply

@@ -45,7 +45,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _status(options: argparse.Namespace) -> int:
     jobs = _jobs()
-    left = [job for job in jobs if not job.taken_into and not job.is_given_up]
+    left = [job for job in jobs if not job.stored_in and not job.is_abandoned]
     wanted = _named(jobs, [options.id]) if options.id else left
     told, code = run_sync(_each(wanted, _ask_status))
     if options.format == "json":
@@ -61,9 +61,9 @@ def _cancel(options: argparse.Namespace) -> int:
         raise ConfigError("name a batch by its id, or give --all")
     jobs = _jobs()
     named = _named(jobs, options.id) if options.id else jobs
-    wanted = [job for job in named if job.id and job.state == "running" and not job.taken_into]
+    wanted = [job for job in named if job.id and job.state == "running" and not job.stored_in]
     told, code = run_sync(_each(wanted, _ask_to_cancel))
-    lost = [job for job in named if not job.id and not job.is_given_up]
+    lost = [job for job in named if not job.id and not job.is_abandoned]
     for job in named:
         if job in wanted:
             print(harmless(f"{job.id}: {told[job.intent.tag]['said']}"))
@@ -72,7 +72,7 @@ def _cancel(options: argparse.Namespace) -> int:
                 f"{job.intent.tag}: may be at the provider; the command that handed it over looks for it with --batch"
             )
         elif options.id:
-            print(harmless(f"{job.id or job.intent.tag}: nothing to cancel, it is {job.told_state}"))
+            print(harmless(f"{job.id or job.intent.tag}: nothing to cancel, it is {job.state_label}"))
     if wanted and not code:
         print("what was done until then is taken in by the command that handed them over", file=sys.stderr)
     return 3 if lost or any(not each.get("asked") for each in told.values()) else code
@@ -80,7 +80,7 @@ def _cancel(options: argparse.Namespace) -> int:
 
 def _jobs() -> list[BatchJob]:
     problems: list[str] = []
-    jobs = BatchJournal().sound_jobs(problems)
+    jobs = BatchJournal().readable_jobs(problems)
     for problem in problems:
         print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
     return jobs
@@ -105,7 +105,7 @@ def _row(job: BatchJob) -> dict[str, Any]:
         "provider": intent.provider,
         "model": intent.model,
         "id": job.id,
-        "state": job.told_state,
+        "state": job.state_label,
         "requests": len(job.keys),
         "failed": job.failed_items,
         "createdAt": intent.created_at,
@@ -137,7 +137,7 @@ async def _each(jobs: Sequence[BatchJob], ask: Ask) -> tuple[dict[str, dict[str,
         try:
             told[job.intent.tag] = {"asked": True, **await _ask_one(job, ask)}
         except (MissingKeyError, MissingExtraError, _ElsewhereError) as error:  # nothing is wrong with the batch
-            told[job.intent.tag] = {"asked": False, "said": one_line(f"{job.told_state}, as last known: {error}", 200)}
+            told[job.intent.tag] = {"asked": False, "said": one_line(f"{job.state_label}, as last known: {error}", 200)}
         except PolyjudgeError as error:
             told[job.intent.tag], code = {"asked": False, "said": one_line(str(error), 200)}, 3
     return told, code
@@ -150,7 +150,7 @@ class _ElsewhereError(ConfigError):
 async def _ask_one(job: BatchJob, ask: Ask) -> dict[str, Any]:
     intent = job.intent
     if not job.id:
-        return {"said": job.told_state, "done": 0}
+        return {"said": job.state_label, "done": 0}
     if origin_of(intent.provider).base_url != intent.base_url:
         raise _ElsewhereError(f"it lies at {intent.base_url}, which is not the address in use")
     client = open_batch_client(ModelName(intent.provider, intent.model))

@@ -284,9 +284,9 @@ def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> No
 def _warn_of_batches(judges: Sequence[ModelName]) -> None:
     """Say that a run without `--batch` does not wait for what the judges were asked in batches."""
     asked = {(name.provider, name.model, address_of(name.provider)) for name in judges}
-    for job in BatchJournal().sound_jobs([]):
+    for job in BatchJournal().readable_jobs([]):
         intent = job.intent
-        is_under_way = not job.taken_into and not job.is_given_up
+        is_under_way = not job.stored_in and not job.is_abandoned
         if is_under_way and (intent.provider, intent.model, intent.base_url) in asked:
             told = f"{job.id or intent.tag} of {intent.provider}/{intent.model} is under way"
             paid = "without --batch, what it holds is asked and paid for again"

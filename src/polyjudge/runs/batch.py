@@ -24,14 +24,14 @@ async def wait_for_batches(
         emit(BatchesSearched(batches.lost))
     await _unless_stopped(batches.find_lost, stop)
     while not stop.requested:
-        batches.begin_collecting()
+        batches.start_collecting()
         await collect()
         if stop.requested or not await _submit(batches, stop):
             break
         await _unless_stopped(lambda: batches.wait(waiting), stop)
         emit(BatchesFinished())
     batches.collecting = False
-    if stop.requested and (left := len(batches.under_way)):
+    if stop.requested and (left := len(batches.unfinished)):
         emit(BatchesLeft(left))
 
 
@@ -39,7 +39,7 @@ async def _submit(batches: Batches, stop: StopToken) -> bool:
     """Submit what was collected; return whether there may be more to collect after the batches have ended."""
 
     async def submit(collected: Batches) -> bool:
-        return await collected.end_collecting()
+        return await collected.finish_collecting()
 
     return any([more async for more in in_order(submit, [batches], concurrency=1, stop=stop)])
 

@@ -301,8 +301,8 @@ class Run:
         from polyjudge.batches.provider import Batches  # here, because most runs need none of it
 
         journal = BatchJournal()
-        with journal.only_writer():
-            yield replace(stack, batches=Batches(journal, began=started_at))
+        with journal.writer_lock():
+            yield replace(stack, batches=Batches(journal, started_at=started_at))
 
     async def _count(self, estimate: Estimate) -> None:
         """Ask everything of a provider that only counts."""
