@@ -9,7 +9,7 @@ import pytest
 from polyjudge.cli import COMMANDS, actions_of, build_parser, main, subparser_of
 from polyjudge.cli.settings import ProjectFile
 from polyjudge.errors import DataError
-from polyjudge.files.toml_files import read_toml
+from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import trust
 
 NEED_TRUST = {

@@ -224,7 +224,7 @@ def test_damage_within_unfinished_rows_is_named_with_the_remedy(items, score, se
 
     assert score() == 2
 
-    assert re.search(r"partial:2: is not JSON: .*; remove the file to begin anew", capsys.readouterr().err)
+    assert re.search(r"partial:2: is not JSON: .*; delete the file to start again", capsys.readouterr().err)
 
 
 def test_a_filter_that_lets_nothing_through_is_named(items, score, capsys):

@@ -9,7 +9,7 @@ from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import read_json_lines
 
 
-def test_the_new_content_takes_the_place_of_the_old(tmp_path, text):
+def test_the_new_content_replaces_the_old(tmp_path, text):
     path = tmp_path / "deep" / "file.txt"
     for content in ("old", text):
         with write_atomically(path, force=True) as file:
@@ -19,7 +19,7 @@ def test_the_new_content_takes_the_place_of_the_old(tmp_path, text):
     assert [each.name for each in path.parent.iterdir()] == ["file.txt"]
 
 
-def test_an_error_in_the_middle_leaves_the_old_content(tmp_path):
+def test_an_error_while_writing_leaves_the_old_content(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("old", encoding="utf-8")
 
@@ -31,7 +31,7 @@ def test_an_error_in_the_middle_leaves_the_old_content(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["file.txt"]
 
 
-def test_a_new_file_has_the_usual_permissions(tmp_path):
+def test_a_new_file_has_default_permissions(tmp_path):
     ordinary = tmp_path / "ordinary"
     ordinary.write_text("", encoding="utf-8")
     with write_atomically(tmp_path / "ours"):
@@ -40,21 +40,21 @@ def test_a_new_file_has_the_usual_permissions(tmp_path):
     assert stat.S_IMODE((tmp_path / "ours").stat().st_mode) == stat.S_IMODE(ordinary.stat().st_mode)
 
 
-def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path):
+def test_an_unwritable_path_is_an_error(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
 
     with pytest.raises(DataError, match="cannot be written"), write_atomically(tmp_path / "file" / "below"):
         pass
 
 
-def test_json_lines_are_read_with_their_numbers(tmp_path):
+def test_json_lines_are_read_with_line_numbers(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n\r\n{"a": 2}')
 
     assert list(read_json_lines(path)) == [(1, {"a": 1}), (3, {"a": 2})]
 
 
-def test_what_is_not_utf8_is_named(tmp_path):
+def test_invalid_utf8_is_an_error_with_its_position(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'{"a": "\xff"}')
 

@@ -1,4 +1,4 @@
-"""Lines with their places in bytes: the lines that Python reads, from any of them on."""
+"""Lines with byte offsets are the lines that Python reads, from any line on."""
 
 import io
 
@@ -27,7 +27,7 @@ def test_lines_are_those_that_python_reads(path, text, marked):
 
 
 @given(TEXTS)
-def test_reading_can_begin_behind_any_line(path, text):
+def test_reading_can_start_after_any_line(path, text):
     path.write_bytes(text.encode())
     lines = list(lines_from(path))
 
@@ -38,14 +38,14 @@ def test_reading_can_begin_behind_any_line(path, text):
 
 @pytest.mark.parametrize("ending", ["\n", "\r", "\r\n"])
 @pytest.mark.parametrize("length", [65_534, 65_535, 65_536, 200_000])
-def test_lines_longer_than_what_is_read_at_once_are_whole(path, ending, length):
+def test_lines_longer_than_a_chunk_are_read_whole(path, ending, length):
     text = f"{'x' * length}{ending}{'y' * length}{ending}z"
     path.write_bytes(text.encode())
 
     assert [line for line, _ in lines_from(path)] == list(io.StringIO(text, newline=""))
 
 
-def test_what_is_not_utf_8_is_named_by_its_byte(path):
+def test_invalid_utf8_is_an_error_with_its_byte(path):
     path.write_bytes(b"good\nba\xffd\n")
 
     with pytest.raises(DataError, match=r"text: is not UTF-8 text \(invalid start byte at byte 7\)"):

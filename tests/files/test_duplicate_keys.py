@@ -1,4 +1,4 @@
-"""A key or a column that occurs twice is an error with its place; which of the two values is meant cannot be known."""
+"""A key or column that occurs twice is an error with its position, because it is not clear which value is meant."""
 
 import json
 from pathlib import Path
@@ -28,13 +28,13 @@ PATH = Path("f.json")
 
 
 @given(value=VALUES, indent=st.sampled_from([None, 2]), ascii_only=st.booleans())
-def test_without_duplicates_data_is_read_as_the_standard_library_reads_it(value, indent, ascii_only):
+def test_data_without_duplicates_is_parsed_as_by_the_standard_library(value, indent, ascii_only):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     assert parse_data(f" {text}\n", PATH) == json.loads(text)
 
 
 @given(before=VALUES, key=KEYS, first=VALUES, second=VALUES, after=VALUES, wrapped=st.booleans())
-def test_a_duplicate_is_found_with_its_line_however_its_object_is_nested(before, key, first, second, after, wrapped):
+def test_a_duplicate_key_is_found_with_its_line_at_any_depth(before, key, first, second, after, wrapped):
     name = json.dumps(key)
     twice = "{\n" + f"{name}: {json.dumps(first)},\n{name}: {json.dumps(second)}" + "\n}"
     text = f"[{json.dumps(before)}, {twice}, {json.dumps(after)}]" if wrapped else twice
@@ -45,12 +45,12 @@ def test_a_duplicate_is_found_with_its_line_however_its_object_is_nested(before,
     assert repr(key) in str(raised.value)
 
 
-def test_a_key_is_the_same_however_it_is_written():
+def test_keys_are_compared_after_unescaping():
     with pytest.raises(DuplicateKeyError, match="f.json:1: duplicate key 'id' in one object"):
         parse_data('{"id": 1, "\\u0069d": 2}', PATH)
 
 
-def test_json_lines_name_file_line_and_key(tmp_path):
+def test_a_duplicate_key_in_json_lines_is_an_error_with_file_and_line(tmp_path):
     path = tmp_path / "items.jsonl"
     path.write_text('{"id": "a"}\n\n{"id": "b", "x": {"score": 1, "score": 2}}\n', encoding="utf-8")
 
@@ -69,7 +69,7 @@ def test_json_lines_name_file_line_and_key(tmp_path):
         ("[" + '{"a": 1},\n' * 20_000 + '{"a": 1, "a": 2}]', 20_001, "a"),
     ],
 )
-def test_a_streamed_file_names_file_line_and_key(tmp_path, text, line, key):
+def test_a_duplicate_key_in_a_streamed_file_is_an_error_with_file_and_line(tmp_path, text, line, key):
     path = tmp_path / "results.json"
     path.write_text(text, encoding="utf-8")
 
@@ -110,7 +110,7 @@ def read_suite(path):
         ),
     ],
 )
-def test_every_kind_of_file_is_refused(tmp_path, name, text, read):
+def test_a_duplicate_key_is_an_error_in_every_format(tmp_path, name, text, read):
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -120,7 +120,7 @@ def test_every_kind_of_file_is_refused(tmp_path, name, text, read):
 
 
 @pytest.mark.parametrize(("name", "sign"), [("items.csv", ","), ("items.tsv", "\t")])
-def test_a_column_that_occurs_twice_is_refused(tmp_path, name, sign):
+def test_a_duplicate_column_is_an_error(tmp_path, name, sign):
     path = tmp_path / name
     path.write_text(sign.join(["id", "candidate", "candidate"]) + "\n" + sign.join("abc") + "\n", encoding="utf-8")
 
@@ -128,14 +128,14 @@ def test_a_column_that_occurs_twice_is_refused(tmp_path, name, sign):
         ItemSource(path).survey()
 
 
-def test_columns_without_a_name_may_be_several(tmp_path):
+def test_several_columns_without_a_name_are_allowed(tmp_path):
     path = tmp_path / "items.csv"
     path.write_text("id,candidate,,\na,b,,\n", encoding="utf-8")  # as spreadsheets leave them
 
     assert [item.candidate for item in ItemSource(path)] == ["b"]
 
 
-def test_a_parquet_column_or_field_that_occurs_twice_is_refused(tmp_path):
+def test_a_duplicate_parquet_column_or_field_is_an_error(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     texts = arrow.array(["x"])
@@ -153,7 +153,7 @@ def ids(path, *rows):
     return [item.id for item in ItemSource(path)]
 
 
-def test_a_number_is_an_id_as_it_is_written(tmp_path):
+def test_a_number_as_id_is_kept_as_written(tmp_path):
     written = ["1e400", "2e400", "-1e400", "1.10", "1.1", "1", "1.0", "1e5", "9" * 400, "8" * 5000, "NaN", "Infinity"]
     rows = [f'{{"id": {number}, "candidate": "x", "score": 0.5}}' for number in written]
 
@@ -161,7 +161,7 @@ def test_a_number_is_an_id_as_it_is_written(tmp_path):
     assert ids(tmp_path / "items.csv", "id,candidate", *(f"{number},x" for number in written)) == written
 
 
-def test_numbers_too_large_for_a_float_stay_apart_in_every_column(tmp_path):
+def test_numbers_too_large_for_a_float_stay_different(tmp_path):
     path = tmp_path / "items.jsonl"
     path.write_text('{"id": 1, "candidate": "x", "source": 1e400, "cluster": 2e400}\n', encoding="utf-8")
 
@@ -169,7 +169,7 @@ def test_numbers_too_large_for_a_float_stay_apart_in_every_column(tmp_path):
     assert (item.context["source"], item.cluster) == ("1e400", "2e400")
 
 
-def test_a_number_and_a_text_that_are_written_alike_are_one_id(tmp_path):
+def test_a_number_and_a_text_written_the_same_are_one_id(tmp_path):
     path = tmp_path / "items.jsonl"
     path.write_text('{"id": 1e400, "candidate": "x"}\n{"id": "1e400", "candidate": "y"}\n', encoding="utf-8")
 
@@ -177,7 +177,7 @@ def test_a_number_and_a_text_that_are_written_alike_are_one_id(tmp_path):
         ItemSource(path).survey()
 
 
-def test_labels_and_items_with_the_same_number_meet(tmp_path):
+def test_labels_and_items_with_the_same_number_match(tmp_path):
     rows, table = tmp_path / "labels.jsonl", tmp_path / "labels.csv"
     rows.write_text('{"id": 1.50, "score": 4}\n{"id": 1e400, "score": 1e400}\n', encoding="utf-8")
     table.write_text("id,score\n1.50,4\n1e400,1e400\n", encoding="utf-8")
@@ -186,7 +186,7 @@ def test_labels_and_items_with_the_same_number_meet(tmp_path):
     assert found == [[("1.50", 4.0), ("1e400", None)]] * 2
 
 
-def test_an_id_that_is_missing_in_a_parquet_column_of_numbers_is_no_id(tmp_path):
+def test_a_missing_id_in_a_parquet_column_of_numbers_is_missing(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "items.parquet"

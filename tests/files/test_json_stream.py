@@ -1,4 +1,4 @@
-"""A JSON file read element by element gives what reading it whole gives, or one error that names the place."""
+"""A JSON file read element by element gives the same values as read whole, or an error with the line."""
 
 import json
 import tracemalloc
@@ -33,7 +33,7 @@ def path(tmp_path):
 
 @relaxed
 @given(elements=st.lists(VALUES, max_size=6), ascii_only=st.booleans(), indent=st.sampled_from([None, 0, 3]))
-def test_a_list_gives_what_reading_it_whole_gives(path, elements, ascii_only, indent):
+def test_a_streamed_list_equals_the_list_read_whole(path, elements, ascii_only, indent):
     assert read(path, json.dumps(elements, indent=indent)) == (elements, {})
     if not ascii_only:
         text = json.dumps(elements, ensure_ascii=False, indent=indent).encode("utf-8", "replace")
@@ -42,7 +42,7 @@ def test_a_list_gives_what_reading_it_whole_gives(path, elements, ascii_only, in
 
 @relaxed
 @given(before=st.dictionaries(st.text(max_size=8), VALUES, max_size=3), after=VALUES, elements=st.lists(VALUES))
-def test_an_object_gives_its_list_and_the_rest(path, before, after, elements):
+def test_a_streamed_object_gives_its_list_and_the_rest(path, before, after, elements):
     whole = {**before, "results": elements, "after": after}
     before = {key: value for key, value in before.items() if key not in ("results", "after")}
 
@@ -51,7 +51,7 @@ def test_an_object_gives_its_list_and_the_rest(path, before, after, elements):
 
 @relaxed
 @given(value=VALUES, distance=st.integers(0, 40), gap=SPACES)
-def test_a_value_across_the_border_of_two_pieces_is_read_whole(path, value, distance, gap):
+def test_a_value_across_two_chunks_is_read_whole(path, value, distance, gap):
     text = json.dumps(value)
     start = "[" + " " * (CHUNK - 1 - min(distance, len(text) + 1))
 
@@ -60,7 +60,7 @@ def test_a_value_across_the_border_of_two_pieces_is_read_whole(path, value, dist
 
 @pytest.mark.parametrize("number", ["12.5", "-12.25e+17", "1E5", "1e-5", "-0.0", "-7", "123456789012345678901", "0"])
 @pytest.mark.parametrize("word", ["[{}]", "[{},1]", '{{"a": {}}}', "[[{}]]"])
-def test_a_number_may_be_cut_anywhere_by_the_border(path, number, word):
+def test_a_number_can_be_divided_anywhere_between_chunks(path, number, word):
     text = word.format(number)
     whole = json.loads(text)
     expected = (whole, {}) if isinstance(whole, list) else ([], whole)
@@ -71,38 +71,38 @@ def test_a_number_may_be_cut_anywhere_by_the_border(path, number, word):
 
 
 @pytest.mark.parametrize("sign", ["é", "क्ष", "👩🏽‍🚀", "\\ud83d\\ude00", "\\n", '\\"', "\\\\"])
-def test_a_character_may_be_cut_anywhere_by_the_border(path, sign):
+def test_a_character_can_be_divided_anywhere_between_chunks(path, sign):
     for pad in range(CHUNK - 14, CHUNK + 2):
         text = f'["{"x" * pad}{sign}"]'
 
         assert read(path, text) == (json.loads(text), {})
 
 
-def test_an_element_longer_than_many_pieces_is_read_whole(path):
+def test_an_element_of_many_chunks_is_read_whole(path):
     elements = ["é" * 500_000, {"a": ["x" * 200_000, -1.5]}, 3]
 
     assert read(path, json.dumps({"results": elements, "model": "m" * 70_000})) == (elements, {"model": "m" * 70_000})
 
 
-def test_the_list_is_found_under_any_of_its_names_and_other_lists_are_not_taken_for_it(path):
+def test_the_list_is_found_under_any_of_its_names_only(path):
     text = '{"notes": [1, 2], "languageResults": [3], "results": 4}'
 
     assert read(path, text, ("results", "languageResults")) == ([3], {"notes": [1, 2], "results": 4})
 
 
-def test_each_element_comes_with_the_line_that_it_begins_at(path):
+def test_each_element_comes_with_its_first_line(path):
     path.write_text('{"model":\n\n"m", "results": [\n {"a":\n 1},\n\n 2, 3\n]}', encoding="utf-8")
 
     assert [line for line, _ in JsonStream(path, ("results",))] == [4, 7, 7]
 
 
-def test_lines_are_counted_the_same_however_they_end(path):
+def test_lines_are_counted_with_any_line_break(path):
     path.write_bytes(b"[\r\n1,\r\n2\r\n]")
 
     assert list(JsonStream(path, ())) == [(2, 1), (3, 2)]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_file(path):
+def test_a_byte_order_mark_is_ignored(path):
     assert read(path, b"\xef\xbb\xbf[1]") == ([1], {})
 
 
@@ -112,25 +112,25 @@ def test_a_byte_order_mark_is_no_part_of_the_file(path):
         ("", ":1:", "is empty"),
         (" \n\n ", ":3:", "is empty"),
         ('"text"', ":1:", "must be a JSON list or object"),
-        ("[1,\n2", ":2:", "',' expected"),
+        ("[1,\n2", ":2:", "expected ','"),
         ('[1,\n{"a": [2', ":2:", "is not JSON"),
         ('[1,\n"tex', ":2:", "Unterminated string"),
-        ('{"a": 1,\n"b"', ":2:", "':' expected"),
+        ('{"a": 1,\n"b"', ":2:", "expected ':'"),
         ('{"a":', ":1:", "Expecting value"),
-        ('{"results": [\n1\n', ":3:", "',' expected"),
-        ("[1]\n[2]", ":2:", "something stands after the end"),
-        ('{"a": 1}\n{"a": 2}', ":2:", "something stands after the end"),
+        ('{"results": [\n1\n', ":3:", "expected ','"),
+        ("[1]\n[2]", ":2:", "unexpected text after the end"),
+        ('{"a": 1}\n{"a": 2}', ":2:", "unexpected text after the end"),
         ("[1,\n2,\n]", ":3:", "Expecting value"),
-        ('{"a": 1,\n}', ":2:", "a name in quotes expected"),
+        ('{"a": 1,\n}', ":2:", "expected a name in quotes"),
         ('{"results": [1,],\n}', ":1:", "Expecting value"),
         ("[,1]", ":1:", "Expecting value"),
-        ("[1 2]", ":1:", "',' expected"),
-        ("{1: 2}", ":1:", "a name in quotes expected"),
-        ('{["a"]: 2}', ":1:", "a name in quotes expected"),
-        ("[1}", ":1:", "',' expected"),
+        ("[1 2]", ":1:", "expected ','"),
+        ("{1: 2}", ":1:", "expected a name in quotes"),
+        ('{["a"]: 2}', ":1:", "expected a name in quotes"),
+        ("[1}", ":1:", "expected ','"),
         ('[\n"a\nb"]', ":2:", "Invalid control character"),
         ("[tru]", ":1:", "Expecting value"),
-        ("{'a': 1}", ":1:", "a name in quotes expected"),
+        ("{'a': 1}", ":1:", "expected a name in quotes"),
         ("[1, // two\n2]", ":1:", "Expecting value"),
         ("[\n" + "9" * 5000 + "]", ":2:", "too long"),
         ("[\n1,\n" + "[" * 100_000 + "]" * 100_000 + "]", ":3:", "nested too deeply"),
@@ -142,7 +142,7 @@ def test_a_byte_order_mark_is_no_part_of_the_file(path):
         ("[1]".encode("utf-16"), ":1:", "not UTF-8 text"),
     ],
 )
-def test_a_bad_file_is_one_error_with_its_path_and_line(path, content, place, words):
+def test_an_invalid_file_is_an_error_with_path_and_line(path, content, place, words):
     with pytest.raises(DataError) as raised:
         read(path, content)
 
@@ -151,7 +151,7 @@ def test_a_bad_file_is_one_error_with_its_path_and_line(path, content, place, wo
     assert len(str(raised.value)) < 300
 
 
-def test_what_comes_before_the_bad_place_is_given_first(path):
+def test_elements_before_an_error_are_yielded(path):
     path.write_text("[1, 2, oops]", encoding="utf-8")
     stream = iter(JsonStream(path, ()))
 
@@ -161,14 +161,14 @@ def test_what_comes_before_the_bad_place_is_given_first(path):
 
 
 @pytest.mark.parametrize("name", ["missing.json", "folder", "missing/deep.json"])
-def test_what_cannot_be_opened_is_one_error_with_its_path(tmp_path, name):
+def test_an_unreadable_file_is_an_error_with_its_path(tmp_path, name):
     (tmp_path / "folder").mkdir()
 
     with pytest.raises(DataError, match=rf"{name}: cannot be read: "):
         list(JsonStream(tmp_path / name, ()))
 
 
-def test_memory_holds_an_element_and_not_the_file(path):
+def test_memory_use_does_not_grow_with_the_file(path):
     element = json.dumps({"text": "ए" * 3_000, "more": list(range(100))}, ensure_ascii=False)
     with path.open("w", encoding="utf-8") as file:
         file.write("[")

@@ -1,4 +1,4 @@
-"""Any text becomes a file name of its own that stays in its folder, on file systems of every kind."""
+"""Any text becomes a distinct file name that stays in its folder, on every file system."""
 
 import re
 import unicodedata
@@ -25,7 +25,7 @@ case_letters = st.text("aAbBéÉñÑßẞſsSσςΣжЖıIİiǅǆǄﬁfFkK\u212a
 
 @st.composite
 def kin(draw):
-    """Texts that something may take for one another."""
+    """Texts that some file systems do not distinguish."""
     text = draw(any_text | long_text | st.sampled_from([*TEXTS.values(), *DEVICES]))
     written = safe_name(text)
     kept = {text, written, safe_name(written), text + " ", " " + text, text + ".", "." + text, f"{text}/", f"./{text}"}
@@ -54,7 +54,7 @@ def assert_safe(name, room=LONGEST_ENDING):
         *("console", "nulo", "com10"),
     ],
 )
-def test_a_plain_name_stays_as_it_is(text):
+def test_a_plain_name_is_unchanged(text):
     assert safe_name(text) == text
     assert safe_names([text], taken=["summary.json"], endings=[".prompt_b"]) == {text: text}
 
@@ -90,17 +90,17 @@ def test_a_plain_name_stays_as_it_is(text):
         ("👍", "%F0%9F%91%8D"),
     ],
 )
-def test_what_could_act_as_more_than_a_name_is_written_as_its_bytes(text, name):
+def test_unsafe_characters_are_percent_encoded(text, name):
     assert safe_name(text) == name
 
 
-def test_names_of_long_texts_are_written_as_they_always_were():
+def test_names_of_long_texts_are_the_same_in_every_version():
     assert safe_name("a" * 180) == "a" * 180
     assert safe_name("a" * 181) == f"{'a' * 163}~9ce4e58a8e1314bf"
     assert safe_names(["Niño", "niño"]) == {"Niño": "Niño~f39fd7ec", "niño": "niño"}
 
 
-def test_every_character_but_the_many_like_their_neighbours_makes_a_name_of_its_own():
+def test_every_character_has_a_distinct_name():
     codes = [*range(0x3400), *range(0xA000, 0xAD00), *range(0xD780, 0x20000), *range(0xE0000, 0xE0200), 0x10FFFF]
     characters = [chr(code) for code in codes]
     written = [safe_name(each) for each in characters]
@@ -111,12 +111,12 @@ def test_every_character_but_the_many_like_their_neighbours_makes_a_name_of_its_
 
 
 @given(names)
-def test_a_name_never_leaves_its_folder_and_leaves_room_for_an_ending(text):
+def test_a_name_never_leaves_its_folder_and_leaves_room_for_a_suffix(text):
     assert_safe(safe_name(text))
 
 
 @given(st.lists(names), st.lists(names, max_size=3), st.lists(st.sampled_from([".prompt_b", ".json", "_b", "x"])))
-def test_names_of_many_texts_are_safe_too(texts, taken, endings):
+def test_names_of_many_texts_are_safe(texts, taken, endings):
     found = safe_names(texts, taken=[each.casefold() for each in taken], endings=endings)
 
     assert list(found) == list(dict.fromkeys(texts))
@@ -149,18 +149,18 @@ def _unescaped(escapes):
 
 
 @given(st.lists(names) | kin())
-def test_no_two_texts_have_one_name(texts):
+def test_names_of_different_texts_are_distinct(texts):
     assert len({safe_name(each) for each in texts}) == len(set(texts))
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 @given(texts=st.lists(names) | kin())
-def test_no_two_texts_have_one_name_where_spellings_of_a_character_are_one(form, texts):
+def test_names_are_distinct_on_file_systems_that_normalize(form, texts):
     assert len({unicodedata.normalize(form, safe_name(each)) for each in texts}) == len(set(texts))
 
 
 @given(kin() | st.lists(case_letters))
-def test_no_two_texts_have_one_name_where_case_makes_no_difference(texts):
+def test_names_are_distinct_on_file_systems_that_ignore_case(texts):
     found = safe_names(texts).values()
 
     for fold in (str.casefold, str.lower):
@@ -168,7 +168,7 @@ def test_no_two_texts_have_one_name_where_case_makes_no_difference(texts):
 
 
 @given(kin())
-def test_no_two_texts_have_one_name_where_neither_case_nor_spelling_makes_a_difference(texts):
+def test_names_are_distinct_on_file_systems_that_normalize_and_ignore_case(texts):
     texts = [each for each in texts if unicodedata.is_normalized("NFC", safe_name(each).casefold())]
     found = safe_names(texts).values()
 
@@ -178,7 +178,7 @@ def test_no_two_texts_have_one_name_where_neither_case_nor_spelling_makes_a_diff
 
 
 @given(kin(), st.sampled_from([".prompt_b", ".json", "_b"]))
-def test_no_text_has_the_name_of_another_with_an_ending(texts, ending):
+def test_no_name_is_that_of_another_text_with_a_suffix(texts, ending):
     texts = [*texts, *(each + ending for each in texts)]
     found = safe_names(texts, endings=[ending])
     folded = [f"{name}{end}".casefold() for name in found.values() for end in ("", ending)]
@@ -188,7 +188,7 @@ def test_no_text_has_the_name_of_another_with_an_ending(texts, ending):
 
 
 @given(kin(), st.data())
-def test_no_text_has_a_name_that_is_taken(texts, data):
+def test_no_name_is_a_reserved_one(texts, data):
     taken = {safe_name(each).casefold() for each in data.draw(st.lists(st.sampled_from(texts or ["x"])))}
     taken = {each for each in taken if "%" not in each}
     found = safe_names(texts, taken=taken)
@@ -201,7 +201,7 @@ def test_no_text_has_a_name_that_is_taken(texts, data):
     ("text", "name"),
     [("summary.json", "%73ummary.json"), ("Summary.JSON", "%53ummary.JSON"), ("ſummary.json", "%C5%BFummary.json")],
 )
-def test_a_taken_name_is_taken_in_every_case(text, name):
+def test_a_reserved_name_is_reserved_in_upper_and_lower_case(text, name):
     assert safe_names([text], taken=["summary.json"]) == {text: name}
 
 
@@ -216,11 +216,11 @@ def test_a_taken_name_is_taken_in_every_case(text, name):
         ("ß.prompt_b", "ß%2Eprompt_b"),
     ],
 )
-def test_an_ending_that_means_something_is_written_as_its_bytes(text, name):
+def test_a_reserved_suffix_is_percent_encoded(text, name):
     assert safe_names([text], endings=[".prompt_b"]) == {text: name}
 
 
-def test_of_texts_that_differ_in_case_the_one_without_capitals_keeps_its_name():
+def test_of_texts_that_differ_in_case_the_lower_case_one_keeps_its_name():
     found = safe_names(["apple", "Apple", "APPLE", "pear"])
 
     assert found["apple"] == "apple"
@@ -230,7 +230,7 @@ def test_of_texts_that_differ_in_case_the_one_without_capitals_keeps_its_name():
     assert safe_names(["Apple"]) == {"Apple": "Apple"}
 
 
-def test_long_texts_that_differ_only_at_their_ends_have_different_names():
+def test_long_texts_that_differ_at_the_end_have_different_names():
     texts = [f"{'क्षत्रिय' * 100}{number}" for number in range(1000)]
 
     assert len({name.casefold() for name in safe_names(texts).values()}) == len(texts)
@@ -245,7 +245,7 @@ def test_a_long_name_is_cut_at_a_character_and_never_inside_an_escape(letter, ti
 
 
 @given(st.lists(names, max_size=8) | kin())
-def test_files_of_all_names_stand_side_by_side_in_a_real_folder(tmp_path_factory, texts):
+def test_files_with_all_names_can_be_created_in_a_real_folder(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("names")
     found = safe_names(texts)
     for text, name in found.items():

@@ -1,4 +1,4 @@
-"""A file that polyjudge did not write is never replaced without being asked for; its own are."""
+"""A file that polyjudge did not write is never replaced without force; its own files are."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_what_others_wrote_is_not_replaced(name, tmp_path):
+def test_a_file_of_another_program_is_not_replaced(name, tmp_path):
     path = tmp_path / name
     path.write_text(FOREIGN[name], encoding="utf-8")
 
@@ -45,7 +45,7 @@ def test_what_others_wrote_is_not_replaced(name, tmp_path):
     assert path.read_text(encoding="utf-8") == "mine now"
 
 
-def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path):
+def test_a_file_that_is_created_in_the_meantime_is_not_replaced(tmp_path):
     path = tmp_path / "report.md"
 
     with pytest.raises(ForeignFileError), write_atomically(path) as file:
@@ -57,7 +57,7 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("target", ["outside/new", "outside/old"])
-def test_a_link_out_of_the_folder_creates_and_replaces_nothing(target, tmp_path):
+def test_a_link_out_of_the_folder_is_not_followed_to_create_or_replace_a_file(target, tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "old").write_text("precious", encoding="utf-8")
     (tmp_path / "folder").mkdir()
@@ -115,7 +115,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_replaces_its_own_output_and_nobody_elses(name, files, capsys):
+def test_every_command_replaces_only_its_own_output(name, files, capsys):
     with JudgeCache("c.sqlite") as cache:
         cache.put("k", JudgeResult(1.0, "good"))
     command = list(COMMANDS[name])
@@ -137,7 +137,7 @@ def test_every_command_replaces_its_own_output_and_nobody_elses(name, files, cap
     assert main(command) in (0, 1), "its own output is replaced without a word"
 
 
-def test_the_default_output_of_a_judge_is_protected_too(files, capsys):
+def test_the_default_output_of_a_judge_is_protected(files, capsys):
     Path("results-quick-judge.json").symlink_to(files / ".profile")
     (files / ".profile").write_text("precious\n", encoding="utf-8")
 
@@ -147,8 +147,8 @@ def test_the_default_output_of_a_judge_is_protected_too(files, capsys):
 
 
 @pytest.mark.parametrize("ending", ["partial", "begun"])
-def test_links_in_the_place_of_an_unfinished_run_are_not_followed(ending, files, capsys):
-    """A stranger can know what a run will be called."""
+def test_links_at_the_path_of_an_unfinished_run_are_not_followed(ending, files, capsys):
+    """Another user can know the file names of a run."""
     command = ["score", "items.jsonl", "--rubric", "translation", *OFFLINE, "--output", "s.jsonl"]
 
     rubric = load_rubric("translation")
@@ -162,7 +162,7 @@ def test_links_in_the_place_of_an_unfinished_run_are_not_followed(ending, files,
     assert victim.read_text(encoding="utf-8") == ""
 
 
-def test_the_demo_leaves_files_of_others_alone(in_folder, capsys):
+def test_the_demo_does_not_replace_files_of_other_programs(in_folder, capsys):
     Path("polyjudge-demo").mkdir()
     Path("polyjudge-demo/report.md").write_text("my own report\n", encoding="utf-8")
 

@@ -24,11 +24,11 @@ def read(parse, text):
 @given(before=SPACE, value=VALUES, after=SPACE | st.text(max_size=5))
 @example(before="", value=12345678901234567890123, after="")
 @example(before="", value={}, after="{}")
-def test_json_is_parsed_as_the_standard_library_does_with_the_same_complaints(before, value, after):
+def test_json_is_parsed_as_by_the_standard_library_with_the_same_errors(before, value, after):
     for text in (before + json.dumps(value) + after, before + after, json.dumps(value, ensure_ascii=False)[:-1]):
         assert read(parse_json, text) == read(json.loads, text)
 
 
-def test_depth_is_no_json_error():
+def test_nesting_too_deeply_is_a_recursion_error():
     with pytest.raises(RecursionError):
         parse_json("[" * 100_000)

@@ -1,4 +1,4 @@
-"""A file of rows that only grows, and what a killed run leaves in it."""
+"""An append-only file of rows, also after a kill."""
 
 import json
 
@@ -22,7 +22,7 @@ def log(tmp_path):
 RESULT = JudgeResult(score=4.0, reason="gut", subscores={"script": 5}, model="m")
 
 
-def test_rows_are_there_as_soon_as_they_are_written(log, text):
+def test_rows_can_be_read_as_soon_as_they_are_written(log, text):
     assert log.is_empty
     failure = Failure(kind="refused", reason=text)
     log.append(outcome_row("a", RESULT))
@@ -33,7 +33,7 @@ def test_rows_are_there_as_soon_as_they_are_written(log, text):
     assert [outcome for _, outcome in log.outcomes()] == [RESULT, failure]
 
 
-def test_a_log_that_is_opened_again_is_added_to(log):
+def test_a_log_that_is_opened_again_is_appended_to(log):
     log.append(outcome_row("a", RESULT))
     again = RowLog(log.path)
     again.append(outcome_row("b", RESULT))
@@ -44,13 +44,13 @@ def test_a_log_that_is_opened_again_is_added_to(log):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.integers(0, 3), torn=st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=50))
-def test_only_the_end_that_has_no_line_break_is_dropped(tmp_path, rows, torn):
+def test_only_an_incomplete_last_row_is_removed(tmp_path, rows, torn):
     path = tmp_path / "rows.jsonl"
     whole = "".join(readable_json(outcome_row(str(number), RESULT)) + "\n" for number in range(rows))
     path.write_text(whole + torn, encoding="utf-8")
     log = RowLog(path)
 
-    log.cut_torn_row()
+    log.drop_incomplete_row()
     log.append(outcome_row("next", RESULT))
     log.close()
 
@@ -60,23 +60,23 @@ def test_only_the_end_that_has_no_line_break_is_dropped(tmp_path, rows, torn):
 
 @pytest.mark.parametrize("size", [65_535, 65_536, 65_537, 200_000])
 @pytest.mark.parametrize("before", ["", "{}\n"])
-def test_a_long_torn_row_is_dropped_whole(log, before, size):
+def test_a_long_incomplete_row_is_removed_completely(log, before, size):
     log.path.write_text(before + "x" * size, encoding="utf-8")
 
-    log.cut_torn_row()
+    log.drop_incomplete_row()
 
     assert log.path.read_text(encoding="utf-8") == before
 
 
-def test_a_row_in_the_middle_that_cannot_be_read_is_one_error_that_says_what_to_do(log):
+def test_an_unreadable_row_is_an_error_with_a_remedy(log):
     log.append(outcome_row("a", RESULT))
     log.append({"id": "b"})
 
-    with pytest.raises(DataError, match=r"rows\.jsonl:2: .*; remove the file to begin anew"):
+    with pytest.raises(DataError, match=r"rows\.jsonl:2: .*; delete the file to start again"):
         list(log.outcomes())
 
 
-def test_a_place_that_cannot_be_written_is_one_error(tmp_path):
+def test_an_unwritable_path_is_an_error(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
 
     for path in (tmp_path, tmp_path / "file" / "below"):
@@ -85,7 +85,7 @@ def test_a_place_that_cannot_be_written_is_one_error(tmp_path):
 
 
 @pytest.mark.parametrize("place", [".", "", "..", "/"])
-def test_a_folder_is_no_place_to_write_a_file_to(in_folder, place):
+def test_a_folder_as_path_is_an_error(in_folder, place):
     from pathlib import Path
 
     with pytest.raises(DataError, match="cannot be written"), write_atomically(Path(place)) as file:
@@ -94,7 +94,7 @@ def test_a_folder_is_no_place_to_write_a_file_to(in_folder, place):
     assert list(in_folder.iterdir()) == []
 
 
-def test_the_longest_names_can_be_written_in_any_script(tmp_path):
+def test_files_with_the_longest_names_can_be_written_in_any_script(tmp_path):
     for name in ("a" * 255, "字" * 85, "😀" * 63):
         with write_atomically(tmp_path / name) as file:
             file.write("x")
@@ -108,7 +108,7 @@ def test_the_longest_names_can_be_written_in_any_script(tmp_path):
         max_leaves=8,
     )
 )
-def test_readable_json_is_json_that_a_strict_reader_takes(value):
+def test_readable_json_is_strictly_valid(value):
     def without_infinity(each):
         if isinstance(each, float):
             return each if abs(each) != float("inf") else None

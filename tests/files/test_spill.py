@@ -11,7 +11,7 @@ class Owner:
     pass
 
 
-def test_it_is_closed_with_its_owner_and_not_before():
+def test_a_scratch_database_is_closed_with_its_owner():
     owner = Owner()
     scratch = open_scratch(owner, "CREATE TABLE names (name BLOB)")
     scratch.execute("INSERT INTO names VALUES ('a')")

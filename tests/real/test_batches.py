@@ -454,7 +454,7 @@ def test_a_second_concurrent_run_is_an_error(vendor, server, items, capsys):
     with process(*command(vendor, "--batch")):
         wait_until(lambda: server.calls["status"] >= 1)
         assert batch(vendor, "--output", "other.jsonl") == 2
-        assert f"{JOURNAL}: is being written by another run of polyjudge" in capsys.readouterr().err
+        assert f"{JOURNAL}: another run of polyjudge is writing in this folder" in capsys.readouterr().err
         assert main(["batch", "list"]) == 0
     assert server.submits == 1
 

@@ -1,4 +1,4 @@
-"""Records on disk: round trips, schemas, and errors that say what is wrong."""
+"""Records as JSON: round trips, schemas and errors."""
 
 import json
 import pickle
@@ -79,7 +79,7 @@ def validator(name):
 
 
 @given(outcome=RESULTS | FAILURES | TEXTS)
-def test_an_outcome_comes_back_from_disk_as_it_was_and_fits_its_schema(outcome):
+def test_an_outcome_survives_a_round_trip_and_fits_its_schema(outcome):
     row = json.loads(json.dumps(outcome_row("item-1", outcome)))
 
     assert read_outcome_row(row) == ("item-1", outcome)
@@ -102,7 +102,7 @@ def test_an_outcome_comes_back_from_disk_as_it_was_and_fits_its_schema(outcome):
         ({"durationMs": 1.5}, "durationMs: expected a whole number"),
     ],
 )
-def test_a_row_that_is_wrong_says_where(change, complaint):
+def test_an_invalid_row_is_an_error_with_the_path_to_the_value(change, complaint):
     row = outcome_row("item-1", JudgeResult(1.0, "fine")) | change
 
     with pytest.raises(DataError, match=complaint):
@@ -111,7 +111,7 @@ def test_a_row_that_is_wrong_says_where(change, complaint):
 
 
 @pytest.mark.parametrize("name", rubric_names())
-def test_the_rubrics_that_ship_fit_their_schema(name):
+def test_the_shipped_rubrics_fit_their_schema(name):
     rubric = load_rubric(name)
 
     validator("rubric").validate(to_json(rubric))
@@ -147,14 +147,14 @@ def test_the_schemas_name_every_field_of_the_records(name, definition, record):
     assert set(described["properties"]) - {"schemaVersion"} == keys
 
 
-def test_the_schemas_are_schemas_and_an_unknown_one_is_named():
+def test_the_schemas_are_valid_and_an_unknown_name_is_an_error():
     for name in schema_names():
         jsonschema.Draft202012Validator.check_schema(schema(name))
     with pytest.raises(UnknownNameError, match="Unknown JSON Schema: outcomes.*Did you mean 'outcome'"):
         schema("outcomes")
 
 
-def test_fields_that_a_record_does_not_know_survive_a_round_trip():
+def test_unknown_fields_survive_a_round_trip():
     row = {"languageName": "French", "judge": "m", "judged": 0, "unjudged": 0, "family": {"a": [1, None]}, "notes2": ""}
 
     score = from_open_json(LanguageScore, row)
@@ -163,7 +163,7 @@ def test_fields_that_a_record_does_not_know_survive_a_round_trip():
     assert to_open_json(score) == row
 
 
-def test_numbers_stay_as_a_file_writes_them(tmp_path):
+def test_numbers_are_kept_as_written(tmp_path):
     text = (
         '[\n{\n "schemaVersion": 1,\n "scriptScore": 4,\n "grammarScore": 4.0,\n "coherenceScore": null,\n'
         ' "isCorrectLanguage": true,\n "languageName": "Français",\n "judged": 2,\n "unjudged": 0,\n'
@@ -179,7 +179,7 @@ def test_numbers_stay_as_a_file_writes_them(tmp_path):
 HALF = "a reply with half a character: \ud800"
 
 
-def test_half_characters_in_a_paid_reply_are_kept():
+def test_lone_surrogates_in_a_reply_survive_a_round_trip():
     result = JudgeResult(1.0, HALF, raw=HALF, members=(Failure(HALF, raw=HALF),))
     reply = Reply(text=HALF, model="m", parameters={"x": HALF})
 
@@ -188,7 +188,7 @@ def test_half_characters_in_a_paid_reply_are_kept():
     assert decode(Reply, encode(reply)) == reply
 
 
-def test_what_is_no_number_in_json_is_not_lost_for_the_row():
+def test_a_subscore_of_nan_is_written_as_null_and_is_an_error_when_read():
     line = row_line(outcome_row("item-1", JudgeResult(2.0, "", {"a": float("nan")}, raw="NaN")))
 
     assert json.loads(line)["subscores"] == {"a": None}
@@ -196,7 +196,7 @@ def test_what_is_no_number_in_json_is_not_lost_for_the_row():
         read_outcome_row(json.loads(line))
 
 
-def test_members_of_a_jury_are_told_apart_without_being_named():
+def test_results_and_failures_of_jury_members_are_recognised_without_a_tag():
     jury = JudgeResult(1, "", members=(JudgeResult(1, ""), Failure("", members=(JudgeResult(0, "", raw="x"),))))
     row = outcome_row("item-1", jury)
 
@@ -222,7 +222,7 @@ def test_members_of_a_jury_are_told_apart_without_being_named():
         ({"title": "x" * 5, "instruction": 10**500}, r"instruction: expected text, found 10{199}…$"),
     ],
 )
-def test_a_record_inside_a_record_says_what_is_wrong_with_it(change, message):
+def test_an_error_in_a_nested_record_has_its_path(change, message):
     row = to_json(load_rubric("general")) | change
 
     with pytest.raises(DataError, match=message):
@@ -237,18 +237,18 @@ def test_a_record_inside_a_record_says_what_is_wrong_with_it(change, message):
         ([], "expected an object, found \\[\\]"),
     ],
 )
-def test_what_is_no_record_at_all_is_an_error_too(row, message):
+def test_a_value_that_is_not_an_object_is_an_error(row, message):
     with pytest.raises(DataError, match=message):
         from_json(JudgeResult, row)
 
 
 @given(outcome=RESULTS | FAILURES)
-def test_records_can_be_sent_to_another_process(outcome):
+def test_records_can_be_pickled(outcome):
     assert pickle.loads(pickle.dumps(outcome)) == outcome
 
 
 @given(outcome=RESULTS | FAILURES)
-def test_records_are_written_without_what_is_empty(outcome):
+def test_empty_fields_are_not_written(outcome):
     row = to_json(outcome)
 
     needed = {field.encode_name for field in structs.fields(type(outcome)) if field.required}

@@ -1,4 +1,4 @@
-"""Fingerprints name runs, cache entries and cards that exist: they must never change."""
+"""Fingerprints identify existing runs, cache entries and cards, so they must never change."""
 
 import pytest
 
@@ -33,11 +33,11 @@ SILENT = ScriptedProvider(lambda _: "")
         ),
     ],
 )
-def test_the_key_of_a_request_stays_the_same(changes, key):
+def test_the_key_of_a_request_does_not_change(changes, key):
     assert request_key(ORIGIN, Request(prompt="p é \ud800", model="m", **changes)) == key
 
 
-def test_the_fingerprints_of_records_stay_the_same():
+def test_the_fingerprints_of_records_do_not_change():
     known = JudgeIdentity(provider="p", model="m", rubric="r", rubric_fingerprint="f")
     answer = RecordedAnswer("a", contains=("b",), input_tokens=3)
     records = [Item("a", "b", {"k": "v"}), ModelName("a", "b"), Figure(1.0, None, 2), known, answer]
@@ -46,7 +46,7 @@ def test_the_fingerprints_of_records_stay_the_same():
     assert canonical_json(Figure(1.0)) == '{"high":null,"low":null,"value":1}'
 
 
-def test_the_fingerprints_of_judges_stay_the_same():
+def test_the_fingerprints_of_judges_do_not_change():
     criterion = RubricCriterion("a", "b", 2, {1: "x", 5: "y"})
 
     assert RubricJudge([criterion], provider=SILENT).fingerprint == "b8dc276c86ba6bab"

@@ -1,4 +1,4 @@
-"""The JSON Schemas that ship are those of the records."""
+"""The shipped JSON Schemas are those of the records."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_the_schemas_are_current():
     assert written == schemas(), "run: make docs"
 
 
-def test_what_is_said_of_a_field_is_its_description():
+def test_the_docstring_of_a_field_is_its_description():
     assert field_docstrings(JudgeResult)["raw"] == "The reply as it came."
     described = schema("outcome")["$defs"]["result"]["properties"]
     assert described["raw"] == {"type": "string", "description": "The reply as it came."}
@@ -82,12 +82,12 @@ LANGUAGES = st.builds(
 
 
 @given(card=CARDS)
-def test_every_trust_card_fits(card):
+def test_every_trust_card_fits_its_schema(card):
     assert fits("trust-card", card_row(card))
 
 
 @given(score=LANGUAGES)
-def test_every_score_of_a_language_fits(score):
+def test_every_score_of_a_language_fits_its_schema(score):
     assert fits("translation-scores", [score_row(score)])
 
 
@@ -101,6 +101,6 @@ def test_every_score_of_a_language_fits(score):
         (structs.replace(RecordedAnswer("no"), contains=(5,)), False),
     ],
 )
-def test_a_recorded_answer_fits(answer, is_valid):
+def test_a_recorded_answer_fits_its_schema(answer, is_valid):
     assert fits("recording", to_json(answer)) == is_valid
     assert not fits("recording", {**to_json(answer), "reply": ""})

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import only_run_in, readable_json, write_atomically
+from polyjudge.files.atomic import lock_folder, readable_json, sync_to_disk, write_atomically
 from polyjudge.files.spill import KeySet
 from polyjudge.folder_trust import private_path
 from polyjudge.records.codec import from_json, to_json
@@ -135,7 +135,7 @@ class BatchJournal:
 
     def writer_lock(self) -> AbstractContextManager[None]:
         """Lock the folder for submitting batches, or raise if another run has locked it; reading needs no lock."""
-        return only_run_in(self.folder)
+        return lock_folder(self.folder)
 
     def create(self, intent: BatchIntent) -> BatchJob:
         """Record a batch that is about to be submitted."""
@@ -143,7 +143,7 @@ class BatchJournal:
         with write_atomically(path) as file:
             record = {"schemaVersion": SCHEMA_VERSION, "event": "intended", **to_json(intent)}
             file.write(json.dumps(record) + "\n")
-        _sync_folder(self.folder)
+        sync_to_disk(self.folder)
         return BatchJob(path, intent)
 
     def jobs(self, *, repair: bool = False) -> Iterator[BatchJob]:
@@ -226,12 +226,3 @@ def _append(path: Path, data: bytes) -> None:
             os.close(descriptor)
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror}", path=path) from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush the name of a new file to disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

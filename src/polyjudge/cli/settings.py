@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from polyjudge.errors import DataError
-from polyjudge.files.toml_files import read_toml
+from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import PROJECT_FILE, is_trusted_file
 from polyjudge.text.display import harmless
 

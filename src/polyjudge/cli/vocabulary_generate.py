@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from polyjudge.errors import UnusableError
-from polyjudge.files.atomic import only_run_in
+from polyjudge.files.atomic import lock_folder
 from polyjudge.records.outcomes import Item
 from polyjudge.records.runs import Limits
 from polyjudge.records.vocabulary import WordRecord
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     need_models_file(options, choice)
     temperature = temperature_of(options)
     job = job_to_ask(options, choice)
-    with nullcontext() if options.dry_run else only_run_in(options.output):
+    with nullcontext() if options.dry_run else lock_folder(options.output):
         read_only, refresh = options.dry_run, options.refresh
         store = AnswerStore(job, temperature, refresh=refresh, restarts=lambda: True, read_only=read_only)
         if options.dry_run:

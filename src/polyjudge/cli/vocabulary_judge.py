@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from polyjudge.cache.protocol import Cache
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError, StoppedError
-from polyjudge.files.atomic import only_run_in
+from polyjudge.files.atomic import lock_folder
 from polyjudge.formats.vocabulary import recorded_models
 from polyjudge.judges.word_verdicts import WordWording
 from polyjudge.records.outcomes import Item
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         need_judges(options, names)
     except (MissingKeyError, MissingExtraError) as error:
         return skip(options, error)
-    with opened_cache(options) as cache, nullcontext() if options.dry_run else only_run_in(options.output):
+    with opened_cache(options) as cache, nullcontext() if options.dry_run else lock_folder(options.output):
         return judge_answers(options, judging_of(options, job, wording, names), cache).code
 
 

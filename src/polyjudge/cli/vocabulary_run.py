@@ -7,7 +7,7 @@ from contextlib import ExitStack, nullcontext
 
 from polyjudge.cache.protocol import Cache
 from polyjudge.errors import MissingExtraError, MissingKeyError
-from polyjudge.files.atomic import only_run_in
+from polyjudge.files.atomic import lock_folder
 from polyjudge.suites.vocabulary import Job, wording_of
 from polyjudge.suites.vocabulary_generation import AnswerStore, unanswered
 from polyjudge.suites.vocabulary_judging import WordJudging, kept_judgements
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
             can_judge = False
             if code := skip(options, error):
                 return code
-        opened.enter_context(nullcontext() if options.dry_run else only_run_in(options.output))
+        opened.enter_context(nullcontext() if options.dry_run else lock_folder(options.output))
         job = job_to_ask(options, choice)
         judging = judging_of(options, job, wording, names) if can_judge else None
         return _run(options, job, temperature, judging, cache)

@@ -19,10 +19,10 @@ from .ownership import refuse_foreign
 
 
 @contextmanager
-def only_run_in(folder: Path) -> Generator[None]:
-    """Make a folder ours, or raise where another run is at work in it; the lock goes with the process.
+def lock_folder(folder: Path) -> Generator[None]:
+    """Create and lock a folder, or raise if another run has locked it; the lock ends with the process.
 
-    A folder that nothing came into is gone afterwards.
+    A folder that is still empty at the end is removed.
     """
     try:
         make_folder(folder)
@@ -33,51 +33,51 @@ def only_run_in(folder: Path) -> Generator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise DataError("is being written by another run of polyjudge", path=folder) from None
+        raise DataError("another run of polyjudge is writing in this folder", path=folder) from None
     finally:
         os.close(descriptor)
-        with suppress(OSError):  # there is something in it, as there should be
+        with suppress(OSError):  # the folder is not empty
             folder.rmdir()
 
 
-_ACTING = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-# Made once: `json.dumps` with options makes one for every row.
+# Created once, because `json.dumps` with options creates an encoder for every call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
 
 
 @contextmanager
 def write_atomically(path: Path, *, force: bool = False) -> Generator[TextIO]:
-    """Give a text file to write to; it takes the place of `path` only when the block ends well.
+    """Open a text file that replaces `path` when the block ends without an error.
 
     A file that polyjudge did not write is replaced only with `force`.
     """
-    with standing_in_for(path, force=force) as part, part.open("x", encoding="utf-8", newline="\n") as file:
+    with replacing(path, force=force) as temporary, temporary.open("x", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 @contextmanager
-def standing_in_for(path: Path, *, force: bool = False) -> Generator[Path]:
-    """Give a path beside `path` to write to; what stands there takes its place only when the block ends well."""
+def replacing(path: Path, *, force: bool = False) -> Generator[Path]:
+    """Return a temporary path whose file replaces `path` when the block ends without an error."""
     refuse_foreign(path, force=force)
-    path = path.resolve()  # what a link points to is written, and the link stays
-    part = path.parent / f".{path.name[:48]}.{secrets.token_hex(8)}.part"
+    path = path.resolve()  # the target of a link is written, and the link stays
+    temporary = path.parent / f".{path.name[:48]}.{secrets.token_hex(8)}.part"
     try:
         make_folder(path.parent)
-        yield part
-        _settle(part)
+        yield temporary
+        sync_to_disk(temporary)
         refuse_foreign(path, force=force)
-        part.replace(path)
+        temporary.replace(path)
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", path=path) from None
     finally:
-        with suppress(OSError):  # there is none when all went well, or when its folder could not be made
-            part.unlink()
+        with suppress(OSError):  # it was renamed, or its folder could not be created
+            temporary.unlink()
 
 
-def _settle(path: Path) -> None:
-    """See that a file is on disk."""
+def sync_to_disk(path: Path) -> None:
+    """Flush a file, or the names in a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -85,27 +85,27 @@ def _settle(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_timestamp(path: Path, moment: str) -> None:
-    """Note a moment in a file, for a run that must be told from those before it."""
+def write_timestamp(path: Path, timestamp: str) -> None:
+    """Write the start time of a run to a file."""
     with write_atomically(path) as file:
-        file.write(moment)
+        file.write(timestamp)
 
 
 def read_timestamp(path: Path) -> str:
-    """Return the moment that a file notes; where there is none yet, it is now."""
+    """Return the start time in a file; create the file with the current time if necessary."""
     if not path.exists():
         write_timestamp(path, utc_now())
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
-        raise DataError("should note when a run was begun, and does not; remove it", path=path) from None
+        raise DataError("does not contain the start time of a run; delete this file", path=path) from None
 
 
 def readable_json(value: object, *, indent: int | None = None) -> str:
-    """Return JSON with all scripts as they are.
+    """Return JSON with all scripts unescaped.
 
-    What would act on a terminal, and halves of characters, which no file can hold, are escaped. Numbers that JSON does
-    not have (NaN, infinity) are null, and what is no JSON at all (a date from Parquet) is text.
+    Terminal control characters and lone surrogates are escaped. NaN and infinity become null, values of other types,
+    such as a date from Parquet, become text.
     """
     try:
         if indent is None:
@@ -114,7 +114,7 @@ def readable_json(value: object, *, indent: int | None = None) -> str:
             text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=False, indent=indent, default=str)
-    return text if text.isascii() else _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text if text.isascii() else _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _finite(value: object) -> object:

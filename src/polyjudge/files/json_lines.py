@@ -20,33 +20,33 @@ from .atomic import readable_json
 
 
 class Mark(NamedTuple):
-    """A place between two rows of a file."""
+    """A position between two rows of a file."""
 
     line: int = 0
-    """Lines behind it; of Parquet, rows."""
+    """The number of lines before it; in Parquet, of rows."""
     offset: int = 0
-    """Bytes behind it; of no use in Parquet."""
+    """The number of bytes before it; not used in Parquet."""
 
 
 START = Mark()
 
 
-_MARK_OF_UTF8 = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 27
-"""Bytes of a line. A file without line breaks, such as a sparse one of gigabytes, must not fill the memory."""
+"""In bytes, so that a large file without line breaks does not fill the memory."""
 
 
 def lines_from(path: Path, offset: int = 0) -> Iterator[tuple[str, int]]:
-    """Yield each line with its end as it stands there, and how many bytes of the file lie behind it."""
+    """Yield each line with its line break, and the offset of its end in the file."""
     with path.open("rb") as file:
         if offset:
             file.seek(offset)
-        elif file.peek(len(_MARK_OF_UTF8)).startswith(_MARK_OF_UTF8):
-            offset = len(file.read(len(_MARK_OF_UTF8)))
+        elif file.peek(len(_BYTE_ORDER_MARK)).startswith(_BYTE_ORDER_MARK):
+            offset = len(file.read(len(_BYTE_ORDER_MARK)))
         for line in _lines(file):
             if line is None:
-                raise DataError(f"has a line of more than {_LONGEST_LINE >> 20} MB; is it JSON Lines?", path=path)
+                raise DataError(f"has a line of more than {_LONGEST_LINE >> 20} MB; is this JSON Lines?", path=path)
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
@@ -57,10 +57,10 @@ def lines_from(path: Path, offset: int = 0) -> Iterator[tuple[str, int]]:
 
 
 def _lines(file: BufferedReader) -> Iterator[bytes | None]:
-    """Split at line feeds, carriage returns, or both together, as Python does with text; None for a line too long."""
+    """Split at line feeds and carriage returns, as Python does with text; yield None for a line that is too long."""
     unfinished: list[bytes] = []
     size = 0
-    while chunk := _whole_chunk(file):
+    while chunk := _read_chunk(file):
         lines = chunk.splitlines(keepends=True)
         if unfinished:
             unfinished.append(lines[0])
@@ -79,8 +79,8 @@ def _lines(file: BufferedReader) -> Iterator[bytes | None]:
         yield b"".join(unfinished)
 
 
-def _whole_chunk(file: BufferedReader) -> bytes:
-    """Return some bytes that do not end between a carriage return and its line feed."""
+def _read_chunk(file: BufferedReader) -> bytes:
+    """Read some bytes that do not end between a carriage return and its line feed."""
     chunk = file.read1(_CHUNK)
     while chunk.endswith(b"\r") and (more := file.read(1)):
         chunk += more
@@ -92,9 +92,9 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:]', re.DOTALL)
 
 
 def parse_json(text: str) -> object:
-    """Return what a text says in JSON; raise the `ValueError` of `json.loads` where it is none.
+    """Parse JSON; raise the `ValueError` of `json.loads` if it is invalid.
 
-    msgspec reads it fast; it refuses halves of characters, NaN and numbers that are too large, which replies may have.
+    msgspec is fast, but rejects lone surrogates, NaN and large numbers, which replies may have; `json` accepts them.
     """
     try:
         return _decode(text)
@@ -103,10 +103,10 @@ def parse_json(text: str) -> object:
 
 
 def parse_data(text: str, path: Path, line: int = 1, *, finite: bool = False) -> object:
-    """Return what a text from a file says in JSON; an object with the same key twice is a `DuplicateKeyError`.
+    """Parse JSON from a file; raise DuplicateKeyError for an object that has a key twice.
 
-    A number that is too large for Python is kept as its text, or with `finite` it is a `ValueError`, as is NaN.
-    `line` is where the text starts in its file.
+    A number that is too large for Python is returned as text. With `finite`, such a number and NaN are a `ValueError`.
+    `line` is the line of the file at which the text starts.
     """
     try:
         return _decoded(_FINITE if finite else _DATA, text)
@@ -116,17 +116,17 @@ def parse_data(text: str, path: Path, line: int = 1, *, finite: bool = False) ->
 
 
 def parse_row(text: str, path: Path, line: int) -> object:
-    """Return the value of one line of JSON Lines; a number under `id` is kept as it is written."""
+    """Parse one line of JSON Lines; a decimal number in `id` is returned as it is written."""
     value = parse_data(text, path, line)
     if isinstance(value, dict):
         row = cast(dict[str, object], value)
-        if type(row.get("id")) is float:  # as written, 1.10 and 1.1 are two ids, and the same ones as in a CSV file
+        if type(row.get("id")) is float:  # 1.10 and 1.1 are different ids, as in a CSV file
             row["id"] = _LITERAL.decode(text)["id"]
     return cast(object, value)
 
 
 def _decoded(decoder: json.JSONDecoder, text: str) -> object:
-    """Return the value of a text; faster than `decode` where no white space is around it."""
+    """Parse JSON; faster than `decode` if there is no white space around it."""
     try:
         value, end = decoder.raw_decode(text)
     except ValueError:
@@ -135,11 +135,11 @@ def _decoded(decoder: json.JSONDecoder, text: str) -> object:
 
 
 class RepeatedKeyError(Exception):
-    """An object has the same key twice; `find_repeated_key` finds where."""
+    """An object has the same key twice; `find_repeated_key` returns the position."""
 
 
 def without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object of these members; to be given to a decoder as `object_pairs_hook`."""
+    """Return an object with these members; a hook for `json` decoders."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise RepeatedKeyError
@@ -147,7 +147,7 @@ def without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def find_repeated_key(text: str, start: int = 0) -> tuple[str, int]:
-    """Return the first key that its object has already, and its position."""
+    """Return the first key that occurs twice in its object, and its position."""
     open_keys: list[set[str] | None] = []
     last, position = "", start
     for token in _TOKEN.finditer(text, start):
@@ -177,7 +177,7 @@ def duplicate_key(key: str, path: Path, line: int) -> DuplicateKeyError:
 def _whole_number(digits: str) -> int | str:
     try:
         return int(digits)
-    except ValueError:  # of more than 4300 digits
+    except ValueError:  # it has more than 4300 digits
         return digits
 
 
@@ -188,21 +188,21 @@ def _number(digits: str) -> float | str:
 
 def _finite(digits: str) -> float:
     value = float(digits)
-    return value if math.isfinite(value) else _no_number(digits)
+    return value if math.isfinite(value) else _reject_number(digits)
 
 
-def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is not a number that can be used")
+def _reject_number(word: str) -> float:
+    raise ValueError(f"{word} is not a usable number")
 
 
-# Made once: with options, `json.loads` makes a decoder for every text.
+# Created once, because `json.loads` with options creates a decoder for every call.
 _DATA = json.JSONDecoder(parse_float=_number, parse_int=_whole_number, object_pairs_hook=without_repeats)
-_FINITE = json.JSONDecoder(parse_float=_finite, parse_constant=_no_number, object_pairs_hook=without_repeats)
+_FINITE = json.JSONDecoder(parse_float=_finite, parse_constant=_reject_number, object_pairs_hook=without_repeats)
 _LITERAL = json.JSONDecoder(parse_float=str, parse_constant=str, parse_int=_whole_number)
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object for every line that is not blank; a bad line is an error."""
+    """Yield line number and object of every non-blank line; raise DataError for an invalid line."""
     for number, row in each_json_line(path):
         if isinstance(row, str):
             raise DataError(row, path=path, line=number)
@@ -210,16 +210,16 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def each_json_line(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Yield line number and object for every line that is not blank, or what is wrong with the line.
+    """Yield line number and object, or error message, of every non-blank line.
 
-    An object with the same key twice is an error even so: nothing in it says which value was meant.
+    An object that has a key twice raises DuplicateKeyError, because it is not clear which value is meant.
     """
     for number, row, _ in json_lines_from(path):
         yield number, row
 
 
 def json_lines_from(path: Path, line: int = 0, offset: int = 0) -> Iterator[tuple[int, dict[str, Any] | str, int]]:
-    """Do what `each_json_line` does, behind so many lines and bytes; tell also how many bytes lie behind each row."""
+    """Do what `each_json_line` does from a position in the file; yield also the offset of the end of each row."""
     try:
         for number, (text, end) in enumerate(lines_from(path, offset), start=line + 1):
             if text.strip():
@@ -239,7 +239,7 @@ def _object(text: str, path: Path, number: int) -> dict[str, Any] | str:
 
 
 class RowLog:
-    """Rows of outcomes, opened for appending."""
+    """A JSON Lines file that is open for appending rows."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -250,51 +250,51 @@ class RowLog:
             raise DataError(f"cannot be written: {error.strerror}", path=path) from None
 
     def outcomes(self) -> Iterator[tuple[str, RunOutcome]]:
-        """Yield the rows with the ids of their items."""
+        """Yield the rows as outcomes, with the ids of their items."""
         for number, row in each_json_line(self.path):
             try:
                 if isinstance(row, str):
                     raise DataError(row)
                 yield read_outcome_row(row)
             except DataError as error:
-                raise DataError(f"{error}; remove the file to begin anew", path=self.path, line=number) from None
+                raise DataError(f"{error}; delete the file to start again", path=self.path, line=number) from None
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the rows as they stand there."""
+        """Yield the rows as bytes."""
         with self.path.open("rb") as file:
             yield from file
 
     def append(self, row: dict[str, Any]) -> None:
-        """Write a row."""
+        """Append a row."""
         self.write(row_line(row).encode())
 
-    def write(self, rest: bytes) -> None:
-        """Write a line as it is."""
+    def write(self, line: bytes) -> None:
+        """Append an encoded line."""
         try:
-            while rest:
-                rest = rest[os.write(self.descriptor, rest) :]
+            while line:
+                line = line[os.write(self.descriptor, line) :]
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror}", path=self.path) from None
 
     def lock(self) -> None:
-        """See that no other process writes here; the lock goes with the process."""
+        """Lock the file, or raise if another process has locked it; the lock ends with the process."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self.close()
-            raise DataError("is being written by the same run in another process", path=self.path) from None
+            raise DataError("the same run is writing this file in another process", path=self.path) from None
 
     @property
     def is_empty(self) -> bool:
-        """Nothing was written to it yet."""
+        """Whether the file is empty."""
         return os.fstat(self.descriptor).st_size == 0
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self.descriptor)
 
-    def cut_torn_row(self) -> None:
-        """Drop the end of a row that a killed run left without its line break."""
+    def drop_incomplete_row(self) -> None:
+        """Remove the last row if it has no line break, because a killed run left it incomplete."""
         size = os.fstat(self.descriptor).st_size
         place = size
         while place:

@@ -1,4 +1,4 @@
-"""Read a large JSON file element by element, so that memory holds one element and not the file."""
+"""Read a large JSON file one element at a time."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -13,13 +13,13 @@ from .json_lines import RepeatedKeyError, duplicate_key, find_repeated_key, with
 _CHUNK = 1 << 16
 _SPACE = " \t\r\n"
 _DEEPEST = 100
-"""Levels of lists and objects; Python itself gives up at some hundreds, sooner when writing than when reading."""
+"""Levels of lists and objects; Python fails at some hundreds, when writing sooner than when reading."""
 
 
 class JsonStream:
-    """The elements of a file that is a list, or an object with a list under one of some names.
+    """The elements of a file that is a list, or an object with a list under one of `names`.
 
-    What else the object holds is in `rest` once all elements were read.
+    The other members of the object are in `rest` after iteration.
     """
 
     def __init__(self, path: Path, names: tuple[str, ...]) -> None:
@@ -27,42 +27,42 @@ class JsonStream:
         self._path = path
         self._names = names
         self._decoder = json.JSONDecoder(object_pairs_hook=without_repeats)
-        self._buffer, self._place, self._line, self._ended = "", 0, 1, False
+        self._buffer, self._position, self._line, self._ended = "", 0, 1, False
 
     def __iter__(self) -> Iterator[tuple[int, object]]:
-        """Yield the line that an element begins at, and the element."""
+        """Yield each element with the line at which it starts."""
         try:
             with self._path.open(encoding="utf-8-sig") as self._file:
-                yield from self._top()
+                yield from self._values()
         except UnicodeDecodeError:
             raise _not_utf8(self._path) from None
-        except RepeatedKeyError:  # in the value at the present place
-            key, at = find_repeated_key(self._buffer, self._place)
-            raise duplicate_key(key, self._path, self._line + self._buffer.count("\n", self._place, at)) from None
+        except RepeatedKeyError:  # in the value at the current position
+            key, at = find_repeated_key(self._buffer, self._position)
+            raise duplicate_key(key, self._path, self._line + self._buffer.count("\n", self._position, at)) from None
         except RecursionError:
-            raise self._wrong("is nested too deeply") from None
+            raise self._error("is nested too deeply") from None
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror or error}", path=self._path) from None
 
     _file: TextIOBase
 
-    def _top(self) -> Iterator[tuple[int, object]]:
+    def _values(self) -> Iterator[tuple[int, object]]:
         first = self._peek()
         if first == "[":
             yield from self._elements()
         elif first == "{":
             yield from self._members()
         else:
-            raise self._wrong("must be a JSON list or object" if first else "is empty")
+            raise self._error("must be a JSON list or object" if first else "is empty")
         if self._peek():
-            raise self._wrong("something stands after the end")
+            raise self._error("unexpected text after the end of the JSON value")
 
     def _members(self) -> Iterator[tuple[int, object]]:
         keys: set[str] = set()
-        goes_on = self._begins("{", "}")
-        while goes_on:
+        has_next = self._has_first("{", "}")
+        while has_next:
             if self._peek() != '"':
-                raise self._wrong("is not JSON: a name in quotes expected")
+                raise self._error("is not JSON: expected a name in quotes")
             key = self._value()
             if key in keys:
                 raise duplicate_key(key, self._path, self._line)
@@ -73,82 +73,82 @@ class JsonStream:
             else:
                 self.rest[key] = self._value()
                 if is_deep(self.rest[key]):
-                    raise self._wrong("is nested too deeply")
-            goes_on = self._goes_on("}")
+                    raise self._error("is nested too deeply")
+            has_next = self._has_next("}")
 
     def _elements(self) -> Iterator[tuple[int, object]]:
-        goes_on = self._begins("[", "]")
-        while goes_on:
+        has_next = self._has_first("[", "]")
+        while has_next:
             self._peek()
             line = self._line
             yield line, self._value()
-            goes_on = self._goes_on("]")
+            has_next = self._has_next("]")
 
-    def _begins(self, opening: str, closing: str) -> bool:
-        """Step over what opens, and what closes where nothing is between; say whether something is."""
+    def _has_first(self, opening: str, closing: str) -> bool:
+        """Skip the opening character, and the closing one if nothing is between; return whether there is an element."""
         self._take(opening)
         if self._peek() != closing:
             return True
-        self._place += 1
+        self._position += 1
         return False
 
-    def _goes_on(self, closing: str) -> bool:
-        """Step over a comma or what closes; say whether it was a comma, after which something must come."""
+    def _has_next(self, closing: str) -> bool:
+        """Skip a comma or the closing character; return whether it was a comma."""
         is_closed = self._peek() == closing
         self._take(closing if is_closed else ",")
         return not is_closed
 
     def _value(self) -> Any:
-        """Return the next value; where the buffer may hold only a part of it, more is read first."""
+        """Parse the next value; read more if the buffer may contain only a part of it."""
         self._peek()
         while True:
             try:
-                value, end = self._decoder.raw_decode(self._buffer, self._place)
+                value, end = self._decoder.raw_decode(self._buffer, self._position)
             except json.JSONDecodeError as error:
                 if self._ended:
-                    raise self._wrong(f"is not JSON: {error.msg}", at=error.pos) from None
-            except ValueError:  # Python reads no number of thousands of digits
+                    raise self._error(f"is not JSON: {error.msg}", at=error.pos) from None
+            except ValueError:  # Python does not parse numbers of thousands of digits
                 if self._ended:
-                    raise self._wrong("a number is too long") from None
+                    raise self._error("a number is too long") from None
             else:
-                if end + len("e+") < len(self._buffer) or self._ended:  # a number at the very end may go on
-                    self._pass_over(end)
+                if end + len("e+") < len(self._buffer) or self._ended:  # a number at the end may continue
+                    self._skip_to(end)
                     return value
             self._read_more()
 
     def _peek(self) -> str:
-        """Return the next sign that is no white space; nothing at the end."""
+        """Return the next character that is not white space, or an empty text at the end."""
         while True:
-            while self._place < len(self._buffer) and self._buffer[self._place] in _SPACE:
-                self._line += self._buffer[self._place] == "\n"
-                self._place += 1
-            if self._place < len(self._buffer) or self._ended:
-                return self._buffer[self._place : self._place + 1]
+            while self._position < len(self._buffer) and self._buffer[self._position] in _SPACE:
+                self._line += self._buffer[self._position] == "\n"
+                self._position += 1
+            if self._position < len(self._buffer) or self._ended:
+                return self._buffer[self._position : self._position + 1]
             self._read_more()
 
-    def _take(self, sign: str) -> None:
-        if self._peek() != sign:
-            raise self._wrong(f"is not JSON: {sign!r} expected")
-        self._place += 1
+    def _take(self, character: str) -> None:
+        if self._peek() != character:
+            raise self._error(f"is not JSON: expected {character!r}")
+        self._position += 1
 
-    def _pass_over(self, end: int) -> None:
-        self._line += self._buffer.count("\n", self._place, end)
-        self._place = end
+    def _skip_to(self, end: int) -> None:
+        self._line += self._buffer.count("\n", self._position, end)
+        self._position = end
 
     def _read_more(self) -> None:
-        """Read as much again as is unread, so that a long element is not tried again for every little piece."""
-        unread = self._buffer[self._place :]
+        """Read as much again as is unread, so that a long element is not parsed again for every chunk."""
+        unread = self._buffer[self._position :]
         more = self._file.read(max(_CHUNK, len(unread)))
         self._ended = not more
-        self._buffer, self._place = unread + more, 0
+        self._buffer, self._position = unread + more, 0
 
-    def _wrong(self, message: str, at: int | None = None) -> DataError:
-        line = self._line if at is None else self._line + self._buffer.count("\n", self._place, at)
+    def _error(self, message: str, at: int | None = None) -> DataError:
+        line = self._line if at is None else self._line + self._buffer.count("\n", self._position, at)
         return DataError(message, path=self._path, line=line)
 
 
 def is_deep(value: object) -> bool:
-    """Say whether a value is nested more deeply than it can be worked with."""
+    """Return whether a value is nested too deeply to be processed."""
     level = [value]
     for _ in range(_DEEPEST):
         level = [part for each in level for part in _parts(each)]
@@ -164,7 +164,7 @@ def _parts(value: object) -> Collection[object]:
 
 
 def _not_utf8(path: Path) -> DataError:
-    """Return the error that names the line; the decoder itself knows only the piece that it was given."""
+    """Return the error with the line, which the decoder does not know."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:

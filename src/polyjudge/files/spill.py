@@ -12,7 +12,7 @@ from weakref import finalize
 
 
 def open_scratch(owner: object, schema: str) -> sqlite3.Connection:
-    """Open a database that is closed, and gone, with its owner, and goes to disk only when it grows large."""
+    """Open a temporary database that is deleted with its owner and uses the disk only when it is large."""
     scratch = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     for statement in ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA cache_size = -16000", schema):
         scratch.execute(statement)
@@ -21,13 +21,13 @@ def open_scratch(owner: object, schema: str) -> sqlite3.Connection:
     return scratch
 
 
-def stored(text: str) -> bytes:
-    """Return a text so that it is sorted as Python sorts it, half characters and all."""
+def to_blob(text: str) -> bytes:
+    """Encode a text, also with lone surrogates, so that SQLite sorts it as Python does."""
     return text.encode(errors="surrogatepass")
 
 
-def unstored(text: bytes) -> str:
-    """Return the text that was stored."""
+def from_blob(text: bytes) -> str:
+    """Reverse `to_blob`."""
     return text.decode(errors="surrogatepass")
 
 
@@ -35,7 +35,7 @@ _DIGITS = 16
 
 
 class KeySet:
-    """Hex keys, known by their first sixteen digits; each can be marked once."""
+    """A set of hex keys, compared by their first sixteen digits; each can be marked once."""
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
         self._keys = array("Q", sorted(int(key[:_DIGITS], 16) for key in keys))
@@ -45,36 +45,36 @@ class KeySet:
         return len(self._keys)
 
     def __contains__(self, key: str) -> bool:
-        return self._place(key) is not None
+        return self._position(key) is not None
 
     def mark(self, key: str) -> bool:
-        """Mark a key; say whether it is here and was not marked before."""
-        place = self._place(key)
-        if place is None or self._marks[place]:
+        """Mark a key; return whether it is in the set and was not marked before."""
+        position = self._position(key)
+        if position is None or self._marks[position]:
             return False
-        self._marks[place] = 1
+        self._marks[position] = 1
         return True
 
-    def _place(self, key: str) -> int | None:
+    def _position(self, key: str) -> int | None:
         number = int(key[:_DIGITS], 16)
-        place = bisect_left(self._keys, number)
-        return place if place < len(self._keys) and self._keys[place] == number else None
+        position = bisect_left(self._keys, number)
+        return position if position < len(self._keys) and self._keys[position] == number else None
 
 
 class ScratchRows:
-    """JSON values in a file without a name, which is gone when this is."""
+    """JSON values in a temporary file that is deleted with this object."""
 
     def __init__(self) -> None:
-        self._file = TemporaryFile()  # noqa: SIM115 - open as long as this is
+        self._file = TemporaryFile()  # noqa: SIM115 - open as long as this object
         finalize(self, self._file.close)
 
     def add(self, row: object) -> int:
-        """Keep a row and return its place; what is no JSON is kept as text."""
-        place = self._file.seek(0, 2)
+        """Store a row and return its position; values of other types become text."""
+        position = self._file.seek(0, 2)
         self._file.write(json.dumps(row, default=str).encode() + b"\n")
-        return place
+        return position
 
-    def at(self, place: int) -> Any:
-        """Return the row at a place."""
-        self._file.seek(place)
+    def at(self, position: int) -> Any:
+        """Return the row at a position."""
+        self._file.seek(position)
         return json.loads(self._file.readline())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from polyjudge.errors import DataError
-from polyjudge.files.toml_files import read_toml
+from polyjudge.files.text_files import read_text, read_toml
 from polyjudge.records.sessions import Fixture, Recorded, Suite
 
 _COLUMNS = ("case_id", "source_lang", "target_lang", "input_text", "expected_output")
@@ -47,7 +47,7 @@ def suite_of_name(name: str) -> Suite:
 
 
 def _read_tsv(path: Path, with_expected: bool) -> FixtureFile:
-    lines = [line.removesuffix("\r") for line in _text(path).split("\n")]
+    lines = [line.removesuffix("\r") for line in read_text(path).split("\n")]
     suite, recorded = suite_of_name(path.name), Recorded()
     fixtures: list[Fixture] = []
     for number, line in enumerate(lines, start=1):
@@ -152,21 +152,12 @@ def _case(folder: Path) -> Fixture:
             case_id=str(data.get("case_id", folder.name)),
             source_lang=data["source_lang"],
             target_lang=data["target_lang"],
-            input_text=_text(folder / "input.txt"),
-            expected_output=_text(folder / "expected.txt"),
+            input_text=read_text(folder / "input.txt"),
+            expected_output=read_text(folder / "expected.txt"),
             suite=data.get("suite", "translation"),
             path=str(folder),
         )
     )
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 
 
 def _refuse_doubles(fixtures: Iterable[Fixture]) -> None:

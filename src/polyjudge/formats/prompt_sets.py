@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from polyjudge.errors import DataError, UnknownNameError
-from polyjudge.files.toml_files import read_toml
+from polyjudge.files.text_files import read_toml
 from polyjudge.records.codec import from_json
 
 DEFAULT_TEMPLATE = "Translate the following text into {language}. Reply with the translation only.\n\n{text}"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import read_json_lines, row_line
-from polyjudge.files.spill import open_scratch, stored, unstored
+from polyjudge.files.spill import from_blob, open_scratch, to_blob
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
 
@@ -54,11 +54,11 @@ class ScoredItems:
 
     def __iter__(self) -> Iterator[ScoredItem]:
         for language, item_id, score, cluster in self._scratch.execute("SELECT * FROM items ORDER BY language, id"):
-            yield ScoredItem(unstored(language), unstored(item_id), score, unstored(cluster))
+            yield ScoredItem(from_blob(language), from_blob(item_id), score, from_blob(cluster))
 
     def add(self, item: ScoredItem) -> bool:
         """Take in an item; say whether there was none of its language and id before."""
-        values = (stored(item.language), stored(item.id), item.score, stored(item.cluster))
+        values = (to_blob(item.language), to_blob(item.id), item.score, to_blob(item.cluster))
         is_new = self._scratch.execute("INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?)", values).rowcount == 1
         self._count += is_new
         self.names_languages = self.names_languages or bool(item.language)
@@ -67,7 +67,7 @@ class ScoredItems:
 
     def put_cluster(self, language: str, item_id: str, cluster: str) -> None:
         """Say what an item belongs together with, if it is here."""
-        values = (stored(cluster), stored(language), stored(item_id))
+        values = (to_blob(cluster), to_blob(language), to_blob(item_id))
         self._scratch.execute("UPDATE items SET cluster = ? WHERE language = ? AND id = ?", values)
 
     def only_language(self, item_id: str) -> str:
@@ -76,8 +76,8 @@ class ScoredItems:
             self._scratch.execute("CREATE INDEX by_id ON items (id)")
             self._is_indexed = True
         query = "SELECT language FROM items WHERE id = ? LIMIT 2"
-        found = self._scratch.execute(query, (stored(item_id),)).fetchall()
-        return unstored(found[0][0]) if len(found) == 1 else ""
+        found = self._scratch.execute(query, (to_blob(item_id),)).fetchall()
+        return from_blob(found[0][0]) if len(found) == 1 else ""
 
 
 class Names:
@@ -89,7 +89,7 @@ class Names:
 
     def number(self, name: str) -> int:
         """Return the number of a name, a new one if need be; the first is 0."""
-        own = stored(name)
+        own = to_blob(name)
         found = self._scratch.execute("SELECT number FROM names WHERE name = ?", (own,)).fetchone()
         if found is not None:
             return found[0]

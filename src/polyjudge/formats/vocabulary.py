@@ -14,6 +14,7 @@ from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_lines import RowLog, each_json_line, parse_data, row_line
 from polyjudge.files.names import safe_names
 from polyjudge.files.ownership import refuse_foreign
+from polyjudge.files.text_files import read_text
 from polyjudge.records.codec import from_json, to_json
 from polyjudge.records.vocabulary import Judgement, PromptName, Vocabulary, VocabularyWord, WordRecord
 
@@ -54,7 +55,7 @@ def read_vocabulary(folder: Path | Traversable, name: str, *, with_models: bool 
 
 def read_models(file: Path | Traversable, path: Path) -> tuple[str, ...]:
     """Return the models that a file lists, one a line as it stands; blank lines and those that begin with # are not."""
-    names = [line.strip() for line in _read(file, path).splitlines()]
+    names = [line.strip() for line in read_text(file, path=path).splitlines()]
     models = tuple(dict.fromkeys(name for name in names if name and not name.startswith("#")))
     if not models:
         raise DataError("names no model; write one a line", path=path)
@@ -130,20 +131,11 @@ def _text(texts: Mapping[str, Any], key: str, path: Path, default: str = "") -> 
 def _json(folder: Path | Traversable, file: str, name: str) -> object:
     path = _place(name, file)
     try:
-        return parse_data(_read(folder / file, path), path)
+        return parse_data(read_text(folder / file, path=path), path)
     except RecursionError:
         raise DataError("is nested too deeply", path=path) from None
     except ValueError as error:
         raise DataError(f"is not JSON: {error}", path=path) from None
-
-
-def _read(file: Path | Traversable, path: Path) -> str:
-    try:
-        return file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 
 
 def _place(name: str, file: str) -> Path:
@@ -273,7 +265,7 @@ class JudgementLog:
         self._log: RowLog | None = None
         if not read_only:
             self._log = RowLog(self._partial)
-            self._log.cut_torn_row()
+            self._log.drop_incomplete_row()
 
     def kept(self) -> dict[str, Judgement]:
         """Return what earlier runs left, finished or not, by id; the latest counts."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
 from polyjudge.files.atomic import write_atomically
-from polyjudge.files.toml_files import read_toml
+from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import private_path
 from polyjudge.records.codec import from_json
 from polyjudge.records.requests import ModelName, Price, Reply

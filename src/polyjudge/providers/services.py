@@ -9,7 +9,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from polyjudge.errors import ConfigError, MissingKeyError
-from polyjudge.files.toml_files import read_toml
+from polyjudge.files.text_files import read_toml
 from polyjudge.records.requests import ModelName, Origin
 
 NO_KEY = "none"

@@ -7,7 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
-from polyjudge.files.toml_files import read_toml
+from polyjudge.files.text_files import read_toml
 from polyjudge.records.codec import from_json
 from polyjudge.records.rubrics import Rubric
 

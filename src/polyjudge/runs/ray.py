@@ -14,7 +14,7 @@ from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError
-from polyjudge.files.atomic import only_run_in
+from polyjudge.files.atomic import lock_folder
 from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder, make_folder
 from polyjudge.formats.items import ItemSource
 from polyjudge.judges.base import ItemWorker, close_judge
@@ -68,7 +68,7 @@ class RayRun:
         need_ray()
         if not joins_cluster() and not self.reread:
             self._open_judge_once()
-        with only_run_in(self.output):
+        with lock_folder(self.output):
             folder = RunFolder(self.output, self._identity(), self.sharded.shards)
             cache = _shared_cache(self.cache, self.emit) if self.judges else ""
             self.broken += self.sharded.broken

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, cast
 from msgspec import Struct
 
 from polyjudge.errors import DataError
+from polyjudge.files.atomic import sync_to_disk
 from polyjudge.files.json_lines import RowLog, each_json_line
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.records.codec import Number, from_json
@@ -84,7 +85,7 @@ class LabelLog:
             raise DataError("is no regular file; name another one", path=path, option="labels")
         self._refuse_others()
         self._end_last_row()
-        _settle(path.parent)
+        sync_to_disk(path.parent)
 
     def labels(self) -> list[Label]:
         """Return all rows in the order in which they came."""
@@ -100,7 +101,7 @@ class LabelLog:
             os.fsync(self._rows.descriptor)
         except DataError:
             with suppress(OSError):
-                self._rows.cut_torn_row()
+                self._rows.drop_incomplete_row()
             raise
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror}", path=self.path) from None
@@ -119,7 +120,7 @@ class LabelLog:
         """Drop half a row at the end; a whole one lacks only its line break, as some editors leave it."""
         last = self.path.read_bytes().rpartition(b"\n")[2]
         if _parsed(last) is None:
-            self._rows.cut_torn_row()
+            self._rows.drop_incomplete_row()
             return
         try:
             os.write(self._rows.descriptor, b"\n")
@@ -220,12 +221,3 @@ def _is_torn_label(line: bytes) -> bool:
 
 def _identity(state: os.stat_result) -> tuple[int, int]:
     return state.st_dev, state.st_ino
-
-
-def _settle(folder: Path) -> None:
-    """See that the name of a new file is on disk as well."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

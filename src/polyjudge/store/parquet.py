@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 
 from polyjudge.errors import DataError
 from polyjudge.extras import require
-from polyjudge.files.atomic import readable_json, standing_in_for
+from polyjudge.files.atomic import readable_json, replacing
 from polyjudge.records.codec import field_names
 from polyjudge.records.outcomes import SCHEMA_VERSION, Failure, JudgeResult, Outcome, Provenance, read_outcome
 
@@ -67,7 +67,7 @@ class ParquetRows:
 @contextmanager
 def write_parquet_rows(path: Path, criteria: Sequence[str], flags: Sequence[str]) -> Generator[ParquetRows]:
     """Give somewhere to put rows by a rubric with these criteria and flags; the file is there when all are written."""
-    with standing_in_for(path) as part:
+    with replacing(path) as part:
         rows = ParquetRows(part, _forms(criteria, flags))
         try:
             yield rows

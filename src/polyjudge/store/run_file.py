@@ -16,7 +16,7 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import RowLog, parse_json, read_json_lines
 from polyjudge.files.ownership import refuse_foreign
-from polyjudge.files.spill import open_scratch, stored, unstored
+from polyjudge.files.spill import from_blob, open_scratch, to_blob
 from polyjudge.records.outcomes import Failure, FailureKind, Item, RunOutcome, item_row, outcome_row, read_outcome_row
 
 _SCHEMA = "CREATE TABLE outcomes (id BLOB PRIMARY KEY, outcome TEXT, is_wanted INTEGER DEFAULT 0) WITHOUT ROWID"
@@ -31,31 +31,31 @@ class StoredOutcomes(Mapping[str, RunOutcome]):
     def add(self, item_id: str, outcome: RunOutcome) -> None:
         """Add an outcome."""
         row = json.dumps(outcome_row(item_id, outcome), default=str)
-        self._scratch.execute("INSERT OR REPLACE INTO outcomes (id, outcome) VALUES (?, ?)", (stored(item_id), row))
+        self._scratch.execute("INSERT OR REPLACE INTO outcomes (id, outcome) VALUES (?, ?)", (to_blob(item_id), row))
 
     def want(self, item_id: str) -> None:
         """Mark an outcome as needed, if there is one."""
-        self._scratch.execute("UPDATE outcomes SET is_wanted = 1 WHERE id = ?", (stored(item_id),))
+        self._scratch.execute("UPDATE outcomes SET is_wanted = 1 WHERE id = ?", (to_blob(item_id),))
 
     def unwanted(self) -> Iterator[str]:
         """Yield the ids that were not marked as needed."""
         for (item_id,) in self._scratch.execute("SELECT id FROM outcomes WHERE NOT is_wanted ORDER BY id"):
-            yield unstored(item_id)
+            yield from_blob(item_id)
 
     def drop(self, item_id: str) -> None:
         """Remove an outcome."""
-        self._scratch.execute("DELETE FROM outcomes WHERE id = ?", (stored(item_id),))
+        self._scratch.execute("DELETE FROM outcomes WHERE id = ?", (to_blob(item_id),))
 
     def __getitem__(self, item_id: str) -> RunOutcome:
         query = "SELECT outcome FROM outcomes WHERE id = ?"
-        found = self._scratch.execute(query, (stored(item_id),)).fetchone()
+        found = self._scratch.execute(query, (to_blob(item_id),)).fetchone()
         if found is None:
             raise KeyError(item_id)
         return read_outcome_row(cast(dict[str, Any], parse_json(found[0])))[1]
 
     def __iter__(self) -> Iterator[str]:
         for (item_id,) in self._scratch.execute("SELECT id FROM outcomes ORDER BY id"):
-            yield unstored(item_id)
+            yield from_blob(item_id)
 
     def __len__(self) -> int:
         return self._scratch.execute("SELECT count(*) FROM outcomes").fetchone()[0]
@@ -161,7 +161,7 @@ class RunFile:
         self._rows = RowLog(self.partial)
         self._ahead: RowLog | None = None
         self._rows.lock()
-        self._rows.cut_torn_row()
+        self._rows.drop_incomplete_row()
         try:
             self._take_back_retried()
             self.started_at = self._write_start_marker()
@@ -246,7 +246,7 @@ class RunFile:
     def _open_ahead(self) -> RowLog:
         if self._ahead is None:
             self._ahead = RowLog(self._ahead_path)
-            self._ahead.cut_torn_row()
+            self._ahead.drop_incomplete_row()
         return self._ahead
 
     def _is_in_place(self) -> bool:

@@ -179,7 +179,7 @@ def adopt_rows(partial: Path, items: Sequence[Item], prompts: PromptSet, name: M
     log = RowLog(partial)
     try:
         log.lock()
-        log.cut_torn_row()
+        log.drop_incomplete_row()
         first = next(iter(log.lines()), b"")
         if b'"generatedOutput"' not in first:
             return
