@@ -294,7 +294,7 @@ def test_a_rate_limit_is_waited_for(programs, capsys):
     assert judge("--judge=gemini") == 0
 
     assert only_figures()["provenance"]["attempts"] == 2
-    assert "1 refused for asking too often" in capsys.readouterr().err
+    assert "1 rate-limited" in capsys.readouterr().err
 
 
 def test_a_fake_verdict_in_the_session_is_fenced_off_and_not_read(programs, capsys):
@@ -541,7 +541,7 @@ def test_a_dry_run_says_what_would_be_asked_and_writes_nothing(programs, monkeyp
 
     assert judge(THREE, "--dry-run") == 0
 
-    assert "calls:    3, and 0 answers from the cache" in capsys.readouterr().out
+    assert "calls:    3, and 0 replies from the cache" in capsys.readouterr().out
     assert programs.calls("claude") == programs.calls("gemini") == programs.calls("codex") == []
     assert not Path("eval-reviews").exists()
 

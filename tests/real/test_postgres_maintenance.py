@@ -203,11 +203,11 @@ def test_a_second_run_asks_nothing(postgres, score, server, capsys):
     url = postgres.new_database()
 
     assert score(url, "--dry-run") == 0
-    assert "calls:    40, and 0 answers from the cache" in capsys.readouterr().out
+    assert "calls:    40, and 0 replies from the cache" in capsys.readouterr().out
     assert score(url) == 0
     assert len(server.delivered) == 40
     assert score(url, "--dry-run") == 0
-    assert "calls:    0, and 40 answers from the cache" in capsys.readouterr().out
+    assert "calls:    0, and 40 replies from the cache" in capsys.readouterr().out
     assert score(url) == 0
     assert score(url, "--reread") == 0
     assert set(server.delivered.values()) == {1}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from polyjudge.calibration.cards import new_card
-from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.folder_trust import private_path
 from polyjudge.formats.reference_texts import TextSource, sample_texts
 from polyjudge.judges.base import ItemJudge
@@ -25,7 +25,7 @@ from polyjudge.text.display import harmless, one_line
 from .options import Several, add_force_option, at_least, check_output, filters_of, refuse_batch, run_options
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
-from .summaries import print_estimate, spent_line, too_many_unjudged
+from .summaries import show_estimate, spent_line, too_many_unjudged
 
 _MANY_CALLS = 5_000
 _RUNS_FOLDER = "calibration"
@@ -190,19 +190,12 @@ class Questioning:
             **run_options(self.options),
         )
         try:
-            return self._estimate(run) if self.options.dry_run else self._execute(run, answers)
+            if self.options.dry_run:
+                return show_estimate(run, self.options.format, what="questions")
+            return self._execute(run, answers)
         except (MissingKeyError, MissingExtraError) as error:
             print(error, file=sys.stderr)
             return 3 if self.options.require_judge else 0
-
-    def _estimate(self, run: Run) -> int:
-        with stop_on_signals(run) as signals:
-            try:
-                estimate = run.estimate()
-            except StoppedError as error:
-                return signals.explain(error, f"not all of the {len(self.items)} questions were counted")
-        print_estimate(estimate, len(self.items), self.options.format)
-        return 0
 
     def _execute(self, run: Run, answers: Answers) -> Answers | int:
         """Execute the run and print what was asked; return the exit code of a run that ended early."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from polyjudge.errors import MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.errors import MissingExtraError, MissingKeyError
 from polyjudge.formats.fixtures import FixtureFile, read_fixtures
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.outcomes import Item, JudgeResult, RunOutcome
@@ -24,7 +24,7 @@ from .environment import load_environment
 from .options import add_judging_options, judge_names, run_options
 from .progress import RunProgress
 from .signals import stop_on_signals
-from .summaries import print_estimate
+from .summaries import show_estimate
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +72,9 @@ def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -
     items = [_item(each, table) for each in fixtures.values()]
     run = Run(items, judge, repeats=options.repeats, exports=[doubts], **run_options(options))
     try:
-        return ([], _estimate(run, len(items), options)) if options.dry_run else _execute(run, doubts, len(items))
+        if options.dry_run:
+            return [], show_estimate(run, options.format, what="cases")
+        return _execute(run, doubts, len(items))
     except (MissingKeyError, MissingExtraError) as error:
         print(error.instead("the judge's look") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
         return [], 3 if options.require_judge else 0
@@ -100,16 +102,6 @@ class _Doubts:
             fixture = self.fixtures[item.id]
             told = f"the judge doubts the expected output: {outcome.reason}"
             self.findings.append(AuditFinding(item.id, "doubted", told, fixture.path, fixture.line))
-
-
-def _estimate(run: Run, cases: int, options: argparse.Namespace) -> int:
-    with stop_on_signals(run) as signals:
-        try:
-            estimate = run.estimate()
-        except StoppedError as error:
-            return signals.explain(error, f"not all of the {cases} cases were counted")
-    print_estimate(estimate, cases, options.format)
-    return 0
 
 
 def _execute(run: Run, doubts: _Doubts, cases: int) -> tuple[list[AuditFinding], int]:

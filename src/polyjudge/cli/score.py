@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from polyjudge.clock import utc_now
-from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.json_lines import row_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.judges.identity import identity_of_models
@@ -25,7 +25,6 @@ from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless
 
 from .environment import load_environment
-from .items_trust import ItemsTrust
 from .options import (
     Several,
     add_batch_option,
@@ -41,7 +40,7 @@ from .options import (
 )
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
-from .summaries import print_estimate, print_summary, too_many_unjudged
+from .summaries import print_summary, print_trust, show_estimate, too_many_unjudged, unmet_calibration
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -102,17 +101,17 @@ def run(options: argparse.Namespace) -> int:
     run = _open_run(job)
     plan = run.plan()
     _warn_of_skipped(plan.problems, plan.skipped)
-    trust = _trust_of(job, plan.languages)
-    if options.require_calibrated and (unmet := trust.unmet()):
+    trust = trust_in(identity_of_models(job.judges, job.rubric), options.card)
+    if options.require_calibrated and (unmet := unmet_calibration(trust, plan.languages)):
         print(f"polyjudge: {unmet}", file=sys.stderr)
         return 1
     try:
-        code = _estimate(job, run) if options.dry_run else _execute(job, run)
+        code = show_estimate(run, options.format) if options.dry_run else _execute(job, run)
     except (MissingKeyError, MissingExtraError) as error:
         print(error, file=sys.stderr)
         return 3 if options.require_judge else 0
     if not options.dry_run and options.format == "text":
-        trust.show(sys.stdout if options.output is not None else sys.stderr)
+        print_trust(trust, plan.languages, sys.stdout if options.output is not None else sys.stderr)
     return code
 
 
@@ -148,11 +147,6 @@ def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str
         print(f"polyjudge: warning: {told}", file=sys.stderr)
 
 
-def _trust_of(job: ScoreJob, languages: Sequence[str]) -> ItemsTrust:
-    """Return how far the judge is known in the languages of the items."""
-    return ItemsTrust(trust_in(identity_of_models(job.judges, job.rubric), job.options.card), languages)
-
-
 def _open_run(job: ScoreJob) -> Run:
     options = job.options
     return Run(
@@ -171,17 +165,6 @@ def _show_prompt(job: ScoreJob, item_id: str) -> int:
     if item is None:
         raise DataError(f"holds no item with the id {item_id!r}", path=job.options.items)
     print(harmless(RubricJudge(job.rubric).build_prompt(item.candidate, item.context)))
-    return 0
-
-
-def _estimate(job: ScoreJob, run: Run) -> int:
-    items = run.plan().items
-    with stop_on_signals(run) as signals:
-        try:
-            estimate = run.estimate()
-        except StoppedError as error:
-            return signals.explain(error, f"not all of the {items} items were counted")
-    print_estimate(estimate, items, job.options.format)
     return 0
 
 

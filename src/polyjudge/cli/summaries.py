@@ -1,16 +1,25 @@
-"""What `polyjudge score` says at the end."""
+"""Print what a run would cost, what it found, and how far its judge can be trusted."""
 
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from msgspec import to_builtins
 
+from polyjudge.errors import StoppedError
+from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import Interval
 from polyjudge.records.runs import Estimate, Spent
+from polyjudge.runs.run import Run
 from polyjudge.runs.summary import ScoreSummary
+from polyjudge.text.display import harmless
+from polyjudge.verdicts.trust import JudgeTrust, unmet_trust
+
+from .signals import stop_on_signals
+
+_MOST_NAMED = 12
 
 
 def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespace, *, skipped: int) -> None:
@@ -25,21 +34,35 @@ def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespa
     if summary.unjudged:
         print(f"unjudged: {summary.unjudged} ({kinds})", file=to)
     if skipped:
-        print(f"skipped:  {skipped} rows that hold no item", file=to)
+        print(f"skipped:  {skipped} rows without an item", file=to)
     print(f"asked:    {spent_line(spent)}; {summary.cached} results from the cache", file=to)
     if options.output is not None and not summary.not_reached:
         print(f"results:  {options.output}", file=to)
 
 
-def print_estimate(estimate: Estimate, items: int, form: str, more: Mapping[str, int] | None = None) -> None:
-    """Print what a run would ask, and what more there is to say of it."""
+def show_estimate(run: Run, form: str, *, what: str = "items", more: Mapping[str, int] | None = None) -> int:
+    """Print how many calls a run would make and what they would cost; return the exit code.
+
+    `what` names the items in the message of an interrupted count; `more` are further counts to print.
+    """
+    items = run.plan().items
+    with stop_on_signals(run) as signals:
+        try:
+            estimate = run.estimate()
+        except StoppedError as error:
+            return signals.explain(error, f"not all of the {items} {what} were counted")
+    _print_estimate(estimate, items, form, more or {})
+    return 0
+
+
+def _print_estimate(estimate: Estimate, items: int, form: str, more: Mapping[str, int]) -> None:
     if form == "json":
-        print(json.dumps({"items": items, **(more or {}), **to_builtins(estimate)}, indent=2))
+        print(json.dumps({"items": items, **more, **to_builtins(estimate)}, indent=2))
         return
-    for name, count in (more or {}).items():
+    for name, count in more.items():
         print(f"{name.replace('_', ' ') + ':':<9} {count}")
     print(f"items:    {items}")
-    print(f"calls:    {estimate.calls}, and {estimate.cached} answers from the cache")
+    print(f"calls:    {estimate.calls}, and {estimate.cached} replies from the cache")
     print(f"tokens:   about {estimate.input_tokens:,} in and {estimate.output_tokens:,} out")
     if estimate.unpriced_calls:
         print("cost:     unknown; give --price INPUT,OUTPUT in USD per million tokens")
@@ -48,7 +71,7 @@ def print_estimate(estimate: Estimate, items: int, form: str, more: Mapping[str,
 
 
 def too_many_unjudged(unjudged: int, items: int) -> int:
-    """Say that the judge could not do its work, and return the exit code."""
+    """Print that more items than allowed are unjudged; return the exit code."""
     share = unjudged / items if items else 1.0
     print(f"polyjudge: {share:.1%} of the items could not be judged, more than --max-unjudged allows", file=sys.stderr)
     return 3
@@ -63,16 +86,37 @@ def _print_scores(summary: ScoreSummary, to: TextIO) -> None:
     if summary.passed is not None and summary.decided:
         share = f"{summary.passed / summary.decided:.1%} of {summary.decided}"
         undecided = summary.judged - summary.decided
-        if undecided:  # of those with missing scores only failures can be told, so a rate would mislead
+        if undecided:  # an item with missing scores can be known to fail, but not to pass: a rate would mislead
             failed = summary.decided - summary.passed
-            print(
-                f"passed:   {summary.passed}, failed: {failed}, cannot be told: {undecided} (scores missing)", file=to
-            )
+            print(f"passed:   {summary.passed}, failed: {failed}, undecided: {undecided} (scores missing)", file=to)
         else:
             print(f"passed:   {summary.passed} ({share}){_between(summary.pass_interval, 100, '%')}", file=to)
     if summary.mean_spread is not None:
         flipped = "" if summary.flipped is None else f"; {summary.flipped:.1%} of the items flip between pass and fail"
         print(f"spread:   {summary.mean_spread:.2f} between answers to one item, on average{flipped}", file=to)
+
+
+def unmet_calibration(trust: JudgeTrust, languages: Sequence[str]) -> str:
+    """Return why a judge is not calibrated for all items of these languages ("" is no language); empty if it is."""
+    if trust.card is None:
+        return f"{trust.judge} is not calibrated: {trust.why}"
+    missing = unmet_trust(trust, languages, language_table())
+    return f"{trust.judge} is not calibrated for all languages: {_by_word(missing)}" if missing else ""
+
+
+def print_trust(trust: JudgeTrust, languages: Sequence[str], to: TextIO) -> None:
+    """Print how far a judge's scores can be trusted in the languages of a run."""
+    known = _by_word(trust.by_verdict(languages, language_table()))
+    print(f"trust:    {known if trust.card else f'not calibrated ({trust.why})'}", file=to)
+
+
+def _by_word(languages: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{word} in {_named(tags)}" for word, tags in languages.items())
+
+
+def _named(tags: Sequence[str]) -> str:
+    shown = ", ".join(harmless(tag) or "items without a language" for tag in tags[:_MOST_NAMED])
+    return shown if len(tags) <= _MOST_NAMED else f"{shown} and {len(tags) - _MOST_NAMED} more"
 
 
 def _between(interval: Interval | None, scale: float, unit: str = "") -> str:
@@ -82,7 +126,7 @@ def _between(interval: Interval | None, scale: float, unit: str = "") -> str:
 
 
 def spent_line(spent: Spent) -> str:
-    """Return what a run asked and paid."""
+    """Return the calls, tokens and cost of a run as one line."""
     calls = f"{spent.calls} {'call' if spent.calls == 1 else 'calls'}"
     parts = [calls, f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"]
     if spent.unpriced_calls:
@@ -90,7 +134,7 @@ def spent_line(spent: Spent) -> str:
     if spent.cost_usd or not spent.unpriced_calls:
         parts.append(f"${spent.cost_usd:.4f}")
     if spent.lost_calls:
-        parts.append(f"{spent.lost_calls} broke off and may have been charged")
+        parts.append(f"{spent.lost_calls} disconnected and may have been charged")
     if spent.rate_limited:
-        parts.append(f"{spent.rate_limited} refused for asking too often")
+        parts.append(f"{spent.rate_limited} rate-limited")
     return ", ".join(parts)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import readable_json
 from polyjudge.formats.reviews import ReviewFiles
 from polyjudge.formats.transcripts import Transcript
@@ -41,7 +41,7 @@ from .options import (
 from .output import print_table, reader_may_leave
 from .progress import RunProgress
 from .signals import stop_on_signals
-from .summaries import print_estimate, spent_line, too_many_unjudged
+from .summaries import show_estimate, spent_line, too_many_unjudged
 
 _WARNINGS_SHOWN = 5
 _ABOUT_WORKSPACE = (
@@ -97,7 +97,9 @@ def run(options: argparse.Namespace) -> int:
     judges = _usable(job)
     if len(judges) < len(job.judges) and (options.require_judge or not judges):
         return 3 if options.require_judge else 0
-    return _estimate(job, judges) if options.dry_run else _execute(job, judges)
+    return (
+        show_estimate(_run_of(job, judges), options.format, what="judges") if options.dry_run else _execute(job, judges)
+    )
 
 
 def _usable(job: _Job) -> list[ModelName]:
@@ -126,17 +128,6 @@ def _run_of(job: _Job, judges: Sequence[ModelName], done: Callable[[Item, Outcom
 
 def _judge_of(item: Item) -> str:
     return item.id
-
-
-def _estimate(job: _Job, judges: Sequence[ModelName]) -> int:
-    run = _run_of(job, judges)
-    with stop_on_signals(run) as signals:
-        try:
-            estimate = run.estimate()
-        except StoppedError as error:
-            return signals.explain(error, "not all judges were counted")
-    print_estimate(estimate, len(judges), job.options.format)
-    return 0
 
 
 def _job(options: argparse.Namespace) -> _Job:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.clock import utc_now
-from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.prompt_sets import PromptSet, load_prompt_set, prompt_set_names
 from polyjudge.languages.table import LanguageTable, language_table
@@ -31,7 +31,7 @@ from .environment import load_environment
 from .options import add_cache_options, add_call_options, add_force_option, check_output, run_options
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
-from .summaries import print_estimate, spent_line
+from .summaries import show_estimate, spent_line
 from .translation_check import check_results_name
 
 
@@ -66,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
     file = ResultsFile(options.output, languages, prompts, table, about=lambda: _about(options), force=options.force)
     try:
         run = _open_run(options, prompts, items, file, _mark_of_0_1(options, prompts, languages))
-        return _estimate(run, items, options) if options.dry_run else _execute(run, items, file, options)
+        if options.dry_run:
+            return show_estimate(run, options.format, what="translations")
+        return _execute(run, items, file, options)
     except (MissingKeyError, MissingExtraError) as error:
         print(error.instead("generation") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
         return 0
@@ -122,16 +124,6 @@ def _open_run(
         name = resolve_model(options.translator) if options.translator else None
         adopt_rows(options.output.with_name(f"{options.output.name}.{mark}.partial"), items, prompts, name)
     return run
-
-
-def _estimate(run: Run, items: Sequence[Item], options: argparse.Namespace) -> int:
-    with stop_on_signals(run) as signals:
-        try:
-            estimate = run.estimate()
-        except StoppedError as error:
-            return signals.explain(error, f"not all of the {len(items)} translations were counted")
-    print_estimate(estimate, len(items), options.format)
-    return 0
 
 
 def _execute(run: Run, items: Sequence[Item], file: ResultsFile, options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import readable_json
 from polyjudge.formats.translation_results import TranslationResults
 from polyjudge.formats.translation_scores import ScoresFile
@@ -26,7 +26,6 @@ from polyjudge.text.display import harmless, one_line
 from polyjudge.verdicts.translation import Verdict, counts_text, status_fields, status_label, totals
 
 from .environment import load_environment
-from .items_trust import ItemsTrust
 from .options import (
     Several,
     add_batch_option,
@@ -41,7 +40,7 @@ from .options import (
 from .output import print_table, reader_may_leave
 from .progress import RunProgress
 from .signals import RESUME, Signals, stop_on_signals
-from .summaries import print_estimate, spent_line, too_many_unjudged
+from .summaries import print_trust, show_estimate, spent_line, too_many_unjudged
 
 _AFTER_EMPTY_BATCHES = (
     "The replies are kept. Use another judge, or ask about each output alone with --batch-size 1. To keep the batches "
@@ -114,7 +113,9 @@ def run_judging(
     scores = ScoresFile(job.output, job.languages, job.judge, batching=batching, force=options.force)
     run = _open_run(job, judge, scores)
     try:
-        return _estimate(job, run) if options.dry_run else _execute(job, run, scores, drift)
+        if options.dry_run:
+            return show_estimate(run, options.format, what="outputs")
+        return _execute(job, run, scores, drift)
     except (MissingKeyError, MissingExtraError) as error:
         told = error.instead(f"{tier} coherence check") if isinstance(error, MissingKeyError) else error
         print(told, file=sys.stderr)
@@ -183,16 +184,6 @@ def _show_prompt(job: Job, task_id: str) -> int:
     return 0
 
 
-def _estimate(job: Job, run: Run) -> int:
-    with stop_on_signals(run) as signals:
-        try:
-            estimate = run.estimate()
-        except StoppedError as error:
-            return signals.explain(error, f"not all of the {len(job.tasks)} outputs were counted")
-    print_estimate(estimate, len(job.tasks), job.options.format)
-    return 0
-
-
 def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
     with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
         summary = run.execute(progress)
@@ -204,7 +195,7 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
     with reader_may_leave():
         _show(job.options, verdicts, file.scores, drift)
         if job.options.format == "text":
-            ItemsTrust(trust, [verdict.language or verdict.name for verdict in verdicts]).show(sys.stdout)
+            print_trust(trust, [verdict.language or verdict.name for verdict in verdicts], sys.stdout)
     print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     print(f"scores:  {job.output}", file=sys.stderr)
     if summary.status == "unjudged":

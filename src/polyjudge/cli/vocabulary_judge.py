@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from polyjudge.cache.protocol import Cache
 from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import DataError, MissingExtraError, MissingKeyError, StoppedError
+from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import lock_folder
 from polyjudge.formats.vocabulary import recorded_models
 from polyjudge.judges.word_verdicts import WordWording
@@ -29,7 +29,7 @@ from .environment import load_environment
 from .options import limits_of
 from .progress import RunProgress, fallback_message
 from .signals import explain_end, stop_on_signals
-from .summaries import print_estimate, spent_line
+from .summaries import show_estimate, spent_line
 from .vocabulary_options import add_suite_options, add_word_judging_options, job_to_judge, open_suite, word_judges
 from .vocabulary_summary import add_showing_options, exit_code, show_summary
 
@@ -135,18 +135,9 @@ def judge_answers(
         reread=options.reread,
         retry_failures=options.retry_failures,
     )
-    return Judged(_estimate(options, run, more)) if options.dry_run else _execute(options, run, store)
-
-
-def _estimate(options: argparse.Namespace, run: Run, more: Mapping[str, int] | None) -> int:
-    count = run.plan().items
-    with stop_on_signals(run) as signals:
-        try:
-            estimate = run.estimate()
-        except StoppedError as error:
-            return signals.explain(error, f"not all of the {count} answers were counted")
-    print_estimate(estimate, count, "json" if options.format == "json" else "text", more)
-    return 0
+    if options.dry_run:
+        return Judged(show_estimate(run, options.format, what="answers", more=more))
+    return _execute(options, run, store)
 
 
 def _execute(options: argparse.Namespace, run: Run, store: JudgementStore) -> Judged:
