@@ -259,7 +259,7 @@ def test_unfinished_rows_that_do_not_fit_the_items_are_refused(items, score, ser
     partial.write_text("".join(partial.read_text(encoding="utf-8").splitlines(keepends=True)[1:]), encoding="utf-8")
 
     assert score(path, "--output", "r.jsonl") == 2
-    assert "does not fit the items" in capsys.readouterr().err
+    assert "does not match the items" in capsys.readouterr().err
 
 
 def test_failures_are_not_retried_over_changed_items(items, score, server, in_folder, capsys):

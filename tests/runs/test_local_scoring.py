@@ -9,7 +9,7 @@ from polyjudge.errors import CapReachedError
 from polyjudge.judges.base import as_item_judge
 from polyjudge.records.outcomes import Failure, Item, JudgeResult
 from polyjudge.rubrics.loading import load_rubric
-from polyjudge.runs.local import judge_in_order
+from polyjudge.runs.execution import judge_in_order
 from polyjudge.runs.summary import Tally
 
 SUBSCORES = {"script": 5.0, "grammar": 4.0, "coherence": 3.0}

@@ -78,7 +78,7 @@ class Fake:
             self.answered[name] = self.answered.get(name, 0) + 1
         return ShardReport(order.shard, part(order), spent)
 
-    async def look(self, grace_s):
+    async def notes(self, grace_s):
         self.graces.append(grace_s)
         return {}
 

@@ -107,14 +107,17 @@ def test_a_stopped_run_is_resumed_and_asks_nothing_twice(folder, cache):
 
 
 def test_a_stop_from_another_thread_ends_the_run(folder):
+    judged = threading.Event()
+
     class SlowJudge:
         async def judge(self, item, *, repeat=0):
             await asyncio.sleep(0.01)
+            judged.set()
             return JudgeResult(1.0, "")
 
     items = [Item(str(number), "x") for number in range(10_000)]
     run = Run(items, SlowJudge(), output="scores.jsonl", cache=None)
-    threading.Timer(0.2, run.stop).start()
+    threading.Thread(target=lambda: judged.wait() and run.stop()).start()
 
     summary = run.execute()
 

@@ -18,7 +18,7 @@ from polyjudge.records.outcomes import Failure, JudgeResult
 from polyjudge.records.runs import Limits
 from polyjudge.records.translation import LanguageResult, PromptResult
 from polyjudge.rubrics.loading import load_rubric
-from polyjudge.runs.local import judge_in_order, prepare
+from polyjudge.runs.execution import judge_in_order, prepare
 from polyjudge.runs.run import Run
 from polyjudge.suites.translation import LanguageJudge, tasks_of
 from polyjudge.suites.translation_grouped import BatchOptions, GroupedTranslationJudge, batches_of

@@ -11,7 +11,7 @@ from polyjudge.errors import ProviderError, UnusableError
 from polyjudge.formats.vocabulary import read_vocabulary
 from polyjudge.records.outcomes import Failure, Generated, Item
 from polyjudge.records.requests import Origin, Reply
-from polyjudge.runs.local import judge_in_order
+from polyjudge.runs.execution import judge_in_order
 from polyjudge.suites.vocabulary import choose, make_job
 from polyjudge.suites.vocabulary_generation import AnswerStore, Generation, WordGenerator, is_answer, unanswered
 

@@ -22,7 +22,7 @@ class StopToken:
     def __init__(self) -> None:
         self.requested = False
         self.error: StoppedError | None = None
-        """Why, unless a person asked for it."""
+        """The reason, unless a person requested the stop."""
         self._on_request: list[Callable[[float | None], None]] = []
 
     def request(self, error: StoppedError | None = None, *, grace_s: float | None = None) -> None:
@@ -38,7 +38,7 @@ class StopToken:
 
 
 class Slots:
-    """How many tasks may work at once; a task that only waits lends its slot to another one."""
+    """The number of tasks that may work at once; a task that only waits lends its slot to another."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -51,7 +51,7 @@ class Slots:
 
     @contextmanager
     def lent(self) -> Generator[None]:
-        """Let another task work meanwhile."""
+        """Let another task work in the meantime."""
         self.most += 1
         if self.on_lend is not None:
             self.on_lend()
@@ -62,7 +62,7 @@ class Slots:
 
 
 class _NotDone:
-    """Stands for the result of work that was not begun or not finished."""
+    """The result of work that was not started or not finished."""
 
 
 _NOT_DONE = _NotDone()
@@ -101,7 +101,7 @@ async def in_order(
 
 
 class _Turn(Generic[Result]):
-    """The place of one item in the order, and what came of it."""
+    """The place of one item in the order, and its result."""
 
     __slots__ = ("error", "is_over", "result")
 
@@ -112,9 +112,9 @@ class _Turn(Generic[Result]):
 
 
 class _Pool(Generic[Item, Result]):
-    """As many workers as may be busy at a time; each takes the next item when it is done with one.
+    """Workers that each take the next item when they have finished one.
 
-    A task for every item, waiting at a semaphore, would take three times as long.
+    A task for every item, waiting for a semaphore, would take three times as long.
     """
 
     def __init__(
@@ -133,8 +133,8 @@ class _Pool(Generic[Item, Result]):
         self._most = window
         self._error: BaseException | None = None
         self._is_left = False
-        self._news = asyncio.Event()
-        """The earliest item is over, or a worker has gone."""
+        self._changed = asyncio.Event()
+        """Set when the earliest item is over, or a worker has ended."""
         self._room = asyncio.Event()
         stop.on_request(self._end)
         self._workers: set[asyncio.Task[None]] = set()
@@ -151,13 +151,13 @@ class _Pool(Generic[Item, Result]):
             worker.add_done_callback(self._workers.discard)
 
     async def next(self) -> _Turn[Result] | None:
-        """Return what came of the earliest item, or None when there are no more; raise its error."""
+        """Return the result of the earliest item, or None when there are no more; raise its error."""
         turns = self._turns
         while not (turns and turns[0].is_over):
             if not turns and not self._at_work:
                 return None
-            self._news.clear()
-            await self._news.wait()
+            self._changed.clear()
+            await self._changed.wait()
         turn = turns.popleft()
         if len(turns) < self._most // 2:
             self._room.set()
@@ -166,12 +166,12 @@ class _Pool(Generic[Item, Result]):
         return turn
 
     async def drain(self) -> None:
-        """Wait for what is still under way."""
+        """Wait for in-flight work."""
         while await self.next() is not None:
             pass
 
     async def leave(self) -> None:
-        """Begin nothing more, and give what is under way some time to end."""
+        """Start nothing more, and give in-flight work some time to finish."""
         self._is_left = True
         self._end(_GRACE_S)
         if self._workers:
@@ -193,10 +193,10 @@ class _Pool(Generic[Item, Result]):
                     break
         finally:
             self._at_work -= 1
-            self._news.set()
+            self._changed.set()
 
     async def _take_turn(self) -> bool:
-        """Do the next item; where there is none, say so."""
+        """Process the next item; return whether there was one."""
         turn: _Turn[Result] = _Turn()
         self._turns.append(turn)
         try:
@@ -206,7 +206,7 @@ class _Pool(Generic[Item, Result]):
                 return False
             turn.result = await self._work(item)
         except StoppedError as error:
-            # What is in flight is paid for and may end; what only waits to try again is not waited for.
+            # In-flight calls are paid for and may finish; waits between tries are cancelled.
             self.stop.request(error, grace_s=_GRACE_S)
         except asyncio.CancelledError as error:
             if not self._is_over:
@@ -214,14 +214,14 @@ class _Pool(Generic[Item, Result]):
                 raise
             turn.error = self._error
         except BaseException as error:  # noqa: BLE001 - it is raised where the results are taken
-            # A cache on a full disk, say: what is asked from now on would be paid for and lost.
+            # For example a full disk: calls made from now on would be paid for and lost.
             turn.error = error
             self._error = self._error or error
             self._end(_GRACE_S)
         finally:
             turn.is_over = True
             if self._turns and turn is self._turns[0]:
-                self._news.set()
+                self._changed.set()
         return True
 
     @property
@@ -229,20 +229,20 @@ class _Pool(Generic[Item, Result]):
         return self.stop.requested or self._is_left or self._error is not None
 
     def _end(self, grace_s: float | None) -> None:
-        """Let the workers go that wait, and after the grace those that do not."""
+        """End the workers that wait, and after the grace period the others."""
         self._room.set()
         if grace_s is not None:
             asyncio.get_running_loop().call_later(grace_s, lambda: [worker.cancel() for worker in list(self._workers)])
 
 
 async def unless_stopped(work: Coroutine[Any, Any, Result], stop: StopToken) -> Result | None:
-    """Wait for something that is nobody's loss: a wish to stop ends the waiting at once, and there is no result."""
+    """Wait for work that may be abandoned: a stop request cancels it at once, and there is no result."""
     task = asyncio.create_task(work)
 
-    def give_up(_: float | None) -> None:
+    def cancel(_: float | None) -> None:
         task.cancel()
 
-    stop.on_request(give_up)
+    stop.on_request(cancel)
     try:
         return await task
     except asyncio.CancelledError:
@@ -253,9 +253,9 @@ async def unless_stopped(work: Coroutine[Any, Any, Result], stop: StopToken) -> 
 
 
 async def together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """Do several things at once and return all results; when one raises, the others are stopped before it goes on.
+    """Run coroutines at once and return all results; an error of one is raised after the others have been cancelled.
 
-    A `StoppedError` says that nothing more shall be begun: what the others have in flight is paid for, and may end.
+    After a `StoppedError` the others get some time to finish: their in-flight calls are paid for.
     """
     tasks = [asyncio.create_task(each) for each in work]
     try:

@@ -43,7 +43,7 @@ def _run_beside(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         return outcome.result()
     except KeyboardInterrupt:
-        # What nobody waits for any more must not go on asking and paying.
+        # Work that the caller no longer waits for must not make more calls.
         loop.call_soon_threadsafe(task.cancel)
         thread.join()
         raise

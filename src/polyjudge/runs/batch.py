@@ -1,4 +1,4 @@
-"""Ask in batches: submit what is to be asked, wait for the batches, and store their results in the cache."""
+"""Ask in batches: submit the requests, wait for the batches, and store their results in the cache."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
@@ -12,9 +12,9 @@ from polyjudge.records.runs import BatchesFinished, BatchesLeft, BatchesSearched
 async def wait_for_batches(
     batches: Batches, collect: Callable[[], Awaitable[object]], stop: StopToken, emit: Callable[[Event], None]
 ) -> None:
-    """Submit and wait until nothing is left to be put into a batch.
+    """Submit batches and wait for them until no request is missing from the cache.
 
-    `collect` asks everything that the run has to ask; what the cache does not hold goes into batches.
+    `collect` makes all requests of the run; those that the cache cannot answer go into batches.
     """
 
     def waiting(progress: BatchProgress) -> None:
@@ -45,7 +45,7 @@ async def _submit(batches: Batches, stop: StopToken) -> bool:
 
 
 async def _unless_stopped(work: Callable[[], Coroutine[Any, Any, None]], stop: StopToken) -> None:
-    """Wait for work that continues elsewhere; an error that stops the run is a stop request."""
+    """Wait for work at the provider; an error that stops the run is a stop request."""
     if stop.requested:
         return
     try:

@@ -1,26 +1,32 @@
-"""One execution of a run: stored outcomes first, then batches, then what is left, each row stored as it comes."""
+"""One execution of a run: stored outcomes, then batches, then the remaining items; each row is stored as it comes."""
 
 from collections import ChainMap
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
-from polyjudge.concurrency.pool import StopToken
+from polyjudge.concurrency.pool import Slots, StopToken, in_order
 from polyjudge.errors import DataError, StoppedError
 from polyjudge.formats.items import ItemsDigest
 from polyjudge.judges.base import ItemWorker, close_judge
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.runs import Event, Finished, ItemCollected, ItemFinished, Resumed, RunStatus, Started, Stopped
-from polyjudge.store.run_file import OutcomeStore
+from polyjudge.store.run_file import OutcomeStore, WaitingStore
 
-from .local import judge_in_order, prepare, settled
 from .plan import Items, Plan
 from .stack import ProviderStack
 
 OnEvent = Callable[[Event], None]
+Answer = Callable[[Item], Awaitable[RunOutcome]]
+"""Returns the judge's outcome for an item."""
+
+_WAITING_MOST = 20_000
+"""The most items that may wait for a slow item before them."""
+_WAITING_IN_MEMORY = 256
+"""Outcomes among them that are held in memory; the others wait in the store."""
 
 
 class Export(Protocol):
@@ -68,7 +74,7 @@ class Execution:
     emit: OnEvent
     concurrency: int
     known: Mapping[str, RunOutcome]
-    """Outcomes that need not be asked for, by the ids of their items."""
+    """Outcomes that are already known, by the ids of their items."""
     exports: Sequence[Export] = ()
     status: RunStatus = "stopped"
 
@@ -82,7 +88,7 @@ class Execution:
                 async for pair in judged:
                     yield pair
         finally:
-            # Requests in batches are answered elsewhere, and count as asked.
+            # Requests in batches are answered elsewhere, and count as calls.
             if not self.stack.meter.spent.calls and self.stack.batches is None:
                 self.store.discard_if_empty()
             await close_judge(self.judge)
@@ -97,19 +103,19 @@ class Execution:
             item = next(items, None)
             if item is None or item.id != item_id:
                 raise DataError(
-                    "does not fit the items; remove it to start anew", path=getattr(self.store, "partial", "")
+                    "does not match the items; remove it to start again", path=getattr(self.store, "partial", "")
                 )
             done += 1
             yield self._finished(item, outcome)
         self.emit(Resumed(done, self.plan.items))
         await self._prepare()
-        left = islice(items, self.plan.items - done)
-        judged = self._settled(left) if self.stop.requested else self._judge(left, store=self.store)
+        remaining = islice(items, self.plan.items - done)
+        judged = self._settled(remaining) if self.stop.requested else self._judge(remaining, store=self.store)
         async with aclosing(judged):  # if a row cannot be written, in-flight calls end before their connections do
             async for item, outcome in judged:
                 done += 1
                 yield self._finished(item, outcome)
-        # After a stop all may be done as well: in-flight calls are allowed to finish, and may have been the last ones.
+        # All items may be done even after a stop request: the in-flight calls, which may finish, can be the last ones.
         if done == self.plan.items and next(items, None) is None and items.hexdigest() == self.plan.items_fingerprint:
             for export in self.exports:
                 if isinstance(export, OutputFile):
@@ -122,7 +128,7 @@ class Execution:
             self.status = "items_changed"
 
     async def _prepare(self) -> None:
-        """Let the judge do its work before the first item, if it has any; an error that stops it stops the run."""
+        """Let the judge do the work that it has before the first item; an error there can stop the run."""
         stored = chain(self.store.stored(), self.store.ahead().items())
         try:
             await prepare(self.judge, stored, concurrency=self.stack.slots or self.concurrency, stop=self.stop)
@@ -130,7 +136,7 @@ class Execution:
             self.stop.request(error)
 
     async def _settled(self, items: Iterable[Item]) -> AsyncGenerator[tuple[Item, RunOutcome]]:
-        """Yield the first items as far as they were judged in a preparation that was stopped."""
+        """Yield the first items that were judged in a preparation that was then stopped."""
         for item in items:
             outcome = settled(self.judge, item)
             if outcome is None:
@@ -160,7 +166,7 @@ class Execution:
         return item, outcome
 
     async def _wait_for_batches(self) -> None:
-        """Put what is to be asked into batches and wait for them; their results are in the cache then."""
+        """Put the requests into batches and wait for their results, which go into the cache."""
         from .batch import wait_for_batches  # here, because most runs need none of it
 
         async def collect() -> None:
@@ -192,3 +198,88 @@ class _Digested:
 
     def hexdigest(self) -> str:
         return self._digest.hexdigest()
+
+
+async def judge_in_order(
+    answer: Answer,
+    items: Iterable[Item],
+    *,
+    concurrency: int | Slots,
+    stop: StopToken,
+    known: Mapping[str, RunOutcome] | None = None,
+    store: OutcomeStore | None = None,
+    is_cached: bool = True,
+) -> AsyncGenerator[tuple[Item, RunOutcome]]:
+    """Yield each item with its outcome, in order; items whose outcome is `known` by their id are not judged again.
+
+    Each row is in the store before it is yielded. A slow item does not stall the others: outcomes that wait for it are
+    kept in the store. Without a cache, all of them are, because a lost outcome would have to be paid for again.
+    """
+    found = known or {}
+    rows = _Rows(store, is_cached=is_cached)
+
+    async def one(turn: tuple[int, Item]) -> tuple[int, Item, RunOutcome | int]:
+        number, item = turn
+        if item.id in found:
+            return number, item, rows.hold(found[item.id])
+        return number, item, rows.put(number, item, await answer(item))
+
+    turns = in_order(one, enumerate(items), concurrency=concurrency, stop=stop, window=rows.window)
+    async with aclosing(turns) as results:
+        async for number, item, kept in results:
+            yield item, rows.take(number, item, kept)
+
+
+async def prepare(
+    judge: object, stored: Iterable[tuple[str, RunOutcome]], *, concurrency: int | Slots, stop: StopToken
+) -> None:
+    """Let a judge do the work that it has before the first item; `stored` are the rows of an unfinished run."""
+    own: Callable[..., Awaitable[None]] | None = getattr(judge, "prepare", None)
+    if own is not None:
+        await own(stored, concurrency=concurrency, stop=stop)
+
+
+def settled(judge: object, item: Item) -> RunOutcome | None:
+    """Return the outcome of an item that was judged in the preparation; None if it has yet to be judged."""
+    own: Callable[[Item], RunOutcome | None] | None = getattr(judge, "settled", None)
+    return own(item) if own is not None else None
+
+
+class _Rows:
+    """Writes rows to the store in order: at once if it is their turn, otherwise when they are taken."""
+
+    def __init__(self, store: OutcomeStore | None, *, is_cached: bool) -> None:
+        self._store = store
+        self._waiting = store if isinstance(store, WaitingStore) else None
+        self.window = _WAITING_MOST if self._waiting is not None else None
+        self._is_cached = is_cached
+        self._written = self._in_memory = 0
+
+    def put(self, number: int, item: Item, outcome: RunOutcome) -> RunOutcome | int:
+        """Write a row, or keep it until its turn; return the outcome, or where it is kept in the store."""
+        if number == self._written:
+            self._write(item, outcome)
+        elif self._waiting is not None and (not self._is_cached or self._in_memory >= _WAITING_IN_MEMORY):
+            return self._waiting.append_ahead(item, outcome)
+        return self.hold(outcome)
+
+    def hold(self, outcome: RunOutcome) -> RunOutcome:
+        self._in_memory += 1
+        return outcome
+
+    def take(self, number: int, item: Item, kept: RunOutcome | int) -> RunOutcome:
+        """Return the outcome whose turn has come, and write its row if that has not been done."""
+        if isinstance(kept, int):
+            assert self._waiting is not None
+            outcome = self._waiting.read_ahead(kept)
+        else:
+            outcome = kept
+            self._in_memory -= 1
+        if number == self._written:
+            self._write(item, outcome)
+        return outcome
+
+    def _write(self, item: Item, outcome: RunOutcome) -> None:
+        if self._store is not None:
+            self._store.append(item, outcome)
+        self._written += 1

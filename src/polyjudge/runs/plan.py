@@ -31,7 +31,7 @@ class Plan:
     problems: tuple[str, ...]
     """What is wrong with the first few of them."""
     languages: tuple[str, ...]
-    """The languages that items name; an empty one if some name none."""
+    """The languages of the items; an empty one if an item has none."""
     items_fingerprint: str
     fingerprint: str
     """Two runs with the same fingerprint are the same run: one resumes the other."""
@@ -40,7 +40,7 @@ class Plan:
 def make_plan(
     items: Items, judge: ItemWorker, *, repeats: int, refresh: bool, reread: bool, retried: Path | None
 ) -> Plan:
-    """Read the items once, and return the plan; `retried` is the file whose failures are asked again."""
+    """Read the items once, and return the plan; `retried` is the file whose failures are judged again."""
     survey = items.survey()
     judges = [[str(name), address] for name, address in models_of(judge)]
     how = [_version(retried) if retried is not None else None, refresh, reread]
@@ -85,10 +85,10 @@ def _version(path: Path) -> list[int]:
 
 
 def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item], judge: object) -> StoredOutcomes:
-    """Return the results of a finished run by the ids of their items, so that only its failures are asked again.
+    """Return the results of a finished run by the ids of their items, so that only its failures are judged again.
 
     A result counts unless it is known to answer another prompt than its item has now. Results of another judge are an
-    error: all of them would be asked again. Results of items that are no longer there are included, and not marked as
+    error: all of them would be judged again. Results of items that are no longer there are included, and not marked as
     needed.
     """
     rubric = getattr(judge, "rubric", None)
@@ -105,11 +105,11 @@ def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item]
         if not isinstance(result := known.get(item.id), JudgeResult):
             continue
         known.want(item.id)
-        if others := {f"{each.provider}/{each.model}" for each in _asked(result)} - names:
-            told = f"the results are of {', '.join(sorted(others))}, and failures are retried with the same judge"
-            raise ConfigError(f"{told}: name it, or another output")
-        asked = {each.prompt_sha256 for each in _asked(result)}
-        if not asked <= hashes(item):
+        if others := {f"{each.provider}/{each.model}" for each in _provenances(result)} - names:
+            message = f"the results are of {', '.join(sorted(others))}, and failures are retried with the same judge"
+            raise ConfigError(f"{message}: name it, or another output")
+        prompts = {each.prompt_sha256 for each in _provenances(result)}
+        if not prompts <= hashes(item):
             known.drop(item.id)
     return known
 
@@ -127,13 +127,13 @@ def _prompt_hashes(renderer: PromptRenderer, item: Item) -> set[str]:
 def results_to_keep(
     path: Path, rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item], judge: object
 ) -> StoredOutcomes:
-    """Return the results of a file whose failures are asked again; one that would be lost is an error."""
+    """Return the results of a file whose failures are judged again; it is an error if one would be lost."""
     known = stored_results(rows, items, judge)
     for item_id in known.unwanted():
         raise DataError(f"holds {item_id!r}, which is not among the items now and would be lost", path=path)
     return known
 
 
-def _asked(outcome: Outcome) -> list[Provenance]:
+def _provenances(outcome: Outcome) -> list[Provenance]:
     """Return the provenance of each part of a result."""
     return [part.provenance for part in outcome.members or (outcome,) if part.provenance is not None]

@@ -48,7 +48,7 @@ class RayRun:
     judges: Sequence[ModelName]
     output: Path
     cache: str
-    """The path or URL of the cache that the workers share; empty if no model is asked."""
+    """The path or URL of the cache that the workers share; empty if no model is used."""
     limits: Limits
     stop: StopToken
     emit: Callable[[Event], None]
@@ -215,8 +215,8 @@ def _hand_over_password(url: str) -> None:
     parts = urlsplit(url)
     password = unquote(parts.password or "") or parse_qs(parts.query).get("password", [""])[0]
     if password and joins_cluster():
-        told = "the password in the cache's URL is not sent to Ray's workers"
-        raise ConfigError(f"{told}: leave it out, and set PGPASSWORD in their environment and in yours")
+        message = "the password in the cache's URL is not sent to Ray's workers"
+        raise ConfigError(f"{message}: leave it out, and set PGPASSWORD in their environment and in yours")
     if password:
         os.environ["PGPASSWORD"] = password
 
@@ -224,5 +224,5 @@ def _hand_over_password(url: str) -> None:
 def _refuse_apart(cache: str, cluster: RayCluster) -> None:
     """Refuse a cache that workers on several machines would each have for themselves."""
     if cache and not is_url(cache) and len(cluster.hosts) > 1:
-        told = f"{cache} is a file of one machine, and the cluster has {len(cluster.hosts)}"
-        raise ConfigError(f"{told}; share a PostgreSQL cache: postgresql://…")
+        message = f"{cache} is a file of one machine, and the cluster has {len(cluster.hosts)}"
+        raise ConfigError(f"{message}; share a PostgreSQL cache: postgresql://…")

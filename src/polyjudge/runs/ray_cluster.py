@@ -1,7 +1,7 @@
 """Connect to a Ray cluster, or start one.
 
-Nothing here knows what the work is. Each piece of work is given a way to tell how far it has come, and is told by the
-same way when it shall stop.
+Nothing here depends on what the work is. Each piece of work gets a function that reports its progress and returns when
+it must stop.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ from typing import Any
 from polyjudge.errors import ConfigError
 from polyjudge.extras import require
 
-Tell = Callable[[Any], Awaitable[float | None]]
-"""Tells how far some work has come; returns how many seconds it may still take where it shall stop."""
-Work = Callable[[Any, Tell], Any]
-"""Does what an order says and returns a report; runs in another process, so all of these must be plain data."""
+Notify = Callable[[Any], Awaitable[float | None]]
+"""Reports the progress of some work; returns the seconds that are left if it must stop, otherwise None."""
+Work = Callable[[Any, Notify], Any]
+"""Carries out an order and returns a report; it runs in another process, so all of these must be plain data."""
 
 _OBJECT_STORE_BYTES = 100 * 2**20
 _LONGEST_FOLDER = 30
 """Ray puts sockets into its folder, and the path of a socket must be short."""
 _NO_MODULE = re.compile("No module named '([^']+)'")
-_PATIENCE_S = 5.0
+_WAIT_S = 5.0
 _TRIES, _PAUSE_S = 50, 0.1
 
 
@@ -54,14 +54,14 @@ class RayCluster:
         self._ray = ray
         self.is_ours = is_ours
         """It runs on this machine and for this run alone."""
-        self._desk: Any = ray.remote(num_cpus=0, max_restarts=-1)(_Desk).remote()
+        self._board: Any = ray.remote(num_cpus=0, max_restarts=-1)(_Board).remote()
         self._task: Any = ray.remote(num_cpus=1, max_retries=0)(_do)
         self._refs: dict[str, Any] = {}
         self._waiting: dict[asyncio.Future[Any], str] = {}
 
     @property
     def slots(self) -> int:
-        """How much work it does at once: one piece a CPU."""
+        """How many pieces of work run at once: one on each CPU."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 0)))
 
     @property
@@ -70,25 +70,25 @@ class RayCluster:
         return {node["NodeManagerHostname"] for node in self._ray.nodes() if node["Alive"]}
 
     def place(self, name: str, work: Work, order: Any) -> None:
-        """Have some work done; names must differ."""
-        ref = self._task.options(name=f"polyjudge {name}").remote(work, order, self._desk, name)
+        """Start a piece of work; names must be unique."""
+        ref = self._task.options(name=f"polyjudge {name}").remote(work, order, self._board, name)
         self._refs[name] = ref
         self._waiting[asyncio.ensure_future(self._finished(name, ref))] = name
 
     async def finished(self, wait_s: float) -> list[Finished]:
-        """Return what has ended, waiting for the first so many seconds at most."""
+        """Return the work that has ended; wait at most so many seconds for the first."""
         done, _ = await asyncio.wait(self._waiting, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED)
         for each in done:
             del self._refs[self._waiting.pop(each)]
         return [each.result() for each in done]
 
-    async def look(self, grace_s: float | None) -> Mapping[str, Any]:
-        """Return what each piece of work told last; with `grace_s`, let them know that they shall stop."""
+    async def notes(self, grace_s: float | None) -> Mapping[str, Any]:
+        """Return the last note of each piece of work; with `grace_s`, tell them to stop."""
         try:
-            async with asyncio.timeout(_PATIENCE_S):
-                return await self._desk.look.remote(grace_s)
+            async with asyncio.timeout(_WAIT_S):
+                return await self._board.read.remote(grace_s)
         except (self._ray.exceptions.RayError, TimeoutError):
-            return {}  # whoever keeps the notes was lost too and is started anew
+            return {}  # the actor that keeps the notes was lost too, and is started again
 
     def kill(self) -> None:
         """End all work at once."""
@@ -105,25 +105,25 @@ class RayCluster:
             missing = _NO_MODULE.search(str(error))
             if missing is None:
                 raise
-            told = f"a worker of the Ray cluster has no module {missing[1]!r}"
-            raise ConfigError(f"{told}; install there what is installed here: 'polyjudge[ray]' and more") from None
+            message = f"a worker of the Ray cluster has no module {missing[1]!r}"
+            raise ConfigError(f"{message}; install there what is installed here: 'polyjudge[ray]' and more") from None
 
 
 def need_ray() -> None:
-    """Raise where Ray is not installed; it is not loaded yet, because it reads its settings when it is."""
+    """Raise an error if Ray is not installed; Ray is not loaded yet, because it reads its settings on import."""
     if find_spec("ray") is None:
         require("ray", feature="the engine ray", extra="ray")
 
 
 @contextmanager
 def ray_cluster(workers: int | None) -> Generator[RayCluster]:
-    """Join the cluster that RAY_ADDRESS names, or start one on this machine with so many workers, one a CPU."""
+    """Join the cluster that RAY_ADDRESS names, or start one on this machine with so many workers, one for each CPU."""
     address = os.environ.get("RAY_ADDRESS", "").strip()
     is_ours = address in ("", "local")
     with ExitStack() as opened:
         opened.enter_context(_variables({"RAY_USAGE_STATS_ENABLED": "0", **(_private() if is_ours else {})}))
         ray: Any = require("ray", feature="the engine ray", extra="ray")
-        # Ray prints on the driver's stdout when it loses a worker, whatever it is told about logs.
+        # Ray prints on the driver's stdout when it loses a worker, whatever its log settings are.
         opened.enter_context(redirect_stdout(opened.enter_context(Path(os.devnull).open("w", encoding="utf-8"))))
         opened.callback(ray.shutdown)
         try:
@@ -141,7 +141,7 @@ def _join(ray: Any, address: str) -> None:
     host, colon, port = address.rpartition("://")[2].rpartition(":")
     if colon and port.isdecimal():
         # Ray itself would try for minutes.
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE_S).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_WAIT_S).close()
     ray.init(address, logging_level="ERROR", log_to_driver=False)
 
 
@@ -158,7 +158,7 @@ def _start(ray: Any, opened: ExitStack, workers: int) -> None:
         include_dashboard=False,
         object_store_memory=_OBJECT_STORE_BYTES,
         _node_ip_address="127.0.0.1",
-        _temp_dir=str(Path(folder) / "ray"),  # inside, because Ray opens its own folder to everybody
+        _temp_dir=str(Path(folder) / "ray"),  # inside, because Ray makes its own folder readable by everyone
         logging_level="ERROR",
         log_to_driver=False,
     )
@@ -174,7 +174,7 @@ def _remove(folder: str) -> None:
 
 
 def _private() -> dict[str, str]:
-    """Return what keeps a cluster to this machine and to this run: loopback alone, and a token that nobody knows."""
+    """Return the settings of a private cluster: it listens on loopback only, and needs a secret token."""
     return {
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # with it Ray listens on all interfaces, whatever address it is given
         "RAY_AUTH_MODE": "token",
@@ -197,8 +197,8 @@ def _variables(values: Mapping[str, str]) -> Generator[None]:
                 os.environ[name] = value
 
 
-class _Desk:
-    """Where work tells how far it has come, and hears that it shall stop; a process of its own."""
+class _Board:
+    """The last note of each piece of work, and the stop request; an actor with a process of its own."""
 
     def __init__(self) -> None:
         self._notes: dict[str, Any] = {}
@@ -208,20 +208,20 @@ class _Desk:
         self._notes[name] = what
         return self._grace_s
 
-    def look(self, grace_s: float | None) -> dict[str, Any]:
+    def read(self, grace_s: float | None) -> dict[str, Any]:
         self._grace_s = grace_s
         return self._notes
 
 
-def _do(work: Work, order: Any, desk: Any, name: str) -> Any:
-    """Do some work; runs on a worker."""
-    return work(order, partial(_tell, desk, name))
+def _do(work: Work, order: Any, board: Any, name: str) -> Any:
+    """Do a piece of work on a worker."""
+    return work(order, partial(_notify, board, name))
 
 
-async def _tell(desk: Any, name: str, what: Any) -> float | None:
+async def _notify(board: Any, name: str, what: Any) -> float | None:
     exceptions: Any = sys.modules["ray"].exceptions
     try:
-        async with asyncio.timeout(_PATIENCE_S):  # and not wait_for, which may swallow a cancellation
-            return await desk.note.remote(name, what)
+        async with asyncio.timeout(_WAIT_S):  # and not wait_for, which may swallow a cancellation
+            return await board.note.remote(name, what)
     except (exceptions.RayError, TimeoutError):
         return None

@@ -34,8 +34,8 @@ class Cluster(Protocol):
         """Return what has ended."""
         ...
 
-    async def look(self, grace_s: float | None) -> Mapping[str, Any]:
-        """Return what each piece of work told last; with `grace_s`, let them know that they shall stop."""
+    async def notes(self, grace_s: float | None) -> Mapping[str, Any]:
+        """Return the last note of each piece of work; with `grace_s`, tell them to stop."""
         ...
 
     def kill(self) -> None:
@@ -51,14 +51,14 @@ class _Placed:
 
 
 class ShardPlacing:
-    """The shards of one run on their way."""
+    """Places the shards of one run on a cluster."""
 
     def __init__(
         self, cluster: Cluster, job: ShardJob, shares: Sequence[Share], caps: Caps, stop: StopToken, spent: Spent
     ) -> None:
         self.spent = spent  # what all shards have used, also the unfinished ones
         self.fatal: Trouble | None = None
-        """Why the run cannot go on, where something is missing or wrong."""
+        """Why the run cannot continue, if something is missing or wrong."""
         self._cluster = cluster
         self._job = job
         self._free = list(shares)
@@ -70,13 +70,13 @@ class ShardPlacing:
         self._losses: Counter[str] = Counter()
         self._round = _Round()
         self._grace_s: float | None = None
-        self._overtime: float | None = None
-        stop.on_request(self._hurry)
+        self._kill_at: float | None = None
+        stop.on_request(self._on_stop)
 
     async def judge(
         self, shards: Sequence[Shard], watch: Callable[[int, int], None], warn: Callable[[str], None]
     ) -> AsyncIterator[ShardReport]:
-        """Yield what became of each shard as it ends; tell how many items are done and unjudged in those under way."""
+        """Yield the report of each shard as it ends; `watch` gets the done and unjudged items of the running ones."""
         waiting = deque(shards)
         while self._placed or (waiting and not self._stop.requested):
             self._place(waiting)
@@ -89,12 +89,12 @@ class ShardPlacing:
                     yield report
                 else:
                     waiting.appendleft(placed.shard)
-            await self._look(watch)
+            await self._update(watch)
 
     def _place(self, waiting: deque[Shard]) -> None:
-        """Place what can be placed now; where nothing can, and nothing is under way, the run is over."""
+        """Place shards on free workers; if none can be placed and none is running, the run is over."""
         if self._round.is_over and not self._placed and not self._stop.requested:
-            if self._round.was_in_vain:
+            if self._round.made_no_call:
                 self._stop.request(CapReachedError(self._allowance.why))
             self._round = _Round(is_last=not self._round.calls)
         while waiting and self._free and not self._stop.requested and self._round.takes_more(len(self._placed)):
@@ -112,7 +112,7 @@ class ShardPlacing:
         self._free.append(placed.share)
         last = self._notes.pop(ended.name, ShardNote())
         if ended.is_lost:
-            # Nobody knows what it used; what it told last is the least.
+            # What it used is not known; its last note is a lower bound.
             self._allowance.lose(placed.grant)
             add_spent(self._settled, last.spent)
             self._lost(placed.shard, warn)
@@ -124,10 +124,10 @@ class ShardPlacing:
         for warning in report.warnings:
             warn(warning)
         if report.trouble is not None:
-            self._heed(report.trouble)
+            self._handle(report.trouble)
         return report
 
-    def _heed(self, trouble: Trouble) -> None:
+    def _handle(self, trouble: Trouble) -> None:
         if trouble.kind == "capped":
             self._round.is_over = True
         elif trouble.kind == "unusable":
@@ -143,32 +143,32 @@ class ShardPlacing:
         if self._losses[shard.name] < _MOST_LOSSES:
             warn(f"the worker that judged {shard.name} was lost; its shard is done again")
             return
-        told = f"{shard.name} lost its worker {_MOST_LOSSES} times; is there too little memory? See Ray's logs"
-        self._stop.request(StoppedError(told), grace_s=_GRACE_S)
+        message = f"{shard.name} lost its worker {_MOST_LOSSES} times; is there too little memory? See Ray's logs"
+        self._stop.request(StoppedError(message), grace_s=_GRACE_S)
 
-    async def _look(self, watch: Callable[[int, int], None]) -> None:
-        notes = await self._cluster.look(self._grace_s)
+    async def _update(self, watch: Callable[[int, int], None]) -> None:
+        notes = await self._cluster.notes(self._grace_s)
         self._notes = {name: notes.get(name, self._notes.get(name, ShardNote())) for name in self._placed}
         total = Spent()
         for spent in (self._settled, *(note.spent for note in self._notes.values())):
             add_spent(total, spent)
         for name in Spent.__struct_fields__:
             setattr(self.spent, name, getattr(total, name))
-        under_way = self._notes.values()
-        watch(sum(note.done for note in under_way), sum(note.unjudged for note in under_way))
-        if self._overtime is not None and asyncio.get_running_loop().time() > self._overtime:
+        running = self._notes.values()
+        watch(sum(note.done for note in running), sum(note.unjudged for note in running))
+        if self._kill_at is not None and asyncio.get_running_loop().time() > self._kill_at:
             self._cluster.kill()
 
-    def _hurry(self, grace_s: float | None) -> None:
+    def _on_stop(self, grace_s: float | None) -> None:
         self._grace_s = _GRACE_S if grace_s is None else grace_s
-        self._overtime = asyncio.get_running_loop().time() + self._grace_s + _OVERTIME_S
+        self._kill_at = asyncio.get_running_loop().time() + self._grace_s + _OVERTIME_S
 
 
 @dataclass(slots=True)
 class _Round:
-    """Until a shard has used up its grant; then all that are under way may end, and what they leave is granted anew.
+    """The time until a shard has used up its grant; the running shards then finish, and the rest is divided again.
 
-    A round in which no shard could make a call is followed by the last one, in which one is granted all that is left.
+    After a round in which no shard could make a call comes the last one: one shard is granted the whole rest.
     """
 
     is_last: bool = False
@@ -176,7 +176,7 @@ class _Round:
     calls: int = 0
 
     @property
-    def was_in_vain(self) -> bool:
+    def made_no_call(self) -> bool:
         return self.is_last and not self.calls
 
     def takes_more(self, placed: int) -> bool:

@@ -25,8 +25,7 @@ from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Caps, Estimate, Finished, Limits, RayEngine, RunStatus
 from polyjudge.store.run_file import OutcomeStore, RunFile, read_outcomes
 
-from .execution import Execution, Export, OnEvent, OutputFile, place_of
-from .local import judge_in_order, prepare
+from .execution import Execution, Export, OnEvent, OutputFile, judge_in_order, place_of, prepare
 from .plan import Items, Plan, make_plan, models_of, repeated, results_to_keep, rubric_of
 from .stack import DEFAULT_CACHE, PrivateReplies, ProviderStack, ignore, opened_cache
 from .summary import RunSummary, Tally, TemporaryFolder
@@ -43,12 +42,12 @@ class Run:
     `output` is the run file; an unfinished run of the same plan there is resumed. Without it the rows are kept in a
     temporary file as long as the summary is used. An `OutputFile` is written when all rows are there. `cache` is a
     path, a PostgreSQL URL, an open cache, or None; by default it is the cache of the working folder. Without one,
-    `keep_replies` has the replies kept beside the output until that is finished. `refresh` asks again what the cache
-    could answer, `reread` parses the cached replies again and asks nothing, and `retry_failures` asks again only about
-    the failures in `output`.
+    `keep_replies` has the replies kept beside the output until that is finished. `refresh` makes calls that the
+    cache could answer, `reread` parses the cached replies again and makes no call, and `retry_failures` judges only the
+    failures in `output` again.
     `engine="ray"`, or a `RayEngine` with its own settings, judges shards on a Ray cluster, into a folder.
     `legacy_fingerprints` are those that earlier versions gave to this run: their unfinished files are resumed.
-    An `OutcomeStore` as output decides itself what of earlier runs counts; `retries` is how often a call is tried.
+    An `OutcomeStore` as output decides itself which earlier outcomes count; `retries` is how often a call is tried.
     """
 
     _plan: Plan | None = None
@@ -106,7 +105,7 @@ class Run:
             refuse_unfit(self._items, self.judge, self.output, self._cache, batch=self._is_batch)
 
     def plan(self) -> Plan:
-        """Read the items once and return what the run is about; nothing is asked."""
+        """Read the items once and return the plan of the run; no call is made."""
         if self._plan is None and self._ray is not None:
             self._plan = self._plan_shards(self._ray)
         if self._plan is None:
@@ -122,19 +121,19 @@ class Run:
         return self._plan
 
     def estimate(self) -> Estimate:
-        """Count the calls, tokens and cost of the run against the cache; nothing is asked or written."""
+        """Count the calls, tokens and cost of the run against the cache; no call is made, and nothing is written."""
         estimate = Estimate()
         run_sync(self._count(estimate))
         return estimate
 
     def execute(self, on_event: OnEvent = ignore) -> RunSummary:
-        """Judge what is left, store it, and return the summary; this also works inside a running event loop."""
+        """Judge the remaining items, store them, and return the summary; it may be called in a running event loop."""
         return (
             run_sync(self.execute_async(on_event)) if self._ray is None else self._execute_on_ray(self._ray, on_event)
         )
 
     async def execute_async(self, on_event: OnEvent = ignore) -> RunSummary:
-        """Judge what is left, store it, and return the summary."""
+        """Judge the remaining items, store them, and return the summary."""
         if self._ray is not None:
             return await asyncio.to_thread(self._execute_on_ray, self._ray, on_event)
         async with AsyncExitStack() as opened:
@@ -194,7 +193,7 @@ class Run:
             self._loop.call_soon_threadsafe(partial(self._stop.request, grace_s=grace_s))
 
     async def _open(self, opened: AsyncExitStack, emit: OnEvent) -> tuple[Execution, TemporaryFolder | None]:
-        """Open the cache, the store and the judge; nothing is left behind if one of them cannot be opened."""
+        """Open the cache, the store and the judge; all are closed again if one of them cannot be opened."""
         plan = self.plan()
         cache = await opened.enter_async_context(self._opened_cache(emit))
         temporary = TemporaryFolder() if self.output is None else None
@@ -216,7 +215,7 @@ class Run:
         return execution, temporary
 
     def _known(self) -> Mapping[str, RunOutcome]:
-        """Return the results that need not be asked again, because only failures are."""
+        """Return the results that are kept because only failures are judged again."""
         if not self._retry_failures or not isinstance(self.output, Path):
             return {}
         path, written = self.output, self._output_file
@@ -231,7 +230,7 @@ class Run:
         self._leave_replies(is_finished=execution.status == "finished")
 
     def _leave_replies(self, *, is_finished: bool = False) -> None:
-        """Remove the private replies where they are needed no more, or there are none."""
+        """Remove the private replies if they are no longer needed, or if there are none."""
         if self._replies is not None and (is_finished or not self.budget.spent.calls):
             self._replies.remove(is_finished=is_finished)
 

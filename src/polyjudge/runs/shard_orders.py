@@ -12,7 +12,7 @@ from polyjudge.store.run_folder import ResultsPart, Shard
 from polyjudge.version import __version__
 
 PROTOCOL = 1
-"""Raise it when a driver and a worker with different values would not understand each other's messages."""
+"""Increase it when the messages change so that drivers and workers of different versions cannot exchange them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def shares(most: int, *, concurrency: int, rpm: float | None = None, tpm: float 
 
 
 class Allowance:
-    """The caps of a run, of which each shard is granted a part before it is begun; together they never go over."""
+    """The caps of a run; each shard is granted a part before it starts, and together they never exceed the caps."""
 
     def __init__(self, caps: Caps) -> None:
         self._caps = caps
@@ -43,7 +43,7 @@ class Allowance:
         self._granted = _Amounts()
 
     def grant(self, parts: int) -> Caps | None:
-        """Grant one of so many equal parts of what is left; None where nothing is left."""
+        """Grant one of so many equal parts of the rest; return None if there is no rest."""
         caps, used, granted = self._caps, self._used, self._granted
         grant = Caps(
             None if caps.calls is None else -((caps.calls - used.calls - granted.calls) // -parts),
@@ -62,7 +62,7 @@ class Allowance:
         self._used.add(_Amounts(spent.calls, tokens, cost), 1)
 
     def lose(self, grant: Caps) -> None:
-        """Count a grant as used up: whoever had it is gone, and nobody knows."""
+        """Count a grant as used up: its worker is lost, and what it used is not known."""
         self._granted.add(_amounts(grant), -1)
         self._used.add(_amounts(grant), 1)
 
@@ -100,7 +100,7 @@ def add_spent(total: Spent, more: Spent) -> None:
 
 
 TroubleKind = Literal["capped", "unusable", "missing", "config", "items", "files"]
-"""No room under the caps, no call can work, a key or package or something else is not there, bad items, other files."""
+"""The caps are reached, no call can work, a key or package is missing, a wrong setting, bad items, other files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class ShardJob:
     since: str = ""
     replay: bool = False
     keeps_results: bool = False
-    """Only what stands in the results as failed is asked again."""
+    """Only the failures in the results are judged again."""
     price: Price | None = None
     timeout_s: float | None = None
     folder: Path
@@ -129,7 +129,7 @@ class ShardJob:
     needs_folder: bool = False
     """There is something in that folder that the judge needs."""
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Which variables name the servers, so that all ask the same; keys never travel."""
+    """The variables with the servers' addresses, so that all workers use the same; keys are never sent."""
     host: str = ""
     """The machine that the command was given on."""
 
@@ -170,7 +170,7 @@ class ShardReport:
 
     shard: Shard
     part: ResultsPart | None
-    """Its results; None where it was told to stop, or had to."""
+    """Its results; None if it was stopped."""
     spent: Spent
     trouble: Trouble | None = None
     warnings: tuple[str, ...] = ()

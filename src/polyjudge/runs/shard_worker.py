@@ -33,33 +33,33 @@ from polyjudge.store.parquet import write_parquet_rows
 from polyjudge.store.run_folder import ResultsPart, sha256_of
 from polyjudge.version import __version__
 
-from .local import judge_in_order
+from .execution import judge_in_order
 from .plan import stored_results
-from .ray_cluster import Tell
+from .ray_cluster import Notify
 from .shard_orders import PROTOCOL, ShardNote, ShardOrder, ShardReport, Trouble, TroubleKind
 from .shards import shard_digest
 from .stack import ProviderStack, judge_by_models, open_judge
 
-_TELL_EVERY_S = 0.5
-_PATIENCE_S, _PAUSE_S = 60.0, 1.0
+_NOTIFY_EVERY_S = 0.5
+_WAIT_S, _PAUSE_S = 60.0, 1.0
 
 
-def score_shard(order: ShardOrder, tell: Tell) -> ShardReport:
-    """Judge a shard and write its results; whatever goes wrong is part of the report."""
+def score_shard(order: ShardOrder, notify: Notify) -> ShardReport:
+    """Judge a shard and write its results; errors are part of the report."""
     meter, part, trouble = Budget(order.caps), None, None
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("default")
         try:
             _settle_in(order)
-            part = run_sync(_Scoring(order, tell, meter).run())
+            part = run_sync(_Scoring(order, notify, meter).run())
         except PolyjudgeError as error:
             trouble = _trouble(error, order)
-    told = tuple(dict.fromkeys(str(warning.message) for warning in warned))
-    return ShardReport(order.shard, part, meter.spent, trouble, told)
+    messages = tuple(dict.fromkeys(str(warning.message) for warning in warned))
+    return ShardReport(order.shard, part, meter.spent, trouble, messages)
 
 
 def _settle_in(order: ShardOrder) -> None:
-    """Make this process one of the run: the same program, the same servers, the same files."""
+    """Prepare this process for the run: check versions and folders, and set the same addresses."""
     job, host = order.job, socket.gethostname()
     if order.protocol != PROTOCOL:
         asked = f"protocol {order.protocol} (polyjudge {order.version})"
@@ -91,34 +91,34 @@ def _trouble(error: PolyjudgeError, order: ShardOrder) -> Trouble:
 
 
 def _elsewhere(order: ShardOrder) -> str:
-    """Name the machine, where it is not the one that the command was given on."""
+    """Name the machine, unless it is the one on which the command was given."""
     host = socket.gethostname()
     return "" if host == order.job.host else f" on {host}"
 
 
 class _UnfinishedError(Exception):
-    """Keeps half a part from taking its place."""
+    """Prevents an incomplete part from being stored."""
 
 
 @dataclass(slots=True)
 class _Scoring:
     order: ShardOrder
-    tell: Tell
+    notify: Notify
     meter: Budget
     stop: StopToken = field(default_factory=StopToken)
     done: int = 0
     unjudged: int = 0
 
     async def run(self) -> ResultsPart | None:
-        """Return the part that was written; None where it was told to stop."""
+        """Return the part that was written; None if it was stopped."""
         order, job = self.order, self.order.job
         source = ItemSource(
             order.shard.path, job.context, job.filters, order.shard.items, order.shard.start, order.shard.rows
         )
         if shard_digest(iter(source)) != order.shard.fingerprint:
-            raise DataError("was changed since the run was begun; give the command again", path=order.shard.path)
+            raise DataError("was changed since the run started; run the command again", path=order.shard.path)
         try:
-            async with self._telling():
+            async with self._reporting():
                 return await self._write(source)
         except _UnfinishedError:
             if self.stop.error is not None:
@@ -176,8 +176,8 @@ class _Scoring:
 
     @asynccontextmanager
     async def _cache(self) -> AsyncGenerator[Cache | None]:
-        """Open the cache; it could be reached when the run was begun, so one that is away just now is waited for."""
-        place, replay, left_s = self.order.job.cache, self.order.job.replay, _PATIENCE_S
+        """Open the cache; it was reachable when the run started, so wait if it is not reachable now."""
+        place, replay, left_s = self.order.job.cache, self.order.job.replay, _WAIT_S
         cache: Cache | None = None
         while place and cache is None:
             try:
@@ -196,33 +196,33 @@ class _Scoring:
                 await cache.aclose()
 
     @asynccontextmanager
-    async def _telling(self) -> AsyncGenerator[None]:
-        """Tell now and then how far it has come, and hear whether it shall stop."""
-        telling = asyncio.create_task(self._tell_on())
+    async def _reporting(self) -> AsyncGenerator[None]:
+        """Report the progress regularly, and stop when asked to."""
+        reporting = asyncio.create_task(self._report_progress())
         try:
             yield
         finally:
-            telling.cancel()
+            reporting.cancel()
             with suppress(asyncio.CancelledError):
-                await telling
+                await reporting
 
-    async def _tell_on(self) -> None:
+    async def _report_progress(self) -> None:
         before: float | None = None
         while True:
-            grace_s = await self.tell(ShardNote(self.done, self.unjudged, copy(self.meter.spent)))
+            grace_s = await self.notify(ShardNote(self.done, self.unjudged, copy(self.meter.spent)))
             if grace_s is not None and (before is None or grace_s < before):
                 self.stop.request(grace_s=grace_s)
                 before = grace_s
-            await asyncio.sleep(_TELL_EVERY_S)
+            await asyncio.sleep(_NOTIFY_EVERY_S)
 
 
 def _known(order: ShardOrder, source: ItemSource) -> Mapping[str, RunOutcome]:
-    """Return what need not be asked again, since the results hold it already."""
+    """Return the outcomes that the results already have."""
     job, path = order.job, order.job.output / f"{order.shard.name}.parquet"
     if not job.keeps_results or not path.is_file():
         return {}
     try:
         kept = [read_outcome_row(row) for _, row in rows_of(path) if not isinstance(row, str)]
     except DataError:
-        return {}  # a part that is damaged is made anew from the cache
+        return {}  # a damaged part is made again from the cache
     return stored_results(kept, source, judge_by_models(job.rubric, job.judges))

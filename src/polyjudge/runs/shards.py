@@ -72,7 +72,7 @@ class _Piece:
 
 
 class _Surveying:
-    """What was seen so far, over all files; what was seen of the last one counts when it could be read to its end."""
+    """Counts over all files so far; those of the last file are added when it has been read to its end."""
 
     def __init__(self, source: ItemSource) -> None:
         self.problems, self.seen = Problems(), SeenIds()

@@ -53,9 +53,9 @@ class ProviderStack:
 
     cache: Cache | None = None
     since: str = ""
-    """Ask anew what was kept before this moment, in ISO 8601."""
+    """Ask again for replies that were stored before this timestamp, in ISO 8601."""
     replay: bool = False
-    """Answer from the cache alone; no key is needed and nothing is asked."""
+    """Answer from the cache alone; no key is needed and no call is made."""
     concurrency: int = 16
     rpm: float | None = None
     tpm: float | None = None
@@ -64,15 +64,15 @@ class ProviderStack:
     retries: RetryPolicy = field(default_factory=RetryPolicy)
     meter: Budget = field(default_factory=Budget)
     estimate: Estimate | None = None
-    """Where a dry run counts what it would ask; nothing is asked then."""
+    """The counts of a dry run, in which no call is made."""
     timeout_s: float | None = None
-    """For one call; by default 120 seconds, and 300 for an agent."""
+    """The timeout of one call; by default 120 seconds, and 300 for an agent."""
     workspace: Path | None = None
     """A folder that agents may read a copy of."""
     at_batch_price: bool = False
     """Reckon with what batches cost."""
     batches: "Batches | None" = None
-    """Where requests are put into batches instead of being asked one by one."""
+    """The batches into which requests are put, if they are not made one by one."""
     paces: dict[Origin, RateLimiter] = field(default_factory=dict[Origin, RateLimiter])
     slots: Slots | None = None
     """The places of the run's tasks; a call that waits to be made again lends its place."""
@@ -163,7 +163,7 @@ class ProviderStack:
 
 def origin_of_model(name: ModelName) -> Origin:
     """Return who would answer, without asking for a key."""
-    provider_entry(name.provider)  # raises where nobody has the name
+    provider_entry(name.provider)  # raises an error if there is no such provider
     return origin_of(name.provider) if is_remote(name.provider) else open_provider(name).origin
 
 
@@ -240,12 +240,12 @@ class PrivateReplies:
                     path.unlink(missing_ok=True)
 
     def remove(self, *, is_finished: bool) -> None:
-        """Remove the cache when it is closed; one of an earlier run only if the output is finished."""
+        """Remove the cache when it is closed; that of an earlier run only if the output is finished."""
         self._is_removed = is_finished or self._is_new
 
 
 def judge_by_models(rubric: Rubric, names: Sequence[ModelName], *, max_tokens: int | None = None) -> ItemJudge:
-    """Return the judge that models make with a rubric: one model, a jury of several, or without a model the checks."""
+    """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         return OfflineJudge(rubric)
     judges = [
@@ -265,7 +265,7 @@ def open_judge(
     repeats: int = 1,
     max_tokens: int | None = None,
 ) -> Judge:
-    """Return a judge by a rubric: one model, a jury of several, each asked so many times, or for none the checks."""
+    """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         return OfflineJudge(rubric)
     judges = [_repeated(_opened(rubric, name, access, max_tokens), repeats) for name in names]

@@ -39,11 +39,11 @@ class ScoreSummary:
     passed: int | None
     """Results that pass by the rubric's rule, where it has one."""
     decided: int | None
-    """Results that pass or fail; with scores missing, as of the judge `offline`, it cannot always be told."""
+    """Results that pass or fail; for results without scores, as of the judge `offline`, this is not always known."""
     pass_interval: Interval | None
     cached: int
     mean_spread: float | None
-    """Mean distance between the highest and the lowest score of one item, where it was asked more than once."""
+    """Mean distance between the highest and the lowest score of one item, if it was judged more than once."""
     flipped: float | None
     """Share of such items whose answers disagree about passing, where the rubric has a rule."""
 
@@ -69,7 +69,7 @@ class Tally:
         return self._kinds.total()
 
     def add(self, outcome: RunOutcome) -> None:
-        """Take in one outcome."""
+        """Count one outcome."""
         if isinstance(outcome, Failure):
             self._kinds[outcome.kind] += 1
             return
@@ -172,7 +172,7 @@ class RunSummary:
         for item_id, outcome in read_results(self.path):
             item = next(items, None)
             if item is None or item.id != item_id:
-                raise DataError(f"the row of {item_id!r} does not fit the items", path=self.path)
+                raise DataError(f"the row of {item_id!r} does not match the items", path=self.path)
             yield item, outcome
 
     def to_frame(self) -> Any:
