@@ -1,4 +1,4 @@
-"""Where there is no terminal, a line says at least every half minute that the work goes on."""
+"""Where there is no terminal, a line on stderr says at least every half minute that work continues."""
 
 import json
 import re
@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
-from polyjudge.cli.heartbeat import QUIET_S, Heartbeat, clock_time
-from polyjudge.cli.progress import CountShow, ProgressShow, WaitShow
-from polyjudge.records.runs import BatchesWaiting, Spent
+from polyjudge.cli.progress import QUIET_S, Heartbeat, ProgressBar, StatusLine, clock_time
+from polyjudge.records.runs import Spent
 
 
 def lines(capsys):
@@ -21,26 +20,26 @@ def test_the_promise_is_half_a_minute():
     assert QUIET_S < 30
 
 
-def test_progress_is_told_while_nothing_is_finished(capsys):
-    with ProgressShow(40, Spent(calls=1, in_flight=1), quiet_s=0.05):
+def test_progress_is_printed_while_no_item_finishes(capsys):
+    with ProgressBar(40, Spent(calls=1, in_flight=1), quiet_s=0.05):
         time.sleep(0.4)
 
-    told = lines(capsys)
-    assert len(told) >= 3
-    assert told[0] == "polyjudge: 0/40 done, 0.0/s, 1 in flight, 0 unjudged, 1 calls, 0:00 elapsed"
+    printed = lines(capsys)
+    assert len(printed) >= 3
+    assert printed[0] == "polyjudge: 0/40 done, 0.0/s, 1 in flight, 0 unjudged, 1 calls, 0:00 elapsed"
 
 
-def test_nothing_is_told_before_its_time_or_afterwards_or_where_it_is_not_wanted(capsys):
-    with ProgressShow(40, Spent(), quiet_s=60), ProgressShow(40, Spent(), shown=False, quiet_s=0.01):
+def test_nothing_is_printed_too_early_or_after_the_end_or_when_switched_off(capsys):
+    with ProgressBar(40, Spent(), quiet_s=60), ProgressBar(40, Spent(), shown=False, quiet_s=0.01):
         time.sleep(0.1)
-    with ProgressShow(40, Spent(), quiet_s=0.05):
+    with ProgressBar(40, Spent(), quiet_s=0.05):
         pass
     time.sleep(0.15)
 
     assert lines(capsys) == []
 
 
-def test_a_line_that_was_printed_anyway_takes_the_place_of_one(capsys):
+def test_no_heartbeat_is_printed_soon_after_another_line(capsys):
     with Heartbeat(lambda: "quiet", quiet_s=0.3) as heartbeat:
         for _ in range(10):
             time.sleep(0.05)
@@ -49,18 +48,18 @@ def test_a_line_that_was_printed_anyway_takes_the_place_of_one(capsys):
     assert lines(capsys) == []
 
 
-def test_counting_and_waiting_are_told_too(capsys):
-    with CountShow("languages read", quiet_s=0.05) as count:
-        count.advance()
+def test_a_status_line_counts_and_shows_texts(capsys):
+    with StatusLine(quiet_s=0.05) as status:
+        status.count("languages read")
         time.sleep(0.2)
     assert lines(capsys)[0] == "polyjudge: 1 languages read, 0:00 elapsed"
 
-    with WaitShow(quiet_s=0.05) as show:
-        show.tell(BatchesWaiting(batches=1, done=0, requests=5))
+    with StatusLine(delay_s=0.0, quiet_s=0.05) as status:
+        status.show("waiting for 1 batch: 0/5 requests done")
         time.sleep(0.3)
-    told = lines(capsys)
-    assert len(told) >= 3
-    assert set(told) == {"polyjudge: waiting for 1 batch: 0/5 requests done after 0 s"}
+    printed = lines(capsys)
+    assert len(printed) >= 3
+    assert set(printed) == {"polyjudge: waiting for 1 batch: 0/5 requests done, 0:00 elapsed"}
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (30.9, "0:30"), (605, "10:05"), (3723, "1:02:03")])
@@ -68,7 +67,7 @@ def test_the_elapsed_time_is_readable(seconds, shown):
     assert clock_time(seconds) == shown
 
 
-def test_a_reader_that_left_does_not_end_the_work(monkeypatch):
+def test_a_closed_stderr_does_not_end_the_work(monkeypatch):
     class Gone:
         def isatty(self):
             return False
@@ -92,5 +91,5 @@ def test_a_command_whose_judge_is_slow_says_so_within_half_a_minute(server, monk
 
     assert main(["score", "items.jsonl", "--rubric", "general", "--judge", "local/m", "--output", "r.jsonl"]) == 0
 
-    told = capsys.readouterr().err
-    assert re.search(r"polyjudge: 0/1 done, 0.0/s, 1 in flight, 0 unjudged, 1 calls, 0:2\d elapsed", told)
+    printed = capsys.readouterr().err
+    assert re.search(r"polyjudge: 0/1 done, 0.0/s, 1 in flight, 0 unjudged, 1 calls, 0:2\d elapsed", printed)

@@ -424,8 +424,8 @@ def test_ctrl_c_leaves_the_batches_running_and_says_so(vendor, server, items, ca
         run.send_signal(signal.SIGINT)
         _, message = run.communicate(timeout=30)
     assert run.returncode == 130
-    assert "1 batch goes on at the provider; the same command takes its results in" in message
-    assert "interrupted; 5 of 5 items were not reached" in message
+    assert "1 unfinished batch at the provider. Run the same command again to collect the results." in told
+    assert "interrupted; 5 of 5 items were not reached" in told
     assert server.calls["cancel"] == 0
     [held] = server.batches.values()
     held.polls_left = 0
@@ -439,9 +439,9 @@ def test_a_run_ended_by_its_deadline_can_be_resumed(vendor, server, items, capsy
     server.faults.polls = 10**6
 
     assert batch(vendor, "--deadline", "1.5") == 3
-    message = capsys.readouterr().err
-    assert "the deadline" in message
-    assert "1 batch goes on at the provider" in message
+    told = capsys.readouterr().err
+    assert "the deadline" in told
+    assert "1 unfinished batch at the provider" in told
     [held] = server.batches.values()
     held.polls_left = 0
     assert batch(vendor) == 0

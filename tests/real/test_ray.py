@@ -143,7 +143,7 @@ def test_twenty_thousand_rows_through_a_killed_worker_a_restarted_database_and_d
         0,
         [
             "polyjudge: warning: part-00001.parquet is damaged or missing, and is made again",
-            "polyjudge: resuming: 15000 of 20000 were done before",
+            "polyjudge: resuming: 15000 of 20000 already done",
         ],
     )
     assert vendor.asked - before <= ROWS + IN_FLIGHT // WORKERS

@@ -183,7 +183,7 @@ def _run(given: list[str]) -> int:
     module = _module(work.replace(" ", "_") if options.polyjudge_command in ACTIONS else options.polyjudge_command)
     if work not in _WITHOUT_PROGRESS:
         return module.run(options)
-    with import_module("polyjudge.cli.heartbeat").Heartbeat(lambda: f"{work} is still working"):
+    with _module("progress").Heartbeat(lambda: f"{work} is still working"):
         return module.run(options)
 
 

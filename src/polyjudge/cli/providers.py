@@ -19,9 +19,9 @@ from polyjudge.runs.stack import ProviderStack
 from polyjudge.text.display import one_line
 
 from .environment import load_environment
-from .heartbeat import Heartbeat
 from .options import add_timing_options
 from .output import print_table
+from .progress import Heartbeat
 from .signals import Ended, until_stopped
 
 _MOST_TOKENS = 2048

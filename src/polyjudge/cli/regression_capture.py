@@ -14,9 +14,9 @@ from polyjudge.suites.fixtures import captured_text, recorded_now
 from polyjudge.suites.regression import TranslatorCommand, run_cases
 from polyjudge.text.display import harmless, one_line
 
-from .heartbeat import Heartbeat
 from .options import add_force_option, at_least, check_output
 from .output import print_difference
+from .progress import Heartbeat
 from .signals import Ended, until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, translator_version
 

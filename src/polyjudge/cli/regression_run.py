@@ -28,9 +28,9 @@ from polyjudge.suites.regression import (
 )
 from polyjudge.text.display import harmless, one_line
 
-from .heartbeat import Heartbeat
 from .options import add_force_option, at_least, check_output
 from .output import print_difference, reader_may_leave
+from .progress import Heartbeat
 from .signals import until_stopped
 from .translators import add_translator_options, default_concurrency, open_translator, say, translator_version
 

@@ -10,7 +10,7 @@ from polyjudge.text.display import one_line
 
 from .options import Several, add_force_option, check_output
 from .output import write_pieces
-from .progress import CountShow
+from .progress import StatusLine
 
 _WARNINGS_SHOWN = 5
 _LONGEST_WARNING = 400
@@ -34,13 +34,13 @@ def run(options: argparse.Namespace) -> int:
     """Read the files, sum up, and write."""
     inputs = [options.results, options.quick_judge, options.full_judge, *options.card]
     check_output(options.output, inputs, force=options.force)
-    with CountShow("languages read") as progress:
+    with StatusLine() as status:
         found = report(
             options.results,
             quick_judge=options.quick_judge,
             full_judge=options.full_judge,
             cards=options.card,
-            progress=lambda _: progress.advance(),
+            progress=lambda _: status.count("languages read"),
         )
     write_report(found, options.format, options.output, force=options.force)
     warn_of(found)

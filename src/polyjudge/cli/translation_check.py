@@ -32,7 +32,7 @@ from polyjudge.verdicts.translation import (
 
 from .options import add_force_option, check_output
 from .output import print_table
-from .progress import CountShow
+from .progress import StatusLine
 
 _SHOWN = 20
 
@@ -111,7 +111,7 @@ def _checked(
 ) -> Iterator[LanguageResult]:
     """Yield each language as it is written, and collect what was found."""
     checker = TextChecker(table)
-    with CountShow("languages checked") as progress:
+    with StatusLine() as status:
         for language in results:
             known, checks = table.find(language.language_code, language.language_name), checker.check_outputs(language)
             prompts = [_with_check(*pair, correct=correct) for pair in zip(language.prompts, checks, strict=True)]
@@ -122,7 +122,7 @@ def _checked(
                     _collect(checked, index, language.prompts[index], check)
             _compare(checked, language, known)
             found.append(checked)
-            progress.advance()
+            status.count("languages checked")
             yield written
 
 

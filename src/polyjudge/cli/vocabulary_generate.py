@@ -105,7 +105,7 @@ def _ask(options: argparse.Namespace, job: Job, store: AnswerStore) -> EarlyEnd 
         run.budget.spent,
         doing="answering",
         wrong="errors",
-        lacks=lambda outcome: not is_answer(outcome),
+        is_wrong=lambda outcome: not is_answer(outcome),
         current=lambda item: f"{tasks[item.id].model}: {tasks[item.id].entry.word}",
         detail=detail,
     )

@@ -24,7 +24,6 @@ from polyjudge.suites.vocabulary import (
 )
 from polyjudge.text.display import harmless
 
-from .heartbeat import Heartbeat
 from .options import (
     Several,
     add_cache_options,
@@ -35,6 +34,7 @@ from .options import (
     filters_of,
     judge_names,
 )
+from .progress import Heartbeat
 
 _DEFAULT_SUITE = "suite"
 _USUAL_TEMPERATURE = 0.2
