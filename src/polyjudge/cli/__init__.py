@@ -18,69 +18,70 @@ from polyjudge.errors import CacheWarning, ForeignFileError, PolyjudgeError, Uns
 from .output import import_command, silence_stdout
 
 COMMANDS = {
-    # name: what it does; its module in this folder is imported only when the command is given
-    "demo": "judge a packaged sample: no key, no network",
+    # name: what it does; its module in this folder is imported only when the command is used
+    "demo": "judge a packaged sample; needs no key and no network",
     "score": "judge any items by any rubric with any judge",
-    "translation": "check and judge a translator's output in many languages, or make it",
-    "regression": "see whether a translator program still says what it said",
-    "vocabulary": "see how well local models understand words",
-    "transcript": "have an agent's session reviewed and scored",
-    "calibrate": "find out whether a judge can be trusted, and correct it",
+    "translation": "generate, check and judge translations in many languages",
+    "regression": "test whether a translator program still gives the same outputs",
+    "vocabulary": "test how well local models understand words",
+    "transcript": "review and score an agent's session",
+    "calibrate": "measure how reliable a judge is, and correct its scores",
     "report": "turn results and judge scores into a report",
-    "compare": "say what changed between two runs",
-    "label": "label a sample of what was judged, on a local page",
-    "view": "look at runs on a local page",
-    "providers": "show who can answer, and what is missing",
-    "plugins": "show what other packages add, and what cannot be loaded",
-    "cache": "look after the replies already paid for",
-    "batch": "look after batches that providers still work on",
+    "compare": "show what changed between two runs",
+    "label": "label a sample of judged items on a local page",
+    "view": "show runs on a local page",
+    "providers": "list providers, and what each one still needs",
+    "plugins": "list installed plugins, and those that cannot be loaded",
+    "cache": "inspect and maintain the cache of replies",
+    "batch": "list, check and cancel batches at providers",
     "trust": "allow a folder's polyjudge.toml and .polyjudge to be used",
 }
 ACTIONS = {
     # command: its actions, each with what it does; the module of an action is `COMMAND_ACTION`
     "translation": {
-        "generate": "have a model or a program translate a set of prompts into many languages",
+        "generate": "translate a set of prompts into many languages by a model or a program",
         "check": "run the checks that need no model",
-        "quick": "judge the must-have languages and one of each script family",
-        "full": "judge all languages, several in a call",
+        "quick": "judge the must-have languages and one language of each script family",
+        "full": "judge all languages, several in one call",
     },
     "regression": {
-        "run": "see whether a translator still says what it said",
-        "capture": "fill the expected outputs of cases from a working translator",
-        "audit": "see whether cases are safe to commit, worth running, and right",
+        "run": "run a translator on stored cases and compare its outputs",
+        "capture": "store the outputs of a working translator as expected outputs",
+        "audit": "find cases that are unsafe to commit, redundant or wrong",
     },
     "vocabulary": {
-        "run": "ask local models about words, have the answers judged, and sum up",
+        "run": "ask local models about words, judge the answers and summarize",
         "generate": "ask local models about words",
-        "judge": "have the answers judged, and sum up",
-        "summary": "sum up what was judged",
+        "judge": "judge the stored answers and summarize",
+        "summary": "summarize the stored judgements",
     },
     "transcript": {
-        "judge": "have an agent's session reviewed: what it did, what the system around it did, where it broke"
+        "judge": "review a session: what the agent did, what its system did, what failed",
     },
     "calibrate": {
-        "perturb": "see whether a judge notices texts that were perturbed on purpose",
-        "agreement": "compare a judge with people, or with another judge",
-        "bias": "see what moves a judge that should not: order, length, format, language, a plea",
-        "correct": "estimate what people would say, from many judged items and few labels",
-        "card": "show what is known of a judge",
+        "perturb": "measure whether a judge notices perturbed texts",
+        "agreement": "measure how far a judge agrees with people, or with another judge",
+        "bias": "measure how order, length, format, language and pleas move a judge",
+        "correct": "estimate people's scores from many judged items and few labels",
+        "card": "show a judge's trust card",
     },
 }
 _GARBAGE_THRESHOLD = 50_000
-"""Objects made between two searches for garbage; nearly all of ours die by themselves, and searching takes a tenth."""
-_EPILOG = (
-    "Exit codes: 0 done, 1 what was judged missed its bar, 2 wrong usage or input, "
-    "3 the judge could not do its work, 130 interrupted."
-)
+"""Allocations between two garbage collections; most objects are freed by reference count, and collecting costs 10%."""
+_EPILOG = """\
+Examples:
+  polyjudge demo
+  polyjudge score items.jsonl --rubric general --judge openai/gpt-5-mini
 
-
+Exit codes: 0 done, 1 the judged texts failed, 2 wrong usage or input,
+3 the judge could not do its work, 130 interrupted."""
 _WITHOUT_PROGRESS = {
     "compare",
     "calibrate agreement",
     "calibrate correct",
     *(f"cache {action}" for action in ("stats", "prune", "export", "import", "verify")),
 }
-"""Work that reads and computes, and may take long, without a count to show."""
+"""Commands that may run for long without a count to show."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,13 +94,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _run(given)
         sys.stdout.flush()
     except ForeignFileError as error:
-        return _report(error, remedy=". Name another file, or replace this one with --force.")
+        return _report(error, remedy="Give another file, or replace this one with --force.")
     except PolyjudgeError as error:
         return _report(error)
     except KeyboardInterrupt:
         print("polyjudge: interrupted. Progress saved.", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         silence_stdout()
         return 0
     except OSError as error:
@@ -115,21 +116,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Make sure that there is somewhere to write, and that no character is an error there."""
+    """Open closed streams on the null device, and escape characters that their encoding lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed by whoever started us
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open to the end
+        if stream is None:  # closed by the parent process
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - used until the end
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def build_parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the parser, with the options of `command` in it and of the others only their names."""
+    """Return the parser with the options of `command`; the other commands have only their names."""
     parser = argparse.ArgumentParser(
         prog="polyjudge",
         description="Judge what language models write, in any language, with judges that have themselves been checked.",
         epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     commands = parser.add_subparsers(dest="polyjudge_command", metavar="COMMAND", title="commands")
@@ -139,7 +141,20 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
             _add_actions(subparser, name)
         elif name == command:
             _module(name).configure(subparser)
+        if name == command:
+            _add_examples(subparser, name)
     return parser
+
+
+def _add_examples(parser: argparse.ArgumentParser, command: str) -> None:
+    """End the help of a command, and of each of its actions, with examples."""
+    from .examples import examples_of
+
+    shown = "\n".join(f"  {example}" for example in examples_of(command))
+    parser.epilog = "\n\n".join(filter(None, [parser.epilog, f"Examples:\n{shown}"]))
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    for name, action in actions_of(parser).items():
+        _add_examples(action, f"{command} {name}")
 
 
 def _add_actions(parser: argparse.ArgumentParser, command: str) -> None:
@@ -156,7 +171,7 @@ def subparser_of(parser: argparse.ArgumentParser, command: str) -> argparse.Argu
 
 
 def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of the commands or actions below this one; argparse has no public way to ask for them."""
+    """Return the parsers of the commands or actions below this one, which argparse does not expose."""
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
         if isinstance(action.choices, dict):
             return cast(dict[str, argparse.ArgumentParser], action.choices)
@@ -166,11 +181,11 @@ def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
     parser = build_parser(command)
-    say_settings: Callable[[], None] = _say_nothing
+    print_settings: Callable[[], None] = _print_nothing
     if command in COMMANDS:
         if command == "transcript":
             given = _module("transcript_judge").prepared(given)
-        say_settings = _apply_settings(subparser_of(parser, command), command, given)
+        print_settings = _apply_settings(subparser_of(parser, command), command, given)
     options = parser.parse_args(given)
     if options.version:
         print(f"polyjudge {import_module('polyjudge.version').__version__}")
@@ -178,7 +193,7 @@ def _run(given: list[str]) -> int:
     if not options.polyjudge_command:
         parser.print_help(sys.stderr)
         return 2
-    say_settings()
+    print_settings()
     work = f"{options.polyjudge_command} {getattr(options, 'action', '')}".strip()
     module = _module(work.replace(" ", "_") if options.polyjudge_command in ACTIONS else options.polyjudge_command)
     if work not in _WITHOUT_PROGRESS:
@@ -188,9 +203,9 @@ def _run(given: list[str]) -> int:
 
 
 def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> Callable[[], None]:
-    """Apply the project file, and return what says which options came from it; help and trust do without it."""
+    """Apply the project file, except for help and trust; return a function that prints which options it set."""
     if command == "trust" or "-h" in given or "--help" in given:
-        return _say_nothing
+        return _print_nothing
     settings = import_module("polyjudge.cli.settings")
     actions = actions_of(parser)
     action = next((word for word in given if word in actions), "")
@@ -198,10 +213,10 @@ def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[s
     project.refuse_unknown_tables(actions)
     if action or not actions:
         project.apply(actions[action] if action else parser, COMMANDS, given)
-    return project.say_what_was_applied
+    return project.print_applied
 
 
-def _say_nothing() -> None:
+def _print_nothing() -> None:
     pass
 
 
@@ -209,29 +224,23 @@ def _module(command: str) -> ModuleType:
     return import_module(f"polyjudge.cli.{command}")
 
 
+_FLAGS = {"max_cost_usd": "max-cost", "timeout_s": "timeout", "deadline_s": "deadline"}
+"""Options that have another name on the command line than in Python."""
+
+
 def _report(error: PolyjudgeError, *, remedy: str = "") -> int:
+    """Print an error with the option that would help; return the exit code."""
     if os.environ.get("VERBOSE") == "1":
         traceback.print_exception(error)
-    else:
-        print(f"polyjudge: {error}{_flag(error)}{_import_hint(error)}{remedy}", file=sys.stderr)
+        return error.exit_code
+    text, name = str(error), _FLAGS.get(error.option, error.option.replace("_", "-"))
+    if name:
+        flag = f" (--{name} {error.value})".replace(" )", ")")
+        text = f"{text[:-1]}{flag}." if text.endswith(".") else f"{text}{flag}"
+    if remedy:
+        text = f"{text.removesuffix('.')}. {remedy}"
+    print(f"polyjudge: {text}", file=sys.stderr)
     return error.exit_code
-
-
-_FLAGS = {"max_cost_usd": "max-cost", "timeout_s": "timeout", "deadline_s": "deadline"}
-"""Options that the command line calls otherwise than the library."""
-
-
-def _flag(error: PolyjudgeError) -> str:
-    """Return the option that would help, as it is written on the command line."""
-    name = _FLAGS.get(error.option, error.option.replace("_", "-"))
-    return f" (--{name} {error.value})".replace(" )", ")") if name else ""
-
-
-def _import_hint(error: Exception | None) -> str:
-    """Return the command that imports the paid replies of a local cache, if there are any."""
-    if not isinstance(error, UnsharedRepliesError):
-        return ""
-    return f" Run: {import_command(error.fallback, error.cache)}"
 
 
 def _show_warning(
@@ -242,7 +251,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show a warning as a message to a person, without the line of code that gave it."""
+    """Print a warning as a message, without the line of code that raised it."""
     del category, filename, lineno, line
     hint = _import_hint(message.error) if isinstance(message, CacheWarning) else ""
     print(f"polyjudge: warning: {message}{hint}", file=file or sys.stderr)

@@ -1,8 +1,8 @@
-"""Settings from `polyjudge.toml`; the command line takes precedence.
+"""Settings from `polyjudge.toml`; options on the command line take precedence.
 
-The file may come with a stranger's folder. Until the user has trusted its content (`polyjudge trust`), its paths must
-stay inside the folder, and it may not set what runs a command, opens or names an address, or stands for the user's own
-judgement: see `_NEED_TRUST`.
+The file may come with another person's folder. Until the user has trusted its content (`polyjudge trust`), its paths
+must stay inside the folder, and it may not set options that run a command, open or name an address, or replace the
+user's decision: see `_NEED_TRUST`.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from polyjudge.folder_trust import PROJECT_FILE, is_trusted_file
 from polyjudge.text.display import harmless
 
 _OPTIONS_TOO = {"batch", "cache"}
-"""Commands whose names other commands have as options; at the top level, what is no table is meant for those."""
+"""Commands that are also options of other commands; at the top level, a value that is not a table is the option."""
 _NEED_TRUST = {
     "command": "runs a program",
     "version_command": "runs a program",
@@ -51,11 +51,11 @@ class ProjectFile:
         self._applied: dict[str, tuple[str, object]] = {}
 
     def apply(self, parser: argparse.ArgumentParser, known_tables: Collection[str], given: Sequence[str]) -> None:
-        """Make what the file says the parser's defaults: its top level, then its table of the command's name.
+        """Make the settings the parser's defaults: those of the top level, then those of the command's table.
 
-        A command of several actions has a table for all of them, and within it one for each: `[translation.quick]`.
-        What the top level sets may be meant for another command, so a name that this one does not know is only warned
-        about there. Options that are `given` on the command line are not looked at.
+        A command with actions has a table for all of them, and in it one for each: `[translation.quick]`. The top level
+        applies to all commands, so an unknown name there is only a warning. Options that are `given` on the command
+        line are skipped.
         """
         options = _options(parser)
         general = {
@@ -70,32 +70,32 @@ class ProjectFile:
                 self._set(parser, options[name], key, value, given)
             elif key in own:
                 table = f"{self._command}.{self._action}" if self._action else self._command
-                raise DataError(f"[{table}] has an unknown key {key!r}", path=PROJECT_FILE)
+                raise DataError(f"[{table}]: unknown key {key!r}.", path=PROJECT_FILE)
             elif "judge" in options:
-                told = f"{PROJECT_FILE}: {key!r} is no option of {self._command} {self._action}"
-                warnings.warn(told.rstrip(), stacklevel=2)
+                command = f"{self._command} {self._action}".rstrip()
+                warnings.warn(f"{PROJECT_FILE}: {key!r} is not an option of {command}", stacklevel=2)
 
-    def say_what_was_applied(self) -> None:
-        """Say which options came from the file."""
+    def print_applied(self) -> None:
+        """Print which options the file has set."""
         if self._applied:
             shown = [f"{key}={_shown(name, value)}" for name, (key, value) in self._applied.items()]
             print(f"polyjudge: from {PROJECT_FILE}: {harmless(', '.join(shown))}", file=sys.stderr)
 
     def refuse_unknown_tables(self, actions: Collection[str]) -> None:
-        """Refuse a table in a command's own that is none of its actions: `[translation.quik]`."""
+        """Refuse a table inside a command's table that is not one of its actions: `[translation.quik]`."""
         own: object = self._data.get(self._command)
         given = cast(dict[str, Any], own) if isinstance(own, dict) else {}
         tables = [key for key, value in given.items() if isinstance(value, dict)]
         unknown = [name for name in tables if actions and name not in actions]
         if unknown:
-            told = f"[{self._command}.{unknown[0]}] is no action of {self._command}; there are {', '.join(actions)}"
-            raise DataError(told, path=PROJECT_FILE)
+            message = f"[{self._command}.{unknown[0]}]: unknown action. Available: {', '.join(actions)}."
+            raise DataError(message, path=PROJECT_FILE)
 
     def _set(
         self, parser: argparse.ArgumentParser, option: argparse.Action, key: str, value: object, given: Sequence[str]
     ) -> None:
         setting = _setting(option, key, value)
-        _need_no_more(parser, option)
+        _make_optional(parser, option)
         if _is_given(option, given):
             return
         if not is_trusted_file(PROJECT_FILE):
@@ -105,7 +105,7 @@ class ProjectFile:
 
 
 def _refuse_untrusted(option: argparse.Action, key: str, setting: object) -> None:
-    """Refuse what a file may set only when the user has trusted it."""
+    """Refuse a setting that needs the user's trust."""
     why = _NEED_TRUST.get(option.dest, "")
     if option.dest == "cache" and setting == "none":
         why = ""
@@ -115,8 +115,8 @@ def _refuse_untrusted(option: argparse.Action, key: str, setting: object) -> Non
     if not why and outside:
         why = f"is {str(outside[0])!r}, a path outside the folder"
     if why:
-        told = f"{key} {why}, so the file must be trusted first. Read it, then run: polyjudge trust"
-        raise DataError(told, path=PROJECT_FILE)
+        message = f"{key} {why}, so the file must be trusted first. Read it, then run: polyjudge trust"
+        raise DataError(message, path=PROJECT_FILE)
 
 
 def _paths_in(option: argparse.Action, values: Sequence[object]) -> list[Path]:
@@ -129,7 +129,7 @@ def _paths_in(option: argparse.Action, values: Sequence[object]) -> list[Path]:
 
 
 def _is_given(option: argparse.Action, words: Sequence[str]) -> bool:
-    """Say whether an option is on the command line, also shortened as argparse allows."""
+    """Say whether an option is on the command line, also in a shortened form that argparse accepts."""
     names = [word.partition("=")[0] for word in words if word.startswith("--")]
     return any(own.startswith(name) for own in option.option_strings for name in names if len(name) > len("--"))
 
@@ -151,7 +151,7 @@ def _table(data: Mapping[str, Any], command: str) -> dict[str, Any]:
 
 
 def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    """Return the options by the names that the command line has for them."""
+    """Return the options by their names on the command line."""
     actions = parser._actions  # pyright: ignore[reportPrivateUsage]
     return {
         name.lstrip("-").replace("-", "_"): option
@@ -160,8 +160,8 @@ def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     }
 
 
-def _need_no_more(parser: argparse.ArgumentParser, option: argparse.Action) -> None:
-    """Let an option that must be given be left out of the command line, since the file gives it."""
+def _make_optional(parser: argparse.ArgumentParser, option: argparse.Action) -> None:
+    """Let a required option be left out of the command line, because the file sets it."""
     if option.option_strings:
         option.required = False
     for group in parser._mutually_exclusive_groups:  # pyright: ignore[reportPrivateUsage]
@@ -170,7 +170,7 @@ def _need_no_more(parser: argparse.ArgumentParser, option: argparse.Action) -> N
 
 
 def _of_action(table: dict[str, Any], action: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a command's table says for all its actions, and for one of them; without actions all is its own."""
+    """Return what a command's table sets for all its actions, and for one; without actions, all is the second."""
     if not action:
         return {}, table
     own: object = table.get(action, {})
@@ -180,7 +180,7 @@ def _of_action(table: dict[str, Any], action: str) -> tuple[dict[str, Any], dict
 
 
 def _setting(action: argparse.Action, key: str, value: Any) -> Any:
-    """Return a value as the option itself would have read it."""
+    """Return a value as the option's own type reads it."""
     if action.nargs == 0 or isinstance(value, bool):
         if action.nargs == 0 and isinstance(value, bool):
             return value
@@ -197,14 +197,14 @@ def _setting(action: argparse.Action, key: str, value: Any) -> Any:
 
 def _converted(action: argparse.Action, key: str, value: object) -> Any:
     if isinstance(value, dict | list):
-        raise DataError(f"{key} takes one value, not several in one", path=PROJECT_FILE)  # it may hold a password
+        raise DataError(f"{key} must be a single value", path=PROJECT_FILE)  # not shown: it may be a password
     convert = action.type if callable(action.type) else str
     if "\0" in str(value):
-        raise DataError(f"{key} holds a character that nothing can have", path=PROJECT_FILE)
+        raise DataError(f"{key} contains a null character", path=PROJECT_FILE)
     try:
         read = convert(str(value))
     except (argparse.ArgumentTypeError, ValueError) as error:
         raise DataError(f"{key}: {error}", path=PROJECT_FILE) from None
     if action.choices is not None and read not in action.choices:
-        raise DataError(f"{key}: {read!r} is none of {', '.join(map(str, action.choices))}", path=PROJECT_FILE)
+        raise DataError(f"{key}: {read!r} is not one of {', '.join(map(str, action.choices))}", path=PROJECT_FILE)
     return read

@@ -1,4 +1,4 @@
-"""`polyjudge trust`: say which folders' settings and private state may be used."""
+"""`polyjudge trust`: allow the settings and private state of a folder to be used."""
 
 import argparse
 import sys
@@ -22,15 +22,16 @@ from .output import print_table
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = (
-        f"{PROJECT_FILE} may run commands, name addresses and write outside its folder only after this, and again only "
-        f"after this when its content changes. {PRIVATE_FOLDER} is used only if polyjudge created it there, or after "
-        f"this. In CI, set {TRUST_VARIABLE} to the folder instead."
+        f"{PROJECT_FILE} may run commands, name addresses and write outside its folder only\n"
+        f"after it was trusted, and must be trusted again when its content changes.\n"
+        f"{PRIVATE_FOLDER} is used only if polyjudge created it there, or after it was trusted.\n"
+        f"In CI, set {TRUST_VARIABLE} to the folder instead."
     )
     add = parser.add_argument
     add("folder", type=Path, nargs="?", default=Path(), metavar="DIR", help="default: the working folder")
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--list", action="store_true", help="show what is trusted")
-    action.add_argument("--revoke", action="store_true", help="trust the folder no longer")
+    action.add_argument("--list", action="store_true", help="list what is trusted")
+    action.add_argument("--revoke", action="store_true", help="stop trusting the folder")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,9 +51,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    rows = [[harmless(each.path), "yes" if is_current(each) else "no: changed or gone"] for each in trusted_paths()]
+    rows = [[harmless(each.path), "yes" if is_current(each) else "no: changed or removed"] for each in trusted_paths()]
     if rows:
-        print_table(["Path", "Still as trusted"], rows)
+        print_table(["Path", "Unchanged"], rows)
     else:
         print("Nothing is trusted.", file=sys.stderr)
     return 0
