@@ -56,7 +56,7 @@ def error_names(trees: list[ast.Module]) -> set[str]:
 
 
 def scope_of(body: list[ast.stmt], outer: Scope | None = None) -> Scope:
-    """Return the assignments in a body, without those in functions and classes inside it."""
+    """Return the assignments in a body, except those in its functions and classes."""
     scope, rest = Scope(outer=outer), list[ast.AST](body)
     while rest:
         node = rest.pop(0)
@@ -79,32 +79,29 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield node.target, node.iter
 
 
-def texts(node: ast.expr, scope: Scope, depth: int = DEPTH) -> Iterator[str]:
+def texts(node: ast.AST, scope: Scope, depth: int = DEPTH) -> Iterator[str]:
     """Yield the texts that an expression can be."""
+    inner = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.Constant):
+        inner = []
         if isinstance(node.value, str):
             yield node.value
     elif isinstance(node, ast.JoinedStr):
-        yield "".join(part.value if isinstance(part, ast.Constant) else _value(part) for part in node.values)
-        for part in node.values:
-            if isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Name | ast.IfExp):
-                yield from texts(part.value, scope, depth)
+        yield "".join(map(_part, node.values))
+        values = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
+        inner = [value for value in values if isinstance(value, ast.Name | ast.IfExp)]
     elif isinstance(node, ast.Name):
-        for value in scope.find(node.id) if depth else ():
-            yield from texts(value, scope, depth - 1)
-    elif isinstance(node, ast.Call):
-        for value in [*node.args, *(keyword.value for keyword in node.keywords)]:
-            yield from texts(value, scope, depth)
-        if isinstance(node.func, ast.Attribute):
-            yield from texts(node.func.value, scope, depth)
-    else:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr):
-                yield from texts(child, scope, depth)
+        inner = list[ast.AST](scope.find(node.id)) if depth else []
+        depth -= 1
+    for child in inner:
+        yield from texts(child, scope, depth)
 
 
-def _value(part: ast.expr) -> str:
-    return "{" + ast.unparse(part.value if isinstance(part, ast.FormattedValue) else part) + "}"
+def _part(part: ast.expr) -> str:
+    """Return a part of an f-string; a value is its expression in braces."""
+    if isinstance(part, ast.FormattedValue):
+        return f"{{{ast.unparse(part.value)}}}"
+    return str(part.value) if isinstance(part, ast.Constant) else ""
 
 
 def messages_of(module: str, tree: ast.Module, errors: set[str]) -> Iterator[Message]:

@@ -1,4 +1,4 @@
-"""`polyjudge batch list|status|cancel`: batches that were handed over from this folder."""
+"""`polyjudge batch list|status|cancel`: batches that were submitted from this folder."""
 
 import argparse
 import json
@@ -38,44 +38,42 @@ def _list(options: argparse.Namespace) -> int:
     if options.format == "json":
         print(json.dumps(rows, indent=2))
         return 0
-    header = ("Provider", "Model", "Id", "State, as last known", "Requests", "Failed", "Handed over")
+    header = ("Provider", "Model", "Id", "Last known state", "Requests", "Failed", "Submitted")
     _show(header, [[str(value) for key, value in row.items() if key not in _UNSHOWN] for row in rows])
     return 0
 
 
 def _status(options: argparse.Namespace) -> int:
     jobs = _jobs()
-    left = [job for job in jobs if not job.stored_in and not job.is_abandoned]
-    wanted = _named(jobs, [options.id]) if options.id else left
-    told, code = run_sync(_each(wanted, _ask_status))
+    unfinished = [job for job in jobs if not job.taken_into and not job.is_given_up]
+    wanted = _named(jobs, [options.id]) if options.id else unfinished
+    answers, code = run_sync(_each(wanted, _ask_status))
     if options.format == "json":
-        print(json.dumps([{**_row(job), **told[job.intent.tag]} for job in wanted], indent=2))
+        print(json.dumps([{**_row(job), **answers[job.intent.tag]} for job in wanted], indent=2))
         return code
-    header = ("Provider", "Model", "Id", "State now", "Done", "Handed over")
-    _show(header, [_status_row(job, told[job.intent.tag]) for job in wanted])
+    header = ("Provider", "Model", "Id", "Current state", "Done", "Submitted")
+    _show(header, [_status_row(job, answers[job.intent.tag]) for job in wanted])
     return code
 
 
 def _cancel(options: argparse.Namespace) -> int:
     if not options.id and not options.all:
-        raise ConfigError("name a batch by its id, or give --all")
+        raise ConfigError("Give the id of a batch, or --all.")
     jobs = _jobs()
     named = _named(jobs, options.id) if options.id else jobs
-    wanted = [job for job in named if job.id and job.state == "running" and not job.stored_in]
-    told, code = run_sync(_each(wanted, _ask_to_cancel))
-    lost = [job for job in named if not job.id and not job.is_abandoned]
+    wanted = [job for job in named if job.id and job.state == "running" and not job.taken_into]
+    answers, code = run_sync(_each(wanted, _ask_to_cancel))
+    lost = [job for job in named if not job.id and not job.is_given_up]
     for job in named:
         if job in wanted:
-            print(harmless(f"{job.id}: {told[job.intent.tag]['said']}"))
+            print(harmless(f"{job.id}: {answers[job.intent.tag]['said']}"))
         elif job in lost:
-            print(
-                f"{job.intent.tag}: may be at the provider; the command that handed it over looks for it with --batch"
-            )
+            print(f"{job.intent.tag}: may have been submitted. Run its command again with --batch to look for it.")
         elif options.id:
             print(harmless(f"{job.id or job.intent.tag}: nothing to cancel, it is {job.state_label}"))
     if wanted and not code:
-        print("what was done until then is taken in by the command that handed them over", file=sys.stderr)
-    return 3 if lost or any(not each.get("asked") for each in told.values()) else code
+        print("To collect the results so far, run the commands that submitted them again.", file=sys.stderr)
+    return 3 if lost or any(not each.get("asked") for each in answers.values()) else code
 
 
 def _jobs() -> list[BatchJob]:
@@ -114,9 +112,9 @@ def _row(job: BatchJob) -> dict[str, Any]:
     }
 
 
-def _status_row(job: BatchJob, told: dict[str, Any]) -> list[str]:
-    done = f"{min(told['done'], len(job.keys))}/{len(job.keys)}" if told.get("asked") else f"?/{len(job.keys)}"
-    return [job.intent.provider, job.intent.model, job.id, told["said"], done, job.intent.created_at]
+def _status_row(job: BatchJob, answer: dict[str, Any]) -> list[str]:
+    done = f"{min(answer['done'], len(job.keys))}/{len(job.keys)}" if answer.get("asked") else f"?/{len(job.keys)}"
+    return [job.intent.provider, job.intent.model, job.id, answer["said"], done, job.intent.created_at]
 
 
 def _show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -130,21 +128,24 @@ Ask = Callable[[BatchClient, str], Any]
 
 
 async def _each(jobs: Sequence[BatchJob], ask: Ask) -> tuple[dict[str, dict[str, Any]], int]:
-    """Ask about each batch; return what was said by its tag, and the exit code."""
-    told: dict[str, dict[str, Any]] = {}
+    """Ask about each batch; return the answers by its tag, and the exit code."""
+    answers: dict[str, dict[str, Any]] = {}
     code = 0
     for job in jobs:
         try:
-            told[job.intent.tag] = {"asked": True, **await _ask_one(job, ask)}
-        except (MissingKeyError, MissingExtraError, _ElsewhereError) as error:  # nothing is wrong with the batch
-            told[job.intent.tag] = {"asked": False, "said": one_line(f"{job.state_label}, as last known: {error}", 200)}
+            answers[job.intent.tag] = {"asked": True, **await _ask_one(job, ask)}
+        except (MissingKeyError, MissingExtraError, _OtherAddressError) as error:  # the batch itself may be fine
+            answers[job.intent.tag] = {
+                "asked": False,
+                "said": one_line(f"last known as {job.told_state}: {error}", 200),
+            }
         except PolyjudgeError as error:
-            told[job.intent.tag], code = {"asked": False, "said": one_line(str(error), 200)}, 3
-    return told, code
+            answers[job.intent.tag], code = {"asked": False, "said": one_line(str(error), 200)}, 3
+    return answers, code
 
 
-class _ElsewhereError(ConfigError):
-    """A batch lies at an address that is not the one in use."""
+class _OtherAddressError(ConfigError):
+    """A batch is stored at another address than the one in use."""
 
 
 async def _ask_one(job: BatchJob, ask: Ask) -> dict[str, Any]:
@@ -152,7 +153,7 @@ async def _ask_one(job: BatchJob, ask: Ask) -> dict[str, Any]:
     if not job.id:
         return {"said": job.state_label, "done": 0}
     if origin_of(intent.provider).base_url != intent.base_url:
-        raise _ElsewhereError(f"it lies at {intent.base_url}, which is not the address in use")
+        raise _OtherAddressError(f"it was submitted to {intent.base_url}, which is not the address in use")
     client = open_batch_client(ModelName(intent.provider, intent.model))
     try:
         return await ask(client, job.id)
@@ -171,21 +172,23 @@ async def _ask_to_cancel(client: BatchClient, batch_id: str) -> dict[str, Any]:
 
 
 def _format_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    parser.add_argument(
+        "--format", choices=["text", "json"], default="text", help="output format; default: %(default)s"
+    )
 
 
 def _status_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", metavar="ID", help="default: all that are not taken in yet")
+    parser.add_argument("id", nargs="?", metavar="ID", help="batch to ask about; default: all unfinished ones")
     _format_option(parser)
 
 
 def _cancel_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="*", metavar="ID", help="as `batch list` shows it")
-    parser.add_argument("--all", action="store_true", help="all that are under way")
+    parser.add_argument("id", nargs="*", metavar="ID", help="batch to cancel, as `batch list` shows it")
+    parser.add_argument("--all", action="store_true", help="cancel all running batches")
 
 
 _ACTIONS = (
-    ("list", _list, _format_option, "list all batches, and what was last known of each"),
-    ("status", _status, _status_options, "ask the provider how far batches have come"),
-    ("cancel", _cancel, _cancel_options, "ask the provider to give up batches"),
+    ("list", _list, _format_option, "list all batches with their last known state"),
+    ("status", _status, _status_options, "ask the provider for the state of batches"),
+    ("cancel", _cancel, _cancel_options, "ask the provider to cancel batches"),
 )

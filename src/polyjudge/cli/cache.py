@@ -1,4 +1,4 @@
-"""`polyjudge cache stats|prune|export|import|verify`."""
+"""`polyjudge cache stats|prune|export|import|verify`: inspect and maintain the cache."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from polyjudge.cache.address import is_url, shown
 from polyjudge.cache.maintenance import export_entries, import_entries, prune, statistics_of, verify
-from polyjudge.clock import written
+from polyjudge.clock import timestamp
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
@@ -30,7 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
     for name, run_action, add_options, summary in _ACTIONS:
         action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        action.add_argument("--cache", default=_DEFAULT_CACHE, metavar="PATH|URL", help=f"default: {_DEFAULT_CACHE}")
+        place = f"cache to use; default: {_DEFAULT_CACHE}"
+        action.add_argument("--cache", default=_DEFAULT_CACHE, metavar="PATH|URL", help=place)
         action.set_defaults(run_action=run_action)
         add_options(action)
 
@@ -59,7 +60,7 @@ def _stats(arguments: argparse.Namespace) -> int:
 def _prune(arguments: argparse.Namespace) -> int:
     dropped = prune(
         arguments.cache,
-        before=_moment(arguments.older_than) if arguments.older_than else "",
+        before=timestamp(datetime.now(UTC) - arguments.older_than) if arguments.older_than else "",
         provider=arguments.provider,
         model=arguments.model,
         dry_run=arguments.dry_run,
@@ -84,11 +85,13 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _import(arguments: argparse.Namespace) -> int:
     if is_url(arguments.source):
-        raise ConfigError("an import is from a file; export the other cache first")
+        raise ConfigError(
+            "Only files can be imported. Export the other cache first: polyjudge cache export --cache URL"
+        )
     imported = import_entries(arguments.cache, Path(arguments.source))
     for problem in imported.problems:
         print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
-    print(f"{imported.new} new, {imported.known} known already, {len(imported.problems)} skipped")
+    print(f"{imported.new} new, {imported.known} already known, {len(imported.problems)} skipped")
     return 2 if imported.problems and not imported.new + imported.known else 0
 
 
@@ -96,29 +99,33 @@ def _verify(arguments: argparse.Namespace) -> int:
     verified = verify(arguments.cache)
     for problem in verified.problems:
         print(harmless(problem))
-    state = "sound" if not verified.problems else f"{len(verified.problems)} problems"
+    state = "no problems" if not verified.problems else f"{len(verified.problems)} problems"
     print(f"{shown(arguments.cache)}: {verified.entries} entries checked, {state}")
     return 2 if verified.problems else 0
 
 
 def _stats_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    parser.add_argument(
+        "--format", choices=["text", "json"], default="text", help="output format; default: %(default)s"
+    )
 
 
 def _prune_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--older-than", type=_age, metavar="AGE", help="30m, 12h, 30d or 4w")
+    parser.add_argument(
+        "--older-than", type=_age, metavar="AGE", help="only entries older than AGE, such as 30m, 12h, 30d or 4w"
+    )
     parser.add_argument("--provider", default="", help="only entries of this provider")
     parser.add_argument("--model", default="", help="only entries of this model")
-    parser.add_argument("--dry-run", action="store_true", help="say how many, drop none")
+    parser.add_argument("--dry-run", action="store_true", help="print how many entries would be dropped, and stop")
 
 
 def _export_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", type=Path, metavar="FILE", help="JSON Lines file; default: stdout")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="JSON Lines file for the entries; default: stdout")
     add_force_option(parser.add_argument)
 
 
 def _import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="FILE", help="an export, or a cache file, also a damaged one")
+    parser.add_argument("source", metavar="FILE", help="an export, or a cache file, which may be damaged")
 
 
 def _no_options(parser: argparse.ArgumentParser) -> None:
@@ -126,20 +133,16 @@ def _no_options(parser: argparse.ArgumentParser) -> None:
 
 
 _ACTIONS = (
-    ("stats", _stats, _stats_options, "count what the cache holds"),
+    ("stats", _stats, _stats_options, "count the entries of the cache"),
     ("prune", _prune, _prune_options, "drop entries by age, provider or model"),
     ("export", _export, _export_options, "write all entries as JSON Lines"),
-    ("import", _import, _import_options, "take in an export or another cache file"),
-    ("verify", _verify, _no_options, "check that the file and every entry are sound"),
+    ("import", _import, _import_options, "add the entries of an export or another cache file"),
+    ("verify", _verify, _no_options, "check the file and every entry for damage"),
 )
 
 
 def _age(text: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,4})([mhdw])", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no age; write 30m, 12h, 30d or 4w")
+        raise argparse.ArgumentTypeError(f"invalid age {text!r}; write 30m, 12h, 30d or 4w")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
-
-
-def _moment(age: timedelta) -> str:
-    return written(datetime.now(UTC) - age)

@@ -1,4 +1,4 @@
-"""`polyjudge calibrate agreement RESULTS --labels L`: how far a judge agrees with people, or with another judge."""
+"""`polyjudge calibrate agreement RESULTS --labels L`: compare a judge with people, or with another judge."""
 
 import argparse
 import sys
@@ -24,9 +24,9 @@ from .options import Several, add_force_option, at_least, check_output, finite
 from .output import write_pieces
 
 MOST_PASS = 0.5 + 1e-9
-"""Of several people's verdicts on an item, more than half must be pass; a tie is none."""
+"""More than half of several people's verdicts on an item must be pass; a tie does not pass."""
 Found = Mapping[str, tuple[int, Mapping[str, Figure]]]
-"""Under the empty tag over all languages, then by language: how many items, and each measure."""
+"""By language tag, the empty tag for all languages: the number of items, and each measure."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,10 +37,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="RESULTS",
-        help="a judge's scores: of score, of translation, or any rows",
+        help="a judge's scores: from score, from translation, or any rows",
     )
     add(
-        "--labels", type=Path, action=Several, default=[], metavar="FILE", help="people's: rows with id, label or score"
+        "--labels",
+        type=Path,
+        action=Several,
+        default=[],
+        metavar="FILE",
+        help="people's labels: rows with id, and label or score",
     )
     add(
         "--against",
@@ -51,29 +56,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="another judge's scores instead of labels",
     )
     add_rating_options(add)
-    add("--group", default="", metavar="COLUMN", help="put items in pairs only within the same value, such as item")
-    add("--cluster", default="", metavar="COLUMN", help="items drawn together; default: cluster or document, else each")
-    add("--leave-out", default="", metavar="SYSTEM,…", help="systems that take no part: refA, or en-de/refA")
-    add("--resamples", type=at_least(100), default=1000, metavar="N", help="draws for intervals; default: %(default)s")
-    add("--seed", type=int, default=0, metavar="N", help="of the draws; default: 0")
-    add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own, where rows name it")
-    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add(
+        "--group", default="", metavar="COLUMN", help="compare pairs of items only within the same value of this column"
+    )
+    cluster = "column of items that belong together; default: cluster or document, else each item by itself"
+    add("--cluster", default="", metavar="COLUMN", help=cluster)
+    add("--leave-out", default="", metavar="SYSTEM,…", help="systems to leave out, such as refA or en-de/refA")
+    resamples = "number of resamples for intervals; default: %(default)s"
+    add("--resamples", type=at_least(100), default=1000, metavar="N", help=resamples)
+    add("--seed", type=int, default=0, metavar="N", help="seed of the resampling; default: 0")
+    card = "trust card to add the result to; default: the card of the judge that the rows name"
+    add("--card", type=Path, metavar="FILE", help=card)
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add_force_option(add)
-    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="default: %(default)s")
+    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="output format; default: %(default)s")
 
 
 def add_rating_options(add: Callable[..., object]) -> None:
-    """Add where scores and labels stand, and from where on they pass."""
-    add("--score", default="", metavar="COLUMN", help="of the results: score, subscores.grammar …; default: score")
-    add("--label", default="", metavar="COLUMN", help="of the labels; default: score, else label")
-    add("--pass-from", type=finite, metavar="X", help="the lowest score of the judge that passes")
-    add("--label-pass-from", type=finite, metavar="X", help="the lowest label that passes; pass and fail need none")
+    """Add the options of the columns of scores and labels, and of the lowest values that pass."""
+    add(
+        "--score", default="", metavar="COLUMN", help="column of the results, such as subscores.grammar; default: score"
+    )
+    add("--label", default="", metavar="COLUMN", help="column of the labels; default: score, else label")
+    add("--pass-from", type=finite, metavar="X", help="lowest score of the judge that passes")
+    add("--label-pass-from", type=finite, metavar="X", help="lowest label that passes; not needed for pass and fail")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read both sides, match them, measure, and add to the judge's card."""
+    """Read both sides, match them, measure, and add the result to the judge's card."""
     if bool(options.labels) == bool(options.against):
-        raise ConfigError("give --labels of people, or --against another judge")
+        raise ConfigError("Give either --labels of people, or --against another judge.")
     inputs = [*options.results, *options.labels, *options.against, options.card]
     check_output(options.output, inputs, force=options.force)
     judged = read_side(options.results, options.score, options)
@@ -81,11 +93,11 @@ def run(options: argparse.Namespace) -> int:
     if options.labels:
         check_labels(others, options.labels)
     matched = match(judged.ratings, others.ratings)
-    tell_of(matched, options.results, options.labels or options.against)
+    report_unmatched(matched, options.results, options.labels or options.against)
     if options.group and not any(pair.group for pair in matched.pairs):
-        raise ConfigError(f"--group {options.group}: no row has that column")
+        raise ConfigError(f"--group {options.group}: no row has that column.")
     if options.cluster and all(pair.cluster == pair.id for pair in matched.pairs):
-        raise ConfigError(f"--cluster {options.cluster}: no row has that column")
+        raise ConfigError(f"--cluster {options.cluster}: no row has that column.")
     rule = pass_rule(options, others)
     wanted = AgreementOptions(rule, options.resamples, options.seed, words=are_words(others))
     found = agreement_by_language(matched.pairs, wanted)
@@ -96,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def read_side(paths: Sequence[Path], column: str, options: argparse.Namespace) -> Ratings:
-    """Read the ratings of one side; what cannot be used is said on stderr."""
+    """Read the ratings of one side, and warn of rows that cannot be used."""
     left_out = frozenset(name.strip() for name in getattr(options, "leave_out", "").split(",") if name.strip())
     columns = RatingColumns(
         value=column,
@@ -115,17 +127,17 @@ def read_side(paths: Sequence[Path], column: str, options: argparse.Namespace) -
 
 
 def check_labels(labels: Ratings, paths: Sequence[Path]) -> None:
-    """Refuse labels that a judge has given, or that are words here and points there."""
+    """Refuse labels that a judge has given, or that mix words and numbers."""
     if labels.judges:
         who = f"{labels.judges[0].provider}/{labels.judges[0].model}"
-        raise DataError(f"holds scores of {who}, no labels of people; compare judges with --against", path=paths[0])
+        raise DataError(f"has scores of {who}, not labels of people. Compare judges with --against.", path=paths[0])
     points = [rating.value for rating in labels.ratings if not rating.in_words and rating.value not in (None, 0.0, 1.0)]
     if points and any(rating.in_words for rating in labels.ratings):
-        raise DataError(f"holds words such as pass, and points such as {points[0]:g}", path=paths[0])
+        raise DataError(f"has both words such as pass and numbers such as {points[0]:g}. Use one kind.", path=paths[0])
 
 
 def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, float] | None:
-    """Return from where on judge and people pass an item; None where no bar is given. Of words, most must be pass."""
+    """Return the lowest passing values of judge and people, or None without options; of words, most must be pass."""
     people = options.label_pass_from
     if people is None and are_words(labels):
         people = MOST_PASS if options.pass_from is not None else None
@@ -133,27 +145,24 @@ def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, floa
         return None
     if options.pass_from is None or people is None:
         missing = "--pass-from" if options.pass_from is None else "--label-pass-from"
-        raise ConfigError(f"pass and fail need both bars: give {missing} too")
+        raise ConfigError(f"Both lowest passing values are needed. Give {missing} too.")
     return options.pass_from, people
 
 
 def are_words(labels: Ratings) -> bool:
-    """Say whether labels are pass and fail, and no points of a scale: words, or noughts among ones."""
+    """Say whether labels are pass and fail, not points of a scale: words, or zeros and ones."""
     values = {rating.value for rating in labels.ratings if rating.value is not None}
     return values <= {0.0, 1.0} and (0.0 in values or any(rating.in_words for rating in labels.ratings))
 
 
-def tell_of(matched: Matched, results: Sequence[Path], labels: Sequence[Path]) -> None:
-    """Say what could not be compared; nothing at all is an error."""
+def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence[Path]) -> None:
+    """Warn of items that could not be compared; an error if none could."""
     if not matched.pairs:
-        some = f"; there is {matched.unknown[0]!r}, for one" if matched.unknown else ""
-        raise ConfigError(f"no item is in both {results[0]} and {labels[0]}{some}")
+        some = f". The first label is of {matched.unknown[0]!r}" if matched.unknown else ""
+        raise ConfigError(f"No common items in {results[0]} and {labels[0]}{some}.")
     if matched.unknown:
-        print(
-            f"polyjudge: warning: {counted(len(matched.unknown), 'label')} of items that were not judged, such as "
-            f"{matched.unknown[0]!r}",
-            file=sys.stderr,
-        )
+        ignored = f"{counted(len(matched.unknown), 'label')} of items that were not judged, such as"
+        print(f"polyjudge: warning: ignored {ignored} {matched.unknown[0]!r}", file=sys.stderr)
     if matched.unjudged:
         unjudged = counted(matched.unjudged, "labelled item")
         print(f"polyjudge: warning: {unjudged} without a verdict of the judge", file=sys.stderr)
@@ -187,10 +196,10 @@ def _as_json(matched: Matched, found: Found) -> dict[str, object]:
 
 
 def _add_to_card(options: argparse.Namespace, judges: list[JudgeIdentity], found: Found) -> None:
-    """Add the agreement to the card of the judge that the rows name; of several or none there is no card."""
+    """Add the agreement to the card of the judge that the rows name; no card is changed for none or several."""
     if len(judges) != 1:
-        why = "the results do not say which judge gave them" if not judges else "the results are of several judges"
-        print(f"polyjudge: no card is changed: {why}", file=sys.stderr)
+        why = "the results do not name their judge" if not judges else "the results are of several judges"
+        print(f"polyjudge: no trust card was changed: {why}", file=sys.stderr)
         return
     check_card(options, judges[0])
     at = utc_now()

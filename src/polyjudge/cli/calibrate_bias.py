@@ -1,4 +1,4 @@
-"""`polyjudge calibrate bias [TEXTS]`: what moves the judge that should not, and how steady it is."""
+"""`polyjudge calibrate bias [TEXTS]`: measure what moves a judge that should not, and how stable its scores are."""
 
 import argparse
 import sys
@@ -33,8 +33,8 @@ from .calibrating import (
     add_text_options,
     add_to_card,
     check_card,
-    good_texts,
     questions,
+    reference_texts,
     refuse_many_calls,
 )
 from .environment import load_environment
@@ -48,38 +48,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add, shipped = parser.add_argument, ", ".join(rubric_names())
     add_text_options(parser, per_language=5)
-    add("--rubric", default="translation", metavar="FILE|NAME", help=f"a TOML file, or {shipped}; default: %(default)s")
-    add("--effects", metavar="NAME,…", help=f"default: all of {', '.join(EFFECTS)}")
-    add(
-        "--scores", type=Path, metavar="FILE", help="the judge's scores of texts by several systems, for its own family"
-    )
+    rubric = f"rubric: a TOML file, or one of {shipped}; default: %(default)s"
+    add("--rubric", default="translation", metavar="FILE|NAME", help=rubric)
+    add("--effects", metavar="NAME,…", help=f"effects to measure; default: all of {', '.join(EFFECTS)}")
+    scores = "the judge's scores of texts by several systems, to measure whether it favours its own family"
+    add("--scores", type=Path, metavar="FILE", help=scores)
     add("--labels", type=Path, metavar="FILE", help="people's labels of the same texts, with the column system")
     add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, spread over the languages")
-    add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own in .polyjudge/cards")
-    add("--answers", type=Path, metavar="FILE", help="the answers as JSON Lines; default: in .polyjudge/calibration")
-    add("--output", type=Path, metavar="FILE", help="what was found; default: stdout")
-    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="default: %(default)s")
+    card = "trust card to add the result to; default: the judge's own in .polyjudge/cards"
+    add("--card", type=Path, metavar="FILE", help=card)
+    answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
+    add("--answers", type=Path, metavar="FILE", help=answers)
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
+    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="output format; default: %(default)s")
     add_judging_options(parser, default_judge="opus")
     add_batch_option(add)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask about texts and changed ones, measure each effect, and add to the card."""
+    """Ask about texts and changed copies, measure each effect, and add the result to the card."""
     load_environment()
     rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
     if bool(options.scores) != bool(options.labels):
-        raise ConfigError("the judge's own family is seen from --scores and --labels together")
+        raise ConfigError("--scores and --labels must be given together.")
     if not judges:
-        OfflineJudge(rubric)  # refuses a rubric that it has no idea of
+        OfflineJudge(rubric)  # refuses a rubric that it cannot judge by
     judge, wanted = identity_of_models(judges, rubric), _probe_options(options)
     check_card(options, judge)
     check_output(options.answers, [options.scores, options.labels], force=options.force)
     effects = _family(options, judge, rubric)
     compares, reorders = len(judges) == 1, len(rubric.criteria) > 1
-    _tell_of_unmeasured(wanted, compares=compares, reorders=reorders)
-    probes = plan_probes(good_texts(options), wanted, table, compares=compares, reorders=reorders)
+    _report_unmeasured(wanted, compares=compares, reorders=reorders)
+    probes = plan_probes(reference_texts(options), wanted, table, compares=compares, reorders=reorders)
     if not any(probe.effect for probe in probes) and not (probes and "language" in wanted.effects):
-        raise ConfigError("there is nothing to ask about: give a larger --budget, or other --effects")
+        raise ConfigError("No questions to ask. Give a larger --budget, or other --effects.")
     print(f"polyjudge: {questions(len(probes), len(judges))}", file=sys.stderr)
     refuse_many_calls(options, len(probes) * len(judges))
     questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias")
@@ -96,8 +98,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_of_unmeasured(options: ProbeOptions, *, compares: bool, reorders: bool) -> None:
-    """Name the effects that this judge cannot show; that none is left is an error."""
+def _report_unmeasured(options: ProbeOptions, *, compares: bool, reorders: bool) -> None:
+    """Print the effects that cannot be measured with this judge; an error if none can."""
     reasons = {
         "position": "" if compares else "only a single model compares two texts",
         "length_in_pairs": "" if compares else "only a single model compares two texts",
@@ -114,13 +116,13 @@ def _probe_options(options: argparse.Namespace) -> ProbeOptions:
     effects = [name.strip() for name in (options.effects or "").split(",") if name.strip()] or list(EFFECTS)
     unknown = [name for name in effects if name not in EFFECTS]
     if unknown:
-        raise ConfigError(f"--effects: {unknown[0]!r} is none of {', '.join(EFFECTS)}")
+        raise ConfigError(f"--effects: unknown {unknown[0]!r}. Available: {', '.join(EFFECTS)}.")
     repeats = options.repeats if options.repeats > 1 else _REPEATS
     return ProbeOptions(effects, options.texts_per_language, repeats, options.seed, options.budget)
 
 
 def _items(probes: Sequence[Probe], table: LanguageTable, *, by_tag: bool) -> list[Item]:
-    """Return the probes as rows of a run; the second of two texts stands in the row, not before the judge."""
+    """Return the probes as items of a run; a second text is only stored in the row, not shown by the item."""
     return [
         Item(
             probe.id,
@@ -133,13 +135,13 @@ def _items(probes: Sequence[Probe], table: LanguageTable, *, by_tag: bool) -> li
 
 
 def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -> dict[str, Effect]:
-    """Return whether the judge favours its own family, from its scores and people's of the same texts."""
+    """Measure whether the judge favours its own family, from its scores and people's labels of the same texts."""
     if not options.scores:
         return {}
     judged, labelled = (read_ratings(path, RatingColumns()) for path in (options.scores, options.labels))
     family = family_of(f"{judge.provider}/{judge.model}")
     if not family:
-        print(f"polyjudge: of which family {judge.provider}/{judge.model} is cannot be told", file=sys.stderr)
+        print(f"polyjudge: unknown model family: {judge.provider}/{judge.model}", file=sys.stderr)
         return {}
     pairs = match(judged.ratings, labelled.ratings).pairs
     values = [pair.people for pair in pairs]

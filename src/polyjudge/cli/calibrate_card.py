@@ -1,4 +1,4 @@
-"""`polyjudge calibrate card`: what is known of a judge."""
+"""`polyjudge calibrate card`: show a judge's trust card, or list all cards."""
 
 import argparse
 import sys
@@ -24,14 +24,16 @@ from .output import print_table, write_pieces
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("card", type=Path, nargs="?", metavar="CARD", help="a card's file; default: the judge's, or the list of all")
-    add("--judge", metavar="NAME[/MODEL][,…]", help="whose card to show")
-    add("--judge-model", metavar="MODEL", help="another model of the judge's provider")
-    add("--rubric", default="translation", metavar="FILE|NAME", help="by which rubric; default: %(default)s")
-    add("--format", choices=list(CARD_FORMATS), default="text", help="default: %(default)s")
-    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add("card", type=Path, nargs="?", metavar="CARD", help="file of a card; default: the judge's, or a list of all")
+    add("--judge", metavar="NAME[/MODEL][,…]", help="judge whose card to show")
+    add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
+    add("--rubric", default="translation", metavar="FILE|NAME", help="rubric of the judge; default: %(default)s")
+    add("--format", choices=list(CARD_FORMATS), default="text", help="output format; default: %(default)s")
+    add("--output", type=Path, metavar="FILE", help="file for the card; default: stdout")
     add_force_option(add)
-    add("--plots", type=Path, metavar="DIR", help="also draw the score against severity, an SVG file a kind")
+    add(
+        "--plots", type=Path, metavar="DIR", help="folder for plots of score against severity, one SVG per perturbation"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,7 +56,7 @@ def _card(options: argparse.Namespace) -> TrustCard:
     judge = identity_of_models(judge_names(options), load_rubric(options.rubric))
     found = find_card(judge)
     if found.card is None:
-        raise DataError(f"there is no card of {judge.provider}/{judge.model} that counts: {found.why}")
+        raise DataError(f"No valid trust card of {judge.provider}/{judge.model}: {found.why}")
     return found.card
 
 
@@ -63,7 +65,7 @@ def _list() -> int:
     folder = private_path(CARDS_FOLDER)
     places = sorted(folder.glob("*.json"))
     if not places:
-        print(f"There is no card in {folder}; `polyjudge calibrate perturb --judge …` makes one.")
+        print(f"No trust cards in {folder}. To make one, run: polyjudge calibrate perturb --judge …")
         return 0
     rows: list[list[str]] = []
     for place in places:

@@ -1,4 +1,4 @@
-"""`polyjudge calibrate correct RESULTS --labels L`: what people would say, from many judged items and few labels."""
+"""`polyjudge calibrate correct RESULTS --labels L`: estimate people's scores from many judged items and few labels."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ from polyjudge.records.codec import to_json
 from polyjudge.reports.blocks import BLOCK_FORMATS, Block
 from polyjudge.reports.calibration import correction_blocks, elsewhere_blocks
 
-from .calibrate_agreement import add_rating_options, are_words, check_labels, pass_rule, read_side, tell_of
+from .calibrate_agreement import add_rating_options, are_words, check_labels, pass_rule, read_side, report_unmatched
 from .options import Several, add_force_option, check_output
 from .output import write_pieces
 
@@ -25,31 +25,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     add("results", type=Path, nargs="+", metavar="RESULTS", help="the judge's scores of all items")
-    add("--labels", type=Path, action=Several, default=[], metavar="FILE", help="people's: rows with id and label")
-    other = "the judge's scores of the labelled items, where those are none of RESULTS (pass rates alone)"
+    add(
+        "--labels",
+        type=Path,
+        action=Several,
+        default=[],
+        metavar="FILE",
+        help="people's labels: rows with id and label",
+    )
+    other = "the judge's scores of the labelled items, if they are not in RESULTS (for pass rates only)"
     add("--elsewhere", type=Path, action=Several, default=[], metavar="FILE", help=other)
     add_rating_options(add)
-    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add_force_option(add)
-    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="default: %(default)s")
+    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="output format; default: %(default)s")
 
 
 def run(options: argparse.Namespace) -> int:
     """Read both sides, and estimate."""
     if not options.labels:
-        raise ConfigError("give the --labels of some people, a few dozen of a random sample will do")
+        raise ConfigError("Give --labels of people; a few dozen of a random sample are enough.")
     check_output(options.output, [*options.results, *options.labels, *options.elsewhere], force=options.force)
     judged = read_side(options.results, options.score, options)
     labels = read_side(options.labels, options.label, options)
     check_labels(labels, options.labels)
     seen = read_side(options.elsewhere, options.score, options) if options.elsewhere else judged
     matched = match(seen.ratings, labels.ratings)
-    tell_of(matched, options.elsewhere or options.results, options.labels)
+    report_unmatched(matched, options.elsewhere or options.results, options.labels)
     rule = pass_rule(options, labels)
     if rule is None and are_words(labels) and not are_words(judged):
-        raise ConfigError("the labels are pass and fail: give --pass-from, the lowest score of the judge that passes")
+        raise ConfigError("The labels are pass and fail. Give --pass-from, the judge's lowest score that passes.")
     if options.elsewhere:
-        match(judged.ratings, ())  # refuses ids that stand twice
+        match(judged.ratings, ())  # refuses duplicate ids
     unjudged = sum(rating.value is None for rating in judged.ratings)
     if unjudged:
         print(f"polyjudge: warning: {unjudged} items have no verdict and are left out", file=sys.stderr)
@@ -70,21 +77,21 @@ def _from_elsewhere(
 ) -> int:
     if rule is None:
         raise ConfigError(
-            "labels of other items correct a pass rate alone: give --pass-from, and labels of pass and fail"
+            "Labels of other items can correct only a pass rate. Give --pass-from, and labels of pass and fail."
         )
     overall, languages = correct_from_elsewhere(judged.ratings, matched.pairs, rule)
     if overall.value is None:
         print(
-            "polyjudge: the judge is no better than chance on the labelled items: nothing to correct by",
+            "polyjudge: no correction possible: the judge is no better than chance on the labelled items",
             file=sys.stderr,
         )
-    told = {
+    found = {
         "estimate": "pass rate",
         "labels": len(matched.pairs),
         "all": to_json(overall),
         "languages": {tag or "no language": to_json(each) for tag, each in languages.items()},
     }
-    _write(options, told, list(elsewhere_blocks(overall, languages, len(matched.pairs), language_table())))
+    _write(options, found, list(elsewhere_blocks(overall, languages, len(matched.pairs), language_table())))
     return 0
 
 
@@ -93,9 +100,9 @@ def _as_json(found: Correction, what: str) -> dict[str, Any]:
     return {"estimate": what, "all": to_json(found.overall), "languages": languages}
 
 
-def _write(options: argparse.Namespace, told: dict[str, Any], blocks: list[Block]) -> None:
+def _write(options: argparse.Namespace, found: dict[str, Any], blocks: list[Block]) -> None:
     if options.format == "json":
-        pieces = iter([readable_json({**own_fields(), **told}, indent=1) + "\n"])
+        pieces = iter([readable_json({**own_fields(), **found}, indent=1) + "\n"])
     else:
         pieces = BLOCK_FORMATS[options.format](blocks)
     write_pieces(options.output, pieces, format_name=options.format, force=options.force)

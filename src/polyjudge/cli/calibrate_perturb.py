@@ -1,4 +1,4 @@
-"""`polyjudge calibrate perturb [TEXTS]`: does the judge notice texts that were spoiled on purpose?"""
+"""`polyjudge calibrate perturb [TEXTS]`: measure whether a judge notices perturbed texts."""
 
 import argparse
 import sys
@@ -31,8 +31,8 @@ from .calibrating import (
     add_to_card,
     check_card,
     counted,
-    good_texts,
     questions,
+    reference_texts,
     refuse_many_calls,
 )
 from .environment import load_environment
@@ -44,32 +44,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add, shipped = parser.add_argument, ", ".join(rubric_names())
     add_text_options(parser)
-    add("--rubric", default="translation", metavar="FILE|NAME", help=f"a TOML file, or {shipped}; default: %(default)s")
-    ways = f"{', '.join(PERTURBATION_TYPES)}; and as controls, which should change nothing, {', '.join(CONTROL_TYPES)}"
-    add("--types", metavar="NAME,…", help=f"ways of changing a text; default: all of {ways}")
+    rubric = f"rubric: a TOML file, or one of {shipped}; default: %(default)s"
+    add("--rubric", default="translation", metavar="FILE|NAME", help=rubric)
+    types = f"{', '.join(PERTURBATION_TYPES)}, and as controls, which should not change a score, "
+    add("--types", metavar="NAME,…", help=f"perturbations; default: all of {types}{', '.join(CONTROL_TYPES)}")
     usual = ",".join(f"{each:g}" for each in SEVERITIES)
-    add("--severities", metavar="S,…", help=f"how far, up to 1; default: {usual}")
-    add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, the most telling first")
-    add("--card", type=Path, metavar="FILE", help="the card to add to; default: the judge's own in .polyjudge/cards")
-    add("--answers", type=Path, metavar="FILE", help="the answers as JSON Lines; default: in .polyjudge/calibration")
-    add("--output", type=Path, metavar="FILE", help="what was found; default: stdout")
-    add("--format", choices=list(CARD_FORMATS), default="text", help="default: %(default)s")
+    add("--severities", metavar="S,…", help=f"severities of the perturbations, up to 1; default: {usual}")
+    add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, the most informative first")
+    card = "trust card to add the result to; default: the judge's own in .polyjudge/cards"
+    add("--card", type=Path, metavar="FILE", help=card)
+    answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
+    add("--answers", type=Path, metavar="FILE", help=answers)
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
+    add("--format", choices=list(CARD_FORMATS), default="text", help="output format; default: %(default)s")
     add_judging_options(parser, default_judge="opus")
     add_batch_option(add)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Spoil the texts, ask the judge, measure, and add to its card."""
+    """Perturb the texts, ask the judge, measure, and add the result to its card."""
     load_environment()
     rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
     if not judges:
-        OfflineJudge(rubric)  # refuses a rubric that it has no idea of
+        OfflineJudge(rubric)  # refuses a rubric that it cannot judge by
     judge, wanted = identity_of_models(judges, rubric), trial_options(options)
     check_card(options, judge)
-    plan = plan_trials(good_texts(options), wanted, table)
+    plan = plan_trials(reference_texts(options), wanted, table)
     if not plan.trials:
-        why = "give a larger --budget" if plan.left_out else "give other --types, or texts of several words"
-        raise ConfigError(f"there is nothing to ask about: {why}")
+        why = "Give a larger --budget" if plan.left_out else "Give other --types, or texts of several words"
+        raise ConfigError(f"No questions to ask. {why}.")
     _announce(plan, judges, options.repeats)
     refuse_many_calls(options, len(plan.trials) * len(judges) * options.repeats)
     questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb")
@@ -88,28 +91,28 @@ def run(options: argparse.Namespace) -> int:
 
 
 def trial_options(options: argparse.Namespace) -> TrialOptions:
-    """Return how texts are to be spoiled."""
+    """Return the perturbations to make, from the options."""
     types = _listed(options.types) or (*PERTURBATION_TYPES, *CONTROL_TYPES)
     try:
         severities = tuple(float(each) for each in _listed(options.severities)) or SEVERITIES
     except ValueError:
-        raise ConfigError(f"--severities {options.severities!r} are not numbers such as 0.25,0.5,1") from None
+        raise ConfigError(f"Invalid --severities {options.severities!r}. Write numbers such as 0.25,0.5,1.") from None
     return TrialOptions(types, tuple(sorted(set(severities))), options.texts_per_language, options.seed, options.budget)
 
 
 def items_of(plan: TrialPlan, table: LanguageTable, judges: Sequence[ModelName]) -> list[Item]:
-    """Return the trials as questions to the judge."""
+    """Return the trials as items for the judge."""
     return [trial_item(trial, table, by_tag=not judges) for trial in plan.trials]
 
 
 def measurement(plan: TrialPlan, answers: Answers, rubric: Rubric, options: TrialOptions) -> Measurement:
-    """Return what the answers say of the judge."""
+    """Measure the judge from its answers."""
     scores = {name: share_of_scale(rubric, outcome) for name, outcome in answers.outcomes.items()}
     return measure_judge(plan, scores, options.severities, measured_at=utc_now())
 
 
 def run_notes(measured: Measurement, rows: Path | None) -> dict[str, Any]:
-    """Return what a card keeps of a run."""
+    """Return what a card records about a run."""
     return {
         "kind": "perturb",
         "at": utc_now(),
@@ -122,14 +125,14 @@ def run_notes(measured: Measurement, rows: Path | None) -> dict[str, Any]:
 
 
 def _announce(plan: TrialPlan, judges: Sequence[ModelName], repeats: int) -> None:
-    """Say beforehand how much will be asked."""
+    """Print how many questions will be asked."""
     texts = len({(trial.text.language, trial.text.id) for trial in plan.trials})
     kinds = {trial.kind for trial in plan.trials} - {""}
-    told = f"{counted(texts, 'good text')} in {counted(len(plan.languages), 'language')}, "
-    told += counted(len(kinds - {*CONTROL_TYPES}), "way") + " to spoil them"
-    told += f" and {counted(len(kinds & {*CONTROL_TYPES}), 'control')}" if kinds & {*CONTROL_TYPES} else ""
-    left = f" ({plan.left_out:,} more left out by --budget)" if plan.left_out else ""
-    print(f"polyjudge: {told}: {questions(len(plan.trials), len(judges) * repeats)}{left}", file=sys.stderr)
+    counts = f"{counted(texts, 'reference text')} in {counted(len(plan.languages), 'language')}, "
+    counts += counted(len(kinds - {*CONTROL_TYPES}), "perturbation")
+    counts += f" and {counted(len(kinds & {*CONTROL_TYPES}), 'control')}" if kinds & {*CONTROL_TYPES} else ""
+    left_out = f" ({plan.left_out:,} more left out by --budget)" if plan.left_out else ""
+    print(f"polyjudge: {counts}: {questions(len(plan.trials), len(judges) * repeats)}{left_out}", file=sys.stderr)
 
 
 def _listed(given: str | None) -> tuple[str, ...]:

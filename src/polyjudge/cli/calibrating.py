@@ -1,4 +1,4 @@
-"""What the commands that question a judge share: the texts, the judge and its name, and the run itself."""
+"""The shared part of the commands that question a judge: the texts, the run and the trust card."""
 
 import argparse
 import sys
@@ -25,27 +25,28 @@ from polyjudge.text.display import harmless, one_line
 from .options import Several, add_force_option, at_least, check_output, filters_of, refuse_batch, run_options
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
-from .summaries import show_estimate, spent_line, too_many_unjudged
+from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 
 _MANY_CALLS = 5_000
 _RUNS_FOLDER = "calibration"
 
 
 def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20) -> None:
-    """Add which good texts a judge is questioned about."""
-    parser.set_defaults(retry_failures=False)  # what failed is asked again by itself: failures are not kept
+    """Add the options of the reference texts."""
+    parser.set_defaults(retry_failures=False)  # failures are not stored, so they are always asked again
     add = parser.add_argument
-    by_default = "good texts: a results file, or rows with candidate or reference; default: a shipped sample"
-    add("texts", type=Path, nargs="?", metavar="TEXTS", help=by_default)
-    add("--column", default="", metavar="NAME", help="where the good text stands; default: candidate, else reference")
-    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="only rows with one of these values")
+    texts = "reference texts: a results file, or rows with candidate or reference; default: a shipped sample"
+    add("texts", type=Path, nargs="?", metavar="TEXTS", help=texts)
+    add("--column", default="", metavar="NAME", help="column of the reference text; default: candidate, else reference")
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="use only rows with one of these values")
     add_force_option(add)
-    add("--texts-per-language", type=at_least(1), default=per_language, metavar="N", help="default: %(default)s")
-    add("--seed", type=int, default=0, metavar="N", help="of what is drawn and how it is spoiled; default: 0")
+    most = "maximum number of texts per language; default: %(default)s"
+    add("--texts-per-language", type=at_least(1), default=per_language, metavar="N", help=most)
+    add("--seed", type=int, default=0, metavar="N", help="seed of sampling and perturbation; default: 0")
 
 
-def good_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
-    """Return the texts that the options name; what of a file cannot be used is said on stderr."""
+def reference_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
+    """Return the reference texts of the options, and warn of rows that cannot be used."""
     filters = filters_of(options.filter)
     check_output(options.answers, [options.texts, options.output], force=options.force)
     check_output(options.output, [options.texts], force=options.force)
@@ -53,11 +54,11 @@ def good_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
     if options.texts is None:
         other = [name for name in filters if name != "language"]
         if other:
-            raise ConfigError(f"the shipped sample has no column {other[0]!r}; it can be filtered by language")
+            raise ConfigError(f"The shipped sample can be filtered by language only, not by {other[0]!r}.")
         wanted = filters.get("language")
         texts = tuple(text for text in sample_texts() if wanted is None or text.language in wanted)
         if not texts:
-            raise ConfigError(f"the shipped sample has no text in {', '.join(sorted(wanted or ()))}")
+            raise ConfigError(f"The shipped sample has no text in {', '.join(sorted(wanted or ()))}.")
         return texts
     found = TextSource(options.texts, options.column, filters).read()
     for problem in found.problems:
@@ -73,39 +74,34 @@ def counted(number: int, what: str) -> str:
 
 
 def questions(number: int, calls_each: int) -> str:
-    """Return how many questions are asked, and how many calls that takes at most."""
+    """Return the number of questions and the maximum number of calls, in words."""
     calls = f"{counted(number * calls_each, 'call')} at most" if calls_each else "no call"
     return f"{counted(number, 'question')}, {calls}"
 
 
 def refuse_many_calls(options: argparse.Namespace, calls: int) -> None:
-    """Refuse to make thousands of calls that nobody has asked for in so many words."""
-    is_meant = options.budget or options.max_calls or options.max_cost or options.dry_run or options.reread
-    if calls > _MANY_CALLS and not is_meant:
-        how = "--budget N or --filter for fewer, --max-calls N or --max-cost USD for a limit; --dry-run tells the price"
-        raise ConfigError(f"that would be {calls:,} calls: give {how}")
-
-
-def place_of_card(options: argparse.Namespace, judge: JudgeIdentity) -> Path:
-    """Return the card to write: the one named, or the judge's own."""
-    return options.card or card_path(judge)
+    """Refuse to make thousands of calls without an explicit limit."""
+    has_limit = options.budget or options.max_calls or options.max_cost or options.dry_run or options.reread
+    if calls > _MANY_CALLS and not has_limit:
+        fewer = "Give --budget N or --filter for fewer, or --max-calls N or --max-cost USD as a limit"
+        raise ConfigError(f"This would make {calls:,} calls. {fewer}; --dry-run prints the cost.")
 
 
 def check_card(options: argparse.Namespace, judge: JudgeIdentity) -> None:
-    """Refuse, before anything is asked, a card that cannot be added to."""
+    """Refuse, before any call is made, a card of another judge."""
     if options.card is None or not options.card.exists():
         return
     known = read_card(options.card).judge
     if (known.provider, known.model, known.rubric) != (judge.provider, judge.model, judge.rubric):
         whose = f"{known.provider}/{known.model} by the rubric {known.rubric}"
-        raise DataError(f"is the card of {whose}; name another file", path=options.card)
+        raise DataError(f"is the card of {whose}. Give another file.", path=options.card)
 
 
 def add_to_card(
     options: argparse.Namespace, judge: JudgeIdentity, change: Callable[[TrustCard], TrustCard], *, at: str
 ) -> Path:
-    """Add to the judge's card, and return where it stands; one that has expired is set aside."""
-    place = place_of_card(options, judge)
+    """Add to the judge's card and return its path; an expired card is first renamed."""
+    place = options.card or card_path(judge)
     expired: list[str] = []
 
     def changed(card: TrustCard | None) -> TrustCard:
@@ -116,21 +112,21 @@ def add_to_card(
 
     update_card(place, changed)
     for why in expired:
-        print(f"polyjudge: the old card has expired ({why}) and is kept as {place.name}.expired", file=sys.stderr)
+        print(f"polyjudge: the old card has expired ({why}) and was renamed to {place.name}.expired", file=sys.stderr)
     return place
 
 
 @dataclass(slots=True)
 class Answers:
-    """What a run of questions brought."""
+    """The outcomes of a run of questions."""
 
     outcomes: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
-    """By the ids of the questions; without what a report does not need."""
+    """By question id, without the fields that a report does not need."""
     unjudged: int = 0
     kinds: Counter[str] = field(default_factory=Counter[str])
     """Why there was no verdict."""
     reason: str = ""
-    """What the first failure said."""
+    """The reason of the first failure."""
     model_answered: str = ""
 
     def put(self, item: Item, outcome: RunOutcome) -> None:
@@ -145,7 +141,7 @@ class Answers:
 
 
 def _light(outcome: RunOutcome) -> Outcome:
-    """Return an outcome without its texts: a run asks many questions, and only the scores are counted."""
+    """Return an outcome without its texts, to save memory: only the scores are needed."""
     if isinstance(outcome, Failure):
         return Failure(outcome.reason, outcome.kind)
     assert isinstance(outcome, JudgeResult)
@@ -164,20 +160,20 @@ class Questioning:
 
     @property
     def rows_file(self) -> Path:
-        """Where the answers are stored: where the user says, or among the runs of calibration."""
+        """The file of the answers: `--answers`, or a file of its own in the private folder."""
         name = f"{self.doing}-{self.fingerprint}.jsonl"
         return self.options.answers or private_path(_RUNS_FOLDER, name)
 
     @property
     def fingerprint(self) -> str:
-        """Names the file of the answers, and the unfinished files of earlier versions."""
+        """The fingerprint in the names of the answers file, and of unfinished files of earlier versions."""
         asked = fingerprint([[item.id, item.candidate, dict(item.context)] for item in self.items], 16)
         judges = list(map(str, self.judges)) or ["offline"]
         how = [judges, self.options.repeats, self.options.refresh]
         return fingerprint([asked, rubric_fingerprint(self.rubric), how], 12)
 
     def run(self, judge: ItemJudge, *, repeats: int = 1) -> Answers | int:
-        """Ask all questions; return the answers, or an exit code if nothing can be measured from them."""
+        """Ask all questions; return the answers, or an exit code if they cannot be used."""
         refuse_batch(self.options, self.judges)
         answers = Answers()
         run = Run(
@@ -194,22 +190,22 @@ class Questioning:
                 return show_estimate(run, self.options.format, what="questions")
             return self._execute(run, answers)
         except (MissingKeyError, MissingExtraError) as error:
-            print(error, file=sys.stderr)
-            return 3 if self.options.require_judge else 0
+            return explain_skip(error, is_required=self.options.require_judge)
 
     def _execute(self, run: Run, answers: Answers) -> Answers | int:
-        """Execute the run and print what was asked; return the exit code of a run that ended early."""
+        """Execute the run and print its cost; return the answers, or the exit code of a run that ended early."""
         with stop_on_signals(run) as signals, RunProgress(run.budget.spent) as progress:
             summary = run.execute(progress)
         count = len(self.items)
         if self.judges:
             print(f"polyjudge: asked {spent_line(summary.spent)}", file=sys.stderr)
         if summary.status in ("stopped", "capped"):
-            left = f"{count - len(answers.outcomes)} of {count} questions were not reached"
+            left = f"{count - len(answers.outcomes)} of {count} questions were not asked"
             return explain_end(signals, summary.stopped_by, left, self.rows_file)
         if summary.status == "unjudged":
             kinds = ", ".join(f"{number} {kind}" for kind, number in answers.kinds.most_common())
-            told = f"{answers.unjudged} without a verdict: {kinds}; the first: {one_line(answers.reason, 200)}"
-            print(f"polyjudge: {told}; all of them: {self.rows_file}", file=sys.stderr)
+            first = one_line(answers.reason, 200)
+            print(f"polyjudge: {answers.unjudged} without a verdict: {kinds}. First reason: {first}", file=sys.stderr)
+            print(f"polyjudge: all answers: {self.rows_file}", file=sys.stderr)
             return too_many_unjudged(answers.unjudged, count)
         return answers

@@ -1,4 +1,4 @@
-"""`polyjudge compare A B`: what changed between two runs."""
+"""`polyjudge compare A B`: show what changed between two runs."""
 
 import argparse
 import os
@@ -25,47 +25,52 @@ _LONGEST_WARNING = 400
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("a", type=Path, metavar="A", help="the run before: scores of score or translation, any rows, or a baseline")
-    add("b", type=Path, metavar="B", help="the run after")
-    add("--score", default="", metavar="COLUMN", help="score, subscores.grammar …; default: score, else label")
-    add("--pass-from", type=finite, metavar="X", help="compare also the share with a score of at least X")
+    add("a", type=Path, metavar="A", help="earlier run: scores from score or translation, any rows, or a baseline")
+    add("b", type=Path, metavar="B", help="later run")
     add(
-        "--cluster", default="", metavar="COLUMN", help="items that belong together; default: cluster, document, source"
+        "--score",
+        default="",
+        metavar="COLUMN",
+        help="column to compare, such as subscores.grammar; default: score, else label",
     )
+    add("--pass-from", type=finite, metavar="X", help="also compare the share of items with a score of at least X")
+    add("--cluster", default="", metavar="COLUMN", help="column of related items; default: cluster, document or source")
     add(
         "--alpha",
         type=_level,
         default=0.05,
         metavar="P",
-        help="significant is an adjusted p below; default: %(default)s",
+        help="significance level of adjusted p-values; default: %(default)s",
     )
-    told = (
-        "exit 1 where, in a language or over all items, the score is significantly worse (regression), or its mean "
-        "fell by more than X and the 95%% interval of the difference lies below 0 (drop:X)"
+    failing = (
+        "exit 1 if, in a language or over all items, the score is significantly worse (regression), or its mean "
+        "fell by more than X and the 95%% interval of the difference is below 0 (drop:X)"
     )
-    add("--fail-on", type=_fail_on, metavar="regression|drop:X", help=told)
+    add("--fail-on", type=_fail_on, metavar="regression|drop:X", help=failing)
     too_many = (
-        f"a larger share that lost its verdict is exit 3; default: {DEFAULT_MAX_UNJUDGED} with --fail-on, else any"
+        f"exit 3 when a larger share lost its verdict; default: {DEFAULT_MAX_UNJUDGED} with --fail-on, else never"
     )
     add("--max-unjudged", type=share, metavar="SHARE", help=too_many)
-    unequal = "compare although the judges or rubrics differ"
+    unequal = "compare even if the judges or rubrics differ"
     add("--allow-different", action=Several, default=[], metavar="judge|rubric|both", help=unequal)
     add("--bless", type=Path, metavar="FILE", help="write B as a baseline for later runs, unless the comparison fails")
-    add("--show", type=at_least(0), default=10, metavar="N", help="items named of each kind; default: %(default)s")
-    add("--resamples", type=at_least(100), default=1_000, metavar="N", help="draws for intervals; default: %(default)s")
-    add("--permutations", type=at_least(100), default=10_000, metavar="N", help="draws for p; default: %(default)s")
-    add("--seed", type=at_least(0), default=0, metavar="N", help="of the draws; default: 0")
-    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add("--show", type=at_least(0), default=10, metavar="N", help="items to list of each kind; default: %(default)s")
+    resamples = "number of resamples for intervals; default: %(default)s"
+    add("--resamples", type=at_least(100), default=1_000, metavar="N", help=resamples)
+    permutations = "number of permutations for p-values; default: %(default)s"
+    add("--permutations", type=at_least(100), default=10_000, metavar="N", help=permutations)
+    add("--seed", type=at_least(0), default=0, metavar="N", help="seed of resamples and permutations; default: 0")
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add_force_option(add)
-    add("--format", choices=list(COMPARISON_FORMATS), default="text", help="default: %(default)s")
+    add("--format", choices=list(COMPARISON_FORMATS), default="text", help="output format; default: %(default)s")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read both runs, compare them, tell, and bless the second where that is asked for."""
+    """Read both runs, compare them, print the report, and write a baseline if asked."""
     check_output(options.output, [options.a, options.b, options.bless], force=options.force)
     check_output(options.bless, [options.b], force=options.force)
     if options.bless is not None and options.bless.suffix.lower() != ".jsonl":
-        raise ConfigError(f"--bless {str(options.bless)!r}: a baseline is a file of JSON Lines, such as baseline.jsonl")
+        raise ConfigError(f"--bless {str(options.bless)!r}: a baseline is a JSON Lines file, such as baseline.jsonl.")
     before, after = (_read(path, options) for path in (options.a, options.b))
     if not before.is_baseline:
         check_output(options.bless, [options.a], force=options.force)
@@ -82,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     ruling = compare_gate(comparison, options.fail_on, options.max_unjudged)
     _bless(options.bless, after, ruling, force=options.force)
     _write(options, comparison, ruling)
-    _tell(ruling)
+    _explain(ruling)
     return ruling.exit_code
 
 
@@ -96,11 +101,11 @@ def _read(path: Path, options: argparse.Namespace) -> ScoredRun:
 
 
 def _allowed(options: argparse.Namespace) -> set[str]:
-    """Return in what the judges of both runs may differ."""
+    """Return what may differ between the judges of both runs."""
     allowed: set[str] = set()
     for name in (name.strip() for given in options.allow_different for name in given.split(",")):
         if name not in _ALLOWED:
-            raise ConfigError(f"--allow-different {name!r} is none of {', '.join(_ALLOWED)}")
+            raise ConfigError(f"--allow-different: unknown {name!r}. Available: {', '.join(_ALLOWED)}.")
         allowed |= _ALLOWED[name]
     return allowed
 
@@ -110,8 +115,8 @@ def _warn_of_few_permutations(comparison: Comparison) -> None:
     needed = int(tested / comparison.options.alpha) + 1
     if comparison.options.permutations < needed:
         print(
-            f"polyjudge: warning: with {comparison.options.permutations} permutations no single language of {tested} "
-            f"can be significant; give --permutations {needed} or more",
+            f"polyjudge: warning: {comparison.options.permutations} permutations are too few to make one language of "
+            f"{tested} significant. Give --permutations {needed} or more.",
             file=sys.stderr,
         )
 
@@ -132,8 +137,8 @@ def _write(options: argparse.Namespace, comparison: Comparison, ruling: Ruling) 
         write_pieces(None, workflow_commands(ruling, table), format_name="", force=False)
 
 
-def _tell(ruling: Ruling) -> None:
-    """Say on stderr why a comparison failed."""
+def _explain(ruling: Ruling) -> None:
+    """Print on stderr why a comparison failed."""
     if ruling.exit_code == 3:
         lost = f"{ruling.unjudged_share:.1%} of the items judged before have no verdict now"
         print(f"polyjudge: {lost}; --max-unjudged allows {ruling.max_unjudged:.1%}", file=sys.stderr)
@@ -150,7 +155,7 @@ def _bless(path: Path | None, run: ScoredRun, ruling: Ruling, *, force: bool) ->
     if path is None:
         return
     if ruling.exit_code:
-        print(f"polyjudge: {path} is not written, because the comparison failed", file=sys.stderr)
+        print(f"polyjudge: {path} was not written, because the comparison failed", file=sys.stderr)
         return
     write_baseline(path, run, force=force)
     print(f"polyjudge: baseline: {path}", file=sys.stderr)
@@ -168,5 +173,5 @@ def _fail_on(text: str) -> FailOn:
     if text == "regression":
         return FailOn()
     if kind != "drop" or not colon or finite(drop) < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither regression nor drop:X, such as drop:0.3")
+        raise argparse.ArgumentTypeError(f"expected regression or drop:X, such as drop:0.3, not {text!r}")
     return FailOn(drop=finite(drop))

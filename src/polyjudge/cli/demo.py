@@ -1,4 +1,4 @@
-"""`polyjudge demo`: the main job on a packaged sample in over seventy languages; no key, no network."""
+"""`polyjudge demo`: check and judge a packaged sample in over seventy languages, without a key or a network."""
 
 import argparse
 import sys
@@ -39,13 +39,13 @@ from .options import add_force_option
 from .report import write_report
 
 _DATA = "demo_data"
-_SPOILED_BY = (
+_PERTURBATIONS = (
     *("echo_source", "untranslated_span", "wrong_language", "wrong_script", "loop", "truncate", "change_numbers"),
     *("shuffle_words", "typos", "negate", "swap_words", "nfd"),
 )
-"""What the checks are good at, what they cannot see, and a control."""
+"""Perturbations that the checks detect, some that they cannot detect, and a control."""
 Planted = dict[tuple[str, str], tuple[str, str]]
-"""Kind and output of each planted fault, by language and category."""
+"""Kind and output of each planted error, by language and category."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("polyjudge-demo"),
         metavar="DIR",
-        help="folder for files; default: %(default)s",
+        help="folder for the files; default: %(default)s",
     )
     add_force_option(parser.add_argument)
 
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     page = report_file.with_suffix(".html")
     planted = _planted()
     languages = list(_languages(table, planted))
-    about = {**own_fields(), "bindingUsed": "packaged sample", "model": "people and planted faults"}
+    about = {**own_fields(), "bindingUsed": "packaged sample", "model": "people and planted errors"}
     write_translation_results(results, about, languages, force=options.force)
     rubric = load_rubric("translation")
     judge = OfflineJudge(rubric, table=table)
@@ -81,10 +81,10 @@ def run(options: argparse.Namespace) -> int:
     write_report(report, "html", page, force=options.force)
     sys.stdout.writelines(plain_text(translation_scorecard(report)))
     _show_faults(languages, planted, table)
-    print("No model was asked: the checks look at neither grammar nor meaning, so no language is shown as PASS.")
-    print(f"Report: {report_file}\nAs a page: {page}\nWhat was judged: {results}\nScores: {scores}")
-    print(f"Trust card: {card_file} (polyjudge calibrate card {card_file} shows it)")
-    print(f"To look at the page: polyjudge view {folder}")
+    print("No model was asked. The checks look at neither grammar nor meaning, so no language is shown as PASS.")
+    print(f"Report: {report_file}\nHTML report: {page}\nJudged results: {results}\nScores: {scores}")
+    print(f"Trust card: {card_file} (to show it: polyjudge calibrate card {card_file})")
+    print(f"To open the report in a browser: polyjudge view {folder}")
     return 0
 
 
@@ -95,7 +95,7 @@ def _planted() -> Planted:
 
 
 def _languages(table: LanguageTable, planted: Planted) -> Iterator[LanguageResult]:
-    """Yield the sample with the faults in it, as a translator's results."""
+    """Yield the sample with the planted errors, as a translator's results."""
     sources, rows = sample_table()
     prompts = load_prompt_set("travel")
     for tag, row in rows.items():
@@ -121,10 +121,10 @@ def _languages(table: LanguageTable, planted: Planted) -> Iterator[LanguageResul
 
 
 def _calibrate(judge: OfflineJudge, languages: list[LanguageResult], path: Path) -> TrustCard:
-    """See what the judge notices of texts spoiled on purpose; not in all languages and ways, so that it is quick."""
+    """Measure whether the judge notices perturbed texts, with few languages and perturbations to be quick."""
     tags = {language.language_code for language in languages}
     texts = [text for text in sample_texts() if text.language in tags]
-    measured = calibrate_sync(judge, texts, judge.rubric, TrialOptions(_SPOILED_BY, severities=(1.0,)))
+    measured = calibrate_sync(judge, texts, judge.rubric, TrialOptions(_PERTURBATIONS, severities=(1.0,)))
     card = new_card(None, identity_of_models([], judge.rubric), at=utc_now())
     return update_card(path, lambda _: with_measurement(card, measured, run_notes(measured, None)))
 
@@ -137,8 +137,8 @@ async def _judge(judge: OfflineJudge, languages: list[LanguageResult], table: La
 
 
 def _show_faults(languages: list[LanguageResult], planted: Planted, table: LanguageTable) -> None:
-    """Compare what the checks found with what was planted."""
-    checker, hits, missed, accused = TextChecker(table, plugins=()), 0, list[str](), list[str]()
+    """Compare the findings of the checks with the planted errors."""
+    checker, hits, missed, false_alarms = TextChecker(table, plugins=()), 0, list[str](), list[str]()
     for language in languages:
         for prompt, check in zip(language.prompts, checker.check_outputs(language), strict=True):
             kind, _ = planted.get((language.language_code, prompt.category), ("", ""))
@@ -149,8 +149,10 @@ def _show_faults(languages: list[LanguageResult], planted: Planted, table: Langu
             elif kind:
                 missed.append(f"{place}: {kind}")
             elif found:
-                accused.append(f"{place}: {', '.join(sorted(found))}")
+                false_alarms.append(f"{place}: {', '.join(sorted(found))}")
     clean = sum(len(language.prompts) for language in languages) - hits - len(missed)
-    print(f"Planted faults found: {hits} of {hits + len(missed)}. Clean outputs accused: {len(accused)} of {clean}.")
-    for line in (*missed, *accused):
+    print(
+        f"Planted errors found: {hits} of {hits + len(missed)}. False alarms: {len(false_alarms)} of {clean} clean outputs."
+    )
+    for line in (*missed, *false_alarms):
         print(f"  {harmless(line)}")

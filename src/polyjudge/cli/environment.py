@@ -1,4 +1,4 @@
-"""Keys from the `.env` file of the working folder, which may be a stranger's; the real environment takes precedence.
+"""Keys from the `.env` file of the working folder, which may be untrusted; the real environment takes precedence.
 
 Only known names are read: the providers' keys, their addresses, and three settings. The address of a vendor counts only
 together with a key from the same file, so that a key from the shell is never sent to an address that a folder names.
@@ -21,7 +21,7 @@ ENVIRONMENT_FILE = Path(".env")
 _SETTINGS = ("JUDGE_MODEL", "POLYJUDGE_TEMPERATURE", "POLYJUDGE_TRANSLATOR_MODEL")
 _PASSWORD = "PGPASSWORD"
 _SENT_BESIDE_KEYS = (
-    # What SDKs take from the environment and send along; not for an address that the folder names.
+    # SDKs send these from the environment with each call; they are removed for an address that the folder names.
     *("ANTHROPIC_CUSTOM_HEADERS", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"),
 )
 _LARGEST = 1_000_000
@@ -30,7 +30,7 @@ _QUOTED = re.compile(r"""(["'])(.*)\1\s*(?:#.*)?""", re.DOTALL)
 
 
 def load_environment() -> None:
-    """Take the known variables from `.env` that the environment does not hold, and say which."""
+    """Take the known variables from `.env` that the environment lacks, and print their names."""
     if not ENVIRONMENT_FILE.is_file():
         return
     given = _read(ENVIRONMENT_FILE)
@@ -43,8 +43,8 @@ def load_environment() -> None:
                 continue
             _refuse_without_key(name, {key for each in providers for key in key_variables(each)}, given)
             taken[name] = given[name]
-            for beside in _SENT_BESIDE_KEYS:
-                os.environ.pop(beside, None)
+            for name_sent in _SENT_BESIDE_KEYS:
+                os.environ.pop(name_sent, None)
     for server in filter(is_own_server, PROVIDERS):
         taken |= _own_server(server, given)
     os.environ.update(taken)
@@ -94,7 +94,7 @@ def _read(path: Path) -> dict[str, str]:
             continue
         match = _ASSIGNMENT.fullmatch(line)
         if match is None or "\0" in line:
-            raise DataError("is not NAME=VALUE", path=path, line=number)  # never the line: it may be a key
+            raise DataError("expected NAME=VALUE.", path=path, line=number)  # the line is not shown: it may be a key
         found.setdefault(match[1], _unquoted(match[2]))
     return found
 

@@ -1,4 +1,4 @@
-"""The options that all judging commands share: the same words everywhere."""
+"""The options that several commands share, and the checks of their values."""
 
 import argparse
 import sys
@@ -22,72 +22,74 @@ from polyjudge.text.display import harmless
 
 
 def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) -> None:
-    """Add the options of every command that asks judges by a rubric."""
+    """Add the options of every command with judges by a rubric."""
     add = parser.add_argument_group("judge").add_argument
-    by_default = f"one judge, several as a jury, or offline: the checks alone; default: {default_judge or 'none'}"
-    add_judge_options(add, default=default_judge, told=by_default)
-    add("--repeats", type=at_least(1), default=1, metavar="K", help="ask each question K times")
+    judges = "model that judges, several as a jury, or offline for the checks alone"
+    add_judge_options(add, default=default_judge, help=f"{judges}; default: {default_judge or 'none'}")
+    add("--repeats", type=at_least(1), default=1, metavar="K", help="ask each question K times; default: 1")
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
 
 
-def add_judge_options(add: Callable[..., object], *, default: str, told: str) -> None:
-    """Add the options that name judges and say what becomes of their failures."""
-    add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=told)
-    add("--judge-model", metavar="MODEL", help="another model of the judge's provider")
-    add("--require-judge", action="store_true", help="a judge that cannot be used is exit 3, not a skip")
-    too_many = "a larger share without a verdict is exit 3; default: %(default)s"
+def add_judge_options(add: Callable[..., object], *, default: str, help: str) -> None:
+    """Add the options that name judges and decide what their failures mean."""
+    add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=help)
+    add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
+    add("--require-judge", action="store_true", help="exit 3 instead of skipping when a judge cannot be used")
+    too_many = "exit 3 when a larger share of items has no verdict; default: %(default)s"
     add("--max-unjudged", type=share, default=0.2, metavar="SHARE", help=too_many)
 
 
 def add_call_options(add: Callable[..., object]) -> None:
     """Add the options of every command that makes calls."""
-    in_flight = "calls in flight at most; default: %(default)s"
+    in_flight = "maximum number of calls in flight; default: %(default)s"
     add("--concurrency", type=at_least(1), default=16, metavar="N", help=in_flight)
-    add("--rpm", type=_positive, metavar="N", help="calls a minute at most")
-    add("--tpm", type=_positive, metavar="N", help="tokens a minute, about")
+    add("--rpm", type=_positive, metavar="N", help="maximum number of calls per minute")
+    add("--tpm", type=_positive, metavar="N", help="approximate maximum number of tokens per minute")
     add_timing_options(add)
-    add("--max-calls", type=at_least(1), metavar="N", help="stop after so many calls")
-    add("--max-tokens", type=at_least(1), metavar="N", help="stop before more tokens than this")
-    add("--max-cost", type=_positive, metavar="USD", help="stop before spending more than this")
-    add("--price", metavar="IN,OUT", help="USD per million tokens, where the model's price is not known")
-    add("--dry-run", action="store_true", help="say what would be asked and what it would cost")
+    add("--max-calls", type=at_least(1), metavar="N", help="stop after N calls")
+    add("--max-tokens", type=at_least(1), metavar="N", help="stop before using more than N tokens")
+    add("--max-cost", type=_positive, metavar="USD", help="stop before spending more than USD")
+    add("--price", metavar="IN,OUT", help="price in USD per million tokens, for a model whose price is not known")
+    add("--dry-run", action="store_true", help="print the number of calls and their estimated cost, and stop")
 
 
 def add_timing_options(add: Callable[..., object], *, timeout_s: float | None = None) -> None:
-    """Add how long a call and a run may take."""
-    told = f"seconds for one call; default: {timeout_s or '120, and 300 for agents'}"
-    add("--timeout", type=_positive, default=timeout_s, metavar="S", help=told)
-    add("--deadline", type=_positive, metavar="S", help="seconds for the whole run; calls in flight get five more")
+    """Add the time limits of a call and of a run."""
+    one_call = f"time limit of one call in seconds; default: {timeout_s or '120, and 300 for agents'}"
+    add("--timeout", type=_positive, default=timeout_s, metavar="S", help=one_call)
+    whole_run = "time limit of the whole run in seconds; in-flight calls get five more"
+    add("--deadline", type=_positive, metavar="S", help=whole_run)
 
 
 def add_cache_options(add: Callable[..., object]) -> None:
-    """Add the options of every command that keeps replies."""
-    # Not the default as a settings file may have changed it: that may be a URL with a password.
-    add("--cache", default=DEFAULT_CACHE, metavar="PATH|URL|none", help=f"default: {DEFAULT_CACHE}")
-    without = "where PostgreSQL is out of reach at the start, go on with this cache; default: stop"
-    add("--local-cache", type=Path, metavar="PATH", help=without)
-    add("--refresh", action="store_true", help="ask anew what the cache could answer")
-    add("--reread", action="store_true", help="read kept replies again and ask nothing")
+    """Add the options of every command that stores replies."""
+    # Not %(default)s: a project file may set a URL with a password as the default.
+    place = f"where replies are stored; default: {DEFAULT_CACHE}"
+    add("--cache", default=DEFAULT_CACHE, metavar="PATH|URL|none", help=place)
+    fallback = "cache to use when PostgreSQL cannot be reached at the start; default: stop"
+    add("--local-cache", type=Path, metavar="PATH", help=fallback)
+    add("--refresh", action="store_true", help="ask again what the cache could answer")
+    add("--reread", action="store_true", help="parse stored replies again, without making calls")
 
 
 def judge_names(options: argparse.Namespace) -> list[ModelName]:
-    """Return the models that `--judge` and `--judge-model` name; none for the judge `offline`, which asks nobody."""
+    """Return the models that `--judge` and `--judge-model` name; none for the judge `offline`, which makes no calls."""
     given = [name.strip() for name in options.judge.split(",") if name.strip()]
     if not given:
-        raise ConfigError("--judge names nobody")
+        raise ConfigError("--judge is empty. Give a model, for example --judge openai/gpt-5-mini.")
     if "offline" in given:
         if given != ["offline"] or options.judge_model is not None:
-            raise ConfigError("the judge 'offline' stands alone and has no model")
+            raise ConfigError("The judge 'offline' cannot be combined with other judges or with --judge-model.")
         return []
     if options.judge_model is None:
         names = [_named(name) for name in given]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ConfigError(f"--judge names {twice} twice; a judge that agrees with itself says nothing")
+        duplicate = next((name for name in names if names.count(name) > 1), None)
+        if duplicate is not None:
+            raise ConfigError(f"--judge names {duplicate} twice. Name each judge once.")
         return names
     if len(given) > 1:
-        raise ConfigError("--judge-model goes with one judge; write NAME/MODEL for each of several")
+        raise ConfigError("--judge-model needs a single judge. Write NAME/MODEL for each of several judges.")
     own_name = is_provider(given[0]) or is_judge_plugin(given[0])
     provider = given[0] if own_name else resolve_model(given[0]).provider
     return [ModelName(provider, options.judge_model)]
@@ -109,13 +111,13 @@ def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:
     for text in given:
         name, equals, values = text.partition("=")
         if not equals or not name:
-            raise ConfigError(f"--filter {text!r} is not COLUMN=VALUE")
+            raise ConfigError(f"Invalid --filter {text!r}. Write COLUMN=VALUE.")
         filters[name] = filters.get(name, frozenset()) | frozenset(values.split(","))
     return filters
 
 
 class RunOptions(TypedDict):
-    """The arguments of a `Run` that every judging command takes from the same options."""
+    """The arguments of a `Run` that all judging commands read from the same options."""
 
     cache: str | None
     fallback_cache: Path | None
@@ -127,7 +129,7 @@ class RunOptions(TypedDict):
 
 
 def run_options(options: argparse.Namespace) -> RunOptions:
-    """Return the arguments of a `Run` that the options of a judging command name."""
+    """Return the arguments of a `Run` from the options of a judging command."""
     return {
         "cache": None if options.cache == "none" else options.cache,
         "fallback_cache": options.local_cache,
@@ -140,7 +142,7 @@ def run_options(options: argparse.Namespace) -> RunOptions:
 
 
 def limits_of(options: argparse.Namespace) -> Limits:
-    """Return the limits that the options name."""
+    """Return the limits from the options of a judging command."""
     return Limits(
         concurrency=options.concurrency,
         rpm=options.rpm,
@@ -156,7 +158,7 @@ def limits_of(options: argparse.Namespace) -> Limits:
 
 
 class Several(argparse.Action):
-    """Collects what an option is given several times; what a settings file gives counts only where it is not given."""
+    """Collects the values of a repeated option; values on the command line replace those of the project file."""
 
     def __call__(
         self,
@@ -175,7 +177,7 @@ class Several(argparse.Action):
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """Return what reads a whole number that is not too small."""
+    """Return an argparse type for whole numbers from `least` on."""
 
     def number(text: str) -> int:
         if not text.lstrip("+-").isdecimal() or int(text) < least:
@@ -196,7 +198,7 @@ def _positive(text: str) -> float:
 
 
 def finite(text: str) -> float:
-    """Read a number that is one."""
+    """Read a finite number."""
     try:
         number = float(text)
     except ValueError:
@@ -212,12 +214,12 @@ def add_force_option(add: Callable[..., object]) -> None:
 
 
 def check_output(output: Path | None, inputs: Iterable[Path | None], *, force: bool) -> None:
-    """Refuse to write over the input, which would be lost, or over a file that polyjudge did not write."""
+    """Refuse an output that would replace an input, or a file that polyjudge did not write."""
     if output is None:
         return
     for path in inputs:
         if path is not None and path.resolve() == output.resolve():
-            raise ConfigError(f"{str(output)!r} is a file of the input; name another one")
+            raise ConfigError(f"{str(output)!r} is an input file. Give another output file.")
     refuse_foreign(output, force=force)
 
 
@@ -233,61 +235,60 @@ def share(text: str) -> float:
 
 
 def add_engine_options(add: Callable[..., object]) -> None:
-    """Add where the judging is done."""
-    many = "ray: shards on many machines, into a folder of Parquet; default: %(default)s"
-    add("--engine", choices=["local", "ray"], default="local", help=many)
-    add("--workers", type=at_least(1), metavar="N", help="shards judged at once with ray; default: one a CPU")
-    cut = f"rows of a shard at most, with ray; default: {ROWS_IN_SHARD}"
-    add("--shard-rows", type=at_least(1), metavar="N", help=cut)
+    """Add the options of the engine that judges."""
+    engines = "local, or ray for shards on many machines and a folder of Parquet files; default: %(default)s"
+    add("--engine", choices=["local", "ray"], default="local", help=engines)
+    workers = "number of shards that ray judges at the same time; default: one per CPU"
+    add("--workers", type=at_least(1), metavar="N", help=workers)
+    rows = f"maximum number of rows in a shard, with ray; default: {ROWS_IN_SHARD}"
+    add("--shard-rows", type=at_least(1), metavar="N", help=rows)
 
 
 def refuse_without_ray(options: argparse.Namespace) -> None:
-    """Refuse what says nothing where one machine does it all."""
+    """Refuse options of the engine `ray` with another engine."""
     for name, value in (("--workers", options.workers), ("--shard-rows", options.shard_rows)):
         if value is not None and options.engine != "ray":
-            raise ConfigError(
-                f"{name} goes with --engine ray; on one machine --concurrency says how many calls at once"
-            )
+            raise ConfigError(f"{name} needs --engine ray. On one machine, use --concurrency.")
 
 
 def refuse_unfit(options: argparse.Namespace, *, asks: bool) -> None:
-    """Refuse what does not go with `--engine ray`, before anything is read; `asks` where models are asked."""
+    """Refuse options that `--engine ray` does not support, before anything is read; `asks` if models are asked."""
     if options.output is None:
         raise ConfigError("--engine ray needs --output FOLDER")
     if options.output.exists() and not options.output.is_dir():
-        raise DataError("is a file; --engine ray writes a folder", path=options.output)
+        raise DataError("is a file, but --engine ray writes a folder.", path=options.output)
     if asks and options.cache == "none":
-        raise ConfigError("--engine ray needs a cache that the workers share; give --cache PATH or postgresql://…")
+        raise ConfigError("--engine ray needs a cache that the workers share. Give --cache PATH or postgresql://…")
 
 
 def add_batch_option(add: Callable[..., object]) -> None:
-    """Add the option."""
-    told = "ask in batches, at half the price: answers come within a day, and the same command resumes the wait"
-    add("--batch", action="store_true", help=told)
+    """Add the option of commands that can use batch APIs."""
+    batches = "use batch APIs at half the price: results arrive within a day, and the same command resumes the wait"
+    add("--batch", action="store_true", help=batches)
 
 
 def refuse_batch(options: argparse.Namespace, judges: Sequence[ModelName]) -> None:
-    """Refuse options that batches do not allow; without `--batch`, warn of unfinished batches."""
+    """Refuse options that batches do not support; without `--batch`, warn of unfinished batches."""
     if not options.batch:
         _warn_of_batches(judges)
         return
     if not judges:
-        raise ConfigError("the judge 'offline' asks no model; leave out --batch")
+        raise ConfigError("The judge 'offline' makes no calls. Leave out --batch.")
     for name in judges:
         need_batches(name)
     if options.cache == "none":
-        raise ConfigError("--batch keeps its answers in the cache; leave out --cache none")
+        raise ConfigError("--batch stores its replies in the cache. Leave out --cache none.")
     if options.reread:
-        raise ConfigError("--reread asks nothing; leave out --batch")
+        raise ConfigError("--reread makes no calls. Leave out --batch.")
 
 
 def _warn_of_batches(judges: Sequence[ModelName]) -> None:
-    """Say that a run without `--batch` does not wait for what the judges were asked in batches."""
+    """Warn that a run without `--batch` does not use the unfinished batches of its judges."""
     asked = {(name.provider, name.model, address_of(name.provider)) for name in judges}
     for job in BatchJournal().readable_jobs([]):
         intent = job.intent
-        is_under_way = not job.stored_in and not job.is_abandoned
-        if is_under_way and (intent.provider, intent.model, intent.base_url) in asked:
-            told = f"{job.id or intent.tag} of {intent.provider}/{intent.model} is under way"
-            paid = "without --batch, what it holds is asked and paid for again"
-            print(f"polyjudge: warning: the batch {harmless(told)}; {paid}", file=sys.stderr)
+        is_unfinished = not job.taken_into and not job.is_given_up
+        if is_unfinished and (intent.provider, intent.model, intent.base_url) in asked:
+            name = harmless(f"{job.id or intent.tag} of {intent.provider}/{intent.model}")
+            paid = "Without --batch, its requests are sent and paid for again."
+            print(f"polyjudge: warning: batch {name} is unfinished. {paid}", file=sys.stderr)

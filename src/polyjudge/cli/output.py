@@ -1,4 +1,4 @@
-"""Write to stdout: pipes that close, aligned tables, differences that can be seen."""
+"""Write to stdout: reports, aligned tables and text differences; a closed pipe is no error."""
 
 import io
 import os
@@ -20,12 +20,12 @@ def import_command(fallback: Path | str, cache: str) -> str:
 
 
 def write_pieces(path: Path | None, pieces: Iterable[str], *, format_name: str, force: bool) -> None:
-    """Write a report to a file, marked as polyjudge's, or to stdout where none is named."""
+    """Write a report to a file, marked as written by polyjudge, or to stdout without a path."""
     from polyjudge.files.atomic import write_atomically  # here: this module is loaded by every command
     from polyjudge.files.ownership import generated_comment
 
     if path is None:
-        with reader_may_leave():
+        with ignore_closed_pipe():
             sys.stdout.writelines(pieces)
         return
     with write_atomically(path, force=force) as file:
@@ -34,8 +34,8 @@ def write_pieces(path: Path | None, pieces: Iterable[str], *, format_name: str, 
 
 
 @contextmanager
-def reader_may_leave() -> Generator[None]:
-    """Let what was found count though nobody reads on: `polyjudge compare … | head -1` must not hide a regression."""
+def ignore_closed_pipe() -> Generator[None]:
+    """Continue when stdout is closed: the exit code of `polyjudge compare … | head -1` must still show a regression."""
     try:
         yield
         sys.stdout.flush()
@@ -44,12 +44,12 @@ def reader_may_leave() -> Generator[None]:
 
 
 def silence_stdout() -> None:
-    """Let what is still to be written go nowhere instead of failing once more."""
+    """Send all further output to the null device, so that flushing it at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
-    """Print rows under a header to stdout; columns named in `numbers` stand right."""
+    """Print rows under a header to stdout; the columns in `numbers` are aligned to the right."""
     from rich import box  # here, because rich takes longer to load than most commands to run
     from rich.console import Console
     from rich.table import Table
@@ -61,10 +61,10 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers
     for row in rows:
         table.add_row(*(Text(harmless(cell)) for cell in row))
     on_terminal = sys.stdout.isatty()
-    drawn = io.StringIO()
+    text = io.StringIO()
     width = shutil.get_terminal_size().columns if on_terminal else 200
-    Console(file=drawn, width=width, highlight=False, force_terminal=on_terminal).print(table)
-    print("\n".join(line.rstrip() for line in drawn.getvalue().splitlines()))
+    Console(file=text, width=width, highlight=False, force_terminal=on_terminal).print(table)
+    print("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
 
 _COLOURS: dict[Part, str] = {"removed": "\x1b[31;7m", "added": "\x1b[32;7m", "same": ""}
@@ -73,7 +73,7 @@ _INDENT = "    "
 
 
 def print_difference(expected: str, actual: str) -> None:
-    """Print the expected and the actual text; marked by colour on a terminal, by brackets elsewhere."""
+    """Print the expected and the actual text, their differences in colour on a terminal, in brackets elsewhere."""
     found = difference(expected, actual)
     for name, parts in (("expected", found.expected), ("actual  ", found.actual)):
         text = "".join(_marked(part, text) for part, text in parts)
@@ -92,6 +92,6 @@ def _marked(part: Part, text: str) -> str:
 
 
 def _isolated(text: str) -> str:
-    """Keep right-to-left text from turning the line around it."""
-    is_turned = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
-    return f"\u2068{text}\u2069" if is_turned else text
+    """Isolate right-to-left text, so that it does not reorder the line around it."""
+    has_rtl = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
+    return f"\u2068{text}\u2069" if has_rtl else text

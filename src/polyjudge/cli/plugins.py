@@ -1,4 +1,4 @@
-"""`polyjudge plugins`: what other packages add, and what of it cannot be used."""
+"""`polyjudge plugins`: list installed plugins, and those that cannot be used."""
 
 import argparse
 import json
@@ -15,7 +15,9 @@ from .output import print_table
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    parser.add_argument(
+        "--format", choices=["text", "json"], default="text", help="output format; default: %(default)s"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([asdict(plugin) for plugin in found], indent=1, ensure_ascii=False))
         return 0
     if not found:
-        print(f"No plugin is installed. A package offers one by an entry point: {', '.join(_groups())}.")
+        print(f"No plugins installed. A package adds one by an entry point: {', '.join(_groups())}.")
         return 0
     rows = [(each.group, each.name, each.package, each.version, each.problem or "ready") for each in found]
     print_table(("Group", "Name", "Package", "Version", "State"), rows)

@@ -1,4 +1,4 @@
-"""`polyjudge providers`: who can answer here, and what is missing."""
+"""`polyjudge providers`: list providers, and what each one still needs."""
 
 import argparse
 import json
@@ -25,20 +25,20 @@ from .progress import Heartbeat
 from .signals import Ended, until_stopped
 
 _MOST_TOKENS = 2048
-"""Of the answer: a model may think before its one word."""
+"""Leaves room for a model that reasons before its one word."""
 _QUESTION = "Reply with the single word: ready"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("--format", choices=["text", "json"], default="text", help="default: %(default)s")
-    add("--check", action="store_true", help="put a one-line question to each that is ready; that may cost a little")
+    add("--format", choices=["text", "json"], default="text", help="output format; default: %(default)s")
+    add("--check", action="store_true", help="send a one-line question to each provider that is ready, at a small cost")
     add_timing_options(add)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show each provider, and whether it really answers where that is asked for."""
+    """Print each provider and, with `--check`, whether it answers."""
     load_environment()
     entries = readiness()
     checked: dict[str, tuple[bool, str]] = {}
@@ -56,13 +56,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(entries: Sequence[Readiness], checked: dict[str, tuple[bool, str]]) -> None:
-    header = ["Provider", "State", "Default model", "What answers", "What to do"]
+    header = ["Provider", "State", "Default model", "Answered by", "What to do"]
     rows = [
         [each.name, "missing" if each.missing else "ready", each.default_model, each.answers, "; ".join(each.missing)]
         for each in entries
     ]
     if checked:
-        header.insert(2, "Asked")
+        header.insert(2, "Check")
         for row in rows:
             row.insert(2, checked.get(row[0], (False, ""))[1])
     print_table(header, rows)
@@ -71,8 +71,8 @@ def _show(entries: Sequence[Readiness], checked: dict[str, tuple[bool, str]]) ->
 def _json(entry: Readiness, checked: dict[str, tuple[bool, str]]) -> dict[str, object]:
     if entry.name not in checked:
         return {}
-    failed, told = checked[entry.name]
-    return {"answers_now": not failed, "said": told}
+    failed, text = checked[entry.name]
+    return {"answers_now": not failed, "said": text}
 
 
 async def _until_stopped(
@@ -88,7 +88,7 @@ async def _until_stopped(
 async def _checked(
     entries: Sequence[Readiness], timeout_s: float | None, stop: StopToken
 ) -> dict[str, tuple[bool, str]]:
-    """Return of each provider that is ready whether it failed to answer, and what it said."""
+    """Return for each provider that is ready whether it failed, and its answer or error."""
     access = ProviderStack(timeout_s=timeout_s, retries=RetryPolicy(attempts=1, rate_limited_attempts=1))
     asked = _asked(entries)
 
@@ -102,7 +102,7 @@ async def _checked(
 
 
 def _asked(entries: Sequence[Readiness]) -> list[str]:
-    """Return the providers that can be asked."""
+    """Return the names of the providers that can be asked."""
     return [entry.name for entry in entries if not entry.missing and entry.name != "scripted"]
 
 
@@ -113,7 +113,7 @@ async def _answer(provider: str, access: ProviderStack) -> str:
         except UnusableError:
             if chosen_addresses().keys() & services()[provider].address_variables:
                 raise
-            return "no server is running"  # most people have none, and that is no failure
+            return "no server is running"  # most users have none, so it is not a failure
         name = ModelName(provider, models[0] if models else "default")
     else:
         name = resolve_model(provider)
@@ -122,5 +122,5 @@ async def _answer(provider: str, access: ProviderStack) -> str:
         reply = await opened.complete(Request(prompt=_QUESTION, model=name.model, max_tokens=_MOST_TOKENS))
     finally:
         await close_provider(opened)
-    told = f"{one_line(reply.text, 40)!r} from {one_line(reply.model, 60)} after {reply.duration_ms / 1000:.1f} s"
-    return f"{told}, {reply.client}" if reply.client else told
+    text = f"{one_line(reply.text, 40)!r} from {one_line(reply.model, 60)} after {reply.duration_ms / 1000:.1f} s"
+    return f"{text}, {reply.client}" if reply.client else text

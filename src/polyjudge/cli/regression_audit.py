@@ -1,4 +1,4 @@
-"""`polyjudge regression audit F`: unsafe content, padding, duplicates, and captured mistakes."""
+"""`polyjudge regression audit F`: find unsafe content, redundant cases, and captured mistakes."""
 
 import argparse
 import json
@@ -24,19 +24,19 @@ from .environment import load_environment
 from .options import add_judging_options, judge_names, run_options
 from .progress import RunProgress
 from .signals import stop_on_signals
-from .summaries import show_estimate
+from .summaries import explain_skip, show_estimate
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("fixtures", type=Path, metavar="F", help="a TSV, or a folder of TSVs and case folders")
-    add("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    add("fixtures", type=Path, metavar="F", help="cases: a TSV, or a folder of TSVs and case folders")
+    add("--format", choices=["text", "json"], default="text", help="output format; default: %(default)s")
     add_judging_options(parser, default_judge="")
 
 
 def run(options: argparse.Namespace) -> int:
-    """List what is wrong; with a judge, also what it doubts."""
+    """Print the findings; with a judge, also the expected outputs that it fails."""
     load_environment()
     file, table = read_fixtures(options.fixtures), language_table()
     findings, code = list(audit_fixtures(file, table)), 0
@@ -63,7 +63,7 @@ def _show(findings: Sequence[AuditFinding], cases: int) -> None:
 
 
 def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -> tuple[list[AuditFinding], int]:
-    """Return the cases that a judge doubts, and the exit code of a judge that could not do its work."""
+    """Return the cases that fail by a judge, and the exit code."""
     options.batch = options.force = False
     rubric = load_rubric("translation")
     fixtures = {each.case_id: each for each in file.fixtures if each.suite == "translation"}
@@ -76,8 +76,7 @@ def _ask(options: argparse.Namespace, file: FixtureFile, table: LanguageTable) -
             return [], show_estimate(run, options.format, what="cases")
         return _execute(run, doubts, len(items))
     except (MissingKeyError, MissingExtraError) as error:
-        print(error.instead("the judge's look") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
-        return [], 3 if options.require_judge else 0
+        return [], explain_skip(error, skipped="the judge's audit", is_required=options.require_judge)
 
 
 def _item(fixture: Fixture, table: LanguageTable) -> Item:
@@ -93,15 +92,15 @@ class _Doubts:
     rubric: Rubric
     fixtures: Mapping[str, Fixture]
     findings: list[AuditFinding] = field(default_factory=list[AuditFinding])
-    seen: int = 0
+    judged: int = 0
 
     def put(self, item: Item, outcome: RunOutcome) -> None:
-        """Take the next outcome."""
-        self.seen += 1
+        """Add one outcome."""
+        self.judged += 1
         if item_status(outcome, (), self.rubric) == "FAIL" and isinstance(outcome, JudgeResult):
             fixture = self.fixtures[item.id]
-            told = f"the judge doubts the expected output: {outcome.reason}"
-            self.findings.append(AuditFinding(item.id, "doubted", told, fixture.path, fixture.line))
+            message = f"expected output fails by the judge: {outcome.reason}"
+            self.findings.append(AuditFinding(item.id, "doubted", message, fixture.path, fixture.line))
 
 
 def _execute(run: Run, doubts: _Doubts, cases: int) -> tuple[list[AuditFinding], int]:
@@ -109,7 +108,7 @@ def _execute(run: Run, doubts: _Doubts, cases: int) -> tuple[list[AuditFinding],
         summary = run.execute(progress)
     if summary.status in ("stopped", "capped"):
         return doubts.findings, signals.explain(
-            summary.stopped_by, f"{cases - doubts.seen} of {cases} cases were not judged"
+            summary.stopped_by, f"{cases - doubts.judged} of {cases} cases were not judged"
         )
     if unjudged := summary.scores.unjudged:
         print(f"polyjudge: {unjudged} of {cases} cases could not be judged", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`polyjudge regression capture --inputs I --command C --output F`."""
+"""`polyjudge regression capture --inputs I --command C --output F`: store a translator's outputs as expected ones."""
 
 import argparse
 import sys
@@ -24,22 +24,23 @@ from .translators import add_translator_options, default_concurrency, open_trans
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("--inputs", type=Path, required=True, metavar="I", help="a TSV with case_id, source_lang, target_lang, text")
-    add("--output", type=Path, required=True, metavar="F", help="the file with the expected outputs")
+    add("--inputs", type=Path, required=True, metavar="I", help="TSV with case_id, source_lang, target_lang, text")
+    add("--output", type=Path, required=True, metavar="F", help="file for the cases with the expected outputs")
     add_force_option(add)
-    add("--update", action="store_true", help="show what would change in a file that is there, and ask")
-    add("--yes", action="store_true", help="do not ask")
-    add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help="default: processors")
+    add("--update", action="store_true", help="show what would change in an existing file, and ask")
+    add("--yes", action="store_true", help="with --update, write without asking")
+    processors = "number of programs at the same time; default: number of processors"
+    add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help=processors)
     add_translator_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Translate every input, and write the file when all are there."""
+    """Translate every input, and write the file if all succeeded."""
     inputs = read_fixtures(options.inputs, with_expected=False)
     if not inputs.lines:
-        raise ConfigError(f"--inputs {str(options.inputs)!r} must be a TSV")
+        raise ConfigError(f"--inputs {str(options.inputs)!r} must be a TSV file, not a folder.")
     if options.output.exists() and not options.update and options.output.resolve() != options.inputs.resolve():
-        raise ConfigError(f"{str(options.output)!r} is there already; --update shows what would change")
+        raise ConfigError(f"{str(options.output)!r} exists. Give --update to see what would change.")
     check_output(options.output, [], force=options.force or options.update)
     with open_translator(options) as command:
         recorded = recorded_now(command, translator_version(options, command))
@@ -68,12 +69,11 @@ def _write(options: argparse.Namespace, inputs: FixtureFile, results: list[CaseR
     for result in failed:
         print(f"[ERROR] {harmless(result.fixture.case_id)}\n    {one_line(result.message, 400)}", file=sys.stderr)
     if failed:
-        told = f"{len(failed)} of {len(results)} texts have no translation; nothing was written"
-        print(f"polyjudge: {told}", file=sys.stderr)
+        print(f"polyjudge: {len(failed)} of {len(results)} texts failed; nothing was written", file=sys.stderr)
         return 3
     outputs = {result.fixture.case_id: result.actual for result in results}
     text = captured_text(inputs, outputs, recorded)
-    if options.update and options.output.exists() and not _is_agreed(options, outputs):
+    if options.update and options.output.exists() and not _is_confirmed(options, outputs):
         return 1
     with write_atomically(options.output, force=options.force or options.update) as file:
         file.write(text)
@@ -81,21 +81,21 @@ def _write(options: argparse.Namespace, inputs: FixtureFile, results: list[CaseR
     return 0
 
 
-def _is_agreed(options: argparse.Namespace, outputs: dict[str, str]) -> bool:
-    """Show what would change, and ask whether it shall."""
+def _is_confirmed(options: argparse.Namespace, outputs: dict[str, str]) -> bool:
+    """Print what would change, and ask whether to write it."""
     before = {each.case_id: each.expected_output for each in _existing(options.output)}
     changed = {name: output for name, output in outputs.items() if before.get(name) != output}
     for name, output in changed.items():
         print(f"[{'CHANGE' if name in before else 'NEW'}] {harmless(name)}")
         print_difference(before.get(name, ""), output)
-    gone = [name for name in before if name not in outputs]
-    for name in gone:
-        print(f"[GONE] {harmless(name)}")
-    print(f"{len(changed)} of {len(outputs)} expected outputs change, {len(gone)} cases go")
-    if options.yes or not (changed or gone):
+    removed = [name for name in before if name not in outputs]
+    for name in removed:
+        print(f"[REMOVED] {harmless(name)}")
+    print(f"{len(changed)} of {len(outputs)} expected outputs change, {len(removed)} cases are removed")
+    if options.yes or not (changed or removed):
         return True
     if not sys.stdin.isatty():
-        raise ConfigError("there is nobody to ask; --yes writes the changes")
+        raise ConfigError("Cannot ask for confirmation without a terminal. Give --yes to write the changes.")
     print("Write them? [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
@@ -104,4 +104,4 @@ def _existing(path: Path) -> tuple[Fixture, ...]:
     try:
         return read_fixtures(path).fixtures
     except DataError as error:
-        raise DataError(f"cannot be compared: {error}") from None
+        raise DataError(f"The expected outputs cannot be compared: {error}") from None

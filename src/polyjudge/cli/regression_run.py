@@ -1,4 +1,4 @@
-"""`polyjudge regression run --fixtures F --command C`: what passed, what failed, what could not be translated."""
+"""`polyjudge regression run --fixtures F --command C`: run a translator on cases and compare its outputs."""
 
 import argparse
 import json
@@ -29,10 +29,16 @@ from polyjudge.suites.regression import (
 from polyjudge.text.display import harmless, one_line
 
 from .options import add_force_option, at_least, check_output
-from .output import print_difference, reader_may_leave
+from .output import ignore_closed_pipe, print_difference
 from .progress import Heartbeat
 from .signals import until_stopped
-from .translators import add_translator_options, default_concurrency, open_translator, say, translator_version
+from .translators import (
+    add_translator_options,
+    default_concurrency,
+    open_translator,
+    print_warning,
+    translator_version,
+)
 
 _LONGEST = 400
 
@@ -40,31 +46,33 @@ _LONGEST = 400
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("--fixtures", type=Path, required=True, metavar="F", help="a TSV, or a folder of TSVs and case folders")
-    add("--suite", choices=["translation", "preserve", "all"], default="all", help="default: %(default)s")
-    match = "exact but for one final line break, without outer white space, or in NFC with single spaces"
+    add("--fixtures", type=Path, required=True, metavar="F", help="cases: a TSV, or a folder of TSVs and case folders")
+    suites = "run only the cases of this suite; default: %(default)s"
+    add("--suite", choices=["translation", "preserve", "all"], default="all", help=suites)
+    match = "compare exactly except for one final line break, without outer white space, or in NFC with single spaces"
     add("--match", choices=["exact", "trim", "normalized"], default="exact", help=f"{match}; default: %(default)s")
-    add("--persistent", action="store_true", help="one process for all cases of a pair, line by line")
-    add("--repeat", type=at_least(1), default=1, metavar="N", help="run each case N times and name those that differ")
-    add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help="default: processors")
-    add("--deadline", type=float, metavar="S", help="seconds for the whole run")
-    add("--format", choices=["text", "json", "html"], default="text", help="default: %(default)s")
-    add("--junit", type=Path, metavar="FILE", help="write JUnit XML too")
-    add("--output", type=Path, metavar="FILE", help="write the results as JSON too")
+    add("--persistent", action="store_true", help="run one process for all cases of a language pair, line by line")
+    add("--repeat", type=at_least(1), default=1, metavar="N", help="run each case N times and list those that differ")
+    processors = "number of programs at the same time; default: number of processors"
+    add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help=processors)
+    add("--deadline", type=float, metavar="S", help="time limit of the whole run in seconds")
+    add("--format", choices=["text", "json", "html"], default="text", help="output format; default: %(default)s")
+    add("--junit", type=Path, metavar="FILE", help="also write JUnit XML to this file")
+    add("--output", type=Path, metavar="FILE", help="also write the results as JSON to this file")
     add_force_option(add)
     add_translator_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the cases and say what became of them."""
+    """Run the cases and print their results."""
     for path in (options.output, options.junit):
         check_output(path, [options.fixtures], force=options.force)
     file = read_fixtures(options.fixtures)
     fixtures = [each for each in file.fixtures if options.suite in ("all", each.suite)]
     if not fixtures:
-        raise DataError(f"holds no case of the suite {options.suite!r}", path=options.fixtures)
+        raise DataError(f"no cases of the suite {options.suite!r}.", path=options.fixtures)
     if options.persistent and options.repeat > 1:
-        raise ConfigError("--repeat runs each case by itself, --persistent does not: choose one")
+        raise ConfigError("--repeat and --persistent cannot be combined.")
     if options.deadline is not None and not 0 < options.deadline < float("inf"):
         raise ConfigError(f"--deadline must be above 0, not {options.deadline:g}")
     with open_translator(options) as command:
@@ -74,14 +82,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _warn_of_changes(options: argparse.Namespace, file: FixtureFile, command: TranslatorCommand) -> None:
     for change in changes(file.recorded, recorded_now(command, translator_version(options, command))):
-        say(change)
+        print_warning(change)
 
 
 async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand) -> int:
     results: list[CaseResult] = []
 
     async def work(stop: StopToken) -> None:
-        known = await _settled_line_by_line(options, fixtures, command, stop) if options.persistent else {}
+        known = await _run_line_by_line(options, fixtures, command, stop) if options.persistent else {}
 
         async def translate(fixture: Fixture) -> tuple[str, int]:
             if fixture.case_id in known:
@@ -100,12 +108,12 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
             async for result in cases:
                 results.append(result)
                 if options.format == "text":
-                    with reader_may_leave():
+                    with ignore_closed_pipe():
                         show_result(result)
 
     with Heartbeat(lambda: f"{len(results)}/{len(fixtures)} cases done"):
         ended = await until_stopped(work, deadline_s=options.deadline)
-    with reader_may_leave():
+    with ignore_closed_pipe():
         _finish(options, results)
     if ended.cut_short(left := len(fixtures) - len(results)):
         return ended.explain(f"{left} of {len(fixtures)} cases were not run")
@@ -113,7 +121,7 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
     return 3 if statuses["ERROR"] else 1 if statuses["FAIL"] or any(each.variants for each in results) else 0
 
 
-async def _settled_line_by_line(
+async def _run_line_by_line(
     options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand, stop: StopToken
 ) -> dict[str, CaseResult]:
     pairs: dict[tuple[str, str], list[Fixture]] = defaultdict(list)
@@ -122,23 +130,23 @@ async def _settled_line_by_line(
             pairs[fixture.source_lang, fixture.target_lang].append(fixture)
 
     async def one(chosen: Sequence[Fixture]) -> dict[str, CaseResult]:
-        return await run_line_by_line(command, chosen, match=options.match, warn=say)
+        return await run_line_by_line(command, chosen, match=options.match, warn=print_warning)
 
-    settled: dict[str, CaseResult] = {}
+    results: dict[str, CaseResult] = {}
     async for found in in_order(one, pairs.values(), concurrency=options.concurrency, stop=stop):
-        settled |= found
-    return settled
+        results |= found
+    return results
 
 
 def show_result(result: CaseResult) -> None:
-    """Print what became of a case, and for a person who must see it, how it differs."""
+    """Print the result of a case and, if it failed, the difference."""
     print(f"[{result.status}] {harmless(result.fixture.case_id)}")
     if result.status == "ERROR":
         print(f"    {one_line(result.message, _LONGEST)}")
     elif result.status == "FAIL":
         print_difference(without_final_newline(result.fixture.expected_output), result.actual)
     if result.variants:
-        print(f"    {len(result.variants)} different outputs of the same text:")
+        print(f"    {len(result.variants)} different outputs for the same text:")
         for variant in result.variants[:5]:
             print(f"      {one_line(variant, _LONGEST)}")
 
@@ -173,7 +181,7 @@ def _print_counts(by_suite: Mapping[str, Counter[str]], flaky: int) -> None:
             print(f"{name}: {_counted(counts)}")
     print(f"Summary: {_counted(sum(by_suite.values(), Counter[str]()))}")
     if flaky:
-        print(f"{flaky} cases differ from run to run")
+        print(f"{flaky} cases differ between repeats")
 
 
 def _counted(counts: Counter[str]) -> str:

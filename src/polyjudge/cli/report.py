@@ -1,4 +1,4 @@
-"""`polyjudge report --results R`: what a translator's results and its judges come to."""
+"""`polyjudge report --results R`: turn a translator's results and judge scores into a report."""
 
 import argparse
 import sys
@@ -19,19 +19,19 @@ _LONGEST_WARNING = 400
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("--results", type=Path, required=True, metavar="FILE", help="what a translator wrote, by language")
+    add("--results", type=Path, required=True, metavar="FILE", help="translations by language")
     add("--quick-judge", type=Path, metavar="FILE", help="scores of `translation quick`")
     add("--full-judge", type=Path, metavar="FILE", help="scores of `translation full`")
-    add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust cards; default: the judges' own")
+    add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card of a judge; default: its own")
     gate = "exit 1 unless a judge is calibrated for each language that has scores"
     add("--require-calibrated", action="store_true", help=gate)
-    add("--output", type=Path, metavar="FILE", help="default: stdout")
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add_force_option(add)
-    add("--format", choices=list(FORMATS), default="markdown", help="default: %(default)s")
+    add("--format", choices=list(FORMATS), default="markdown", help="output format; default: %(default)s")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read the files, sum up, and write."""
+    """Read the files and write the report."""
     inputs = [options.results, options.quick_judge, options.full_judge, *options.card]
     check_output(options.output, inputs, force=options.force)
     with StatusLine() as status:
@@ -48,10 +48,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _gate(report: Report) -> int:
-    """Name the languages for which no judge is calibrated, and return the exit code."""
+    """Print the languages for which no judge is calibrated, and return the exit code."""
     unknown = report.uncalibrated()
     if not report.judges:
-        print("polyjudge: no judge scores were given, so no judge is calibrated", file=sys.stderr)
+        print(
+            "polyjudge: --require-calibrated needs judge scores. Give --quick-judge or --full-judge.", file=sys.stderr
+        )
     elif unknown:
         named = one_line(", ".join(unknown), _LONGEST_WARNING)
         print(f"polyjudge: not calibrated for {len(unknown)} languages: {named}", file=sys.stderr)
@@ -59,12 +61,12 @@ def _gate(report: Report) -> int:
 
 
 def write_report(report: Report, form: str, path: Path | None, *, force: bool) -> None:
-    """Write a report to a file, or to stdout where none is named."""
+    """Write a report to a file, or to stdout without a path."""
     write_pieces(path, FORMATS[form](report), format_name=form, force=force)
 
 
 def warn_of(report: Report) -> None:
-    """Name on stderr what could not be used."""
+    """Print warnings about what could not be used."""
     for warning in report.warnings[:_WARNINGS_SHOWN]:
         print(f"polyjudge: warning: {one_line(warning, _LONGEST_WARNING)}", file=sys.stderr)
     if report.skipped_rows > _WARNINGS_SHOWN:

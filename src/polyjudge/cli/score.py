@@ -1,4 +1,4 @@
-"""`polyjudge score ITEMS --rubric R`: any items, any rubric, any judge."""
+"""`polyjudge score ITEMS --rubric R`: judge any items by any rubric with any judge."""
 
 import argparse
 import sys
@@ -40,26 +40,28 @@ from .options import (
 )
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
-from .summaries import print_summary, print_trust, show_estimate, too_many_unjudged, unmet_calibration
+from .summaries import explain_skip, print_summary, print_trust, show_estimate, too_many_unjudged, unmet_calibration
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add, shipped = parser.add_argument, ", ".join(rubric_names())
-    told = "JSONL, CSV, TSV or Parquet with id and candidate; or a folder of them"
-    add("items", type=Path, metavar="ITEMS", help=told)
-    add("--rubric", required=True, metavar="FILE|NAME", help=f"a TOML file, or {shipped}")
-    add("--output", type=Path, metavar="FILE", help="results as JSON Lines; with ray a folder; default: stdout")
+    items = "JSONL, CSV, TSV or Parquet file with the columns id and candidate, or a folder of such files"
+    add("items", type=Path, metavar="ITEMS", help=items)
+    add("--rubric", required=True, metavar="FILE|NAME", help=f"rubric: a TOML file, or one of {shipped}")
+    output = "file for the results as JSON Lines, with ray a folder; default: stdout"
+    add("--output", type=Path, metavar="FILE", help=output)
     add_force_option(add)
-    add("--format", choices=["text", "json"], default="text", help="of the summary; default: %(default)s")
-    add("--context", metavar="COLUMN,…", help="columns that the judge sees; default: source, reference, context")
+    add("--format", choices=["text", "json"], default="text", help="format of the summary; default: %(default)s")
+    add("--context", metavar="COLUMN,…", help="columns that the judge sees; default: source,reference,context")
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
-    gate = "exit 1, before asking, where the judge is not known to tell good from spoiled in the items' languages"
+    gate = "exit 1 before asking if the judge is not calibrated for the items' languages"
     add("--require-calibrated", action="store_true", help=gate)
-    add("--limit", type=int, metavar="N", help="only the first N items")
-    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="only items with one of these values")
-    add("--retry-failures", action="store_true", help="ask again only for what --output holds as failed")
-    add("--show-prompt", metavar="ID", help="print the prompt of one item and stop")
+    add("--limit", type=int, metavar="N", help="judge only the first N items")
+    chosen = "judge only items with one of these values"
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
+    add("--retry-failures", action="store_true", help="judge only the failed items of --output again")
+    add("--show-prompt", metavar="ID", help="print the prompt of one item, and stop")
     add_judging_options(parser, default_judge="opus")
     add_engine_options(parser.add_argument_group("engine").add_argument)
     add_batch_option(add)
@@ -67,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ScoreJob:
-    """What is to be judged, by whom, and where the results go."""
+    """The options, the rubric, the judges and the items."""
 
     options: argparse.Namespace
     rubric: Rubric
@@ -84,7 +86,7 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     if in_shards:
         refuse_unfit(options, asks=bool(judges))
     if not judges:
-        OfflineJudge(rubric)  # refuses a rubric that it has no idea of, before anything is written
+        OfflineJudge(rubric)  # refuses a rubric that it cannot judge by, before anything is written
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
     source = ItemSource(options.items, context, filters_of(options.filter), options.limit)
     _warn_of_language(rubric, judges, context)
@@ -108,15 +110,14 @@ def run(options: argparse.Namespace) -> int:
     try:
         code = show_estimate(run, options.format) if options.dry_run else _execute(job, run)
     except (MissingKeyError, MissingExtraError) as error:
-        print(error, file=sys.stderr)
-        return 3 if options.require_judge else 0
+        return explain_skip(error, is_required=options.require_judge)
     if not options.dry_run and options.format == "text":
         print_trust(trust, plan.languages, sys.stdout if options.output is not None else sys.stderr)
     return code
 
 
 def _warn_of_skipped(problems: Sequence[str], skipped: int) -> None:
-    """Name the first rows that hold no item, and say how many there are."""
+    """Print the first rows that are not items, and how many there are."""
     for problem in problems:
         print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
     if skipped > len(problems):
@@ -125,26 +126,23 @@ def _warn_of_skipped(problems: Sequence[str], skipped: int) -> None:
 
 def _refuse_clashes(options: argparse.Namespace) -> None:
     if options.retry_failures and options.output is None:
-        raise ConfigError("--retry-failures needs the --output of an earlier run")
+        raise ConfigError("--retry-failures needs the --output of an earlier run.")
     if options.batch and options.engine != "local":
-        raise ConfigError(f"batches are waited for on one machine; leave out --engine {options.engine}")
+        raise ConfigError(f"--batch works on one machine only. Leave out --engine {options.engine}.")
     if options.limit is not None and options.limit < 1:
         raise ConfigError(f"--limit must be at least 1, not {options.limit}")
-    _refuse_output_among(options.items.resolve(), options.output)
-
-
-def _refuse_output_among(items: Path, output: Path | None) -> None:
+    items, output = options.items.resolve(), options.output
     if output is not None and items in (output.resolve(), *output.resolve().parents):
-        what = "lies among the items" if items.is_dir() else "is the file of the items"
-        raise ConfigError(f"--output {str(output)!r} {what}; name another place")
+        what = "is in the folder of the items" if items.is_dir() else "is the file of the items"
+        raise ConfigError(f"--output {str(output)!r} {what}. Give another path.")
 
 
 def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str] | None) -> None:
-    """Warn where a model is asked about a language that it is not told."""
+    """Warn when the rubric asks about the language but the judge does not see which one it is."""
     asks = any("language" in flag.name.casefold() for flag in rubric.flags)
     if asks and judges and "language" not in (context or DEFAULT_CONTEXT):
-        told = "the rubric asks about the language, but the judge is not told which: give --context language,source"
-        print(f"polyjudge: warning: {told}", file=sys.stderr)
+        message = "The rubric asks about the language, but the judge does not see it. Give --context language,source."
+        print(f"polyjudge: warning: {message}", file=sys.stderr)
 
 
 def _open_run(job: ScoreJob) -> Run:
@@ -163,7 +161,7 @@ def _open_run(job: ScoreJob) -> Run:
 def _show_prompt(job: ScoreJob, item_id: str) -> int:
     item = next((item for item in job.source if item.id == item_id), None)
     if item is None:
-        raise DataError(f"holds no item with the id {item_id!r}", path=job.options.items)
+        raise DataError(f"no item has the id {item_id!r}.", path=job.options.items)
     print(harmless(RubricJudge(job.rubric).build_prompt(item.candidate, item.context)))
     return 0
 
@@ -177,19 +175,19 @@ def _execute(job: ScoreJob, run: Run) -> int:
     scores = summary.scores
     print_summary(scores, summary.spent, options, skipped=summary.skipped)
     if summary.status in ("stopped", "capped"):
-        where = "are in shards that are not finished" if options.engine == "ray" else "were not reached"
+        where = "are in unfinished shards" if options.engine == "ray" else "were not judged"
         left = f"{scores.not_reached} of {scores.items} items {where}"
         return explain_end(signals, summary.stopped_by, left, options.output)
     if summary.broken:
-        return _name_broken(summary.broken)
+        return _explain_broken(summary.broken)
     return too_many_unjudged(scores.unjudged, scores.items) if summary.status == "unjudged" else 0
 
 
-def _name_broken(files: Sequence[str]) -> int:
-    """Name the files whose items could not be judged."""
+def _explain_broken(files: Sequence[str]) -> int:
+    """Print the files whose items could not be read; return the exit code."""
     for file in files:
         print(f"polyjudge: {harmless(file)}", file=sys.stderr)
-    print("polyjudge: their items were not judged. Correct the files and run the same command again.", file=sys.stderr)
+    print("polyjudge: These files were not judged. Correct them and run the same command again.", file=sys.stderr)
     return 2
 
 
@@ -200,7 +198,7 @@ def _engine(options: argparse.Namespace) -> RayEngine | Literal["local"]:
 
 
 class _PrintedRows:
-    """Prints the rows of a run that has no output file; such a run cannot be resumed."""
+    """Prints the rows of a run without an output file; such a run cannot be resumed."""
 
     def __init__(self) -> None:
         self.started_at = utc_now()

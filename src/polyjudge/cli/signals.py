@@ -20,14 +20,14 @@ _GRACE_S = 5.0
 
 @dataclass(slots=True)
 class Signals:
-    """Whether a signal has stopped the run."""
+    """Whether a signal has interrupted the run."""
 
     interrupted: bool = False
 
     def explain(self, why: object, left: str) -> int:
         """Print why a run ended early and what is left; return the exit code."""
-        told = "interrupted" if self.interrupted else str(why).rstrip(".")
-        print(f"polyjudge: {told}; {left}", file=sys.stderr)
+        reason = "interrupted" if self.interrupted else str(why).rstrip(".")
+        print(f"polyjudge: {reason}; {left}", file=sys.stderr)
         return 130 if self.interrupted else 3
 
 
@@ -68,7 +68,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Ended(Generic[Result]):
-    """The result of the work, and why it ended."""
+    """The result of work that can be stopped, and why it ended."""
 
     result: Result
     stop: StopToken
@@ -80,23 +80,21 @@ class Ended(Generic[Result]):
         return self.interrupted or self.stop.error is not None
 
     def cut_short(self, left: int) -> bool:
-        """Say whether a stop left some of the work undone; where calls in flight were the last ones, none is left."""
+        """Say whether a stop left work undone; none is left if the last calls were already in flight."""
         return self.early and left > 0
 
     def explain(self, left: str) -> int:
-        """Say why a run ended early and what is left; return the exit code."""
-        why = "interrupted" if self.interrupted else str(self.stop.error).rstrip(".")
-        print(f"polyjudge: {why}; {left}", file=sys.stderr)
-        return 130 if self.interrupted else 3
+        """Print why the work ended early and what is left; return the exit code."""
+        return Signals(self.interrupted).explain(self.stop.error, left)
 
 
 async def until_stopped(work: Callable[[StopToken], Awaitable[Result]], *, deadline_s: float | None) -> Ended[Result]:
-    """Do the work with a stop token, which signals and the deadline request."""
+    """Run the work with a stop token; signals and the deadline request the stop."""
     stop, interrupted = StopToken(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def interrupt() -> None:
-        """Give in-flight work some seconds, and at a second signal none."""
+        """Request a stop: with some seconds for in-flight work, at a second signal at once."""
         if not interrupted.is_set():
             with suppress(OSError):  # the terminal may be gone
                 print("polyjudge: stopping; in-flight work may finish (again: stop at once)", file=sys.stderr)
@@ -104,7 +102,7 @@ async def until_stopped(work: Callable[[StopToken], Awaitable[Result]], *, deadl
         interrupted.set()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores some
             loop.add_signal_handler(number, interrupt)
     if deadline_s:
         reached = CapReachedError(f"stopped after {deadline_s:g} seconds, the deadline")

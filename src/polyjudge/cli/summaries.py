@@ -8,7 +8,7 @@ from typing import TextIO
 
 from msgspec import to_builtins
 
-from polyjudge.errors import StoppedError
+from polyjudge.errors import MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import Interval
 from polyjudge.records.runs import Estimate, Spent
@@ -68,6 +68,12 @@ def _print_estimate(estimate: Estimate, items: int, form: str, more: Mapping[str
         print("cost:     unknown; give --price INPUT,OUTPUT in USD per million tokens")
     else:
         print(f"cost:     about ${estimate.cost_usd:.4f}")
+
+
+def explain_skip(error: MissingKeyError | MissingExtraError, *, skipped: str = "", is_required: bool = False) -> int:
+    """Print what a judge lacks and what is therefore `skipped`; return the exit code."""
+    print(error.instead(skipped) if skipped and isinstance(error, MissingKeyError) else error, file=sys.stderr)
+    return 3 if is_required else 0
 
 
 def too_many_unjudged(unjudged: int, items: int) -> int:

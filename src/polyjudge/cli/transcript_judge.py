@@ -1,4 +1,4 @@
-"""`polyjudge transcript judge TRANSCRIPT`: an agent's session, reviewed by agents or models."""
+"""`polyjudge transcript judge TRANSCRIPT`: have agents or models review an agent's session."""
 
 import argparse
 import hashlib
@@ -38,10 +38,10 @@ from .options import (
     limits_of,
     run_options,
 )
-from .output import print_table, reader_may_leave
+from .output import ignore_closed_pipe, print_table
 from .progress import RunProgress
 from .signals import stop_on_signals
-from .summaries import show_estimate, spent_line, too_many_unjudged
+from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 
 _WARNINGS_SHOWN = 5
 _ABOUT_WORKSPACE = (
@@ -52,27 +52,29 @@ _ABOUT_WORKSPACE = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    formats = "a session of Claude Code, Codex, Gemini CLI or an OpenAI-style list of messages, or plain text"
+    formats = "session of Claude Code, Codex, Gemini CLI or an OpenAI-style list of messages, or plain text"
     add("transcript", type=Path, metavar="TRANSCRIPT", help=formats)
-    add("--template", type=Path, metavar="FILE", help="what the agent was to follow")
-    add("--prompt", type=Path, metavar="FILE", help="the review prompt, instead of the shipped one")
-    add("--scenario", metavar="ID", help="names the files; default: the transcript's name")
-    add("--output", type=Path, default=Path("eval-reviews"), metavar="DIR", help="default: %(default)s")
-    add("--format", choices=["text", "json", "html"], default="text", help="of what is printed; default: %(default)s")
-    add("--window", type=at_least(1000), default=150_000, metavar="TOKENS", help="of the session; default: %(default)s")
-    add("--workspace", type=Path, metavar="DIR", help="files that an agent may read while it judges, as a copy")
-    add("--show-prompt", action="store_true", help="print what would be asked and stop")
-    told = "--judge=NAME, with the sign; --judge alone is claude, and so is none"
-    add_judge_options(parser.add_argument_group("judge").add_argument, default="claude", told=told)
+    add("--template", type=Path, metavar="FILE", help="instructions that the agent had to follow")
+    add("--prompt", type=Path, metavar="FILE", help="review prompt to use instead of the shipped one")
+    add("--scenario", metavar="ID", help="name for the output files; default: the transcript's name")
+    folder = "folder for the reviews; default: %(default)s"
+    add("--output", type=Path, default=Path("eval-reviews"), metavar="DIR", help=folder)
+    add("--format", choices=["text", "json", "html"], default="text", help="output format; default: %(default)s")
+    window = "show the judge at most this much of the session; default: %(default)s"
+    add("--window", type=at_least(1000), default=150_000, metavar="TOKENS", help=window)
+    add("--workspace", type=Path, metavar="DIR", help="folder of which the judging agent may read a copy")
+    add("--show-prompt", action="store_true", help="print the prompt, and stop")
+    judge = "model or agent that reviews, written --judge=NAME with the equals sign; default: claude"
+    add_judge_options(parser.add_argument_group("judge").add_argument, default="claude", help=judge)
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
 
 
 def prepared(given: Sequence[str]) -> list[str]:
-    """Return the command line with `--judge` alone made `--judge=claude`; a value is taken only after the sign."""
+    """Return the command line with a bare `--judge` as `--judge=claude`; a value needs the equals sign."""
     for word, following in pairwise(given):
         if word == "--judge" and is_provider(following.partition("/")[0]) and not Path(following).exists():
-            raise ConfigError(f"write --judge={following}: here a value is taken only after the sign")
+            raise ConfigError(f"Write --judge={following} with the equals sign.")
     return [f"{word}=claude" if word == "--judge" else word for word in given]
 
 
@@ -87,7 +89,7 @@ class _Job:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read the session, have it reviewed, write what was said, and sum up."""
+    """Read the session, have it reviewed, write the reviews, and print the scores."""
     load_environment()
     options.batch = options.force = False
     job = _job(options)
@@ -103,22 +105,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _usable(job: _Job) -> list[ModelName]:
-    """Return the judges that can be opened; of the others, what is missing is printed."""
+    """Return the judges that can be opened; print what the others lack."""
     usable, stack = list[ModelName](), ProviderStack(workspace=job.options.workspace)
     for name in job.judges:
         try:
             if not job.options.reread and not job.options.dry_run:
                 stack.open(name)
         except (MissingKeyError, MissingExtraError) as error:
-            told = error.instead("transcript judging") if isinstance(error, MissingKeyError) else error
-            print(told, file=sys.stderr)
+            explain_skip(error, skipped="transcript judging")
         else:
             usable.append(name)
     return usable
 
 
 def _run_of(job: _Job, judges: Sequence[ModelName], done: Callable[[Item, Outcome], None] | None = None) -> Run:
-    """Return a run with one item for each judge; a review is stored in its own files, and a run is not resumed."""
+    """Return a run with one item for each judge; reviews are stored in their own files, and the run is not resumed."""
     options = job.options
     panel = Panel({str(name): ReviewJudge(str(name), None, job.instruction) for name in judges}, _judge_of, done)
     given = run_options(options)
@@ -133,20 +134,20 @@ def _judge_of(item: Item) -> str:
 def _job(options: argparse.Namespace) -> _Job:
     judges = judge_names(options)
     if not judges:
-        raise ConfigError("the judge 'offline' cannot review a session; name an agent or a model")
+        raise ConfigError("The judge 'offline' cannot review a session. Give an agent or a model.")
     if options.judge_model == "":
-        raise ConfigError("--judge-model names no model")
+        raise ConfigError("--judge-model is empty. Give a model.")
     if options.workspace is not None:
         for name in judges:
             check_workspace(name)
     if options.workspace is not None and not options.workspace.is_dir():
-        raise ConfigError(f"--workspace {str(options.workspace)!r} is no folder")
+        raise ConfigError(f"--workspace {str(options.workspace)!r} is not a folder.")
     template = "" if options.template is None else _text(options.template)
     instruction = None if options.prompt is None else _text(options.prompt)
     transcript = Transcript(options.transcript)
     rendering = render_transcript(transcript, window_tokens=options.window)
     if not rendering.events:
-        raise DataError("holds no event of a session", path=options.transcript)
+        raise DataError("no events of a session found.", path=options.transcript)
     _warn_of(transcript, rendering)
     note = [rendering.omissions] if rendering.omissions else []
     if options.workspace is not None:
@@ -181,7 +182,7 @@ def _execute(job: _Job, judges: Sequence[ModelName]) -> int:
     outcomes, files = dict[ModelName, Outcome](), dict[ModelName, Path]()
 
     def write(item: Item, outcome: Outcome) -> None:
-        """Write each review as it comes: a slow judge does not delay the others."""
+        """Write each review when it arrives, so that a slow judge does not delay the others."""
         name = by_id[item.id]
         outcomes[name], files[name] = outcome, reviews.write(name, outcome)
 
@@ -192,7 +193,7 @@ def _execute(job: _Job, judges: Sequence[ModelName]) -> int:
     finally:
         reviews.release()
     outcomes = {name: outcomes[name] for name in judges if name in outcomes}
-    with reader_may_leave():
+    with ignore_closed_pipe():
         _show(job.options, outcomes, files)
     print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     for path in files.values():
@@ -235,22 +236,22 @@ def _blocks(outcomes: Mapping[ModelName, Outcome]) -> Iterator[Block]:
     yield Table(("Judge", "Agent", "System", "Verdict"), rows, (1, 2))
     for name, outcome in outcomes.items():
         yield Heading(2, str(name))
-        said = outcome.reason if isinstance(outcome, Failure) else outcome.raw
-        yield Lines(tuple(line for line in said.splitlines() if line.strip()) or ("no words",))
+        text = outcome.reason if isinstance(outcome, Failure) else outcome.raw
+        yield Lines(tuple(line for line in text.splitlines() if line.strip()) or ("empty review",))
 
 
 def _console_line(name: str, outcome: Outcome) -> str:
-    """Return the founding line of one judge."""
+    """Return the line that is printed for one judge."""
     if isinstance(outcome, Failure):
         return f"Judge [{name}]: unjudged: {one_line(outcome.reason, 300)}"
     agent, system = (f"{outcome.subscores[key]:g}/100" for key in ("agent", "system"))
-    told = " (no verdict given: from the scores)" if outcome.flags["derived"] else ""
-    told = " (contradicts the scores)" if outcome.flags["contradictory"] else told
-    return f"Judge [{name}]: Agent {agent} | System {system} | {outcome.verdict}{told}"
+    note = " (no verdict given: from the scores)" if outcome.flags["derived"] else ""
+    note = " (contradicts the scores)" if outcome.flags["contradictory"] else note
+    return f"Judge [{name}]: Agent {agent} | System {system} | {outcome.verdict}{note}"
 
 
 def _show_table(outcomes: Mapping[ModelName, Outcome]) -> None:
-    """Print several judges side by side, and how far they agree."""
+    """Print a table of several judges, and their agreement."""
     rows = [
         (str(name), *(("–",) * 3 if isinstance(outcome, Failure) else _cells(outcome)))
         for name, outcome in outcomes.items()
@@ -259,10 +260,10 @@ def _show_table(outcomes: Mapping[ModelName, Outcome]) -> None:
     judged = [outcome for outcome in outcomes.values() if isinstance(outcome, JudgeResult)]
     if len(judged) > 1:
         same = exact_agreement([[outcome.verdict for outcome in judged]])
-        apart = [mean_difference([[outcome.subscores[key] for outcome in judged]]) for key in ("agent", "system")]
+        distances = [mean_difference([[outcome.subscores[key] for outcome in judged]]) for key in ("agent", "system")]
         print(
-            f"agreement: {same or 0:.0%} of pairs give the same verdict; scores are apart by {apart[0]:g} (agent) "
-            f"and {apart[1]:g} (system) on average"
+            f"agreement: {same or 0:.0%} of pairs give the same verdict; scores differ by {distances[0]:g} (agent) "
+            f"and {distances[1]:g} (system) on average"
         )
 
 
@@ -283,7 +284,7 @@ def _text(path: Path) -> str:
 
 
 def _digest(folder: Path) -> str:
-    """Return what changes when any file of a folder does, so that the question is another then."""
+    """Return a digest of a folder's files, so that changed files make a new question for the cache."""
     digest = hashlib.sha256()
     left_out = NOT_IN_WORKSPACE
     for path in sorted(each for each in folder.rglob("*") if each.is_file() and not left_out & set(each.parts)):

@@ -1,4 +1,4 @@
-"""`polyjudge translation check RESULTS`: script, language, degeneration and preservation, without a model."""
+"""`polyjudge translation check RESULTS`: check script, language, degeneration and preservation without a model."""
 
 import argparse
 import sys
@@ -40,16 +40,16 @@ _SHOWN = 20
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("results", type=Path, metavar="RESULTS", help="what a translator wrote: JSON, JSONL, CSV, TSV or Parquet")
-    add("--output", type=Path, metavar="FILE", help="write the results with scriptValidationPassed and what was found")
+    add("results", type=Path, metavar="RESULTS", help="translations as JSON, JSONL, CSV, TSV or Parquet")
+    add("--output", type=Path, metavar="FILE", help="file for the results with scriptValidationPassed and the findings")
     add_force_option(add)
-    add("--correct", action="store_true", help="with --output, put scriptValidationPassed right where it is there too")
-    add("--format", choices=["text", "json"], default="text", help="default: %(default)s")
+    add("--correct", action="store_true", help="with --output, also replace existing values of scriptValidationPassed")
+    add("--format", choices=["text", "json"], default="text", help="output format; default: %(default)s")
 
 
 @dataclass(slots=True)
 class _Checked:
-    """What the checks found in one language."""
+    """The findings in one language."""
 
     verdict: Verdict
     known: bool
@@ -63,16 +63,16 @@ class _Checked:
     examples: list[str] = field(default_factory=list[str])
     references: int = 0
     agreement: Agreement | None = None
-    """With the references, where there are any."""
+    """With the references of the file, if it has any."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check every output, say what was found, and write the file anew if asked."""
+    """Check every output, print the findings, and write the file again if asked."""
     if options.output is not None:
         check_results_name(options.output)
         check_output(options.output, [], force=options.force)
     elif options.correct:
-        raise ConfigError("--correct needs an --output to write to")
+        raise ConfigError("--correct needs --output FILE.")
     table, results, found = language_table(), TranslationResults(options.results), list[_Checked]()
     if options.output is not None:
         results.about.update({**own_fields(), **_about(options.results)})
@@ -91,15 +91,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def check_results_name(path: Path) -> None:
-    """Refuse a name by which results, which are written as JSON, could not be read again."""
+    """Refuse a file name that says another format than JSON, which is what is written."""
     if path.suffix.lower() in (".jsonl", ".csv", ".tsv", ".parquet"):
-        raise ConfigError(f"--output {str(path)!r}: results are written as JSON; name a .json file")
+        raise ConfigError(f"--output {str(path)!r}: results are written as JSON. Give a .json file.")
     if path.is_dir():
-        raise ConfigError(f"--output {str(path)!r} is a folder")
+        raise ConfigError(f"--output {str(path)!r} is a folder. Give a file.")
 
 
 def _about(path: Path) -> dict[str, Any]:
-    """Return what the file says of the run; it may stand after the languages, so the file is read for it first."""
+    """Return the run's fields of a results file; they may follow the languages, so the whole file is read."""
     results = TranslationResults(path)
     for _ in results:
         pass
@@ -109,7 +109,7 @@ def _about(path: Path) -> dict[str, Any]:
 def _checked(
     results: TranslationResults, table: LanguageTable, found: list[_Checked], *, correct: bool
 ) -> Iterator[LanguageResult]:
-    """Yield each language as it is written, and collect what was found."""
+    """Yield each language as it is to be written, and collect the findings."""
     checker = TextChecker(table)
     with StatusLine() as status:
         for language in results:
@@ -127,7 +127,7 @@ def _checked(
 
 
 def _compare(checked: _Checked, language: LanguageResult, known: Language | None) -> None:
-    """Measure how far the outputs agree with the references that the file has."""
+    """Measure the agreement of the outputs with the references of the file."""
     pairs = [(each.generated_output, each.reference) for each in language.prompts if each.reference]
     checked.references = len(pairs)
     if pairs and known is not None:
@@ -135,7 +135,7 @@ def _compare(checked: _Checked, language: LanguageResult, known: Language | None
 
 
 def _with_check(prompt: PromptResult, check: TextCheck | None, *, correct: bool) -> PromptResult:
-    """Return an output with its findings, and with scriptValidationPassed filled in or, on request, corrected."""
+    """Return an output with its findings and scriptValidationPassed; `correct` replaces an existing value."""
     if check is None:
         return prompt
     passed = check.script.state != "fail"
@@ -157,7 +157,7 @@ def _collect(checked: _Checked, index: int, prompt: PromptResult, check: TextChe
     if check.problems:
         checked.examples.append(f"output {index}: {check.problems[0].message}")
     if given is not None and given != passed:
-        checked.disagreements.append(f"output {index}: the file says {given}, the check {passed}")
+        checked.disagreements.append(f"output {index}: {given} in the file, {passed} by the check")
 
 
 def _show(found: list[_Checked]) -> None:
@@ -184,7 +184,7 @@ def _show(found: list[_Checked]) -> None:
             "Disagreements with scriptValidationPassed",
             [f"{each.verdict.name}, {line}" for each in found for line in each.disagreements],
         ),
-        ("Not in the table of languages", [each.verdict.name for each in found if not each.known]),
+        ("Unknown languages, not checked", [each.verdict.name for each in found if not each.known]),
     ):
         if lines:
             print(f"{title}:")
@@ -210,8 +210,8 @@ def _show_agreement(found: list[_Checked]) -> None:
         ]
         print_table(("Language", "References", "chrF++", "BLEU", "chrF++ as", "BLEU as"), rows, numbers=(1, 2, 3))
     elif any(each.references for each in found):
-        told = "the file has references; to measure the agreement: pip install 'polyjudge[metrics]'"
-        print(f"polyjudge: {told}", file=sys.stderr)
+        install = "To compare the outputs with the references, run: pip install 'polyjudge[metrics]'"
+        print(f"polyjudge: {install}", file=sys.stderr)
 
 
 def _kinds(verdict: Verdict) -> str:

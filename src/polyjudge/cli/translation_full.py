@@ -1,4 +1,4 @@
-"""`polyjudge translation full RESULTS`: all languages, several in a call, with the drift of batches measured."""
+"""`polyjudge translation full RESULTS`: judge all languages, several in one call, and measure the drift of batches."""
 
 import argparse
 
@@ -15,12 +15,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     configure_judging(parser, tier="full", default_judge="gemini-flash")
     add = parser.add_argument_group("several languages in a call").add_argument
-    add("--batch-size", type=int, default=8, metavar="N", help="languages in a call, 1 to 10; default: %(default)s")
-    controls = "share of outputs that are judged alone as well; default: %(default)s"
+    add("--batch-size", type=int, default=8, metavar="N", help="languages in one call, 1 to 10; default: %(default)s")
+    controls = "share of outputs that are also judged alone, to measure drift; default: %(default)s"
     add("--control-share", type=float, default=0.05, metavar="SHARE", help=controls)
-    tolerance = "points that batches may move scores on average before they are halved; default: %(default)s"
+    tolerance = "halve the batch size when batches move scores by more points on average; default: %(default)s"
     add("--drift-tolerance", type=float, default=0.5, metavar="POINTS", help=tolerance)
-    single = "go on after two batches without a usable row, and ask alone for what batches do not answer"
+    single = "continue after two batches without a usable row, and ask alone about what batches do not answer"
     add("--allow-single", action="store_true", help=single)
 
 
@@ -29,9 +29,9 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= options.batch_size <= 10:
         raise ConfigError(f"--batch-size must be 1 to 10, not {options.batch_size}")
     if not 0 <= options.control_share <= 1 or not options.drift_tolerance >= 0:
-        raise ConfigError("--control-share is a share between 0 and 1, --drift-tolerance a number of points")
+        raise ConfigError("--control-share must be between 0 and 1, and --drift-tolerance at least 0.")
     if options.batch_size > 1 and (options.repeats != 1 or "," in options.judge):
-        raise ConfigError("several judges and --repeats need --batch-size 1: a batch is asked of one judge, once")
+        raise ConfigError("Several judges and --repeats need --batch-size 1.")
     return run_judging(options, "full", lambda languages, _: languages, _judge)
 
 

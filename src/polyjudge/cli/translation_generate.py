@@ -1,4 +1,4 @@
-"""`polyjudge translation generate`: a results file from any model, or any program that reads stdin."""
+"""`polyjudge translation generate`: translate prompts with any model, or any program that reads stdin."""
 
 import argparse
 import platform
@@ -31,7 +31,7 @@ from .environment import load_environment
 from .options import add_cache_options, add_call_options, add_force_option, check_output, run_options
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
-from .summaries import show_estimate, spent_line
+from .summaries import explain_skip, show_estimate, spent_line
 from .translation_check import check_results_name
 
 
@@ -39,18 +39,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     who = parser.add_mutually_exclusive_group(required=True)
-    who.add_argument("--translator", metavar="NAME[/MODEL]", help="a model that translates")
-    command = "a program that reads a text from stdin and writes its translation; {tag} and {language} are filled in"
+    who.add_argument("--translator", metavar="NAME[/MODEL]", help="model that translates")
+    command = "program that reads a text from stdin and prints its translation; {tag} and {language} are filled in"
     who.add_argument("--command", metavar="'PROGRAM ARGUMENT…'", help=command)
-    add("--output", type=Path, required=True, metavar="FILE", help="the results, as JSON")
+    add("--output", type=Path, required=True, metavar="FILE", help="file for the results, as JSON")
     add_force_option(add)
     shipped = ", ".join(prompt_set_names())
-    add("--prompts", default="travel", metavar="FILE|NAME", help=f"a TOML file, or {shipped}; default: %(default)s")
-    add("--languages", default="all", metavar="TAG,…", help="default: all of the table")
-    add("--send", choices=["text", "prompt"], default="text", help="what a program reads; default: the text alone")
-    add("--max-answer-tokens", type=int, metavar="N", help="most tokens of one translation by a model")
-    add("--max-failed", type=float, default=0.2, metavar="SHARE", help="more failures are exit 3; default: %(default)s")
-    add("--format", choices=["text", "json"], default="text", help="of a dry run; default: %(default)s")
+    prompts = f"prompts: a TOML file, or {shipped}; default: %(default)s"
+    add("--prompts", default="travel", metavar="FILE|NAME", help=prompts)
+    add("--languages", default="all", metavar="TAG,…", help="target languages; default: all known languages")
+    sent = "input of the program: the text alone, or the whole prompt; default: %(default)s"
+    add("--send", choices=["text", "prompt"], default="text", help=sent)
+    add("--max-answer-tokens", type=int, metavar="N", help="maximum number of tokens of a translation by a model")
+    too_many = "exit 3 when a larger share fails; default: %(default)s"
+    add("--max-failed", type=float, default=0.2, metavar="SHARE", help=too_many)
+    add("--format", choices=["text", "json"], default="text", help="format of a dry run; default: %(default)s")
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
 
@@ -70,21 +73,20 @@ def run(options: argparse.Namespace) -> int:
             return show_estimate(run, options.format, what="translations")
         return _execute(run, items, file, options)
     except (MissingKeyError, MissingExtraError) as error:
-        print(error.instead("generation") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
-        return 0
+        return explain_skip(error, skipped="generation")
 
 
 def _check_options(options: argparse.Namespace) -> None:
     if options.translator and options.command:  # the command line takes one of them, so one is from polyjudge.toml
-        raise ConfigError("--translator and --command are both set; one translates")
+        raise ConfigError("--translator and --command are both set. Give only one.")
     if not options.translator and not options.command:
-        raise ConfigError("neither --translator nor --command names anybody")
+        raise ConfigError("--translator or --command is empty. Give a model or a program.")
     if options.max_answer_tokens is not None and options.max_answer_tokens < 1:
         raise ConfigError(f"--max-answer-tokens must be at least 1, not {options.max_answer_tokens}")
     if not 0 <= options.max_failed <= 1:
-        raise ConfigError(f"--max-failed is a share between 0 and 1, not {options.max_failed}")
+        raise ConfigError(f"--max-failed must be between 0 and 1, not {options.max_failed}.")
     if options.dry_run and options.command:
-        raise ConfigError("--dry-run counts what a model would be asked; a --command can only be run")
+        raise ConfigError("--dry-run works only with --translator: a program has no cost to estimate.")
     check_results_name(options.output)
     check_output(options.output, [], force=options.force)
 
@@ -95,7 +97,7 @@ def _languages(given: str, table: LanguageTable) -> list[Language]:
     found = {name.strip(): table.find(name.strip()) for name in given.split(",") if name.strip()}
     unknown = [name for name, language in found.items() if language is None]
     if unknown or not found:
-        raise ConfigError(f"--languages: {', '.join(unknown) or 'none'} is not in the table of languages")
+        raise ConfigError(f"--languages: unknown {', '.join(unknown)}." if unknown else "--languages is empty.")
     return list({language.tag: language for language in found.values() if language is not None}.values())
 
 
@@ -108,7 +110,7 @@ def _translator(options: argparse.Namespace, prompts: PromptSet) -> ModelTransla
 
 
 def _mark_of_0_1(options: argparse.Namespace, prompts: PromptSet, languages: Sequence[Language]) -> str:
-    """Return what version 0.1 named the rows of an unfinished run by."""
+    """Return the fingerprint in the name of an unfinished run's rows in version 0.1."""
     tags, sent = [each.tag for each in languages], [options.send, options.max_answer_tokens]
     return fingerprint([options.translator or options.command, prompts, tags, sent], 12)
 
@@ -118,7 +120,7 @@ def _open_run(
 ) -> Run:
     given = run_options(options)
     if not options.translator:
-        given["cache"] = None  # the same program may say something else the next time
+        given["cache"] = None  # the same program may give another output the next time
     run = Run(items, _translator(options, prompts), output=file, legacy_fingerprints=[mark], **given)
     if not options.dry_run:
         name = resolve_model(options.translator) if options.translator else None
@@ -136,19 +138,19 @@ def _execute(run: Run, items: Sequence[Item], file: ResultsFile, options: argpar
             signals, summary.stopped_by, f"{total - made} of {total} translations are missing", file.path
         )
     for failure in file.failures[:5]:
-        print(f"polyjudge: no translation of {one_line(failure, 400)}", file=sys.stderr)
+        print(f"polyjudge: failed: {one_line(failure, 400)}", file=sys.stderr)
     languages = len({item.language for item in items})
     print(f"{made} of {total} translations in {languages} languages: {options.output}")
     if options.translator:
         print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     if not file.failures:
         return 0
-    print(f"polyjudge: {len(file.failures)} failed; the same command tries those again", file=sys.stderr)
+    print(f"polyjudge: {len(file.failures)} failed. Run the same command again to retry them.", file=sys.stderr)
     return 3 if len(file.failures) > options.max_failed * total else 0
 
 
 def _about(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what a results file says of the run as a whole."""
+    """Return the fields of a results file about the whole run."""
     return {
         **own_fields(),
         "bindingUsed": options.command or "polyjudge",

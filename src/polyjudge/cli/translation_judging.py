@@ -1,4 +1,4 @@
-"""What `translation quick` and `translation full` share: their options, what is judged, and what is printed."""
+"""The shared part of `translation quick` and `translation full`: options, judging and output."""
 
 import argparse
 import sys
@@ -37,23 +37,23 @@ from .options import (
     refuse_batch,
     run_options,
 )
-from .output import print_table, reader_may_leave
+from .output import ignore_closed_pipe, print_table
 from .progress import RunProgress
 from .signals import RESUME, Signals, stop_on_signals
-from .summaries import print_trust, show_estimate, spent_line, too_many_unjudged
+from .summaries import explain_skip, print_trust, show_estimate, spent_line, too_many_unjudged
 
 _AFTER_EMPTY_BATCHES = (
-    "The replies are kept. Use another judge, or ask about each output alone with --batch-size 1. To keep the batches "
-    "and ask alone for what they do not answer, give --allow-single; this can take many times as many calls."
+    "The replies are stored. Use another judge, or ask about each output alone with --batch-size 1. To continue with "
+    "batches and ask alone about what they do not answer, give --allow-single; this can take many times as many calls."
 )
 TranslationJudge = LanguageJudge | GroupedTranslationJudge
 Choose = Callable[[Sequence[LanguageResult], LanguageTable], Sequence[LanguageResult]]
-"""Returns the languages of a file that are judged."""
+"""Returns the languages of a file that are to be judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be judged, and by whom."""
+    """The options, the outputs to judge, and the judges."""
 
     tier: str
     """`quick` or `full`."""
@@ -67,30 +67,30 @@ class Job:
 
     @property
     def output(self) -> Path:
-        """Where the scores go: beside the results, unless another place is named."""
+        """The scores file: `--output`, by default beside the results."""
         given: Path | None = self.options.output
         results: Path = self.options.results
         return given or results.with_name(f"{results.stem}-{self.tier}-judge.json")
 
     @property
     def judge(self) -> str:
-        """The judges, as the scores file names them."""
+        """The judges as the scores file names them."""
         return ", ".join(map(str, self.judges)) or "offline"
 
 
 def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_judge: str) -> None:
     """Add the options of both commands."""
     add = parser.add_argument
-    add("results", type=Path, metavar="RESULTS", help="what a translator wrote: JSON, JSONL, CSV, TSV or Parquet")
-    add("--output", type=Path, metavar="FILE", help=f"default: RESULTS with -{tier}-judge.json instead of its ending")
-    add("--format", choices=["text", "json"], default="text", help="of the summary; default: %(default)s")
+    add("results", type=Path, metavar="RESULTS", help="translations as JSON, JSONL, CSV, TSV or Parquet")
+    add("--output", type=Path, metavar="FILE", help=f"file for the scores; default: RESULTS-{tier}-judge.json")
+    add("--format", choices=["text", "json"], default="text", help="format of the summary; default: %(default)s")
     add_force_option(add)
-    add("--samples", type=int, metavar="N", help="judge a seeded sample of N outputs of each language, not all")
-    add("--seed", type=int, default=0, metavar="N", help="of all samples; default: %(default)s")
-    add("--limit", type=int, metavar="N", help="only the first N languages")
-    add("--filter", action=Several, default=[], metavar="language=TAG,…", help="only these languages")
-    add("--retry-failures", action="store_true", help="ask again only for what the scores file holds as unjudged")
-    add("--show-prompt", metavar="TAG:N", help="print the prompt for output N of a language, from 0, and stop")
+    add("--samples", type=int, metavar="N", help="judge a seeded sample of N outputs per language; default: all")
+    add("--seed", type=int, default=0, metavar="N", help="seed of all samples; default: %(default)s")
+    add("--limit", type=int, metavar="N", help="judge only the first N languages")
+    add("--filter", action=Several, default=[], metavar="language=TAG,…", help="judge only these languages")
+    add("--retry-failures", action="store_true", help="judge only the unjudged outputs of the scores file again")
+    add("--show-prompt", metavar="TAG:N", help="print the prompt for output N (from 0) of a language, and stop")
     add_judging_options(parser, default_judge=default_judge)
     add_batch_option(add)
 
@@ -104,7 +104,7 @@ def run_judging(
     refuse_batch(options, job.judges)
     check_output(job.output, [options.results], force=options.force)
     if options.retry_failures and not job.output.is_file():
-        raise ConfigError(f"--retry-failures needs the scores of an earlier run: {str(job.output)!r} is not there")
+        raise ConfigError(f"--retry-failures needs earlier scores, but {str(job.output)!r} does not exist.")
     if options.show_prompt is not None:
         return _show_prompt(job, options.show_prompt)
     judge = judge_of(job)
@@ -117,9 +117,7 @@ def run_judging(
             return show_estimate(run, options.format, what="outputs")
         return _execute(job, run, scores, drift)
     except (MissingKeyError, MissingExtraError) as error:
-        told = error.instead(f"{tier} coherence check") if isinstance(error, MissingKeyError) else error
-        print(told, file=sys.stderr)
-        return 3 if options.require_judge else 0
+        return explain_skip(error, skipped=f"{tier} coherence check", is_required=options.require_judge)
 
 
 def _open_run(job: Job, judge: TranslationJudge, scores: ScoresFile) -> Run:
@@ -144,9 +142,9 @@ def _read_job(options: argparse.Namespace, tier: str, choose: Choose) -> Job:
     judges = judge_names(options)
     table, results = language_table(), TranslationResults(options.results)
     if options.output is not None and options.output.resolve() == options.results.resolve():
-        raise ConfigError(f"--output {str(options.output)!r} is the file of the results")
+        raise ConfigError(f"--output {str(options.output)!r} is the results file. Give another file.")
     if options.output is not None and options.output.is_dir():
-        raise ConfigError(f"--output {str(options.output)!r} is a folder")
+        raise ConfigError(f"--output {str(options.output)!r} is a folder. Give a file.")
     languages = list(results)
     for problem in results.problems[:5]:
         print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
@@ -155,30 +153,30 @@ def _read_job(options: argparse.Namespace, tier: str, choose: Choose) -> Job:
     chosen = list(choose(_filtered(languages, options, table), table))[: options.limit]
     tasks = tasks_of(chosen, table, samples=options.samples, seed=options.seed)
     if not tasks:
-        raise DataError("holds no output to judge", path=options.results)
+        raise DataError("no outputs to judge.", path=options.results)
     return Job(tier, options, table, chosen, tasks, judges, load_rubric("translation"))
 
 
 def _filtered(
     languages: Sequence[LanguageResult], options: argparse.Namespace, table: LanguageTable
 ) -> list[LanguageResult]:
-    """Return the languages that `--filter language=` names, by tag or by name."""
+    """Return the languages that `--filter language=` selects, by tag or by name."""
     filters = filters_of(options.filter)
     unknown = [name for name in filters if name != "language"]
     if unknown:
-        raise ConfigError(f"--filter {unknown[0]}=…: languages are chosen by language=TAG,…")
+        raise ConfigError(f"--filter {unknown[0]}=… is not supported here. Write --filter language=TAG,….")
     if not filters:
         return list(languages)
     chosen = named_languages(languages, filters["language"], table)
     if not chosen:
-        raise ConfigError(f"--filter: none of {', '.join(sorted(filters['language']))} is in the file")
+        raise ConfigError(f"--filter: the file has none of the languages {', '.join(sorted(filters['language']))}.")
     return chosen
 
 
 def _show_prompt(job: Job, task_id: str) -> int:
     task = next((task for task in job.tasks if task.id == task_id), None)
     if task is None:
-        raise DataError(f"holds no output {task_id!r}; the first is {job.tasks[0].id!r}", path=job.options.results)
+        raise DataError(f"no output {task_id!r}. The first one is {job.tasks[0].id!r}.", path=job.options.results)
     judge = RubricJudge(with_question(job.rubric, task.question()))
     print(harmless(judge.build_prompt(task.prompt.generated_output, task.context())))
     return 0
@@ -192,7 +190,7 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
         return _explain_end(signals, summary.stopped_by, f"{scores.not_reached} of {scores.items}")
     trust = trust_in(identity_in(file.scores))
     verdicts = verdicts_of(job.languages, file.scores, job.tier, job.table, trust)
-    with reader_may_leave():
+    with ignore_closed_pipe():
         _show(job.options, verdicts, file.scores, drift)
         if job.options.format == "text":
             print_trust(trust, [verdict.language or verdict.name for verdict in verdicts], sys.stdout)
@@ -204,7 +202,7 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
 
 
 def _explain_end(signals: Signals, why: object, left: str) -> int:
-    code = signals.explain(why, f"{left} outputs were not reached")
+    code = signals.explain(why, f"{left} outputs were not judged")
     print(f"polyjudge: {_AFTER_EMPTY_BATCHES if isinstance(why, EmptyBatchesError) else RESUME}", file=sys.stderr)
     return code
 
@@ -244,13 +242,13 @@ def _drift_line(drift: Drift) -> str:
         moved = ", ".join(f"{each['batchSize']} by {each['meanDistance']:.2f}" for each in drift.tried)
         return f"none: each output was judged alone, because languages in one call moved scores: {moved}{empty}"
     if not drift.rows_from_batches:
-        return f"drift not measured: no row came from a batch of several languages{empty}"
+        return f"drift not measured: no row is from a batch of several languages{empty}"
     if drift.mean_distance is None:
-        told = "drift not measured: no row that was judged alone as well came from a batch"
-        return f"{drift.batch_size} languages in a call; {told}{empty}"
+        reason = "drift not measured: none of the rows from batches was also judged alone"
+        return f"{drift.batch_size} languages in a call; {reason}{empty}"
     halved = "".join(f", {each['batchSize']} moved them {each['meanDistance']:.2f}" for each in drift.tried)
-    told = f"{drift.batch_size} languages in a call move scores by {drift.mean_distance:.2f} on average"
-    return f"{told} ({drift.compared} compared, {drift.flipped} flipped{halved}){empty}"
+    moved = f"{drift.batch_size} languages in a call move scores by {drift.mean_distance:.2f} on average"
+    return f"{moved} ({drift.compared} compared, {drift.flipped} flipped{halved}){empty}"
 
 
 def _points(score: LanguageScore) -> tuple[float | None, float | None, float | None]:

@@ -1,4 +1,4 @@
-"""`polyjudge translation quick RESULTS`: the must-have languages, and one of each script family."""
+"""`polyjudge translation quick RESULTS`: judge the must-have languages and one language of each script family."""
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Judge each output of the chosen languages by itself."""
+    """Judge each output of the chosen languages in a call of its own."""
     return run_judging(options, "quick", _choose, _judge)
 
 
@@ -27,7 +27,7 @@ def _choose(languages: Sequence[LanguageResult], table: LanguageTable) -> Sequen
     chosen, absent = quick_choice(languages, table)
     if absent:
         names = ", ".join(each.name for each in absent)
-        print(f"polyjudge: must-have languages that are not in the file: {names}", file=sys.stderr)
+        print(f"polyjudge: must-have languages missing in the file: {names}", file=sys.stderr)
     return chosen
 
 

@@ -1,4 +1,4 @@
-"""The options that name a translator program, and the environment that it runs in."""
+"""The options of a translator program, and the environment that it runs in."""
 
 import argparse
 import os
@@ -19,18 +19,19 @@ from .options import Several
 def add_translator_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument_group("translator").add_argument
-    places = "{source_lang}, {target_lang} and {model} are filled in; there is no shell"
-    add("--command", required=True, metavar="'PROGRAM …'", help=f"reads stdin, writes stdout; {places}")
-    add("--model", type=Path, metavar="PATH", help="what {model} stands for; default: $POLYJUDGE_TRANSLATOR_MODEL")
-    add("--env", action=Several, default=[], metavar="NAME", help="a variable of ours that the program may see")
-    add("--set", action=Several, default=[], metavar="NAME=VALUE", help="a variable that the program sees")
-    add("--timeout", type=float, default=60.0, metavar="S", help="seconds for one text; default: %(default)s")
-    add("--version-command", metavar="'PROGRAM …'", help="prints the translator's version, which is recorded")
+    command = "translator that reads stdin and writes stdout, run without a shell; {source_lang}, {target_lang} and "
+    add("--command", required=True, metavar="'PROGRAM …'", help=command + "{model} are filled in")
+    add("--model", type=Path, metavar="PATH", help="value of {model}; default: $POLYJUDGE_TRANSLATOR_MODEL")
+    add("--env", action=Several, default=[], metavar="NAME", help="pass this environment variable to the program")
+    add("--set", action=Several, default=[], metavar="NAME=VALUE", help="set this environment variable of the program")
+    one_text = "time limit of one text in seconds; default: %(default)s"
+    add("--timeout", type=float, default=60.0, metavar="S", help=one_text)
+    add("--version-command", metavar="'PROGRAM …'", help="program that prints the translator's version, for the record")
 
 
 @contextmanager
 def open_translator(options: argparse.Namespace) -> Generator[TranslatorCommand]:
-    """Give the translator, in an environment that holds PATH, an empty home, and what is named."""
+    """Yield the translator, with PATH, an empty home folder and the given variables as its environment."""
     if not 0 < options.timeout < float("inf"):
         raise ConfigError(f"--timeout must be above 0, not {options.timeout:g}")
     with TemporaryDirectory(prefix="polyjudge-home-") as home:
@@ -41,23 +42,23 @@ def open_translator(options: argparse.Namespace) -> Generator[TranslatorCommand]
 
 
 def translator_version(options: argparse.Namespace, command: TranslatorCommand) -> str:
-    """Return the first line that the version command prints; nothing where none is named."""
+    """Return the first line that the version command prints; empty without such a command."""
     if not options.version_command:
         return ""
-    asked = translator_command(
+    version = translator_command(
         options.version_command, model=command.model, environment=command.environment, timeout_s=options.timeout
     )
     output = run_sync(
-        run_program(asked.for_pair("", ""), "", timeout_s=options.timeout, environment=command.environment)
+        run_program(version.for_pair("", ""), "", timeout_s=options.timeout, environment=command.environment)
     )
     return output.text.strip().partition("\n")[0]
 
 
-def say(message: str) -> None:
-    """Warn on stderr."""
+def print_warning(message: str) -> None:
+    """Print a warning on stderr."""
     print(f"polyjudge: warning: {message}", file=sys.stderr)
 
 
 def default_concurrency() -> int:
-    """Return as many as there are processors: a translator program keeps one busy."""
+    """Return the number of processors: a translator program keeps one busy."""
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""`polyjudge view [DIR]`: the runs under a folder on a local page; open one, compare two."""
+"""`polyjudge view [DIR]`: serve the runs under a folder on a local page, to open and compare them."""
 
 import argparse
 import sys
@@ -16,18 +16,18 @@ from .label import add_server_options, announcing, refuse_other_hosts
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    told = "folder with runs; default: this one"
-    parser.add_argument("folder", type=Path, nargs="?", default=Path(), metavar="DIR", help=told)
+    folder = "folder with runs; default: the working folder"
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(), metavar="DIR", help=folder)
     add_server_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve the pages until it is enough."""
+    """Serve the pages until Ctrl-C."""
     refuse_other_hosts(options.host)
     if not options.folder.is_dir():
-        raise ConfigError(f"{str(options.folder)!r} is no folder")
+        raise ConfigError(f"{str(options.folder)!r} is not a folder.")
     site = ViewSite(options.folder.resolve(), language_table()).site()
-    print(f"polyjudge: the runs under {harmless(str(options.folder))}; Ctrl-C ends", file=sys.stderr)
+    print(f"polyjudge: runs under {harmless(str(options.folder))}; press Ctrl-C to end", file=sys.stderr)
     with announcing(options.open) as announce:
         run_sync(serve(site, options.port, announce))
     return 0

@@ -1,4 +1,4 @@
-"""`polyjudge vocabulary generate`: every model answers about every word."""
+"""`polyjudge vocabulary generate`: ask every model about every word."""
 
 import argparse
 import os
@@ -42,16 +42,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_suite_options(parser)
     add = parser.add_argument
-    add("--refresh", action="store_true", help="ask again also what was answered")
-    add("--max-failed", type=share, default=0.2, metavar="SHARE", help="more failures are exit 3; default: %(default)s")
+    add("--refresh", action="store_true", help="ask again also about words that were answered")
+    too_many = "exit 3 when a larger share fails; default: %(default)s"
+    add("--max-failed", type=share, default=0.2, metavar="SHARE", help=too_many)
     add_model_options(parser, concurrency="--concurrency")
     calls = parser.add_argument_group("calls").add_argument
     add_timing_options(calls, timeout_s=300.0)
-    calls("--dry-run", action="store_true", help="say how much would be asked")
+    calls("--dry-run", action="store_true", help="print the number of calls, and stop")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask what is missing or failed; where nothing is, ask everything again."""
+    """Ask about words without an answer; if all were answered, ask about all again."""
     load_environment()
     choice = open_suite(options)
     need_models_file(options, choice)
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class EarlyEnd:
-    """A run that was stopped, by a person, the deadline or a cap."""
+    """A run that was stopped by a signal, the deadline or a cap."""
 
     signals: Signals
     why: object
@@ -83,7 +84,7 @@ class EarlyEnd:
 
 
 def answer(options: argparse.Namespace, job: Job, store: AnswerStore) -> EarlyEnd | None:
-    """Ask what is left, print how much each model answered, and return how the asking ended if that was early."""
+    """Ask about the rest, print how much each model answered, and return why the run ended if that was early."""
     early = _ask(options, job, store) if store.left else None
     _print_answered(job)
     return early
@@ -98,7 +99,7 @@ def _ask(options: argparse.Namespace, job: Job, store: AnswerStore) -> EarlyEnd 
     is_verbose, known = os.environ.get("VERBOSE") == "1", frozenset(store.ahead())
 
     def detail(item: Item) -> str:
-        return _line(job, tasks[item.id]) if is_verbose and item.id not in known else ""
+        return _detail(job, tasks[item.id]) if is_verbose and item.id not in known else ""
 
     run = Run(generator.items(), generator, output=store, cache=None, limits=limits, retries=RETRIES)
     progress = RunProgress(
@@ -116,14 +117,14 @@ def _ask(options: argparse.Namespace, job: Job, store: AnswerStore) -> EarlyEnd 
     return EarlyEnd(signals, summary.stopped_by) if signals.interrupted or summary.stopped_by else None
 
 
-def _line(job: Job, task: WordTask) -> str:
+def _detail(job: Job, task: WordTask) -> str:
     record = job.record(task)
-    told = "ok" if record is None or record.response is not None else f"error: {record.error}"
-    return one_line(f"{task.model} · {task.entry.word} · {task.prompt.upper()}: {told}", 300)
+    state = "ok" if record is None or record.response is not None else f"error: {record.error}"
+    return one_line(f"{task.model} · {task.entry.word} · {task.prompt.upper()}: {state}", 300)
 
 
 def _print_answered(job: Job) -> None:
-    """Print of each model how many words it answered, and why not the others."""
+    """Print for each model how many words it answered, and why it did not answer the others."""
     records: dict[str, list[WordRecord | None]] = defaultdict(list)
     for task in job.tasks:
         records[task.model].append(job.record(task))
@@ -131,17 +132,19 @@ def _print_answered(job: Job) -> None:
         answered = [record for record in found if record is not None and record.response is not None]
         empty = sum(not (record.response or "").strip() for record in answered)
         errors = [record.error for record in found if record is not None and record.response is None]
-        told = f"{len(answered)} of {len(found)} answered"
-        told += f", {empty} with nothing" if empty else ""
-        told += f", {len(errors)} failed ({one_line(errors[0], 200)})" if errors else ""
-        told += f", {found.count(None)} not asked" if None in found else ""
-        print(f"{one_line(model, 200)}: {told}", file=sys.stderr)
+        counts = f"{len(answered)} of {len(found)} answered"
+        counts += f", {empty} with an empty text" if empty else ""
+        counts += f", {len(errors)} failed ({one_line(errors[0], 200)})" if errors else ""
+        counts += f", {found.count(None)} not asked" if None in found else ""
+        print(f"{one_line(model, 200)}: {counts}", file=sys.stderr)
 
 
 def _code(options: argparse.Namespace, job: Job) -> int:
     failed, total = unanswered(job), len(job.tasks)
     print(f"answers: {options.output}", file=sys.stderr)
     if failed == total or failed > options.max_failed * total:
-        print(f"polyjudge: {failed} of {total} answers failed; the same command asks for them again", file=sys.stderr)
+        print(
+            f"polyjudge: {failed} of {total} answers failed. Run the same command again to retry them.", file=sys.stderr
+        )
         return 3
     return 0

@@ -1,4 +1,4 @@
-"""`polyjudge vocabulary judge`: what models answered earlier is judged."""
+"""`polyjudge vocabulary judge`: judge stored answers, and summarize."""
 
 import argparse
 import os
@@ -29,7 +29,7 @@ from .environment import load_environment
 from .options import limits_of
 from .progress import RunProgress, fallback_message
 from .signals import explain_end, stop_on_signals
-from .summaries import show_estimate, spent_line
+from .summaries import explain_skip, show_estimate, spent_line
 from .vocabulary_options import add_suite_options, add_word_judging_options, job_to_judge, open_suite, word_judges
 from .vocabulary_summary import add_showing_options, exit_code, show_summary
 
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Judge what models answered, and sum up."""
+    """Judge the stored answers, and summarize."""
     load_environment()
     choice, names = open_suite(options), word_judges(options)
     wording = wording_of(choice.suite)
@@ -52,28 +52,22 @@ def run(options: argparse.Namespace) -> int:
     try:
         need_judges(options, names)
     except (MissingKeyError, MissingExtraError) as error:
-        return skip(options, error)
-    with opened_cache(options) as cache, nullcontext() if options.dry_run else lock_folder(options.output):
+        return explain_skip(error, skipped="judging", is_required=options.require_judge)
+    with opened_cache(options) as cache, nullcontext() if options.dry_run else only_run_in(options.output):
         return judge_answers(options, judging_of(options, job, wording, names), cache).code
 
 
 def need_judges(options: argparse.Namespace, names: Sequence[ModelName]) -> None:
-    """Raise what is missing for a judge, and notice damaged judgements, before anything is asked."""
+    """Raise an error for a judge that cannot be used, or for damaged judgements, before any call is made."""
     stack = ProviderStack()
     for name in names if not options.dry_run and not options.reread else ():
         stack.open(name)
     kept_judgements(options.output)
 
 
-def skip(options: argparse.Namespace, error: MissingKeyError | MissingExtraError) -> int:
-    """Print what is missing for a judge, and return the exit code."""
-    print(error.instead("judging") if isinstance(error, MissingKeyError) else error, file=sys.stderr)
-    return 3 if options.require_judge else 0
-
-
 @contextmanager
 def opened_cache(options: argparse.Namespace) -> Generator[Cache | None]:
-    """Open the cache that the options name before anything is asked; a replay and a dry run write nothing to it."""
+    """Open the cache of the options before any call is made; a replay and a dry run do not write to it."""
     cache = None
     if options.cache != "none":
         read_only, fallback = options.reread, options.local_cache
@@ -96,7 +90,7 @@ def _print_warning(event: Event) -> None:
 
 
 def judging_of(options: argparse.Namespace, job: Job, wording: WordWording, names: Sequence[ModelName]) -> WordJudging:
-    """Return who is asked about the answers of a job."""
+    """Return the judges and questions about the answers of a job."""
     judges = {str(name): origin_of_model(name).base_url for name in names}
     return WordJudging(job, wording, judges, supposing=options.dry_run)
 
@@ -117,7 +111,7 @@ def judge_answers(
     deadline_s: float | None = None,
     more: Mapping[str, int] | None = None,
 ) -> Judged:
-    """Judge what is not judged yet, and sum up; `more` belongs to the estimate."""
+    """Judge the answers without a judgement, and summarize; `more` are further counts of the estimate."""
     store = JudgementStore(
         judging,
         options.output,
@@ -148,7 +142,7 @@ def _execute(options: argparse.Namespace, run: Run, store: JudgementStore) -> Ju
         return f"{judgement.model}: {judgement.word}"
 
     def detail(item: Item) -> str:
-        return _line(store.judgement(item)) if is_verbose else ""
+        return _detail(store.judgement(item)) if is_verbose else ""
 
     progress = RunProgress(run.budget.spent, wrong="without verdict", current=current, detail=detail)
     with stop_on_signals(run) as signals, progress:
@@ -161,18 +155,18 @@ def _execute(options: argparse.Namespace, run: Run, store: JudgementStore) -> Ju
     return Judged(exit_code(options, report), is_finished=True)
 
 
-def _line(each: Judgement) -> str:
-    told = f"{each.verdict} ({each.reason})" if each.reason else each.verdict
-    return one_line(f"{each.model} · {each.word} · {each.prompt.upper()} · {each.judge}: {told}", 300)
+def _detail(each: Judgement) -> str:
+    verdict = f"{each.verdict} ({each.reason})" if each.reason else each.verdict
+    return one_line(f"{each.model} · {each.word} · {each.prompt.upper()} · {each.judge}: {verdict}", 300)
 
 
 def show_prompts(choice: Choice, wording: WordWording, options: argparse.Namespace) -> int:
-    """Print what models and judges are asked about a word; where a model answered already, with its answer."""
+    """Print the prompts to models and judges about a word, with the model's answer if it is stored."""
     word = options.show_prompt
     job = make_job(choice, tuple(recorded_models(options.output)) or ("…",), options.output, force=options.force)
     tasks = [task for task in job.every_task if task.entry.word == word]
     if not tasks:
-        raise DataError(f"holds no word {word!r}", path=choice.suite.name)
+        raise DataError(f"no word {word!r} in the suite.", path=choice.suite.name)
     for task in tasks[: len(choice.suite.prompts)]:
         record = job.record(task)
         response = (record and record.response) or "…"

@@ -1,4 +1,4 @@
-"""Options that the actions of `polyjudge vocabulary` share, and what they name: words, models, judges."""
+"""The options that the actions of `polyjudge vocabulary` share: words, models and judges."""
 
 import argparse
 import os
@@ -43,58 +43,70 @@ _WARNINGS_SHOWN = 5
 
 
 def add_suite_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what is asked and where it is stored."""
+    """Add the options of the suite of words and of the folder for the results."""
     add, shipped = parser.add_argument, ", ".join(vocabulary_names())
+    add("--suite", metavar="DIR|NAME", help=f"folder of words and prompts, or {shipped}; default: suite, else spanish")
     add(
-        "--suite", metavar="DIR|NAME", help=f"a folder of words and prompts, or {shipped}; default: suite, else spanish"
+        "--models",
+        type=Path,
+        metavar="FILE",
+        help="list of models, one per line; default: the suite's, else the server's",
     )
-    add("--models", type=Path, metavar="FILE", help="models, one a line; default: the suite's, else the server's")
     add_output_option(parser)
-    by = "model, word, category, prompt"
-    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=f"of {by}")
-    add("--limit", type=at_least(1), metavar="N", help="only the first N words")
+    chosen = "use only these values of model, word, category or prompt"
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
+    add("--limit", type=at_least(1), metavar="N", help="use only the first N words")
 
 
 def add_output_option(parser: argparse.ArgumentParser) -> None:
-    """Add the folder that all actions write to."""
-    told = "folder for answers, judgements and summary; default: %(default)s"
-    parser.add_argument("--output", type=Path, default=Path("output"), metavar="DIR", help=told)
+    """Add the option of the folder that all actions write to."""
+    folder = "folder for answers, judgements and summary; default: %(default)s"
+    parser.add_argument("--output", type=Path, default=Path("output"), metavar="DIR", help=folder)
     add_force_option(parser.add_argument)
 
 
 def add_model_options(parser: argparse.ArgumentParser, *, concurrency: str) -> None:
-    """Add the options that say how models are asked."""
+    """Add the options of the calls to models."""
     add = parser.add_argument_group("models").add_argument
-    add("--temperature", metavar="T", help=f"default: POLYJUDGE_TEMPERATURE, else {_USUAL_TEMPERATURE}")
-    add("--max-answer-tokens", type=at_least(1), metavar="N", help="most tokens of one answer; default: the server's")
-    in_flight = "questions to a model at once; default: %(default)s"
+    add(
+        "--temperature",
+        metavar="T",
+        help=f"sampling temperature; default: $POLYJUDGE_TEMPERATURE, else {_USUAL_TEMPERATURE}",
+    )
+    add(
+        "--max-answer-tokens",
+        type=at_least(1),
+        metavar="N",
+        help="maximum number of tokens of an answer; default: the server's",
+    )
+    in_flight = "maximum number of calls in flight to models; default: %(default)s"
     add(concurrency, dest="model_concurrency", type=at_least(1), default=4, metavar="N", help=in_flight)
 
 
 def add_word_judging_options(parser: argparse.ArgumentParser, *, timeout_s: float | None = None) -> None:
     """Add the options of the actions that ask judges."""
-    told = f"the first judge's verdicts count, others show whether it can be believed; default: openai/{_USUAL_JUDGE}"
+    judges = f"judge whose verdicts count, then judges to compare it with; default: openai/{_USUAL_JUDGE}"
     add = parser.add_argument_group("judge").add_argument
-    add_judge_options(add, default="", told=f"{told}, or JUDGE_MODEL")
-    most = "most tokens of a judge's reply; default: 512 for a local model, 4096 for others, more where it thinks first"
+    add_judge_options(add, default="", help=f"{judges}, or $JUDGE_MODEL")
+    most = "maximum number of tokens of a judge's reply; default: 512 for local models, else 4096 or more"
     add("--max-judge-tokens", type=at_least(1), metavar="N", help=most)
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
-    parser.add_argument("--show-prompt", metavar="WORD", help="print what is asked about a word and stop")
-    parser.add_argument("--retry-failures", action="store_true", help="ask again about what was left without a verdict")
+    parser.add_argument("--show-prompt", metavar="WORD", help="print the prompts about a word, and stop")
+    parser.add_argument("--retry-failures", action="store_true", help="judge only answers without a verdict again")
     parser.set_defaults(timeout=timeout_s)
 
 
 def word_judges(options: argparse.Namespace) -> list[ModelName]:
-    """Return who judges: `--judge`, else the environment's JUDGE_MODEL, of OpenAI unless it names another provider."""
+    """Return the judges: `--judge`, else JUDGE_MODEL of the environment, of OpenAI unless it names another provider."""
     if not options.judge:
         named = os.environ.get("JUDGE_MODEL", "").strip() or _USUAL_JUDGE
         options.judge = ",".join(_with_provider(name.strip()) for name in named.split(","))
     if options.judge_model == "":
-        raise ConfigError("--judge-model names no model")
+        raise ConfigError("--judge-model is empty. Give a model.")
     names = judge_names(options)
     if not names:
-        raise ConfigError("the judge 'offline' cannot tell whether a definition is right; name a model with --judge")
+        raise ConfigError("The judge 'offline' cannot judge definitions. Give a model with --judge.")
     return names
 
 
@@ -105,7 +117,7 @@ def _with_provider(name: str) -> str:
 
 
 def temperature_of(options: argparse.Namespace) -> float:
-    """Return the temperature that models are asked at."""
+    """Return the sampling temperature for models."""
     given = options.temperature or os.environ.get("POLYJUDGE_TEMPERATURE", "").strip() or str(_USUAL_TEMPERATURE)
     name = "--temperature" if options.temperature else "POLYJUDGE_TEMPERATURE"
     try:
@@ -113,56 +125,56 @@ def temperature_of(options: argparse.Namespace) -> float:
     except ValueError:
         temperature = -1.0
     if not 0 <= temperature <= 2:
-        raise ConfigError(f"{name} is a number between 0 and 2, not {given!r}")
+        raise ConfigError(f"{name} must be between 0 and 2, not {given!r}.")
     return temperature
 
 
 def open_suite(options: argparse.Namespace) -> Choice:
-    """Return the suite, and the words and prompts of it that are wanted."""
+    """Return the suite with the selected words and prompts."""
     if options.output.exists() and not options.output.is_dir():
-        raise ConfigError(f"--output {str(options.output)!r} is no folder")
+        raise ConfigError(f"--output {str(options.output)!r} is not a folder.")
     name = options.suite
     if name is None:
         name = _DEFAULT_SUITE if Path(_DEFAULT_SUITE).is_dir() else "spanish"
         if name != _DEFAULT_SUITE:
-            print("polyjudge: there is no folder 'suite' here; the shipped suite 'spanish' is used", file=sys.stderr)
+            print("polyjudge: no folder 'suite' here; using the shipped suite 'spanish'", file=sys.stderr)
     suite = load_vocabulary(name, with_models=options.models is None)
     return choose(suite, filters_of(options.filter), options.limit)
 
 
 def _listed_models(options: argparse.Namespace, choice: Choice) -> tuple[str, ...] | None:
-    """Return the models that a file names; None where there is no such file."""
+    """Return the models listed in a file, or None without such a file."""
     if options.models is not None:
         return read_models(options.models, options.models)
     return choice.suite.models
 
 
 def need_models_file(options: argparse.Namespace, choice: Choice) -> None:
-    """Refuse a suite of one's own that names no models: it has a place for them."""
+    """Refuse a suite folder without a list of models."""
     models, folder = _listed_models(options, choice), Path(choice.suite.name)
     if models is None and folder.is_dir():
-        raise DataError("is missing; write one model a line, or give --models", path=folder / "models_list.txt")
+        raise DataError("file not found. Write one model per line, or give --models.", path=folder / "models_list.txt")
     if models is not None:
         choice.models(models)
 
 
 def job_to_ask(options: argparse.Namespace, choice: Choice) -> Job:
-    """Return the job of asking models; for a shipped suite without a list, those that the server has."""
+    """Return the job of asking models; for a shipped suite without a list, all models of the local server."""
     models = _listed_models(options, choice)
     if models is None:
         with Heartbeat(lambda: "waiting for the local server"):
             models = tuple(dict.fromkeys(run_sync(local_models(timeout_s=options.timeout))))
         if not models:
-            raise ConfigError("the local server lists no models; name them in a file and give it as --models")
+            raise ConfigError("The local server lists no models. List them in a file and give it as --models.")
         print(f"polyjudge: models of the local server: {listed(models)}", file=sys.stderr)
     return make_job(choice, models, options.output, force=options.force)
 
 
 def job_to_judge(options: argparse.Namespace, choice: Choice) -> Job:
-    """Return the job over what models answered earlier; files that should hold answers and cannot be read are named."""
+    """Return the job of judging stored answers, and warn of answer files that cannot be read."""
     job = recorded_job(choice, _listed_models(options, choice), options.output, force=options.force)
     for path in sorted(job.records.damaged)[:_WARNINGS_SHOWN]:
-        print(f"polyjudge: warning: {harmless(str(path))}: is no record of an answer", file=sys.stderr)
+        print(f"polyjudge: warning: {harmless(str(path))}: not a valid answer file, skipped", file=sys.stderr)
     if len(job.records.damaged) > _WARNINGS_SHOWN:
-        print(f"polyjudge: warning: {len(job.records.damaged)} files are no records of answers", file=sys.stderr)
+        print(f"polyjudge: warning: {len(job.records.damaged)} invalid answer files skipped", file=sys.stderr)
     return job

@@ -1,4 +1,4 @@
-"""`polyjudge vocabulary run`: models answer about words, judges judge, and a table sums up."""
+"""`polyjudge vocabulary run`: ask models about words, judge the answers, and summarize."""
 
 import argparse
 import sys
@@ -14,8 +14,9 @@ from polyjudge.suites.vocabulary_judging import WordJudging, kept_judgements
 
 from .environment import load_environment
 from .signals import RESUME
+from .summaries import explain_skip
 from .vocabulary_generate import EarlyEnd, answer
-from .vocabulary_judge import judge_answers, judging_of, need_judges, opened_cache, show_prompts, skip
+from .vocabulary_judge import judge_answers, judging_of, need_judges, opened_cache, show_prompts
 from .vocabulary_options import (
     add_model_options,
     add_suite_options,
@@ -38,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check everything that can be checked, then have models answer and judges judge."""
+    """Check the options and files first, then ask models and judges."""
     load_environment()
     choice, names = open_suite(options), word_judges(options)
     wording = wording_of(choice.suite)
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
             cache = opened.enter_context(opened_cache(options))
         except (MissingKeyError, MissingExtraError) as error:
             can_judge = False
-            if code := skip(options, error):
+            if code := explain_skip(error, skipped="judging", is_required=options.require_judge):
                 return code
         opened.enter_context(nullcontext() if options.dry_run else lock_folder(options.output))
         job = job_to_ask(options, choice)
@@ -90,13 +91,13 @@ def _run(
 
 
 def _explain(options: argparse.Namespace, job: Job, left: int, early: EarlyEnd | None) -> int:
-    """Print what there is without judgements: no judge could be used, or the run ended before their turn."""
+    """Print the number of answers after a run without judgements; return the exit code."""
     if options.dry_run:
         print(f"model calls: {left}")
         return 0
     missing, total = unanswered(job), len(job.tasks)
     if early is not None:
-        told = f"{missing} of {total} answers are missing" if missing else f"none of the {total} answers was judged"
-        return early.explain(f"{told}. {RESUME}")
-    print(f"answers: {options.output}; nothing is judged yet. {RESUME}", file=sys.stderr)
+        left = f"{missing} of {total} answers are missing" if missing else f"none of the {total} answers was judged"
+        return early.explain(f"{left}. {RESUME}")
+    print(f"answers: {options.output}; none judged yet. {RESUME}", file=sys.stderr)
     return 3 if missing > options.max_unjudged * total else 0

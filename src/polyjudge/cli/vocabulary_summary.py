@@ -1,4 +1,4 @@
-"""`polyjudge vocabulary summary`: sum up the judgements in a folder, as the actions that judge do at their end."""
+"""`polyjudge vocabulary summary`: summarize the stored judgements, as the actions that judge do at their end."""
 
 import argparse
 import sys
@@ -15,7 +15,7 @@ from polyjudge.reports.vocabulary_blocks import vocabulary_blocks
 from polyjudge.text.display import harmless, one_line
 
 from .options import share
-from .output import print_table, reader_may_leave
+from .output import ignore_closed_pipe, print_table
 from .vocabulary_options import add_output_option
 
 FORMATS = ("text", "markdown", "html", "json")
@@ -25,26 +25,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_output_option(parser)
     add_showing_options(parser)
-    too_many = "a larger share without a verdict is exit 3; default: %(default)s"
+    too_many = "exit 3 when a larger share of answers has no verdict; default: %(default)s"
     parser.add_argument("--max-unjudged", type=share, default=0.2, metavar="SHARE", help=too_many)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read what was judged, write the summary, and show it."""
+    """Read the judgements, write the summary, and print it."""
     path = options.output / JUDGEMENTS_FILE
     if not path.is_file():
-        raise DataError("is not there; polyjudge vocabulary judge writes it", path=path)
+        raise DataError("file not found. Run first: polyjudge vocabulary judge", path=path)
     rows = list(read_judgements(path))
     if not rows:
-        raise DataError("holds no judgement", path=path)
+        raise DataError("no judgements found.", path=path)
     return exit_code(options, show_summary(options, rows))
 
 
 def add_showing_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the actions that sum up."""
+    """Add the options of the actions that summarize."""
     add = parser.add_argument
-    add("--format", choices=FORMATS, default="text", help="of what is printed; default: %(default)s")
-    add("--fail-under", type=_percentage, metavar="PERCENT", help="a model that knows less of its words is exit 1")
+    add("--format", choices=FORMATS, default="text", help="output format; default: %(default)s")
+    add("--fail-under", type=_percentage, metavar="PERCENT", help="exit 1 when a model knows fewer of its words")
 
 
 def show_summary(options: argparse.Namespace, judgements: Iterable[Judgement]) -> VocabularyReport:
@@ -54,7 +54,7 @@ def show_summary(options: argparse.Namespace, judgements: Iterable[Judgement]) -
     path = options.output / SUMMARY_FILE
     with write_atomically(path, force=options.force) as file:
         file.write(readable_json(summary, indent=2) + "\n")
-    with reader_may_leave():
+    with ignore_closed_pipe():
         if options.format == "json":
             print(readable_json(summary, indent=2))
         elif options.format != "text":
@@ -77,22 +77,22 @@ def _print_blocks(report: VocabularyReport) -> None:
 
 
 def exit_code(options: argparse.Namespace, report: VocabularyReport) -> int:
-    """Return what the figures come to: 3 where too much could not be judged, 1 where a model missed its bar."""
+    """Return 3 if too many answers could not be judged, 1 if a model is below `--fail-under`, else 0."""
     messages: list[str] = []
     for judge in report.judges:
         figures = report.all_figures(judge)
         total, judged = sum(each.total for each in figures), sum(each.judged for each in figures)
         if not judged or total - judged > options.max_unjudged * total:
             messages.append(_without_verdict(report, judge))
-    for message in dict.fromkeys(messages):  # answers that are missing are missing for every judge
+    for message in dict.fromkeys(messages):  # missing answers are missing for every judge
         print(f"polyjudge: {message}", file=sys.stderr)
     if messages:
         return 3
-    return 0 if options.fail_under is None else _held_against(report, options.fail_under)
+    return 0 if options.fail_under is None else _compare_with_minimum(report, options.fail_under)
 
 
 def _without_verdict(report: VocabularyReport, judge: str) -> str:
-    """Say how many answers have no verdict, and who failed: the models that were to answer, or the judge."""
+    """Return how many answers have no verdict because a model gave no answer, and how many because of the judge."""
     figures = report.all_figures(judge)
     total = sum(each.total for each in figures)
     failed = {
@@ -107,8 +107,8 @@ def _without_verdict(report: VocabularyReport, judge: str) -> str:
     return f"{'; '.join(parts)}; this is more than --max-unjudged allows"
 
 
-def _held_against(report: VocabularyReport, bar: float) -> int:
-    """Say which models miss the bar; one that could not be measured has not passed it either."""
+def _compare_with_minimum(report: VocabularyReport, minimum: float) -> int:
+    """Print the models below the minimum, and those without a percentage; return the exit code."""
     percents = {
         model: [report.figures(report.judge, model, prompt).percent for prompt in report.prompts]
         for model in report.models
@@ -117,12 +117,12 @@ def _held_against(report: VocabularyReport, bar: float) -> int:
     below = [
         one_line(model, 100)
         for model, found in percents.items()
-        if any(percent is not None and percent < bar for percent in found)
+        if any(percent is not None and percent < minimum for percent in found)
     ]
     if unmeasured:
-        print(f"polyjudge: nothing to hold against {bar:g}%: {', '.join(unmeasured)}", file=sys.stderr)
+        print(f"polyjudge: nothing to compare with {minimum:g}%: {', '.join(unmeasured)}", file=sys.stderr)
     if below:
-        print(f"polyjudge: under {bar:g}% correct: {', '.join(below)}", file=sys.stderr)
+        print(f"polyjudge: under {minimum:g}% correct: {', '.join(below)}", file=sys.stderr)
     return 3 if unmeasured else 1 if below else 0
 
 
