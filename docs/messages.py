@@ -107,7 +107,7 @@ def _part(part: ast.expr) -> str:
 def messages_of(module: str, tree: ast.Module, errors: set[str]) -> Iterator[Message]:
     """Yield the messages of a module, each once, in the order of their lines."""
     found: dict[tuple[str, str], Message] = {}
-    pairs = [(tree, scope_of(tree.body))]
+    pairs: list[tuple[ast.AST, Scope]] = [(tree, scope_of(tree.body))]
     while pairs:
         node, scope = pairs.pop()
         if isinstance(node, ast.Call):

@@ -37,7 +37,7 @@ def test_without_a_command_the_help_is_shown_and_the_exit_code_is_two(capsys):
 @pytest.mark.parametrize(
     "arguments", [["--help"], *([command, "--help"] for command in COMMANDS), ["cache", "prune", "-h"]]
 )
-def test_help_is_everywhere(arguments, capsys):
+def test_every_command_has_help(arguments, capsys):
     with pytest.raises(SystemExit) as exited:
         main(arguments)
     assert exited.value.code == 0
@@ -51,17 +51,17 @@ def test_a_typo_names_the_commands(capsys):
     assert "invalid choice: 'dmo'" in capsys.readouterr().err
 
 
-def test_the_version_is_told(capsys):
+def test_the_version_is_printed(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"polyjudge {__version__}\n"
 
 
-def test_the_demo_finds_every_planted_fault_and_accuses_no_clean_output(demo):
+def test_the_demo_finds_every_planted_error_without_false_alarms(demo):
     shown = demo.printed
-    found, planted, accused, clean = map(
-        int, re.search(r"faults found: (\d+) of (\d+)\. Clean outputs accused: (\d+) of (\d+)\.", shown).groups()
+    found, planted, false_alarms, clean = map(
+        int, re.search(r"errors found: (\d+) of (\d+)\. False alarms: (\d+) in (\d+) clean outputs\.", shown).groups()
     )
-    assert (found, accused) == (planted, 0)
+    assert (found, false_alarms) == (planted, 0)
     assert planted > 30
     assert clean > 200
     folder = demo.folder / "polyjudge-demo"
@@ -73,7 +73,7 @@ def test_the_demo_finds_every_planted_fault_and_accuses_no_clean_output(demo):
     assert "Marathi" in (folder / "report.md").read_text(encoding="utf-8")
 
 
-def test_the_demo_plants_a_fault_of_every_kind():
+def test_the_demo_plants_an_error_of_every_kind():
     with (Path(demo.__file__).parent / "demo_data" / "faults.jsonl").open(encoding="utf-8") as file:
         planted = {json.loads(line)["kind"] for line in file}
 
@@ -88,7 +88,7 @@ def test_the_demo_can_be_run_again_and_says_the_same(demo, in_folder):
     assert again.stdout == demo.printed
 
 
-def test_a_folder_that_cannot_be_written_is_one_message(tmp_path):
+def test_a_folder_that_cannot_be_written_gives_one_message(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
 
     done = run("demo", "--output", str(tmp_path / "file" / "x"))
@@ -105,7 +105,7 @@ def test_verbose_shows_the_traceback(tmp_path):
     assert done.returncode != 0
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+def test_a_pipe_that_closes_early_is_not_an_error(tmp_path):
     with JudgeCache(tmp_path / "c.sqlite") as cache:
         for number in range(300):
             cache.put_reply(str(number), Reply(text="x" * 1000, model="m"))
@@ -123,7 +123,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
     export.stderr.close()
 
 
-def test_the_demo_leaves_other_caches_alone(in_folder, capsys):
+def test_the_demo_does_not_change_other_caches(in_folder, capsys):
     with JudgeCache(in_folder / ".polyjudge" / "cache.sqlite") as cache:
         cache.put_reply("paid", Reply(text="x", model="m"))
 
@@ -137,14 +137,14 @@ def test_the_demo_leaves_other_caches_alone(in_folder, capsys):
 @pytest.mark.parametrize(
     "environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}]
 )
-def test_no_locale_makes_an_error(command, environment, in_folder):
+def test_no_locale_causes_an_error(command, environment, in_folder):
     done = run(*command, cwd=in_folder, env={**os.environ, **environment})
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("target", [">&-", ">/dev/full", "| true"])
-def test_an_output_that_takes_nothing_is_no_traceback(target, in_folder):
+def test_a_closed_or_full_output_shows_no_traceback(target, in_folder):
     done = subprocess.run(
         f"{sys.executable} -m polyjudge providers {target}", shell=True, capture_output=True, text=True, check=False
     )
@@ -155,7 +155,7 @@ def test_an_output_that_takes_nothing_is_no_traceback(target, in_folder):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at what the process has open the Linux way")
-def test_an_interrupt_is_told_and_exits_with_130(tmp_path):
+def test_an_interrupt_is_reported_and_exits_with_130(tmp_path):
     path = tmp_path / "c.sqlite"
     JudgeCache(path).close()
     other = sqlite3.connect(path, isolation_level=None)
@@ -167,10 +167,10 @@ def test_an_interrupt_is_told_and_exits_with_130(tmp_path):
     time.sleep(0.2)
 
     waiting.send_signal(signal.SIGINT)
-    _, told = waiting.communicate(timeout=20)
+    _, printed = waiting.communicate(timeout=20)
     other.close()
 
-    assert (waiting.returncode, told) == (130, "polyjudge: interrupted. Progress saved.\n")
+    assert (waiting.returncode, printed) == (130, "polyjudge: interrupted. Progress saved.\n")
 
 
 def _has_open(process: int, path: Path) -> bool:

@@ -120,7 +120,7 @@ def test_without_arguments_the_usage_is_shown_and_the_exit_code_is_two(arguments
 
 
 @pytest.mark.parametrize("arguments", [[], ["generate"], ["check"], ["quick"], ["full"]])
-def test_help_is_everywhere(arguments, capsys):
+def test_every_command_has_help(arguments, capsys):
     with pytest.raises(SystemExit) as exited:
         main(["translation", *arguments, "--help"])
 

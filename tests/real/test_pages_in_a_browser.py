@@ -47,8 +47,8 @@ class Running:
     def end(self, number=signal.SIGINT):
         if self.process.poll() is None:
             self.process.send_signal(number)
-        _, told = self.process.communicate(timeout=20)
-        return self.process.returncode, told
+        _, printed = self.process.communicate(timeout=20)
+        return self.process.returncode, printed
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_a_person_labels_with_the_keyboard_alone(started, opened, scored):
     _press(page, "ArrowRight")
     _press(page, "s")
     _press(page, "u")
-    _until(page, "document.getElementById('told').textContent.startsWith('Undone')")
+    _until(page, "document.getElementById('status').textContent.startsWith('Undone')")
     page.keyboard.press("?")
     page.wait_for_selector("#help[open]")
     _shot(page, "help")
@@ -173,9 +173,9 @@ def test_a_person_labels_with_the_keyboard_alone(started, opened, scored):
     assert [row["reason"] for row in rows[-3:]] == ["cannot read this language", "skipped", "undone"]
     assert {row["annotator"] for row in rows} == {"Ada Лавлейс"}
     assert all(row["weight"] == 1 for row in rows)
-    code, told = server.end()
+    code, printed = server.end()
     assert code == 0
-    assert "3 labels in r-labels.jsonl" in told
+    assert "3 labels in r-labels.jsonl" in printed
 
 
 def test_an_item_whose_text_has_not_come_yet_cannot_be_labelled(started, opened, scored):
@@ -186,7 +186,7 @@ def test_an_item_whose_text_has_not_come_yet_cannot_be_labelled(started, opened,
     page.keyboard.press("5")
     _until(page, "document.getElementById('place').textContent === 'Item 2 of 20'")
     page.keyboard.press("1")
-    _until(page, "document.getElementById('told').textContent.startsWith('Not taken')")
+    _until(page, "document.getElementById('status').textContent.startsWith('Not saved')")
     assert [row["label"] for row in _labels(scored)] == [5]
 
     page.unroute("**/item?**")
@@ -231,12 +231,12 @@ def test_a_server_that_is_killed_loses_nothing_and_the_page_says_so(started, ope
     with (scored / "r-labels.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"schemaVersion": 1, "id": "i1", "torn')
     page.keyboard.press("2")
-    page.wait_for_selector("#trouble:not([hidden])")
-    assert "Not saved (2 of 5): polyjudge does not answer" in page.text_content("#trouble")
+    page.wait_for_selector("#error:not([hidden])")
+    assert "Not saved (2 of 5): polyjudge does not answer" in page.text_content("#error")
     _shot(page, "server-gone")
 
     again = started(scored, "label", "r.jsonl", "--items", "items.jsonl", "--port", server.port)
-    _until(page, "document.getElementById('trouble').textContent.includes('started anew')")
+    _until(page, "document.getElementById('error').textContent.includes('restarted')")
     assert [row["label"] for row in _labels(scored)] == [1, 5, 3]
     other = opened(again.address)
     _begin(other, "Ada")

@@ -51,7 +51,7 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
     program = bare / "venv" / "bin" / "polyjudge"
 
     shown = _run(program, "demo", cwd=tmp_path).stdout
-    assert "Planted faults found: 37 of 37. Clean outputs accused: 0 of 267." in shown
+    assert "Planted errors found: 37 of 37. False alarms: 0 in 267 clean outputs." in shown
     script = (
         "import polyjudge as p, polyjudge.records.codec as files;"
         "print(p.__file__, *files.schema_names(), p.load_rubric('translation').name);"

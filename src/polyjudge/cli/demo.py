@@ -151,8 +151,7 @@ def _show_faults(languages: list[LanguageResult], planted: Planted, table: Langu
             elif found:
                 false_alarms.append(f"{place}: {', '.join(sorted(found))}")
     clean = sum(len(language.prompts) for language in languages) - hits - len(missed)
-    print(
-        f"Planted errors found: {hits} of {hits + len(missed)}. False alarms: {len(false_alarms)} of {clean} clean outputs."
-    )
+    found = f"{hits} of {hits + len(missed)}"
+    print(f"Planted errors found: {found}. False alarms: {len(false_alarms)} in {clean} clean outputs.")
     for line in (*missed, *false_alarms):
         print(f"  {harmless(line)}")

@@ -97,7 +97,7 @@ def _explain(options: argparse.Namespace, job: Job, left: int, early: EarlyEnd |
         return 0
     missing, total = unanswered(job), len(job.tasks)
     if early is not None:
-        left = f"{missing} of {total} answers are missing" if missing else f"none of the {total} answers was judged"
-        return early.explain(f"{left}. {RESUME}")
+        unfinished = f"{missing} of {total} answers are missing" if missing else f"none of {total} answers was judged"
+        return early.explain(f"{unfinished}. {RESUME}")
     print(f"answers: {options.output}; none judged yet. {RESUME}", file=sys.stderr)
     return 3 if missing > options.max_unjudged * total else 0

@@ -12,7 +12,7 @@ from polyjudge.statistics.group_correction import GroupSample, stratified_mean
 from polyjudge.store.labels import Label
 
 FEWEST_SHARED = 5
-"""With fewer items that two people have labelled, nothing is said of their agreement."""
+"""With fewer items that two people have labelled, no agreement is reported."""
 _MOST_POINTS = 60
 _KNOWN_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
 Bounds = tuple[float, float]
@@ -21,7 +21,7 @@ Scores = Mapping[str, Sequence[float | None]]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far people agree on the items that at least two of them have labelled."""
+    """The agreement of people on the items that at least two of them have labelled."""
 
     items: int
     annotators: tuple[str, ...]
@@ -33,7 +33,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """An item of which both are known: the judge's score, and what people say."""
+    """An item with both the judge's score and people's value."""
 
     language: str
     score: float
@@ -41,29 +41,30 @@ class _Known:
 
 
 class RunningEstimate:
-    """The estimate after each label: what people would say of all items on average.
+    """The estimate after each label: people's mean value of all items.
 
-    It is given the judge's scores of all items by language, and of each item asked about its language and score.
+    `scores` are the judge's scores of all items by language; `sampled` are the language and score of each item to
+    label.
     """
 
-    def __init__(self, scores: Scores, asked: Mapping[str, tuple[str, float | None]], bounds: Bounds) -> None:
+    def __init__(self, scores: Scores, sampled: Mapping[str, tuple[str, float | None]], bounds: Bounds) -> None:
         judged = [score for each in scores.values() for score in each if score is not None]
-        onto = _onto(judged, bounds)
+        to_scale = _to_scale(judged, bounds)
 
         def rescaled(score: float | None) -> float | None:
             if not judged:
-                return bounds[0]  # without a judge all items are alike, and the labels decide alone
-            return None if score is None else onto(score)
+                return bounds[0]  # without a judge all items are equal, and only the labels count
+            return None if score is None else to_scale(score)
 
         of_all = {tag: [rescaled(score) for score in each] for tag, each in scores.items()}
         self._judged = {tag: found for tag, each in of_all.items() if (found := [s for s in each if s is not None])}
-        self._asked = {item: (tag, rescaled(score)) for item, (tag, score) in asked.items()}
+        self._sampled = {item: (tag, rescaled(score)) for item, (tag, score) in sampled.items()}
         self._bounds = bounds
         self.points: dict[int, Figure] = {}
-        """By how many items are labelled."""
+        """By the number of labelled items."""
 
     def replay(self, labels: Iterable[Label]) -> None:
-        """Go through labels given earlier; of many, the estimate is made only now and then."""
+        """Add labels given earlier, with an estimate for at most 60 of them."""
         values: dict[str, float] = {}
         for label in sorted(labels, key=lambda label: label.labelled_at):
             if label.value is not None:
@@ -73,10 +74,10 @@ class RunningEstimate:
             self.add(dict(list(values.items())[:count]))
 
     def add(self, values: Mapping[str, float]) -> None:
-        """Make the estimate from people's values of items as they are now."""
+        """Compute the estimate from people's current values of items."""
         known = [
             _Known(tag, score, values[item])
-            for item, (tag, score) in self._asked.items()
+            for item, (tag, score) in self._sampled.items()
             if item in values and score is not None
         ]
         self.points = {count: point for count, point in self.points.items() if count < len(known)}
@@ -87,7 +88,7 @@ class RunningEstimate:
             self.points = {count: self.points[count] for count in kept}
 
     def _estimate(self, known: Sequence[_Known]) -> Figure:
-        """Let each language count by its items: small ones are drawn more often than their share."""
+        """Weight each language by its items, because small languages are sampled more often than their share."""
         groups = [self._group(tags, known) for tags in _groups(self._judged, Counter(each.language for each in known))]
         found = stratified_mean({str(n): each for n, each in enumerate(groups)}, bounds=self._bounds)
         if len(groups) > 1 and found is not None:
@@ -102,7 +103,7 @@ class RunningEstimate:
 
 
 def values_of(labels: Iterable[Label]) -> dict[str, float]:
-    """Return people's value of each labelled item; of several people it is the mean."""
+    """Return people's value of each labelled item, the mean of several people."""
     given: defaultdict[str, list[float]] = defaultdict(list)
     for label in labels:
         if label.value is not None:
@@ -111,7 +112,7 @@ def values_of(labels: Iterable[Label]) -> dict[str, float]:
 
 
 def agreement_of(labels: Iterable[Label]) -> Agreement:
-    """Return how far people agree; labels are each person's newest."""
+    """Return the agreement of people; `labels` are each person's newest."""
     given: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for label in labels:
         if label.value is not None:
@@ -125,7 +126,7 @@ def agreement_of(labels: Iterable[Label]) -> Agreement:
 
 
 def _groups(languages: Iterable[str], labels: Mapping[str, int]) -> list[list[str]]:
-    """Return languages with two labels each by itself, and all with fewer together, helped by the least labelled."""
+    """Return one group per language with two labels, and one for the rest, enlarged until it has two labels."""
     ordered = sorted(languages, key=lambda tag: (labels.get(tag, 0), tag))
     together = [tag for tag in ordered if labels.get(tag, 0) < 2]
     alone = ordered[len(together) :]
@@ -134,8 +135,8 @@ def _groups(languages: Iterable[str], labels: Mapping[str, int]) -> list[list[st
     return [group for group in (together, *([tag] for tag in alone)) if group]
 
 
-def _onto(judged: Sequence[float], bounds: Bounds) -> Callable[[float], float]:
-    """Return what brings the judge's scores onto people's scale; a judge's own scale is told by its scores."""
+def _to_scale(judged: Sequence[float], bounds: Bounds) -> Callable[[float], float]:
+    """Return a function that maps the judge's scores to people's scale; the judge's scale is inferred from them."""
     low, high = (min(judged), max(judged)) if judged else bounds
     fitting = (scale for scale in _KNOWN_SCALES if scale[0] <= low and high <= scale[1])
     low, high = next(fitting, (low, high))

@@ -25,17 +25,17 @@ _BOUNDS = {"1-5": (1.0, 5.0), "pass-fail": (0.0, 1.0)}
 _VALUES: Mapping[Scale, tuple[float | str, ...]] = {"1-5": (1, 2, 3, 4, 5), "pass-fail": ("pass", "fail")}
 _REASONS: tuple[Reason, ...] = ("", "cannot read this language", "skipped", "undone")
 _LABELS_PER_CHANGE = 200
-"""With more labels than this the figures are made anew only when one in so many has changed, not after each."""
+"""With more labels than this, the figures are computed again only when one in 200 has changed."""
 _LONGEST_NAME = 60
 _JOINERS: Mapping[int, None] = {0x200C: None, 0x200D: None}
-"""Not to be seen, and yet Persian, Sinhala and other names are written with them."""
+"""Invisible, but needed in names in Persian, Sinhala and other languages."""
 _LONGEST_NOTE = 5_000
 _LONGEST_LOOK_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What people are asked to do."""
+    """The sample to label, the scale and the seed."""
 
     sample: Sample
     scale: Scale
@@ -44,7 +44,7 @@ class Task:
 
 
 class Labelling:
-    """The labels of a file, and the items that they are of."""
+    """The labels in a file, and the items to label."""
 
     def __init__(self, task: Task, log: LabelLog) -> None:
         self.task = task
@@ -55,21 +55,21 @@ class Labelling:
         except PolyjudgeError:
             log.close()
             raise
-        asked = {item.id: (item.language, item.score) for item in task.sample.items.values()}
-        self._narrowing = RunningEstimate(task.sample.scores, asked, _BOUNDS[task.scale])
-        counted = [label for label in self._labels.values() if label.id in asked]
-        self._narrowing.replay(counted)
+        sampled = {item.id: (item.language, item.score) for item in task.sample.items.values()}
+        self._running = RunningEstimate(task.sample.scores, sampled, _BOUNDS[task.scale])
+        counted = [label for label in self._labels.values() if label.id in sampled]
+        self._running.replay(counted)
         self._changes = 0
         self._agreement = Agreement(0, ())
         self._estimate()
 
     @property
     def count(self) -> int:
-        """Labels that count."""
+        """Labels with a value."""
         return sum(label.value is not None for label in self._labels.values())
 
     def overview(self, annotator: str) -> dict[str, Any]:
-        """Return a person's items in their order, with what the person said of them, and the figures."""
+        """Return a person's items in their order, with the person's labels, and the figures."""
         name = annotator_name(annotator)
         items = self.task.sample.items
         if self._changes:
@@ -78,27 +78,27 @@ class Labelling:
         return {
             "annotator": name,
             "scale": self.task.scale,
-            "items": [{"id": item, "language": items[item].language, **self._said(name, item)} for item in order],
+            "items": [{"id": item, "language": items[item].language, **self._label(name, item)} for item in order],
             "languages": {tag: self._language(tag) for tag in {item.language for item in items.values()}},
             **self.figures(),
         }
 
     def item(self, item_id: str) -> dict[str, Any]:
-        """Return the texts of an item; long ones only at their beginning."""
-        item = self._asked(item_id)
+        """Return the texts of an item; of long ones only the first part."""
+        item = self._item(item_id)
         return {"id": item.id, "parts": [self.part(item_id, name, 0) for name in ("source", "output", "reference")]}
 
     def part(self, item_id: str, name: str, start: int) -> dict[str, Any]:
-        """Return one text of an item, from a place on."""
-        item = self._asked(item_id)
+        """Return one text of an item, from a position on."""
+        item = self._item(item_id)
         texts = {"source": item.source, "output": item.output, "reference": item.reference}
         if name not in texts:
-            raise DataError(f"an item has no {name!r}")
+            raise DataError(f"Items have no part {name!r}.")
         tag = "" if name == "source" else item.language
         return {"name": name, **text_part(texts[name], self.task.table.find(tag) if tag else None, start)}
 
     def take(self, given: object) -> dict[str, Any]:
-        """Keep a label; it is on disk when this returns. Return what was kept, and the figures."""
+        """Store a label on disk; return the stored label and the figures."""
         label = self._read(given)
         self.log.append(label)
         key = (label.annotator, label.id)
@@ -109,21 +109,21 @@ class Labelling:
             self._changes += 1
             if self._changes * _LABELS_PER_CHANGE >= len(self._labels):
                 self._estimate()
-        return {"id": label.id, **self._said(label.annotator, label.id), **self.figures()}
+        return {"id": label.id, **self._label(label.annotator, label.id), **self.figures()}
 
     def _estimate(self) -> None:
-        """Make the figures from all labels, which takes the longer the more there are."""
+        """Compute the figures from all labels, which takes longer with many labels."""
         inside = [each for each in self._labels.values() if each.id in self.task.sample.items]
-        self._narrowing.add(values_of(inside))
+        self._running.add(values_of(inside))
         self._agreement, self._changes = agreement_of(inside), 0
 
     def figures(self) -> dict[str, Any]:
-        """Return the estimate after each label, and how far people agree; the last of many labels may be missing."""
+        """Return the estimates and the agreement of people; with many labels, the newest ones may not be included."""
         found = self._agreement
         low, high = _BOUNDS[self.task.scale]
         return {
             "bounds": [low, high],
-            "points": [[n, point.value, point.low, point.high] for n, point in sorted(self._narrowing.points.items())],
+            "points": [[n, point.value, point.low, point.high] for n, point in sorted(self._running.points.items())],
             "judged": self.task.sample.judged,
             "total": self.task.sample.total,
             "agreement": {
@@ -134,7 +134,7 @@ class Labelling:
             },
         }
 
-    def _said(self, annotator: str, item_id: str) -> dict[str, Any]:
+    def _label(self, annotator: str, item_id: str) -> dict[str, Any]:
         label = self._labels.get((annotator, item_id))
         if label is None:
             return {"label": None, "passed": None, "reason": "", "note": ""}
@@ -146,23 +146,23 @@ class Labelling:
             return {"name": tag or "no language", "native": "", "tag": "", "direction": "auto"}
         return {"name": found.name, "native": found.native_name, "tag": found.tag, "direction": found.direction}
 
-    def _asked(self, item_id: object) -> LabelItem:
+    def _item(self, item_id: object) -> LabelItem:
         if not isinstance(item_id, str) or item_id not in self.task.sample.items:
-            raise DataError("this item is not asked about")
+            raise DataError("This item is not in the sample.")
         return self.task.sample.items[item_id]
 
     def _read(self, given: object) -> Label:
         if not isinstance(given, dict):
-            raise DataError("a label must be an object")
+            raise DataError("A label must be a JSON object.")
         row = cast(dict[str, object], given)
-        item = self._asked(row.get("id"))
+        item = self._item(row.get("id"))
         reason = _one_of(row.get("reason") or "", _REASONS, "reason")
         label = None if row.get("label") is None else _one_of(row["label"], _VALUES[self.task.scale], "label")
         passed = row.get("passed")
         if not (passed is None or isinstance(passed, bool)):
-            raise DataError("passed must be true, false or null")
+            raise DataError("passed must be true, false or null.")
         if reason and not (label is None and passed is None):
-            raise DataError("where there is a reason there is no label, and neither pass nor fail")
+            raise DataError("A reason cannot be combined with label or passed.")
         return Label(
             id=item.id,
             language=item.language,
@@ -178,11 +178,11 @@ class Labelling:
 
 
 def annotator_name(given: object) -> str:
-    """Return a person's name as it is kept."""
+    """Return a person's name as it is stored."""
     name = " ".join(unicodedata.normalize("NFC", given).split()) if isinstance(given, str) else ""
     seen = name.translate(_JOINERS)
     if not seen.strip() or len(name) > _LONGEST_NAME or not seen.isprintable():
-        raise DataError(f"a name has 1 to {_LONGEST_NAME} characters, all of them to be seen")
+        raise DataError(f"A name must have 1 to {_LONGEST_NAME} visible characters.")
     return name
 
 
@@ -190,12 +190,12 @@ def _one_of(given: object, known: Sequence[Any], what: str) -> Any:
     for value in known:
         if given == value and not isinstance(given, bool):
             return value
-    raise DataError(f"the {what} must be one of {', '.join(repr(value) for value in known)}")
+    raise DataError(f"{what} must be one of {', '.join(repr(value) for value in known)}.")
 
 
 def _note(given: object) -> str:
     if not isinstance(given, str) or len(given) > _LONGEST_NOTE:
-        raise DataError(f"a note is a text of at most {_LONGEST_NOTE:,} characters")
+        raise DataError(f"A note must be a text of at most {_LONGEST_NOTE:,} characters.")
     return given
 
 
@@ -205,7 +205,7 @@ def _seconds(given: object) -> float | None:
     try:
         seconds = float(given)
     except OverflowError:
-        raise DataError("the seconds are a number of hundreds of digits") from None
+        raise DataError("seconds is too large.") from None
     return round(min(seconds, _LONGEST_LOOK_S), 1) if math.isfinite(seconds) and seconds >= 0 else None
 
 
@@ -215,22 +215,22 @@ def _refuse_other_scale(labels: Iterable[Label], scale: Scale, path: Path) -> No
             continue
         if isinstance(label.label, str) is (scale == "1-5"):
             other = "pass-fail" if scale == "1-5" else "1-5"
-            told = f"{path} holds labels of another scale: give that one, or another file of labels"
-            raise ConfigError(told, option="scale", value=other)
-        told = f"the label {label.label!r} of item {label.id!r} is not on the scale {scale}"
-        raise DataError(f"{told}; correct the row, or name another file", path=path, option="labels")
+            message = f"{path} has labels on another scale. Use that scale, or another file of labels"
+            raise ConfigError(message, option="scale", value=other)
+        message = f"the label {label.label!r} of item {label.id!r} is not on the scale {scale}. Correct the row, or use"
+        raise DataError(f"{message} another file", path=path, option="labels")
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSite:
-    """Answers what the labelling page asks."""
+    """The labelling page and its requests."""
 
     labelling: Labelling
     title: str
-    """Of which results."""
+    """The name of the results."""
 
     def site(self) -> Site:
-        """Return the addresses, under a new secret."""
+        """Return the routes, under a new secret."""
         return Site(
             [
                 ("GET", "", self.first_page),
@@ -259,15 +259,15 @@ class LabelSite:
         """Return more of a long text."""
         start = request.query.get("start", "0")
         if not (start.isascii() and start.isdecimal() and len(start) < 12):
-            raise DataError("the start must be a number")
+            raise DataError("start must be a number.")
         return answer(self.labelling.part(request.query.get("id", ""), request.query.get("name", ""), int(start)))
 
     async def label(self, request: web.Request) -> web.Response:
-        """Keep a label; the answer goes out when it is on disk."""
+        """Store a label, and answer when it is on disk."""
         if request.content_type != "application/json":
-            raise web.HTTPUnsupportedMediaType(text="a label comes as JSON\n")
+            raise web.HTTPUnsupportedMediaType(text="a label must be sent as JSON\n")
         try:
             given = await request.json()
-        except (ValueError, LookupError, RecursionError, web.RequestPayloadError):  # an encoding nobody knows, too
-            raise DataError("the label is no JSON") from None
+        except (ValueError, LookupError, RecursionError, web.RequestPayloadError):  # LookupError: unknown encoding
+            raise DataError("The label is not valid JSON.") from None
         return answer(self.labelling.take(given))

@@ -1,4 +1,4 @@
-"""The runs under a folder: which files hold one, and what each comes to."""
+"""Find the runs under a folder, and summarize them."""
 
 import itertools
 import math
@@ -26,27 +26,27 @@ _JUDGES = ("quick", "full")
 _MOST_RUNS = 1_000
 _MOST_FILES = 100_000
 _SNIFFED = 1 << 16
-_NOT_LOOKED_INTO = {"node_modules", "__pycache__", "site-packages"}
+_SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages"}
 _OUTPUTS = re.compile(rb'"generatedOutput"\s*:')
 _SCORED = re.compile(rb'"outcome"\s*:\s*"(?:result|failure)"')
 
 
 @dataclass(frozen=True, slots=True)
 class RunEntry:
-    """One run: what was judged, and where a translator's judges' scores stand."""
+    """One run: its results, and the files with judges' scores of a translator's results."""
 
     name: str
-    """Path below the folder."""
+    """Path relative to the folder."""
     path: Path
     kind: Kind
     scores: Mapping[str, Path] = field(default_factory=dict[str, Path])
     """By the judge's name: quick, full."""
     card: Path | None = None
-    """The trust card that the demo puts beside its results."""
+    """The trust card that the demo writes beside its results."""
 
     @property
     def stamp(self) -> tuple[tuple[str, int, int], ...]:
-        """What changes whenever one of the files does."""
+        """Path, time and size of each file, to detect changes."""
         paths = (self.path, *self.scores.values(), *filter(None, [self.card]))
         try:
             found = [(path, path.stat()) for path in paths]
@@ -61,7 +61,7 @@ class RunList:
 
     runs: list[RunEntry]
     notes: tuple[str, ...] = ()
-    """What was left out."""
+    """Messages about runs that were left out."""
 
 
 def find_runs(folder: Path, *, most_files: int = _MOST_FILES) -> RunList:
@@ -80,15 +80,15 @@ def find_runs(folder: Path, *, most_files: int = _MOST_FILES) -> RunList:
 
 
 def find_run(folder: Path, name: str) -> RunEntry:
-    """Return one run by its name; a path that leaves the folder, or that is no run, is refused."""
+    """Return one run by its name; refuse a path outside the folder, or without a run."""
     root = folder.resolve()
     try:
         path = (root / name).resolve()
         run = _run(root, path) if path.is_relative_to(root) and path.is_file() else None
-    except (OSError, ValueError, RuntimeError):  # a name that no file can have, or links in a circle
+    except (OSError, ValueError, RuntimeError):  # an invalid file name, or a cycle of links
         run = None
     if run is None:
-        raise DataError("there is no such run in this folder")
+        raise DataError("No such run in this folder.")
     return run
 
 
@@ -112,7 +112,7 @@ def summary_of(run: RunEntry, table: LanguageTable) -> dict[str, Any]:
 
 
 def score_blocks(run: RunEntry, table: LanguageTable) -> Iterator[Block]:
-    """Yield what the rows of `score` come to, by language."""
+    """Yield a summary of the rows of `score` by language."""
     rows, unread = _by_language(run)
     yield Heading(1, f"Scores in {run.name}")
     items, judged = sum(row.items for row in rows.values()), sum(row.mean.count for row in rows.values())
@@ -121,11 +121,11 @@ def score_blocks(run: RunEntry, table: LanguageTable) -> Iterator[Block]:
         yield Lines((f"Lines that cannot be read and are not counted: {unread:,}.",))
     header = ("Language", "Items", "Judged", "Unjudged", "Mean score", "95% interval")
     yield Table(header, tuple(_score_row(tag, row, table) for tag, row in sorted(rows.items())), (1, 2, 3, 4, 5))
-    yield Lines(("Means of one language are not to be held against those of another: judges are stricter in some.",))
+    yield Lines(("Do not compare means between languages: judges are stricter in some languages than in others.",))
 
 
 def _cards(run: RunEntry) -> list[Path]:
-    """Return the card beside a run, where it is one."""
+    """Return the trust card beside a run, if it is valid."""
     if run.card is None:
         return []
     try:
@@ -142,7 +142,7 @@ class _Scored:
 
 
 def _by_language(run: RunEntry) -> tuple[dict[str, _Scored], int]:
-    """Return the scores by language, and how many lines cannot be read; a run under way may have half a row last."""
+    """Return the scores by language, and the number of unreadable lines, except an unfinished last one."""
     rows: defaultdict[str, _Scored] = defaultdict(_Scored)
     unread, is_last_unread = 0, False
     for _, given in each_json_line(run.path):
@@ -181,18 +181,18 @@ def _score_row(tag: str, row: _Scored, table: LanguageTable) -> tuple[str, ...]:
 def _files(root: Path) -> Iterator[Path]:
     """Yield the files under a folder."""
     for here, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name[0] != "." and name not in _NOT_LOOKED_INTO)
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in _SKIPPED_FOLDERS)
         yield from (Path(here) / name for name in sorted(names))
 
 
 def _may_be_run(root: Path, path: Path) -> RunEntry | None:
-    """Return the run that a file of any kind holds, if it is one that the page can name and open."""
-    may_be = path.suffix.lower() in (".json", ".jsonl") and path.name[0] != "." and _can_be_asked_for(path, root)
+    """Return the run in a file, if there is one and the page can link to it."""
+    may_be = path.suffix.lower() in (".json", ".jsonl") and path.name[0] != "." and _has_utf8_name(path, root)
     return _run(root, path) if may_be and _is_inside(path, root) else None
 
 
-def _can_be_asked_for(path: Path, root: Path) -> bool:
-    """Say whether a name is text; one that is no UTF-8 can stand on no page."""
+def _has_utf8_name(path: Path, root: Path) -> bool:
+    """Say whether a file name is UTF-8: the page cannot link to others."""
     try:
         str(path.relative_to(root)).encode()
     except UnicodeEncodeError:
@@ -204,14 +204,14 @@ def _changed(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:
-        return 0.0  # it has gone meanwhile
+        return 0.0  # it was removed in the meantime
 
 
 def _run(root: Path, path: Path) -> RunEntry | None:
-    """Return the run that a file holds, told by its beginning."""
+    """Return the run in a file, recognized by its first bytes."""
     if any(path.stem.endswith(f"-{judge}-judge") for judge in _JUDGES):
-        return None  # it belongs to the results beside it
-    start = _beginning(path)
+        return None  # scores of the results beside it
+    start = _first_bytes(path)
     name = str(path.relative_to(root))
     if path.suffix.lower() in (".json", ".jsonl") and _OUTPUTS.search(start):
         beside = {judge: path.with_name(f"{path.stem}-{judge}-judge.json") for judge in _JUDGES}
@@ -224,13 +224,13 @@ def _run(root: Path, path: Path) -> RunEntry | None:
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    """Say whether a path is a file of the folder, and neither a pipe nor a link that leads out or nowhere."""
+    """Say whether a path is a regular file inside the folder, also after links are followed."""
     return path.is_file() and path.resolve().is_relative_to(root)
 
 
-def _beginning(path: Path) -> bytes:
+def _first_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(_SNIFFED)
     except OSError:
-        return b""  # one that cannot be read is no run
+        return b""  # an unreadable file is not a run

@@ -19,34 +19,34 @@ from polyjudge.languages.table import LanguageTable
 from polyjudge.records.outcomes import Item
 
 Status = Literal["unjudged", "flagged", "low", "high"]
-_LEAST_PULL = 0.5
-"""How much a language without any spread draws, beside one of the usual spread, which draws 1."""
-_MOST_PULL = 2.0
+_MIN_SPREAD_FACTOR = 0.5
+"""Weight of a language whose scores are all equal; a language with the usual spread of scores has weight 1."""
+_MAX_SPREAD_FACTOR = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An item that may be asked about."""
+    """An item that may be sampled."""
 
     id: str
     language: str
     score: float | None
-    """The judge's; None where it has no verdict. No person gets to see it."""
+    """The judge's score, None without a verdict; it is not shown to people."""
     flagged: bool = False
-    """The checks find something wrong with it."""
+    """The checks have findings that fail it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An item that people are asked about."""
+    """A sampled item."""
 
     candidate: Candidate
     weight: float
-    """How many items of its language it stands for."""
+    """The number of items of its language that it represents."""
 
 
 def draw(candidates: Sequence[Candidate], count: int, seed: int) -> list[Drawn]:
-    """Return a sample in which every language is, where there is room, and within a language every item as likely."""
+    """Return a sample with every language, if `count` allows; within a language, every item is equally likely."""
     by_language: defaultdict[str, list[Candidate]] = defaultdict(list)
     for each in candidates:
         by_language[each.language].append(each)
@@ -62,7 +62,7 @@ def draw(candidates: Sequence[Candidate], count: int, seed: int) -> list[Drawn]:
 
 
 def status(candidate: Candidate, middle: float) -> Status:
-    """Return what is known of an item before people see it."""
+    """Return the status of an item before people label it."""
     if candidate.score is None:
         return "unjudged"
     if candidate.flagged:
@@ -71,29 +71,29 @@ def status(candidate: Candidate, middle: float) -> Status:
 
 
 def allotted(by_language: Mapping[str, Sequence[Candidate]], count: int, seed: int) -> dict[str, int]:
-    """Return how many items of each language are drawn: one of each, the rest by size and by how scores differ."""
+    """Return the number of items per language: one each, the rest by its size and the spread of its scores."""
     chance = random.Random(seed)
     order = sorted(by_language, key=lambda language: (-len(by_language[language]), chance.random()))
     shares = dict.fromkeys(order[:count], 1)
-    pull = _pull({language: by_language[language] for language in shares})
+    weights = _weights({language: by_language[language] for language in shares})
     left = count - len(shares)
     while left:
-        # Whoever has the least for what it draws gets the next one: the rule that parliaments share seats by.
-        open_ones = [language for language in shares if shares[language] < len(by_language[language])]
-        neediest = max(open_ones, key=lambda language: pull[language] / (2 * shares[language] + 1))
-        shares[neediest] += 1
+        # The Sainte-Laguë method, by which parliaments distribute seats.
+        not_full = [language for language in shares if shares[language] < len(by_language[language])]
+        next_one = max(not_full, key=lambda language: weights[language] / (2 * shares[language] + 1))
+        shares[next_one] += 1
         left -= 1
     return shares
 
 
 def order_for(annotator: str, ids: Sequence[str], seed: int) -> list[str]:
-    """Return the items in an order of a person's own, so that no two tire at the same ones."""
+    """Return the items in a random order per person, so that people do not tire at the same items."""
     ordered = sorted(ids)
     random.Random(f"{seed} {annotator}").shuffle(ordered)
     return ordered
 
 
-def _pull(by_language: Mapping[str, Sequence[Candidate]]) -> dict[str, float]:
+def _weights(by_language: Mapping[str, Sequence[Candidate]]) -> dict[str, float]:
     spreads = {
         language: pstdev(scores)
         for language, group in by_language.items()
@@ -101,14 +101,14 @@ def _pull(by_language: Mapping[str, Sequence[Candidate]]) -> dict[str, float]:
     }
     usual = fmean(spreads.values()) if spreads else 0.0
     factors = {
-        language: min(_MOST_PULL, max(_LEAST_PULL, spread / usual)) if usual else 1.0
+        language: min(_MAX_SPREAD_FACTOR, max(_MIN_SPREAD_FACTOR, spread / usual)) if usual else 1.0
         for language, spread in spreads.items()
     }
     return {language: len(group) * factors.get(language, 1.0) for language, group in by_language.items()}
 
 
 def _evenly(ordered: Sequence[Candidate], count: int, start: float) -> list[Candidate]:
-    """Return every so many-th item from a random start: each is as likely, and each status has its share."""
+    """Return items at equal steps from a random start: each is equally likely, and each status has its share."""
     step = len(ordered) / count
     return [ordered[min(int((place + start) * step), len(ordered) - 1)] for place in range(count)]
 
@@ -118,25 +118,25 @@ def _middle(scores: Sequence[float]) -> float:
 
 
 _MOST_CHECKED = 5_000
-"""Of more items than that the checks are not asked which they would flag: it would take minutes."""
+"""Items after this number are not checked, because that would take minutes."""
 _LONGEST_CHECKED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where items, their texts and a judge's scores stand."""
+    """The files of items, their texts and a judge's scores."""
 
     results: Path
     items: Path | None = None
-    """The texts of what `score` judged."""
+    """The texts that `score` judged."""
     scores: Path | None = None
-    """What a judge says of a translator's results."""
+    """A judge's scores of a translator's results."""
     table: LanguageTable = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelItem:
-    """An item as it is shown, and what is known of it and not shown."""
+    """An item as it is shown, with its score and weight, which are not shown."""
 
     id: str
     language: str
@@ -149,7 +149,7 @@ class LabelItem:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The items that people are asked about, and the judge's scores of all items."""
+    """The items to label, and the judge's scores of all items."""
 
     items: Mapping[str, LabelItem]
     scores: Mapping[str, Sequence[float | None]]
@@ -158,7 +158,7 @@ class Sample:
 
     @property
     def total(self) -> int:
-        """Items in the results, those without a verdict among them."""
+        """Items in the results, including those without a verdict."""
         return sum(map(len, self.scores.values()))
 
     @property
@@ -172,8 +172,8 @@ def read_sample(source: Source, count: int, seed: int) -> Sample:
     ratings, problems = _scores(source)
     candidates = list(_candidates(source, ratings))
     if not candidates:
-        told = f"no item of {source.items or source.results} can be labelled"
-        raise DataError(f"{told}: their ids meet none of the results" if ratings else told)
+        why = "none of its ids is in the results" if ratings else "no items found"
+        raise DataError(f"{why}, so there is nothing to label.", path=source.items or source.results)
     drawn = {each.candidate.id: each for each in draw(candidates, count, seed)}
     items = {
         item.id: LabelItem(
@@ -203,7 +203,7 @@ def is_translation(path: Path) -> bool:
 
 
 def first_row(path: Path) -> Mapping[str, Any]:
-    """Return the first row of a JSON Lines file; nothing where it is none."""
+    """Return the first row of a JSON Lines file; empty for other files."""
     if path.suffix.lower() != ".jsonl":
         return {}
     for _, row in itertools.islice(each_json_line(path), 1):
@@ -214,10 +214,12 @@ def first_row(path: Path) -> Mapping[str, Any]:
 def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
     of_translator = is_translation(source.results)
     if of_translator and source.items is not None:
-        raise ConfigError("a translator's results hold their texts; items are for the results of score", option="items")
+        raise ConfigError(
+            "Translations contain their texts. Items are needed only for the results of score", option="items"
+        )
     if not of_translator and source.scores is not None:
         raise ConfigError(
-            "the results of score hold their scores; scores are for a translator's results", option="scores"
+            "The results of score contain their scores. Scores are needed only for translations", option="scores"
         )
     path = source.scores if of_translator else source.results
     if path is None:
@@ -226,7 +228,7 @@ def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
     ratings: dict[str, Rating] = {}
     for rating in found.ratings:
         if rating.id in ratings:
-            raise DataError(f"the id {rating.id!r} has two scores; give the results of one judge", path=path)
+            raise DataError(f"two scores for item {rating.id!r}. Give the results of one judge.", path=path)
         ratings[rating.id] = rating
     return ratings, found.problems
 
@@ -242,7 +244,7 @@ def _items(source: Source) -> Iterator[Item]:
         return
     texts = source.items or (source.results if "candidate" in first_row(source.results) else None)
     if texts is None:
-        raise ConfigError(f"{source.results} holds no texts: give the items that were judged", option="items")
+        raise ConfigError(f"{source.results} has no texts. Give the items that were judged", option="items")
     yield from ItemSource(texts)
 
 
@@ -255,7 +257,7 @@ def _candidates(source: Source, ratings: Mapping[str, Rating]) -> Iterator[Candi
         if rating is None and of_results:
             continue  # it was not judged in this run
         if item.id in seen:
-            raise DataError(f"the id {item.id!r} is there twice", path=source.items or source.results)
+            raise DataError(f"duplicate id {item.id!r}.", path=source.items or source.results)
         seen.add(item.id)
         language = item.language or (rating.language if rating else "")
         flagged = number < _MOST_CHECKED and _is_flagged(checker, item, language)

@@ -1,4 +1,4 @@
-"""A server for one person on this machine: loopback alone, a secret in the address, and no other page may ask."""
+"""A server for one person on this machine: loopback only, a secret in the address, no requests from other pages."""
 
 import asyncio
 import hmac
@@ -19,8 +19,8 @@ from polyjudge.files.atomic import readable_json
 
 HOST = "127.0.0.1"
 _LARGEST_BODY = 1 << 16
-_PATIENCE_S = 1.0
-"""How long requests under way may go on when the server ends."""
+_SHUTDOWN_S = 1.0
+"""Time for in-flight requests when the server ends."""
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -29,7 +29,7 @@ DOCUMENT_POLICY = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""For whole reports: each allows only its own script, by its hash, and here it has no origin and nobody to ask."""
+"""For whole reports: each allows only its own script by hash; the sandbox has no origin and makes no requests."""
 _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -45,20 +45,20 @@ Handler = Callable[[web.Request], Any]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Pages, and the secret that opens them."""
+    """Pages, and the secret in their addresses."""
 
     routes: Iterable[tuple[str, str, Handler]]
-    """Method, path after the secret, and who answers."""
+    """Method, path after the secret, and handler."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     def address(self, port: int) -> str:
-        """Return where the first page is."""
+        """Return the address of the first page."""
         return f"http://{HOST}:{port}/t/{self.token}/"
 
 
 def application(site: Site) -> web.Application:
-    """Return the site as an application that answers nobody else."""
-    app = web.Application(middlewares=[_guard(site.token), _told], client_max_size=_LARGEST_BODY)
+    """Return the site as an application that refuses requests without the secret."""
+    app = web.Application(middlewares=[_guard(site.token), _explained], client_max_size=_LARGEST_BODY)
     for method, path, handler in (*site.routes, ("GET", "own/{name}", _own_file)):
         app.router.add_route(method, f"/t/{{token}}/{path}", handler)
     app.on_response_prepare.append(_add_headers)
@@ -66,26 +66,26 @@ def application(site: Site) -> web.Application:
 
 
 async def serve(site: Site, port: int, announce: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C (unless SIGINT is ignored) or SIGTERM; `announce` is given the address once it answers."""
+    """Serve until Ctrl-C (unless SIGINT is ignored) or SIGTERM; call `announce` with the address when it is ready."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    runner = web.AppRunner(application(site), access_log=None, logger=_log(), shutdown_timeout=_PATIENCE_S)
+    runner = web.AppRunner(application(site), access_log=None, logger=_log(), shutdown_timeout=_SHUTDOWN_S)
     await runner.setup()
     try:
         await web.TCPSite(runner, HOST, port).start()
         for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a script
+            if signal.getsignal(number) is not signal.SIG_IGN:  # ignored in the background of a script
                 loop.add_signal_handler(number, stop.set)
         announce(site.address(runner.addresses[0][1]))
         await stop.wait()
     except (OSError, OverflowError) as error:
-        told = f"the port {port} of {HOST} cannot be used: {error}; 0 takes a free one"
-        raise ConfigError(told, option="port", value="0") from None
+        message = f"Port {port} of {HOST} cannot be used: {error}. Port 0 picks a free one"
+        raise ConfigError(message, option="port", value="0") from None
     finally:
         await runner.cleanup()
 
 
 def _log() -> logging.Logger:
-    """Return where the server tells of its own mistakes; whoever sends what is no HTTP writes on no terminal."""
+    """Return a log for the server's own errors; malformed requests of clients are not logged."""
     log = logging.Logger("polyjudge.pages")
     log.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError)))
     return log
@@ -97,7 +97,7 @@ def page(template: str, values: Mapping[str, Any]) -> web.Response:
 
 
 def document(pieces: Iterable[str]) -> web.Response:
-    """Return a whole report, kept apart from our own pages."""
+    """Return a whole report in a sandbox, apart from our own pages."""
     headers = {"Content-Security-Policy": DOCUMENT_POLICY}
     return web.Response(text="".join(pieces), content_type="text/html", headers=headers)
 
@@ -113,11 +113,11 @@ def _guard(token: str) -> Any:
         port = request.transport.get_extra_info("sockname")[1] if request.transport else 0
         hosts = {f"{HOST}:{port}", f"localhost:{port}"}
         if not _is_one_of(request.headers.getall("Host", []), hosts):
-            raise web.HTTPForbidden(text="this server answers only to its own name\n")
+            raise web.HTTPForbidden(text="this server answers only requests to its own address\n")
         origins = request.headers.getall("Origin", [])
         if origins and not _is_one_of(origins, {f"http://{host}" for host in hosts}):
-            raise web.HTTPForbidden(text="another page has no business here\n")
-        given = request.path.removeprefix("/t/").partition("/")[0]  # also of a path that no page has
+            raise web.HTTPForbidden(text="requests from other pages are not allowed\n")
+        given = request.path.removeprefix("/t/").partition("/")[0]  # also of unknown paths
         if not hmac.compare_digest(given.encode(errors="replace"), token.encode()):
             raise web.HTTPForbidden(text="open the address that polyjudge printed when it was started\n")
         return await handler(request)
@@ -130,8 +130,8 @@ def _is_one_of(given: list[str], known: set[str]) -> bool:
 
 
 @web.middleware
-async def _told(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Turn what is wrong with a request, or with a file, into an answer that says so."""
+async def _explained(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer with the message of an error in a request or a file."""
     try:
         return await handler(request)
     except PolyjudgeError as error:
@@ -147,7 +147,7 @@ async def _add_headers(request: web.Request, response: web.StreamResponse) -> No
 async def _own_file(request: web.Request) -> web.Response:
     name = request.match_info["name"]
     if name not in _OWN_FILES:
-        raise web.HTTPNotFound(text="there is no such file\n")
+        raise web.HTTPNotFound(text="no such file\n")
     text = (files("polyjudge.pages") / "templates" / name).read_text(encoding="utf-8")
     return web.Response(text=text, content_type=_OWN_FILES[name])
 

@@ -22,14 +22,14 @@ from .server import Site, answer, document, page
 
 
 def comparison_page(before: RunEntry, after: RunEntry, table: LanguageTable) -> Iterator[str]:
-    """Yield a page on what changed from one run to the other; unlike judges are named, not refused."""
-    # here, because they need numpy, and looking at a list of runs does not
+    """Yield a page about what changed between two runs; differing judges are noted, not refused."""
+    # here, because they load numpy, which the list of runs does not need
     from polyjudge.reports.comparison import compare_runs, notes_on
     from polyjudge.reports.comparison_report import comparison_html
     from polyjudge.verdicts.comparison import compare_gate
 
     paths = _compared(before, after)
-    first, second = (  # people know them by these names
+    first, second = (  # shown by their names in the list
         replace(read_run(path), path=Path(run.name)) for path, run in zip(paths, (before, after), strict=True)
     )
     comparison = compare_runs(first, second, ComparisonOptions(), tuple(notes_on(first, second)))
@@ -37,15 +37,15 @@ def comparison_page(before: RunEntry, after: RunEntry, table: LanguageTable) -> 
 
 
 def _compared(before: RunEntry, after: RunEntry) -> tuple[Path, Path]:
-    """Return the files with scores of single items; of two translators those of the same kind of judge."""
+    """Return the files with scores of items; for two translators, those of the same kind of judge."""
     first, second = _scores(before), _scores(after)
     if "score" in (before.kind, after.kind):
         return next(iter(first.values())), next(iter(second.values()))
     for judge in first:
         if judge in second:
             return first[judge], second[judge]
-    told = f"{before.name} has a {' and '.join(first)} judge, {after.name} a {' and '.join(second)} one"
-    raise ConfigError(f"{told}: only scores of the same kind of judge can be compared")
+    judges = f"{before.name} has a {' and '.join(first)} judge, {after.name} a {' and '.join(second)} judge"
+    raise ConfigError(f"{judges}. Only scores of the same kind of judge can be compared.")
 
 
 def _scores(run: RunEntry) -> dict[str, Path]:
@@ -54,25 +54,25 @@ def _scores(run: RunEntry) -> dict[str, Path]:
         return {"": run.path}
     found = {judge: run.scores[judge] for judge in ("full", "quick") if judge in run.scores}
     if not found:
-        raise ConfigError(f"{run.name} has no judge scores, so there is nothing to compare")
+        raise ConfigError(f"{run.name} has no judge scores, so there is nothing to compare.")
     return found
 
 
-_MOST_KEPT = 500
+_MOST_SUMMARIES = 500
 
 
 @dataclass(frozen=True, slots=True)
 class ViewSite:
-    """Answers what the pages about the runs under a folder ask."""
+    """The pages about the runs under a folder, and their requests."""
 
     folder: Path
     table: LanguageTable
-    _kept: dict[Any, dict[str, Any]] = field(default_factory=dict[Any, dict[str, Any]])
-    """Summaries by what would change with the files."""
+    _summaries: dict[Any, dict[str, Any]] = field(default_factory=dict[Any, dict[str, Any]])
+    """Summaries by the stamps of their files."""
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def site(self) -> Site:
-        """Return the addresses, under a new secret."""
+        """Return the routes, under a new secret."""
         return Site(
             [
                 ("GET", "", self.first_page),
@@ -83,7 +83,7 @@ class ViewSite:
         )
 
     async def first_page(self, request: web.Request) -> web.Response:
-        """Return the list of runs; what each comes to is asked for by the page, one after the other."""
+        """Return the list of runs; the page requests their summaries one after the other."""
         del request
         found = await asyncio.to_thread(find_runs, self.folder)
         rows = [{"name": run.name, "shown": one_line(run.name, 300), "what": _what(run)} for run in found.runs]
@@ -91,15 +91,15 @@ class ViewSite:
         return page("view.html", {"folder": one_line(folder, 200), "runs": rows, "notes": found.notes})
 
     async def summary(self, request: web.Request) -> web.Response:
-        """Return what a run comes to; made once as long as its files stay the same."""
+        """Return the summary of a run, computed again only if its files have changed."""
         run = await self._run(request, "name")
         async with self._one_at_a_time:
-            stamp = run.stamp  # before the files are read: one that changes meanwhile is read again next time
-            if stamp not in self._kept:
-                if len(self._kept) >= _MOST_KEPT:
-                    self._kept.clear()
-                self._kept[stamp] = await asyncio.to_thread(summary_of, run, self.table)
-            return answer(self._kept[stamp])
+            stamp = run.stamp  # before the files are read: a file that changes then is read again next time
+            if stamp not in self._summaries:
+                if len(self._summaries) >= _MOST_SUMMARIES:
+                    self._summaries.clear()
+                self._summaries[stamp] = await asyncio.to_thread(summary_of, run, self.table)
+            return answer(self._summaries[stamp])
 
     async def run(self, request: web.Request) -> web.Response:
         """Return one run as a report."""
@@ -114,9 +114,9 @@ class ViewSite:
     async def _run(self, request: web.Request, key: str) -> RunEntry:
         return await asyncio.to_thread(find_run, self.folder, request.query.get(key, ""))
 
-    async def _document(self, made: Callable[[], Iterator[str]]) -> web.Response:
+    async def _document(self, make: Callable[[], Iterator[str]]) -> web.Response:
         async with self._one_at_a_time:
-            return document([await asyncio.to_thread(lambda: "".join(made()))])
+            return document([await asyncio.to_thread(lambda: "".join(make()))])
 
 
 def _report_page(run: RunEntry, table: LanguageTable) -> Iterator[str]:

@@ -1,4 +1,4 @@
-// The labelling page. Foreign text enters the page as text alone; nothing is asked of any other host.
+// The labelling page. Texts of items are only ever inserted as text; no other host is contacted.
 "use strict";
 
 const WAIT_MS = 1500;
@@ -20,47 +20,47 @@ function made(kind, text, className) {
   return element;
 }
 
-// Asking the server
+// Requests
 
 class Refused extends Error {}
 
-async function asked(path, options) {
+async function request(path, options) {
   const response = await fetch(path, { credentials: "omit", cache: "no-store", ...options });
   if (response.ok) return response.json();
   throw new Refused(response.status === 403 ? "" : (await response.text()).trim() || `error ${response.status}`);
 }
 
-function inTrouble(words) {
-  at("trouble").hidden = !words;
-  at("trouble").textContent = words;
+function showError(words) {
+  at("error").hidden = !words;
+  at("error").textContent = words;
 }
 
-// Ask until there is an answer; a server that is gone may come back. Returns null where it refuses.
-async function askedPatiently(path, options, notDone) {
+// Repeat a request until the server answers, because it may be restarted. Returns null if it refuses.
+async function requestUntilAnswered(path, options, notDone) {
   for (;;) {
     try {
-      const found = await asked(path, options);
-      inTrouble("");
+      const found = await request(path, options);
+      showError("");
       return found;
     } catch (error) {
       if (error instanceof Refused) {
-        inTrouble(
+        showError(
           error.message
             ? `${notDone}: ${error.message}`
-            : `${notDone}: polyjudge was started anew. Open the address that it printed; all earlier labels are kept.`,
+            : `${notDone}: polyjudge was restarted. Open the address that it printed. All earlier labels are saved.`,
         );
         return null;
       }
-      inTrouble(`${notDone}: polyjudge does not answer. All earlier labels are kept; it is asked again and again. If you ended it, start it again.`);
+      showError(`${notDone}: polyjudge does not answer. All earlier labels are saved. Trying again; if you stopped polyjudge, start it again.`);
       await wait(WAIT_MS);
     }
   }
 }
 
-// Beginning
+// Start
 
 async function begin(name) {
-  const found = await askedPatiently(`overview?annotator=${encodeURIComponent(name)}`, {}, "Cannot begin");
+  const found = await requestUntilAnswered(`overview?annotator=${encodeURIComponent(name)}`, {}, "Cannot start");
   if (!found) return;
   Object.assign(state, { annotator: found.annotator, items: found.items, languages: found.languages, shown: null, undo: [] });
   history.replaceState(null, "", "#" + encodeURIComponent(found.annotator));
@@ -95,9 +95,9 @@ async function show() {
   at("parts").replaceChildren();
   state.shown = null;
   closeNote();
-  drawSaid();
+  drawLabel();
   drawProgress();
-  const found = await askedPatiently(`item?id=${encodeURIComponent(item.id)}`, {}, "Cannot show the item");
+  const found = await requestUntilAnswered(`item?id=${encodeURIComponent(item.id)}`, {}, "Cannot show the item");
   if (!found || found.id !== current().id) return;
   at("parts").replaceChildren(...found.parts.filter((part) => part.name === "output" || part.total).map((part) => partShown(item.id, part)));
   window.scrollTo(0, 0);
@@ -117,7 +117,7 @@ function partShown(id, part) {
   text.setAttribute("aria-label", TITLES[part.name]);
   section.append(text);
   if (!part.total) {
-    text.textContent = "nothing was written";
+    text.textContent = "empty output";
     text.classList.add("empty");
     text.dir = "ltr";
     text.lang = "en";
@@ -141,7 +141,7 @@ function moreButton(id, part, text) {
   button.type = "button";
   button.addEventListener("click", async () => {
     button.disabled = true;
-    const more = await askedPatiently(`part?id=${encodeURIComponent(id)}&name=${part.name}&start=${end}`, {}, "Cannot show more");
+    const more = await requestUntilAnswered(`part?id=${encodeURIComponent(id)}&name=${part.name}&start=${end}`, {}, "Cannot show more");
     button.disabled = false;
     if (!more) return;
     addPieces(text, more);
@@ -160,12 +160,12 @@ function words(item) {
   return parts.join(", ");
 }
 
-function drawSaid() {
+function drawLabel() {
   const item = current();
-  const said = words(item);
-  const waits = said && !isDone(item) ? "; it waits for its points" : "";
+  const label = words(item);
+  const waits = label && !isDone(item) ? "; points are missing" : "";
   const note = item.note ? "with a note" : "";
-  at("said").textContent = [said ? `You said: ${said}${waits}` : "", note].filter(Boolean).join(" · ");
+  at("own-label").textContent = [label ? `Your label: ${label}${waits}` : "", note].filter(Boolean).join(" · ");
   const pressed = { c: item.reason === "cannot read this language", s: item.reason === "skipped" };
   for (let points = 1; points <= 5; points++) pressed[points] = item.label === points;
   pressed.p = item.label === "pass" || item.passed === true;
@@ -177,12 +177,12 @@ function drawSaid() {
 
 // Labelling
 
-async function save(item, said, told) {
+async function save(item, label, text) {
   state.busy = true;
   const seconds = state.shownAt ? (performance.now() - state.shownAt) / 1000 : null;
-  const body = JSON.stringify({ id: item.id, annotator: state.annotator, seconds, ...said });
+  const body = JSON.stringify({ id: item.id, annotator: state.annotator, seconds, ...label });
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body };
-  const found = await askedPatiently("label", options, `Not saved (${told})`);
+  const found = await requestUntilAnswered("label", options, `Not saved (${text})`);
   state.busy = false;
   if (!found) return false;
   Object.assign(item, { label: found.label, passed: found.passed, reason: found.reason, note: found.note });
@@ -190,53 +190,53 @@ async function save(item, said, told) {
   return true;
 }
 
-const saidOf = (item) => ({ label: item.label, passed: item.passed, reason: item.reason, note: item.note });
+const labelOf = (item) => ({ label: item.label, passed: item.passed, reason: item.reason, note: item.note });
 
 async function give(change, moves) {
   const item = current();
-  const before = saidOf(item);
+  const before = labelOf(item);
   const after = { ...before, ...change, note: at("note-box").hidden ? before.note : at("note").value };
-  const told = words({ ...item, ...after }) || "note";
-  if (!(await save(item, after, told))) return;
+  const text = words({ ...item, ...after }) || "note";
+  if (!(await save(item, after, text))) return;
   state.undo.push({ place: state.place, before });
-  const label = `${told} for item ${state.place + 1}`;
+  const label = `${text} for item ${state.place + 1}`;
   if (!moves) {
-    drawSaid();
+    drawLabel();
     drawProgress();
-    tell(`Saved: ${label}`);
+    announce(`Saved: ${label}`);
     return;
   }
   await go(nextOpen(state.place + 1), `Saved: ${label}.`);
 }
 
-async function go(place, told) {
+async function go(place, text) {
   if (place < 0) {
-    drawSaid();
+    drawLabel();
     drawProgress();
-    tell(`${told || ""} All your items are done. Thank you.`);
+    announce(`${text || ""} All your items are done. Thank you.`);
     at("place").textContent = "All your items are done. Thank you.";
     return;
   }
   state.place = Math.min(Math.max(place, 0), state.items.length - 1);
   await show();
-  tell(`${told || ""} Item ${state.place + 1} of ${state.items.length}, ${languageOf(current()).name}`);
+  announce(`${text || ""} Item ${state.place + 1} of ${state.items.length}, ${languageOf(current()).name}`);
 }
 
 async function undo() {
   const last = state.undo.pop();
   if (!last) {
-    tell("Nothing to undo. Go back with the left arrow, and label anew.");
-    at("said").textContent = "Nothing to undo on this page: go back with ← and label anew.";
+    announce("Nothing to undo. Go back with the left arrow, and label again.");
+    at("own-label").textContent = "Nothing to undo on this page. Go back with ← and label again.";
     return;
   }
   const wasNothing = last.before.label === null && last.before.passed === null && !last.before.reason && !last.before.note;
-  const said = wasNothing ? { label: null, passed: null, reason: "undone", note: "" } : last.before;
-  if (await save(state.items[last.place], said, "undo")) await go(last.place, "Undone.");
+  const label = wasNothing ? { label: null, passed: null, reason: "undone", note: "" } : last.before;
+  if (await save(state.items[last.place], label, "undo")) await go(last.place, "Undone.");
   else state.undo.push(last);
 }
 
-function tell(text) {
-  at("told").textContent = text.trim();
+function announce(text) {
+  at("status").textContent = text.trim();
 }
 
 // Notes
@@ -294,19 +294,19 @@ function drawFigures(found) {
 const number = (value) => (scale() === "1-5" ? value.toFixed(2) : `${(100 * value).toFixed(0)}%`);
 
 function estimateWords(points, judged, total) {
-  if (!points.length) return "After two labels you see here how sure they make us.";
+  if (!points.length) return "The estimate appears after two labels.";
   const [count, mean, low, high] = points[points.length - 1];
   const what = scale() === "1-5" ? "mean" : "pass rate";
-  const of = judged ? ` of all ${total.toLocaleString("en")} items, the judge helping` : "";
+  const of = judged ? ` of all ${total.toLocaleString("en")} items, estimated with the judge's scores` : "";
   const labels = count === 1 ? "1 labelled item" : `${count} labelled items`;
-  if (low === null) return `After ${labels}: ${what} ${number(mean)}${of}. One more shows how sure that is.`;
+  if (low === null) return `After ${labels}: ${what} ${number(mean)}${of}. The interval appears after one more.`;
   return `After ${labels}: ${what} ${number(mean)}${of}; 95% interval ${number(low)} to ${number(high)} (width ${number(high - low)}).`;
 }
 
 function agreementWords(found) {
-  if (found.annotators.length < 2) return "Nobody else has labelled any of these items yet.";
+  if (found.annotators.length < 2) return "No other person has labelled any of these items yet.";
   const names = found.annotators.join(" and ");
-  if (found.same === null) return `${names} share ${found.items} labelled items; from 5 on you see how far they agree.`;
+  if (found.same === null) return `${names} share ${found.items} labelled items; their agreement appears from 5 on.`;
   const alpha = found.alpha === null ? "not defined, since all labels are the same" : found.alpha.toFixed(2);
   return `${names} agree exactly on ${(100 * found.same).toFixed(0)}% of ${found.items} shared items. Krippendorff's alpha is ${alpha}: 1 is perfect, 0 is chance.`;
 }
@@ -368,9 +368,9 @@ const KEYS = { ArrowLeft: "back", ArrowRight: "forth" };
 
 async function act(name) {
   if (state.busy || at("work").hidden || !Object.hasOwn(DEEDS, name)) return;
-  // Nobody can have read an item whose text has not come yet.
+  // An item whose text has not arrived cannot have been read.
   if (!WITHOUT_TEXT.includes(name) && state.shown !== current().id) {
-    tell("Not taken: the text of this item has not come yet.");
+    announce("Not saved: the text of this item has not arrived yet.");
     return;
   }
   await DEEDS[name]();

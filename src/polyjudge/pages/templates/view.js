@@ -1,4 +1,4 @@
-// The list of runs. What each comes to is asked for one after the other; nothing is asked of any other host.
+// The list of runs. Their summaries are requested one after the other; no other host is contacted.
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -48,17 +48,17 @@ async function fill(row) {
 }
 
 const rows = [...document.querySelectorAll("tr[data-run]")];
-const ticked = () => rows.filter((row) => row.querySelector("input").checked);
+const selected = () => rows.filter((row) => row.querySelector("input").checked);
 const button = document.getElementById("compare");
 
 for (const row of rows) {
   row.querySelector("input").addEventListener("change", () => {
-    button.disabled = ticked().length !== 2;
+    button.disabled = selected().length !== 2;
   });
 }
-// The older run stands further down, and is the one before.
+// Runs are sorted by time, newest first: the lower one is the earlier run.
 button?.addEventListener("click", () => {
-  const [after, before] = ticked().map((row) => encodeURIComponent(row.dataset.run));
+  const [after, before] = selected().map((row) => encodeURIComponent(row.dataset.run));
   location.href = `compare?a=${before}&b=${after}`;
 });
 (async () => {
