@@ -128,11 +128,13 @@ def test_of_two_packages_with_one_name_the_first_is_used_and_the_other_named(ins
     install("alpha", "1.0", {"checks": ["same = json:loads"]})
     plugins = Plugins()
 
-    with pytest.warns(PluginWarning, match=r"'same' of beta 1\.0 is not used: there is the check 'same' of alpha 1\.0"):
+    with pytest.warns(
+        PluginWarning, match=r"'same' of beta 1\.0 is not used: the check 'same' of alpha 1\.0 has the same name"
+    ):
         assert plugins.load("checks", plugins.names("checks")[0]) is json.loads
     assert [(each.package, each.problem) for each in plugins.installed({})] == [
         ("alpha", ""),
-        ("beta", "not used: there is the check 'same' of alpha 1.0"),
+        ("beta", "not used: the check 'same' of alpha 1.0 has the same name"),
     ]
 
 

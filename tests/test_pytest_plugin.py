@@ -96,7 +96,7 @@ def test_a_looser_match_is_a_setting(project):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("polyjudge_match", "fuzzy", "polyjudge_match is 'fuzzy', not exact, trim or normalized"),
+        ("polyjudge_match", "fuzzy", "polyjudge_match must be exact, trim or normalized, not 'fuzzy'"),
         ("polyjudge_timeout", "soon", "polyjudge_timeout is 'soon', not a number"),
         ("polyjudge_timeout", "-1", "polyjudge_timeout is '-1', not a number"),
         ("polyjudge_model", "none", "the model 'none' is not there"),

@@ -1,7 +1,7 @@
 """Every error polyjudge raises on purpose.
 
     PolyjudgeError
-    ├── ConfigError               wrong before the first call                exit 2, never retried
+    ├── ConfigError               wrong options or settings                  exit 2, never retried
     │   ├── UnknownNameError      lists the known names
     │   ├── MissingKeyError       names the variable to set                  soft skip: exit 0, 3 with --require-judge
     │   └── MissingExtraError     names the extra to install
@@ -12,17 +12,18 @@
     │       └── UnsharedRepliesError  paid replies are in a local cache, to be imported
     ├── ProviderError             a call failed                              the item is unjudged
     │   ├── TransientError        timeout, 5xx, lost connection; may carry retry_after_s
-    │   │   └── RateLimitedError  asked too often: 429
+    │   │   └── RateLimitedError  too many requests: 429
+    │   ├── MalformedResponseError  a response without a usable answer       the item is unjudged
     │   ├── RefusedError          4xx, content filter                        never retried
-    │   └── NotRecordedError      a recording or replay holds no answer      never retried
-    ├── StoppedError              no call can work, so the run stops         exit 3
+    │   └── NotRecordedError      a recording or replay has no answer        never retried
+    ├── StoppedError              no further call can work, the run stops    exit 3
     │   ├── UnusableError         the key is rejected, the model unknown
-    │   ├── EmptyBatchesError     calls about several items brought no usable row
-    │   └── CapReachedError       as many calls, tokens or dollars as allowed
+    │   ├── EmptyBatchesError     calls about several items returned no usable row
+    │   └── CapReachedError       the limit of calls, tokens or dollars is reached
     └── UnreadableReplyError      an answer without a verdict; keeps the text
 
-A `ConfigError` and an `UnreadableReplyError` are also `ValueError`, so that code that knows nothing of
-polyjudge can still catch them. Exit code 1 is no error: it means that what was judged missed its bar.
+A `ConfigError` and an `UnreadableReplyError` are also `ValueError`, so that code without polyjudge's classes can catch
+them. Exit code 1 is not an error: it means that the judged texts failed.
 """
 
 from collections.abc import Iterable
@@ -31,17 +32,17 @@ from pathlib import Path
 
 
 class PolyjudgeError(Exception):
-    """Anything polyjudge raises on purpose."""
+    """The base of all errors that polyjudge raises on purpose."""
 
     exit_code = 3
     option = ""
-    """The argument that would change this, by its name in Python; the command line names its flag."""
+    """The Python argument that would fix this; the command line shows its flag."""
     value = ""
-    """What to give it, where only one value would help."""
+    """The value to give it, if there is only one."""
 
 
 class ConfigError(PolyjudgeError, ValueError):
-    """Something was wrong before the first call was made."""
+    """An option or setting is wrong; raised before the first call."""
 
     exit_code = 2
 
@@ -52,7 +53,7 @@ class ConfigError(PolyjudgeError, ValueError):
 
 
 class UnknownNameError(ConfigError):
-    """A name that no table holds; the message lists those it does."""
+    """A name is not in its table; the message lists the known names."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
@@ -64,7 +65,7 @@ class UnknownNameError(ConfigError):
 
 
 class MissingKeyError(ConfigError):
-    """An environment variable that a provider needs is not set; the message says in two lines what to do."""
+    """An environment variable that a provider needs is not set; the message says what to set."""
 
     def __init__(self, variable: str, *, example: str, skipped: str) -> None:
         super().__init__(f"{variable} not set — skipping {skipped}.\nTo enable: export {variable}={example}")
@@ -72,7 +73,7 @@ class MissingKeyError(ConfigError):
         self.example = example
 
     def instead(self, skipped: str) -> "MissingKeyError":
-        """Return the same with another word for what is skipped."""
+        """Return the same error with another name for what is skipped."""
         return MissingKeyError(self.variable, example=self.example, skipped=skipped)
 
 
@@ -81,7 +82,7 @@ class MissingExtraError(ConfigError):
 
 
 class DataError(PolyjudgeError):
-    """A file cannot be used; the message names it, and the line where there is one."""
+    """A file cannot be used; the message names the file and, if known, the line."""
 
     exit_code = 2
 
@@ -94,15 +95,15 @@ class DataError(PolyjudgeError):
 
 
 class ForeignFileError(DataError):
-    """A file would be replaced that polyjudge did not write."""
+    """An output would replace a file that polyjudge did not write."""
 
 
 class DuplicateKeyError(DataError):
-    """An object of a JSON file has the same key twice, or a table the same column: it is not clear which one counts."""
+    """An object of a JSON file has the same key twice, or a table the same column."""
 
 
 class CacheError(DataError):
-    """The cache cannot be opened or written, so nothing paid for could be kept."""
+    """The cache cannot be opened or written, so replies could not be stored."""
 
 
 class UnsharedRepliesError(CacheError):
@@ -124,15 +125,15 @@ class CacheWarning(UserWarning):
 
 
 class ProviderError(PolyjudgeError):
-    """A call to a provider brought no answer."""
+    """A call to a provider failed."""
 
     kind = "provider_error"
     attempts = 1
-    """How often the question was asked before this was raised."""
+    """Number of calls before this was raised."""
 
 
 class TransientError(ProviderError):
-    """The same call may work later: timeout, rate limit, server trouble, lost connection."""
+    """The same call may work later: timeout, rate limit, server error, lost connection."""
 
     kind = "transient"
 
@@ -147,28 +148,28 @@ class TransientError(ProviderError):
         super().__init__(message)
         self.retry_after_s = retry_after_s
         self.may_be_charged = may_be_charged
-        """No answer came at all, so nobody knows whether the call was carried out."""
+        """There was no response, so the call may have been carried out and charged."""
         self.unreachable = unreachable
-        """There was not even a connection."""
+        """The connection could not be made."""
 
 
 class RateLimitedError(TransientError):
-    """The provider was asked more often than it allows."""
+    """The provider's rate limit was exceeded."""
 
     kind = "transient"
 
 
 class MalformedResponseError(ProviderError):
-    """The provider answered, and charges for it, but what it said is no answer."""
+    """The provider sent a response, and charges for it, but it has no usable answer."""
 
     def __init__(self, message: str, *, text: str = "") -> None:
         super().__init__(message)
         self.text = text
-        """What the model wrote, where it did."""
+        """The model's text, if there is any."""
 
 
 class RefusedError(ProviderError):
-    """The provider or the model would not answer; asking again will not help."""
+    """The provider or the model refused to answer; a retry will not help."""
 
     kind = "refused"
 
@@ -178,7 +179,7 @@ class RefusedError(ProviderError):
 
 
 class NotRecordedError(ProviderError):
-    """A recording, or a cache in replay mode, holds no answer to this question."""
+    """A recording, or a cache in replay mode, has no answer to this question."""
 
     kind = "not_recorded"
 
@@ -192,15 +193,15 @@ class UnusableError(StoppedError):
 
 
 class EmptyBatchesError(StoppedError):
-    """Calls about several items at once brought no usable row, so that every item would be asked about alone."""
+    """Calls about several items returned no usable row, so each item would need a call of its own."""
 
 
 class CapReachedError(StoppedError):
-    """The caps on calls, tokens or spend leave no room for another call."""
+    """The limits of calls, tokens or spend do not allow another call."""
 
 
 class UnreadableReplyError(PolyjudgeError, ValueError):
-    """The judge answered, but there is no verdict in what it wrote."""
+    """The judge's reply contains no verdict."""
 
     kind = "unreadable"
 

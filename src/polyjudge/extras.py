@@ -11,7 +11,7 @@ def require(module: str, *, feature: str, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # A package that is there but broken inside must show its own error, not ours.
+        # An installed package that is broken must show its own error, not ours.
         if error.name is None or module.partition(".")[0] != error.name.partition(".")[0]:
             raise
         raise MissingExtraError(

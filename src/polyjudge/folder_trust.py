@@ -1,6 +1,6 @@
-"""Decide which files of the working folder may be used: it may be a stranger's clone.
+"""Decide which files of the working folder may be used, because the folder may be untrusted.
 
-`.polyjudge/` holds private state: the cache, trust cards, prices, models, languages, batches. Forged, it changes
+`.polyjudge/` contains private state: the cache, trust cards, prices, models, languages, batches. A forged one changes
 verdicts and costs. It is used if polyjudge created it here, or if the user has trusted it. Both are recorded outside
 the folder, in `trust.json` of the user's state folder, by real path, owner and a random id that is also stored in
 `.polyjudge/id`. A folder that was copied, cloned or unpacked has no record; its state is then kept in the user's state
@@ -36,7 +36,7 @@ _MANY_RECORDS = 200
 
 
 class UntrustedFolderWarning(UserWarning):
-    """The working folder holds a `.polyjudge` that is not used."""
+    """The working folder has a `.polyjudge` that is not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def make_folder(folder: Path) -> None:
 
 
 def is_trusted_folder(folder: Path) -> bool:
-    """Say whether a private folder was created by polyjudge at this path for its present owner, or trusted since."""
+    """Say whether polyjudge created a private folder at this path for its current owner, or the user trusts it."""
     if _named_in_environment(folder.parent.resolve()):
         return True
     real = folder.resolve()
@@ -84,14 +84,14 @@ def is_trusted_folder(folder: Path) -> bool:
 
 
 def is_trusted_file(path: Path) -> bool:
-    """Say whether the user has trusted a project file with its present content."""
+    """Say whether the user has trusted a project file with its current content."""
     if _named_in_environment(path.parent.resolve()):
         return True
     return TrustedPath(str(path.resolve()), _hash_of(path)) in _read_records()
 
 
 def trust(folder: Path) -> list[Path]:
-    """Record that the private folder and the project file of `folder` are trusted as they are; return which exist."""
+    """Record the private folder and the project file of `folder` as trusted; return those that exist."""
     trusted: list[TrustedPath] = []
     private, project = (folder / PRIVATE_FOLDER).resolve(), (folder / PROJECT_FILE).resolve()
     if private.is_dir():
@@ -103,7 +103,7 @@ def trust(folder: Path) -> list[Path]:
 
 
 def revoke(folder: Path) -> list[Path]:
-    """Remove what is recorded of the private folder and the project file of `folder`; return what was."""
+    """Remove the records of the private folder and the project file of `folder`; return their paths."""
     paths = {str((folder / name).resolve()) for name in (PRIVATE_FOLDER, PROJECT_FILE)}
     with _locked():
         records = _read_records()
@@ -112,12 +112,12 @@ def revoke(folder: Path) -> list[Path]:
 
 
 def trusted_paths() -> list[TrustedPath]:
-    """Return everything that is recorded, in the order of the paths."""
+    """Return all records, sorted by path."""
     return sorted(_read_records(), key=lambda each: each.path)
 
 
 def is_current(record: TrustedPath) -> bool:
-    """Say whether what is at a recorded path is still what was trusted."""
+    """Say whether a trusted path is unchanged since it was recorded."""
     path = Path(record.path)
     if record.owner < 0:
         return path.is_file() and _hash_of(path) == record.proof
@@ -125,7 +125,7 @@ def is_current(record: TrustedPath) -> bool:
 
 
 def state_folder() -> Path:
-    """Return where the user's own state is stored, outside every project."""
+    """Return the folder of the user's own state, outside every project."""
     given = os.environ.get("XDG_STATE_HOME", "")
     if Path(given).is_absolute():  # a relative one is invalid, and would be inside the working folder
         return Path(given) / "polyjudge"
@@ -146,7 +146,7 @@ def _named_in_environment(folder: Path) -> bool:
 
 
 def _create(folder: Path) -> None:
-    """Create a private folder that is recorded before it appears, so that no process ever sees it unrecorded."""
+    """Create a private folder, recorded before it is renamed to its final name: no process sees it unrecorded."""
     if _named_in_environment(folder.parent.resolve()):
         return
     real = folder.parent.resolve() / folder.name
@@ -160,7 +160,7 @@ def _create(folder: Path) -> None:
                 _write_records([*(each for each in _read_records() if each.path != made.path), made])
                 part.rename(real)
     finally:
-        rmtree(part, ignore_errors=True)  # there is none when all went well
+        rmtree(part, ignore_errors=True)  # it exists only after a failure
 
 
 def _id_of(folder: Path) -> str:
@@ -191,7 +191,7 @@ def _record(*added: TrustedPath) -> None:
 
 
 def _read_records() -> list[TrustedPath]:
-    """Return the records; none where the file is missing or damaged, for then nothing is known to be trusted."""
+    """Return the records; none if the file is missing or damaged."""
     try:
         data: Any = json.loads((state_folder() / _RECORDS).read_text(encoding="utf-8", errors="surrogateescape"))
         rows = cast(list[dict[str, Any]], data["trusted"])
@@ -201,7 +201,7 @@ def _read_records() -> list[TrustedPath]:
 
 
 def _write_records(records: list[TrustedPath]) -> None:
-    """Replace the records in one step, the lock being held; of many, those of folders that are gone are dropped."""
+    """Replace the records atomically, with the lock held; drop some of removed folders if there are many."""
     if len(records) > _MANY_RECORDS:
         records = [each for each in records if Path(each.path).parent.is_dir()]
     rows = [{"path": each.path, "proof": each.proof, "owner": each.owner} for each in records]
@@ -214,7 +214,7 @@ def _write_records(records: list[TrustedPath]) -> None:
 
 @contextmanager
 def _locked() -> Generator[None]:
-    """Hold the lock that everyone who reads and then writes the records holds."""
+    """Hold the lock for reading and then writing the records."""
     with _explained():
         state_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = (state_folder() / "trust.lock").open("w")

@@ -1,7 +1,7 @@
-"""The names that other packages add: one table that every registry asks.
+"""The names that other packages add, in one table that all registries read.
 
 A name comes from an entry point of an installed package (group `polyjudge.checks`, for example) or from a decorator of
-`polyjudge.register`. Each registry asks for its own built-in names first, so that commands which use no other name do
+`polyjudge.register`. Each registry looks up its own built-in names first, so that commands with built-in names only do
 not read the entry points.
 """
 
@@ -34,15 +34,15 @@ class PluginWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One name that a package, or the caller's own code, adds."""
+    """One name that a package, or the caller's code, adds."""
 
     group: Group
     name: str
     package: str = ""
-    """The package that offers it; empty for what was registered from Python."""
+    """The package that adds it; empty if it was registered from Python."""
     version: str = ""
     place: str = ""
-    """`module:attribute`, where the package says so."""
+    """`module:attribute` of the entry point."""
     problem: str = ""
     """Why it cannot be used."""
 
@@ -53,7 +53,7 @@ class Plugin:
 
 Key = tuple[Group, str]
 Offers = dict[Key, "list[tuple[Plugin, Callable[[], object]]]"]
-"""What installed packages offer under each name, with what imports it; the first one is used."""
+"""The plugins of installed packages by name, each with a function that imports it; the first one is used."""
 
 
 class Plugins:
@@ -67,13 +67,15 @@ class Plugins:
 
     @property
     def is_read(self) -> bool:
-        """Whether the entry points were read already."""
+        """Whether the entry points were read."""
         return self._offers is not None
 
     def add(self, group: Group, name: str, target: object) -> None:
         """Register a name from Python; it is used instead of an entry point of the same name."""
         if not name.isprintable() or not name or set(name) & set("/, "):
-            raise ConfigError(f"{name!r} is no name for a plugin: it needs letters, and no space, comma or slash")
+            raise ConfigError(
+                f"Invalid plugin name {name!r}. A name has no spaces, commas or slashes, and is not empty."
+            )
         self._registered[group, name] = target
 
     def remove(self, group: Group, name: str) -> None:
@@ -81,7 +83,7 @@ class Plugins:
         self._registered.pop((group, name), None)
 
     def names(self, group: Group, built_in: Collection[str] = ()) -> list[str]:
-        """Return the names of a group without importing anything; one that is built in is warned of and left out."""
+        """Return the names of a group without importing anything; warn of built-in names and leave them out."""
         found = self._names(group)
         for name in found:
             if name in built_in:
@@ -89,12 +91,12 @@ class Plugins:
         return [name for name in found if name not in built_in]
 
     def plugin(self, group: Group, name: str) -> Plugin:
-        """Return who offers a name."""
+        """Return the plugin with a name."""
         key = (group, name)
         return Plugin(group, name) if key in self._registered else self._offered()[key][0][0]
 
     def load(self, group: Group, name: str) -> object:
-        """Return what one of the `names` stands for; a plugin that cannot be imported is a `ConfigError`."""
+        """Return the object of one of the `names`; a plugin that cannot be imported is a `ConfigError`."""
         key = (group, name)
         if key in self._registered:
             return self._registered[key]
@@ -102,12 +104,12 @@ class Plugins:
             plugin, imported = self._offered()[key][0]
             try:
                 self._loaded[key] = imported()
-            except Exception as error:  # code that is not ours may raise anything when imported
+            except Exception as error:  # other packages' code may raise anything when imported
                 raise ConfigError(f"{plugin} cannot be loaded: {described(error)}") from error
         return self._loaded[key]
 
     def make(self, group: Group, name: str, *arguments: object) -> object:
-        """Load a function or class and call it; what is wrong with that is a `ConfigError`."""
+        """Load a function or class and call it; a failure is a `ConfigError`."""
         function = self.load(group, name)
         try:
             return cast(Callable[..., object], function)(*arguments)
@@ -117,7 +119,7 @@ class Plugins:
             raise ConfigError(f"{self.plugin(group, name)} failed: {described(error)}") from error
 
     def each(self, group: Group, built_in: Collection[str] = ()) -> Iterator[tuple[Plugin, object]]:
-        """Yield the plugins of a group that can be loaded; each other one is warned of."""
+        """Yield the plugins of a group that can be loaded; warn of the others."""
         for name in self.names(group, built_in):
             try:
                 yield self.plugin(group, name), self.load(group, name)
@@ -125,11 +127,11 @@ class Plugins:
                 self._warn_once(str(error))
 
     def warn(self, plugin: Plugin, problem: str) -> None:
-        """Warn of a plugin, once for each problem."""
+        """Warn of a plugin, once per problem."""
         self._warn_once(f"{plugin} {problem}")
 
     def installed(self, built_in: Mapping[Group, Collection[str]]) -> list[Plugin]:
-        """Return all plugins, each with what is wrong with it; they are imported for that."""
+        """Import all plugins, and return each with its problem, if any."""
         found: list[Plugin] = []
         for group in GROUPS:
             for name in self._names(group):
@@ -137,7 +139,7 @@ class Plugins:
                 problem = _TAKEN if name in built_in.get(group, ()) else self._load_problem(group, name)
                 others = [plugin for plugin, _ in self._offered().get((group, name), []) if plugin != used]
                 found.append(replace(used, problem=problem))
-                found += [replace(each, problem=f"not used: there is {used}") for each in others]
+                found += [replace(each, problem=f"not used: {used} has the same name") for each in others]
         return found
 
     def _names(self, group: Group) -> list[str]:
@@ -155,7 +157,7 @@ class Plugins:
             self._offers = _installed_offers()
             for (used, _), *others in self._offers.values():
                 for other, _ in others:
-                    self._warn_once(f"{other} is not used: there is {used}")
+                    self._warn_once(f"{other} is not used: {used} has the same name")
         return self._offers
 
     def _warn_once(self, message: str) -> None:
@@ -168,23 +170,23 @@ _TAKEN = "the name is built in"
 
 
 def described(error: BaseException) -> str:
-    """Return an exception of code that is not ours in words."""
+    """Return the class and message of an exception from other packages' code."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
 
 
 def _installed_offers() -> Offers:
-    """Read the entry points of all installed packages; a package that is found twice counts once.
+    """Read the entry points of all installed packages, each package once.
 
-    `python -m` puts the working folder on the path. It may be a stranger's, so what is in it is not installed.
+    `python -m` puts the working folder on the path. It may be untrusted, so packages in it are not used.
     """
-    from importlib.metadata import distributions  # here, because most commands use built-in names alone
+    from importlib.metadata import distributions  # here, because most commands use built-in names only
 
     here = Path.cwd().resolve()
     found: Offers = {}
     packages: set[str] = set()
     for distribution in distributions(path=[place for place in sys.path if Path(place).resolve() != here]):
-        if _PREFIX not in (distribution.read_text("entry_points.txt") or ""):  # most packages: nothing to parse
+        if _PREFIX not in (distribution.read_text("entry_points.txt") or ""):  # most packages: parsing is not needed
             continue
         package, version = distribution.metadata["Name"], distribution.version
         if package in packages:

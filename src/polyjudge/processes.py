@@ -1,4 +1,4 @@
-"""Run other programs: with a time limit, a limited output, and an end for all their children."""
+"""Run other programs with a time limit and a limited output, and end all their child processes."""
 
 import asyncio
 import os
@@ -16,10 +16,10 @@ from typing import Any, BinaryIO, Self
 from polyjudge.errors import ConfigError, ProviderError, TransientError
 
 _LONGEST_OUTPUT = 10_000_000
-_TOLD = 300
-_LOOK_S = 0.2
+_SHOWN_OF_STDERR = 300
+_WATCH_S = 0.2
 _GRACE_S = 0.5
-"""How long the pipes of a program that has ended may stay open."""
+"""How long pipes may stay open after their program has ended."""
 _KEPT_OF_STDERR = 4_000
 _LONGEST_FILE = 50_000_000
 _POLL_S = 0.005
@@ -36,28 +36,28 @@ SAFE_GIT = {
     "GIT_CONFIG_VALUE_2": "explicit",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""The environment of a program that may call git in a folder that is not ours."""
+"""The environment of a program that may call git in an untrusted folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnd:
-    """A program that has ended by itself: what it wrote, its code, and how long it took."""
+    """A program that has ended by itself: its output, exit code and duration."""
 
     out: bytes
     err: bytes
     code: int
-    """Below 0 for the signal that ended it."""
+    """The exit code; below 0 for the signal that ended the program."""
     duration_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutput:
-    """What a program wrote, and how long it took."""
+    """The output of a program, and its duration."""
 
     text: str
     duration_ms: int
     bad_byte: int | None = None
-    """Where it stops being UTF-8; the characters that cannot be read are replaced in the text."""
+    """Offset of the first byte that is not UTF-8; such bytes are replaced in the text."""
 
 
 def split_command(command: str) -> list[str]:
@@ -65,35 +65,35 @@ def split_command(command: str) -> list[str]:
     try:
         parts = shlex.split(command)
     except ValueError as error:
-        raise ConfigError(f"the command cannot be read: {error}", option="command") from None
+        raise ConfigError(f"The command cannot be parsed: {error}", option="command") from None
     if not parts:
-        raise ConfigError("the command names no program", option="command")
+        raise ConfigError("The command is empty. Give a program", option="command")
     return parts
 
 
-def filled_command(parts: Sequence[str], places: Mapping[str, str]) -> list[str]:
-    """Return a command with its places filled in, once: what is filled in is text and has no places."""
-    pattern = re.compile("|".join(map(re.escape, places)))
-    return [pattern.sub(lambda match: places[match[0]], part) for part in parts]
+def filled_command(parts: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    """Return a command with its placeholders replaced; placeholders inside the values stay as they are."""
+    pattern = re.compile("|".join(map(re.escape, values)))
+    return [pattern.sub(lambda match: values[match[0]], part) for part in parts]
 
 
 def with_final_newline(text: str) -> str:
-    """Return a text as a program that reads lines expects it."""
+    """Return a text with a line break at its end, as programs that read lines expect."""
     return text if text.endswith("\n") else f"{text}\n"
 
 
 async def run_program(
     command: Sequence[str], stdin: str, *, timeout_s: float, environment: Mapping[str, str] | None = None
 ) -> ProgramOutput:
-    """Run a program and return what it wrote to stdout; a code other than 0 is an error with what it said last.
+    """Run a program and return its stdout; an exit code other than 0 is an error with the end of its stderr.
 
-    It sees our environment, or only the one given.
+    Its environment is that of this process, unless one is given.
     """
     given = stdin.encode(errors="surrogatepass")
     ended = await run_process(command, given, timeout_s=timeout_s, environment=environment)
     if ended.code:
-        told = ended.err.decode(errors="replace").strip()[-_TOLD:]
-        raise ProviderError(f"{command[0]} ended with code {ended.code}: {told or 'nothing on stderr'}")
+        stderr = ended.err.decode(errors="replace").strip()[-_SHOWN_OF_STDERR:]
+        raise ProviderError(f"{command[0]} ended with code {ended.code}: {stderr or 'nothing on stderr'}")
     try:
         return ProgramOutput(ended.out.decode(), ended.duration_ms)
     except UnicodeDecodeError as error:
@@ -109,18 +109,18 @@ async def run_process(
     folder: Path | None = None,
     private: Path | None = None,
 ) -> ProcessEnd:
-    """Run a program in a process group of its own; when it ends, for whatever reason, the whole group does.
+    """Run a program in its own process group, and end the whole group when the program ends for any reason.
 
-    With a `private` folder its streams are files there: some programs end before a pipe has taken all they wrote, and a
-    child may hold a pipe open for ever. It then has a mark in its environment, too, by which children are found that
-    left the group.
+    With a `private` folder its streams are files there, because some programs end before they have written everything
+    to a pipe, and a child process may hold a pipe open for ever. The program then also has a mark in its environment,
+    which identifies child processes that left the group.
     """
-    begun, mark = time.monotonic(), secrets.token_hex(16) if private else ""
-    seen = {**(os.environ if environment is None else environment), **({_MARK: mark} if mark else {})}
+    started, mark = time.monotonic(), secrets.token_hex(16) if private else ""
+    own_environment = {**(os.environ if environment is None else environment), **({_MARK: mark} if mark else {})}
     with _Streams(stdin, private) as streams:
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, **streams.given, env=seen, cwd=folder, start_new_session=True
+                *command, **streams.given, env=own_environment, cwd=folder, start_new_session=True
             )
         except (OSError, ValueError) as error:
             raise ConfigError(f"the program {command[0]!r} cannot be run: {error}") from None
@@ -134,7 +134,7 @@ async def run_process(
         await _end(process, mark)
     if len(out) > _LONGEST_OUTPUT or (private is None and len(err) > _LONGEST_OUTPUT):
         raise ProviderError(f"{command[0]} wrote more than {_LONGEST_OUTPUT:,} bytes")
-    return ProcessEnd(out, err, process.returncode or 0, round((time.monotonic() - begun) * 1000))
+    return ProcessEnd(out, err, process.returncode or 0, round((time.monotonic() - started) * 1000))
 
 
 class _Streams:
@@ -151,11 +151,11 @@ class _Streams:
             self._open = list(self.given.values())
 
     def size(self) -> int:
-        """Return how much was written to the larger of the files."""
+        """Return the size of the larger output file."""
         return max((self.private / name).stat().st_size for name in ("stdout", "stderr")) if self.private else 0
 
     def written(self) -> tuple[bytes, bytes]:
-        """Return what was written to both files: the beginning of the one, the end of the other."""
+        """Return the start of the stdout file and the end of the stderr file."""
         if self.private is None:
             return b"", b""
         with (self.private / "stdout").open("rb") as out, (self.private / "stderr").open("rb") as err:
@@ -174,7 +174,7 @@ async def _watched(process: asyncio.subprocess.Process, streams: _Streams) -> tu
     """Wait for a program that writes to files; one that writes too much is ended."""
     waiting = asyncio.ensure_future(process.wait())
     try:
-        while not (await asyncio.wait([waiting], timeout=_LOOK_S))[0]:
+        while not (await asyncio.wait([waiting], timeout=_WATCH_S))[0]:
             if streams.size() > _LONGEST_FILE:
                 _kill(process)
     finally:
@@ -183,21 +183,21 @@ async def _watched(process: asyncio.subprocess.Process, streams: _Streams) -> tu
 
 
 async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
-    """Write and read at the same time; a program that writes too much is ended, so that memory holds only so much."""
+    """Write stdin and read the outputs at the same time; end a program that writes too much."""
     out, err = list[bytes](), list[bytes]()
-    talking = asyncio.gather(
+    streams = asyncio.gather(
         _feed(process.stdin, given), _read(process, process.stdout, out), _read(process, process.stderr, err)
     )
     try:
-        while not (await asyncio.wait([talking], timeout=_LOOK_S))[0]:
+        while not (await asyncio.wait([streams], timeout=_WATCH_S))[0]:
             if process.returncode is not None:
-                await asyncio.wait([talking], timeout=_GRACE_S)
-                _kill(process)  # something that the program started may hold its pipes open
-                await asyncio.wait([talking], timeout=_GRACE_S)
-                break  # or somebody who left the group does; what was said until now is what there is
+                await asyncio.wait([streams], timeout=_GRACE_S)
+                _kill(process)  # a child process may hold the pipes open
+                await asyncio.wait([streams], timeout=_GRACE_S)
+                break  # a child process outside the group may hold them: use the output so far
     finally:
-        talking.cancel()  # does nothing to what is done
-        await asyncio.gather(talking, return_exceptions=True)
+        streams.cancel()  # has no effect on completed tasks
+        await asyncio.gather(streams, return_exceptions=True)
     await _ended(process)
     return b"".join(out), b"".join(err)
 
@@ -205,21 +205,21 @@ async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tup
 async def _feed(stdin: asyncio.StreamWriter | None, given: bytes) -> None:
     if stdin is None:
         return
-    with suppress(BrokenPipeError, ConnectionResetError):  # a program need not read
+    with suppress(BrokenPipeError, ConnectionResetError):  # a program may not read its stdin
         stdin.write(given)
         await stdin.drain()
     stdin.close()
 
 
 async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader | None, pieces: list[bytes]) -> None:
-    """Take what a program writes to one of its streams, up to the first piece too much."""
+    """Read one of a program's streams up to the size limit; above it, end the program."""
     size = 0
     while stream is not None and (piece := await stream.read(65536)):
         if size <= _LONGEST_OUTPUT:
             pieces.append(piece)
             size += len(piece)
         if size > _LONGEST_OUTPUT:
-            _kill(process)  # and what still stands in the pipe is read, so that it can end
+            _kill(process)  # the rest of the pipe is read, so that the program can end
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
@@ -228,31 +228,31 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
-    """End the group, also what the program itself started and left behind; with a mark, what left the group too.
+    """End the process group with all child processes; with a mark, also those that left the group.
 
-    All is killed before anything is waited for: whoever cancels the waiting does not spare them.
+    All are killed before the first wait, so that cancelling the wait does not leave any running.
     """
     _kill(process)
-    for _ in range(_ROUNDS if mark else 0):  # what is killed may just have started another
+    for _ in range(_ROUNDS if mark else 0):  # a killed process may just have started another
         if not _kill_marked(f"{_MARK}={mark}".encode()):
             break
     await _ended(process)
     transport: Any = getattr(process, "_transport", None)
-    if transport is not None:  # a pipe that a child outside the group holds would keep it open
+    if transport is not None:  # a child process outside the group may hold its pipe open
         transport.close()
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for the exit alone; `process.wait` also waits until nobody holds a pipe."""
+    """Wait for the exit only; `process.wait` also waits until all pipes are closed."""
     while process.returncode is None:  # noqa: ASYNC110 - there is no event for it
         await asyncio.sleep(_POLL_S)
 
 
 def _kill_marked(mark: bytes) -> int:
-    """Kill the processes whose environment holds the mark, where the system shows environments; return how many."""
+    """Kill the processes with the mark in their environment, if the system shows it; return how many."""
     killed = 0
     for environment in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # it is somebody else's, or has just ended
+        with suppress(OSError):  # it is another user's process, or has just ended
             if mark in environment.read_bytes().split(b"\0"):
                 os.kill(int(environment.parent.name), signal.SIGKILL)
                 killed += 1

@@ -1,11 +1,11 @@
-"""Cases of a translator as tests: `pytest` stays the one command.
+"""Run the cases of a translator as tests of `pytest`.
 
 In the project's own pytest settings:
 
     polyjudge_command = apertium -u {source_lang}-{target_lang}
     polyjudge_fixtures = tests/fixtures/*.tsv
 
-Without the command nothing is collected.
+Without a command, no cases are collected.
 """
 
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 _SETTINGS = {
-    "polyjudge_command": ("a translator that reads stdin and writes stdout", None),
+    "polyjudge_command": ("translator program that reads stdin and writes stdout", None),
     "polyjudge_fixtures": ("files of cases, as patterns relative to the root", "linelist"),
-    "polyjudge_model": ("what {model} in the command stands for", None),
-    "polyjudge_match": ("exact, trim or normalized", None),
-    "polyjudge_timeout": ("seconds for one text", None),
-    "polyjudge_env": ("variables that the program may see", "linelist"),
-    "polyjudge_set": ("variables that the program sees, as NAME=VALUE", "linelist"),
+    "polyjudge_model": ("value of {model} in the command", None),
+    "polyjudge_match": ("how outputs are compared: exact, trim or normalized", None),
+    "polyjudge_timeout": ("time limit of one text in seconds", None),
+    "polyjudge_env": ("environment variables to pass to the program", "linelist"),
+    "polyjudge_set": ("environment variables to set for the program, as NAME=VALUE", "linelist"),
 }
 
 
@@ -73,23 +73,23 @@ class CaseTest(pytest.Item):
         self.fixture = fixture
 
     def runtest(self) -> None:
-        """Translate, and fail where the output is another."""
+        """Translate, and fail if the output differs."""
         result = self._result()
         if result.status != "PASS":
             raise CaseFailedError(result)
 
     def repr_failure(self, excinfo: "pytest.ExceptionInfo[BaseException]", style: Any = None) -> Any:
-        """Show how the texts differ, and nothing of our own code."""
+        """Show the difference of the texts, without a traceback."""
         from polyjudge.errors import PolyjudgeError
 
         if isinstance(excinfo.value, PolyjudgeError):
             return str(excinfo.value)
         if isinstance(excinfo.value, CaseFailedError):
-            return "\n".join(_told(excinfo.value.result))
+            return "\n".join(_explained(excinfo.value.result))
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> "tuple[Path, int | None, str]":
-        """Return where the case stands."""
+        """Return the path and line of the case."""
         return self.path, self.fixture.line - 1 if self.fixture.line else None, self.fixture.case_id
 
     def _result(self) -> "CaseResult":
@@ -111,7 +111,7 @@ def _match(given: str) -> Any:
     from polyjudge.errors import ConfigError
 
     if given not in ("", "exact", "trim", "normalized"):
-        raise ConfigError(f"polyjudge_match is {given!r}, not exact, trim or normalized")
+        raise ConfigError(f"polyjudge_match must be exact, trim or normalized, not {given!r}.")
     return given or "exact"
 
 
@@ -123,7 +123,7 @@ def _timeout_s(given: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ConfigError(f"polyjudge_timeout is {given!r}, not a number of seconds above 0")
+        raise ConfigError(f"polyjudge_timeout must be a number of seconds above 0, not {given!r}.")
     return seconds
 
 
@@ -131,11 +131,11 @@ class CaseFailedError(Exception):
     """A case that did not pass."""
 
     def __init__(self, result: "CaseResult") -> None:
-        super().__init__(result.message or "the output is not the expected one")
+        super().__init__(result.message or "The output differs from the expected one.")
         self.result = result
 
 
-def _told(result: "CaseResult") -> Iterator[str]:
+def _explained(result: "CaseResult") -> Iterator[str]:
     from polyjudge.text.difference import difference, shown
     from polyjudge.text.display import harmless
 

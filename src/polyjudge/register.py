@@ -6,7 +6,7 @@ For example::
     def greeting(text: CheckedText) -> Iterator[Finding]:
         ...
 
-A package offers the same to the command line by an entry point, `[project.entry-points."polyjudge.checks"]`.
+A package adds the same to the command line by an entry point, `[project.entry-points."polyjudge.checks"]`.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,12 +42,12 @@ def _added(group: Group, name: str, target: Target) -> Target:
 
 
 def provider(name: str) -> Callable[[ProviderT], ProviderT]:
-    """Register what opens a provider for a model: a function of the model's name, or a class with `complete`."""
+    """Register a provider: a function that opens it for a model's name, or a class with `complete`."""
     return lambda target: _added("providers", name, target)
 
 
 def judge(name: str) -> Callable[[JudgeT], JudgeT]:
-    """Register what makes a judge from a rubric and a model's name, which may be empty: a class with `judge`."""
+    """Register a judge: a class with `judge`, made from a rubric and a model's name, which may be empty."""
     return lambda target: _added("judges", name, target)
 
 

@@ -1,4 +1,4 @@
-"""Which polyjudge this is."""
+"""The version of polyjudge."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 def _version() -> str:
     try:
         return version("polyjudge")
-    except PackageNotFoundError:  # run from a checkout that was never installed
+    except PackageNotFoundError:  # a checkout that is not installed
         return "0+unknown"
 
 

@@ -976,9 +976,9 @@ def test_a_command_is_no_shell(hostile, two_prompts, in_folder, capsys):
     ("options", "told"),
     [
         (["--command", "no-such-program-anywhere"], "cannot be run"),
-        (["--command", "'unclosed"], "the command cannot be read: No closing quotation (--command)"),
+        (["--command", "'unclosed"], "The command cannot be parsed: No closing quotation (--command)"),
         (["--command", ""], "names anybody"),
-        (["--command", "   "], "the command names no program (--command)"),
+        (["--command", "   "], "The command is empty. Give a program (--command)"),
         (["--translator", ""], "names anybody"),
         (["--translator", "nobody/m"], "Unknown judge provider: nobody"),
         (["--command", "cat", "--languages", "th,xx-nope"], "xx-nope is not in the table"),

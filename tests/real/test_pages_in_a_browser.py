@@ -149,7 +149,7 @@ def test_a_person_labels_with_the_keyboard_alone(started, opened, scored):
     _press(page, "4")
     _press(page, "2")
     page.keyboard.press("p")
-    _until(page, "document.getElementById('said').textContent.includes('pass')")
+    _until(page, "document.getElementById('own-label').textContent.includes('pass')")
     page.keyboard.press("n")
     page.keyboard.type("nur 4 Worte: 1 2 p f c")
     page.keyboard.press("Control+Enter")

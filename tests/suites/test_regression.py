@@ -243,7 +243,7 @@ def test_the_languages_and_the_model_are_filled_in_once(tmp_path):
     assert command.for_pair("{target_lang}", "{model}") == ["t", "{target_lang}-{model}", str(model), "{other}"]
 
 
-@pytest.mark.parametrize(("text", "message"), [("", "names no program"), ("a 'b", "cannot be read: No closing")])
+@pytest.mark.parametrize(("text", "message"), [("", "is empty"), ("a 'b", "cannot be parsed: No closing")])
 def test_a_command_that_cannot_be_split_is_refused(text, message):
     with pytest.raises(ConfigError, match=message):
         translator_command(text, model=None, environment={}, timeout_s=1)
