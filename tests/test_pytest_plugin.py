@@ -97,8 +97,8 @@ def test_a_looser_match_is_a_setting(project):
     ("name", "value", "message"),
     [
         ("polyjudge_match", "fuzzy", "polyjudge_match must be exact, trim or normalized, not 'fuzzy'"),
-        ("polyjudge_timeout", "soon", "polyjudge_timeout is 'soon', not a number"),
-        ("polyjudge_timeout", "-1", "polyjudge_timeout is '-1', not a number"),
+        ("polyjudge_timeout", "soon", "polyjudge_timeout must be a number"),
+        ("polyjudge_timeout", "-1", "polyjudge_timeout must be a number"),
         ("polyjudge_model", "none", "the model 'none' is not there"),
         ("polyjudge_command", "/nowhere/translate", "'/nowhere/translate' cannot be run"),
         ("polyjudge_set", "X", "'X' is not NAME=VALUE"),
