@@ -38,7 +38,7 @@ FOUNDING = {"RubricJudge", "BinaryJudge", "JudgeResult", "Failure", "RubricCrite
 
 
 @for_each("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_module_is_small_says_what_it_is_for_and_has_small_functions(path):
+def test_a_module_is_small_and_documented_and_has_small_functions(path):
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
 
@@ -91,9 +91,9 @@ def test_nothing_is_decided_by_an_errors_words_or_the_name_of_its_class(path):
 
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], DECISIONS):
-            told = ast.unparse(node)
-            assert ".__name__" not in told, node.lineno
-            assert not any(each in told for each in words), node.lineno
+            printed = ast.unparse(node)
+            assert ".__name__" not in printed, node.lineno
+            assert not any(each in printed for each in words), node.lineno
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             decides = node.func.attr in {"startswith", "endswith"}
             assert not (decides and ast.unparse(node.func.value) in words), node.lineno
@@ -107,7 +107,7 @@ def _is_note(node):
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def test_asyncio_run_stands_at_one_door():
+def test_asyncio_run_is_called_in_one_module():
     callers = [path.name for path in MODULES if "asyncio.run(" in path.read_text(encoding="utf-8")]
 
     assert callers == ["sync.py"]
@@ -152,7 +152,7 @@ def _modules_loaded_by(code: str) -> set[str]:
     )
 
 
-def test_every_dependency_is_meant():
+def test_every_dependency_is_listed_here():
     needed = {
         line.split(";")[0].split(">")[0].strip() for line in requires("polyjudge") or [] if "extra ==" not in line
     }

@@ -60,7 +60,7 @@ def test_a_cache_opened_by_path_creates_a_folder_that_is_used_later(in_folder):
     assert is_trusted_folder(Path(".polyjudge"))
 
 
-def test_a_strangers_folder_is_ignored_and_state_is_kept_elsewhere(in_folder):
+def test_an_untrusted_folder_is_ignored_and_state_is_stored_elsewhere(in_folder):
     theirs = strangers_folder(in_folder)
     (theirs / "models.toml").write_text('[aliases]\nopus = "local/mine"\n', encoding="utf-8")
     (theirs / "languages.tsv").write_text("forged", encoding="utf-8")

@@ -94,12 +94,12 @@ def test_a_plugin_that_cannot_be_imported_is_one_warning_and_the_others_are_used
     install("colours", "2.0", entry_points, fine_module="find = 1\n")
     plugins = Plugins()
 
-    told = r"the check 'bad' of colours 2\.0 cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"
-    with pytest.warns(PluginWarning, match=told) as caught:
+    printed = r"the check 'bad' of colours 2\.0 cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"
+    with pytest.warns(PluginWarning, match=printed) as caught:
         assert [target for _, target in plugins.each("checks")] == [1]
         assert [target for _, target in plugins.each("checks")] == [1]
     assert len(caught) == 1
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=printed):
         plugins.load("checks", "bad")
 
 
@@ -115,7 +115,7 @@ def test_nothing_in_the_working_folder_is_a_plugin(in_folder):
     assert json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) == []
 
 
-def test_a_built_in_name_is_not_taken_over_and_the_warning_names_both(install):
+def test_a_built_in_name_is_not_replaced_and_the_warning_names_both(install):
     install("takeover", "1.0", {"providers": ["openai = json:loads", "mine = json:loads"]})
     plugins = Plugins()
 
@@ -149,8 +149,8 @@ def test_what_is_registered_is_used_instead_of_an_entry_point_and_can_be_removed
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a,b", "a b", "a\nb"])
-def test_a_name_that_no_option_could_hold_is_refused(name):
-    with pytest.raises(ConfigError, match="no name for a plugin"):
+def test_a_value_with_a_null_character_is_refused(name):
+    with pytest.raises(ConfigError, match="Invalid plugin name"):
         Plugins().add("judges", name, None)
 
 
@@ -173,7 +173,7 @@ def test_a_check_is_a_function_a_class_or_an_object():
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "message"),
     [
         ([1], "TypeError: 1 is no Finding"),
         ([Finding("a", "bad", "")], "ValueError: a finding needs a kind"),  # type: ignore[arg-type]
@@ -183,10 +183,10 @@ def test_a_check_is_a_function_a_class_or_an_object():
         (None, "TypeError"),
     ],
 )
-def test_a_check_that_fails_is_one_warning_and_a_finding_in_each_text(found, told):
+def test_a_check_that_fails_is_one_warning_and_a_finding_in_each_text(found, message):
     register.check("faulty")(lambda _: found)
 
-    with pytest.warns(PluginWarning, match=f"the check 'faulty' .*was not checked by it: {told}") as caught:
+    with pytest.warns(PluginWarning, match=f"the check 'faulty' .*was not checked by it: {message}") as caught:
         findings = [finding for _ in range(2) for finding in check(GOOD_GERMAN, language="de")]
     assert len(caught) == 1
     assert [(each.kind, each.severity) for each in findings] == [("check_failed", "info")] * 2
@@ -265,7 +265,7 @@ def test_a_judge_judges_items_with_provenance_and_its_exceptions_are_failures():
     assert second.reason == "the judge 'length' registered from Python failed: ValueError: nothing to measure"
 
 
-def test_a_judge_sits_in_a_jury_and_asks_through_the_run():
+def test_a_judge_in_a_jury_makes_its_calls_through_the_run():
     class Asking:
         def __init__(self, rubric, model):
             self.provider = None
@@ -291,7 +291,7 @@ def test_a_judge_sits_in_a_jury_and_asks_through_the_run():
     assert run.budget.spent.calls == 1
 
 
-def test_the_command_line_takes_a_judge_by_its_name(in_folder, capsys):
+def test_a_judge_plugin_can_be_named_on_the_command_line(in_folder, capsys):
     register.judge("length")(LengthJudge)
     (in_folder / "items.jsonl").write_text('{"id": "1", "candidate": "four"}\n')
 

@@ -48,7 +48,7 @@ def are_gone(processes):
     return False
 
 
-def test_what_goes_in_comes_out_in_every_script(text):
+def test_texts_survive_a_round_trip_in_every_script(text):
     assert python(ECHO, stdin=text).text == text
 
 
@@ -67,7 +67,7 @@ def test_half_a_character_can_be_given_and_broken_bytes_come_back_marked():
     assert python("import sys; sys.stdout.buffer.write(b'a\\xff\\xfeb')").text == "a��b"
 
 
-def test_a_program_that_fails_tells_its_code_and_its_last_words():
+def test_a_failed_program_is_reported_with_its_code_and_stderr():
     with pytest.raises(ProviderError, match="ended with code 7: no such language") as caught:
         python("import sys; sys.stdout.write('half'); sys.stderr.write('no such language'); sys.exit(7)")
 
@@ -84,7 +84,7 @@ def test_long_last_words_are_shortened():
     assert str(caught.value).endswith("the end")
 
 
-def test_a_signal_that_ends_a_program_is_told():
+def test_a_signal_that_ends_a_program_is_reported():
     with pytest.raises(ProviderError, match="ended with code -9"):
         python("import os; os.kill(os.getpid(), 9)")
 
@@ -95,7 +95,7 @@ def test_a_program_that_cannot_be_run_is_an_error_of_the_configuration(command):
         run(*command)
 
 
-def test_a_program_need_not_read_what_it_is_given():
+def test_a_program_may_ignore_its_stdin():
     assert python("print('done')", stdin="x" * 5_000_000).text == "done\n"
     assert python("import os; os.close(0); print('done')", stdin="x" * 5_000_000).text == "done\n"
 
@@ -145,7 +145,7 @@ def test_a_cancellation_leaves_nothing_running(tmp_path):
 
 
 @linux
-def test_what_a_program_leaves_behind_is_ended_with_it(tmp_path):
+def test_child_processes_end_with_their_program(tmp_path):
     code = (
         "import subprocess, sys; quiet = subprocess.DEVNULL;"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
@@ -159,7 +159,7 @@ def test_a_program_has_a_session_of_its_own_so_that_ctrl_c_is_ours():
     assert python("import os; print(os.getsid(0) == os.getpid())").text == "True\n"
 
 
-def test_a_child_that_holds_the_pipes_keeps_nobody_waiting_and_ends_with_its_program():
+def test_a_child_that_holds_the_pipes_does_not_block_and_ends_with_its_program():
     script = "import os, time\nprint('done', flush=True)\nif os.fork() == 0:\n    time.sleep(600)"
 
     output = asyncio.run(run_program([sys.executable, "-c", script], "", timeout_s=60))

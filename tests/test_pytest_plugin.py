@@ -43,7 +43,7 @@ GOOD = ROW.format("greeting", "hello", "HELLO")
 BAD = ROW.format("drink", "café", "CAFE\u0301")
 
 
-def test_cases_are_collected_as_tests_and_a_failure_shows_the_difference_and_none_of_our_code(project):
+def test_cases_are_collected_as_tests_and_a_failure_shows_only_the_difference(project):
     code, shown = project(files={"cases/a.tsv": GOOD + BAD, "other/b.tsv": GOOD}, installed=True)
 
     assert code == 1
@@ -104,7 +104,7 @@ def test_a_looser_match_is_a_setting(project):
         ("polyjudge_set", "X", "'X' is not NAME=VALUE"),
     ],
 )
-def test_a_wrong_setting_is_told_without_our_code(name, value, message, project):
+def test_a_wrong_setting_is_reported_without_a_traceback(name, value, message, project):
     code, shown = project(files={"cases/a.tsv": GOOD}, **{name: value})
 
     assert code == 1
@@ -112,7 +112,7 @@ def test_a_wrong_setting_is_told_without_our_code(name, value, message, project)
     assert "pytest_plugin.py" not in shown
 
 
-def test_a_translator_that_fails_is_told(project):
+def test_a_failed_translator_is_reported(project):
     code, shown = project(files={"cases/a.tsv": GOOD}, polyjudge_command=f"{sys.executable} -c 'raise SystemExit(4)'")
 
     assert code == 1

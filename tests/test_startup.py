@@ -9,7 +9,7 @@ def loaded_by(code: str) -> set[str]:
     return set(subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True).stdout.split())
 
 
-def test_scoring_loads_neither_other_commands_nor_what_only_few_runs_need():
+def test_scoring_loads_no_other_commands_and_no_rarely_needed_modules():
     loaded = loaded_by("import polyjudge.cli.score")
 
     assert "polyjudge.runs.summary" in loaded

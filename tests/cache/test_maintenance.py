@@ -148,7 +148,7 @@ def test_the_commands_call_the_functions(path, tmp_path, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 4
     assert main(["cache", "export", *cache, "--output", str(tmp_path / "e.jsonl")]) == 0
     assert main(["cache", "import", str(tmp_path / "e.jsonl"), "--cache", str(tmp_path / "new.sqlite")]) == 0
-    assert "4 new, 0 known already, 0 skipped" in capsys.readouterr().out
+    assert "4 new, 0 already known, 0 skipped" in capsys.readouterr().out
     assert main(["cache", "prune", *cache, "--older-than", "52w", "--dry-run"]) == 0
     assert "1 entries would be dropped" in capsys.readouterr().out
     assert main(["cache", "prune", *cache, "--older-than", "52w"]) == 0

@@ -23,22 +23,22 @@ def score(in_folder):
 @pytest.mark.parametrize("judge", ["local/m", "claude", "openai/gpt-4o,local/m", "scripted/x.jsonl"])
 def test_a_provider_without_batches_is_refused_before_anything_is_asked(score, judge, capsys):
     assert score("--batch", judge=judge) == 2
-    message = capsys.readouterr().err
-    assert "has no batch API. Providers with one: anthropic, google, openai." in message
+    printed = capsys.readouterr().err
+    assert "has no batch API; there are anthropic, google, openai" in printed
     assert sorted(path.name for path in Path().iterdir()) == ["items.jsonl"]
 
 
 @pytest.mark.parametrize(
     ("options", "judge", "message"),
     [
-        (["--cache", "none"], "openai/gpt-4o", "leave out --cache none"),
-        (["--reread"], "openai/gpt-4o", "--reread asks nothing"),
+        (["--cache", "none"], "openai/gpt-4o", "Leave out --cache none"),
+        (["--reread"], "openai/gpt-4o", "--reread makes no calls"),
         (["--engine", "ray"], "openai/gpt-4o", "leave out --engine ray"),
         ([], "offline", "'offline'"),
         ([], "nobody/m", "Unknown judge provider"),
     ],
 )
-def test_options_that_batches_do_not_support_are_an_error(score, options, judge, message, capsys):
+def test_options_that_contradict_batches_are_refused(score, options, judge, message, capsys):
     assert score("--batch", *options, judge=judge) == 2
     assert message in capsys.readouterr().err
     assert not Path(".polyjudge/batches").exists()
@@ -52,7 +52,7 @@ def test_a_settings_file_may_ask_for_batches(score, capsys):
         assert main(["batch", "list"]) == 0
 
 
-def test_an_empty_journal_is_said_to_be_empty(in_folder, capsys):
+def test_an_empty_journal_is_reported_as_empty(in_folder, capsys):
     assert main(["batch", "list"]) == 0
     assert main(["batch", "status"]) == 0
     assert capsys.readouterr().out.count("No batches in .polyjudge/batches.") == 2
@@ -72,12 +72,12 @@ def jobs(in_folder):
     return create
 
 
-def test_all_batches_are_listed_with_what_was_last_known(jobs, capsys):
-    stored = jobs("pj1")
-    stored.submitted("batch_a")
-    stored.ended("expired", ItemFailure(kind="transient", reason="expired"), 1)
-    stored.failed({f"{1:064x}": ItemFailure(kind="refused", reason="no")})
-    stored.stored("cache.sqlite")
+def test_all_batches_are_listed_with_their_last_known_state(jobs, capsys):
+    taken = jobs("pj1")
+    taken.submitted("batch_a")
+    taken.ended("expired", ItemFailure(kind="transient", reason="expired"), 1)
+    taken.failed({f"{1:064x}": ItemFailure(kind="refused", reason="no")})
+    taken.taken("cache.sqlite")
     jobs("pj2").submitted("batch_b")
     jobs("pj3")
 
@@ -99,9 +99,9 @@ def test_a_damaged_file_is_named_and_the_others_are_shown(jobs, capsys):
     jobs("pj2").submitted("batch_b")
 
     assert main(["batch", "list"]) == 0
-    message = capsys.readouterr()
-    assert "batch_b" in message.out
-    assert "pj1.jsonl:1: invalid record of a batch" in message.err
+    printed = capsys.readouterr()
+    assert "batch_b" in printed.out
+    assert "pj1.jsonl:1: is no record of a batch" in printed.err
 
 
 def test_a_run_stops_at_a_damaged_file_with_one_message(score, jobs, capsys, monkeypatch):
@@ -109,10 +109,10 @@ def test_a_run_stops_at_a_damaged_file_with_one_message(score, jobs, capsys, mon
     jobs("pj1").path.write_bytes(b"{not json}\n")
 
     assert score("--batch") == 2
-    message = capsys.readouterr().err
-    assert "pj1.jsonl:1: invalid record of a batch" in message
-    assert "repair or delete this file" in message
-    assert "Traceback" not in message
+    printed = capsys.readouterr().err
+    assert "pj1.jsonl:1: is no record of a batch" in printed
+    assert "mend it, or remove it" in printed
+    assert "Traceback" not in printed
 
 
 def test_without_a_key_the_last_that_is_known_is_shown_and_nothing_is_canceled(jobs, capsys):
@@ -143,7 +143,7 @@ def test_a_name_that_the_journal_does_not_know_lists_those_it_does(jobs, capsys)
     assert "--all" in capsys.readouterr().err
 
 
-def test_a_batch_that_may_be_at_the_provider_is_shown_and_not_passed_over_in_silence(jobs, capsys):
+def test_a_batch_that_may_have_been_submitted_is_shown(jobs, capsys):
     jobs("pj1")
 
     assert main(["batch", "status"]) == 0

@@ -91,9 +91,9 @@ def write_rows(path, *rows):
     Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def announced(told):
+def announced(message):
     """Return how many calls were said to be made at most."""
-    return int(re.search(r"([\d,]+) calls at most", told)[1].replace(",", ""))
+    return int(re.search(r"([\d,]+) calls at most", message)[1].replace(",", ""))
 
 
 # perturb: what it writes and says
@@ -148,14 +148,14 @@ def test_the_card_and_the_answers_go_where_they_are_wanted(perturb, in_folder, c
     assert not (in_folder / ".polyjudge/cards").exists()
 
 
-def test_a_budget_is_kept_to(perturb, server, capsys):
+def test_a_budget_is_not_exceeded(perturb, server, capsys):
     assert perturb("--budget", "12", language="fr,th") == 0
 
     assert "left out by --budget" in capsys.readouterr().err
     assert 2 <= server.asked <= 12
 
 
-def test_a_dry_run_writes_nothing_and_says_as_many_calls_as_are_made(perturb, server, in_folder, capsys):
+def test_a_dry_run_writes_nothing_and_estimates_the_calls_exactly(perturb, server, in_folder, capsys):
     before = files_in(in_folder)
     assert perturb("--dry-run", "--format", "json") == 0
     shown = capsys.readouterr()
@@ -176,7 +176,7 @@ def test_a_dry_run_writes_nothing_and_says_as_many_calls_as_are_made(perturb, se
         ),
     ],
 )
-def test_no_more_calls_are_made_than_were_said(perturb, server, capsys, judge, options):
+def test_no_more_calls_are_made_than_announced(perturb, server, capsys, judge, options):
     assert perturb(*options, types="loop", judge=judge) == 0
     assert server.asked <= announced(capsys.readouterr().err)
 
@@ -190,7 +190,7 @@ def test_a_refresh_asks_again_and_a_plain_second_run_asks_nothing(perturb, serve
 # perturb: what it finds
 
 
-def test_the_card_tells_sharp_from_blind_by_language(perturb, server, capsys):
+def test_the_card_separates_reliable_from_unreliable_languages(perturb, server, capsys):
     server.speak = blind_in_thai
     assert perturb(language="fr,th") == 0
 
@@ -199,7 +199,7 @@ def test_the_card_tells_sharp_from_blind_by_language(perturb, server, capsys):
     assert "It is unreliable in: Thai (th)." in capsys.readouterr().out
 
 
-def test_a_judge_that_always_says_the_same_is_insensitive(perturb, server, capsys):
+def test_a_judge_with_a_constant_score_is_unreliable(perturb, server, capsys):
     server.speak = constant
     assert perturb() == 0
 
@@ -225,7 +225,7 @@ def test_texts_of_an_unknown_language_without_a_source_or_a_language_are_measure
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
-def test_a_text_of_a_megabyte_is_spoiled_and_judged_whole(perturb, server, capsys):
+def test_a_text_of_a_megabyte_is_perturbed_and_judged_whole(perturb, server, capsys):
     server.speak = constant
     text = "Le chat dort sur la table et mange. " * 28_000
     write_rows("t.jsonl", {"id": 1, "candidate": text, "language": "fr"})
@@ -281,7 +281,7 @@ def test_no_control_code_of_ids_and_languages_reaches_the_terminal(calibrate, se
         (["--rubric", "nope"], "Unknown rubric: nope"),
         (["--rubric", "general"], "offline"),
         (["--filter", "language=xx"], "no text in xx"),
-        (["--filter", "language"], "not COLUMN=VALUE"),
+        (["--filter", "language"], "Write COLUMN=VALUE"),
         (["--judge", "nobody"], "nobody"),
         (["--judge", "offline,local/m"], "stands alone"),
         (["--card", "folder", "--filter", "language=fr", "--types", "loop"], "folder"),
@@ -296,9 +296,9 @@ def test_wrong_use_is_one_line_and_nothing_is_written(in_folder, capsys, argumen
 
     assert main(["calibrate", "perturb", *([] if "--judge" in arguments else ["--judge", "offline"]), *arguments]) == 2
     shown = capsys.readouterr()
-    told = [line for line in shown.err.splitlines() if " questions, " not in line]
+    printed = [line for line in shown.err.splitlines() if " questions, " not in line]
     assert words in shown.err
-    assert (len(told), shown.out) == (1, "")
+    assert (len(printed), shown.out) == (1, "")
     assert not (in_folder / ".polyjudge/cards").exists()
 
 
@@ -312,7 +312,7 @@ def test_wrong_use_is_one_line_and_nothing_is_written(in_folder, capsys, argumen
         (["perturb", "--format", "pdf"], "invalid choice: 'pdf'"),
     ],
 )
-def test_a_mistyped_command_line_is_told_and_exits_with_two(in_folder, capsys, arguments, words):
+def test_a_wrong_command_line_is_reported_and_exits_with_two(in_folder, capsys, arguments, words):
     with pytest.raises(SystemExit) as exited:
         main(["calibrate", *arguments])
 
@@ -325,8 +325,8 @@ def test_damaged_rows_are_named_and_skipped(perturb, server, capsys):
     Path("t.jsonl").write_text('{"id": 1, "candidate": "un deux trois"}\n{torn\n[1]\n{"id": 4}\n', encoding="utf-8")
 
     assert perturb("t.jsonl", types="loop") == 0
-    told = capsys.readouterr().err
-    assert [f"t.jsonl:{line}:" in told for line in (1, 2, 3, 4)] == [False, True, True, True]
+    printed = capsys.readouterr().err
+    assert [f"t.jsonl:{line}:" in printed for line in (1, 2, 3, 4)] == [False, True, True, True]
 
 
 def test_the_answers_never_take_the_place_of_the_texts(perturb, capsys):
@@ -399,7 +399,7 @@ def test_some_answers_without_a_verdict_are_counted_and_leave_the_others(perturb
     assert card()["languages"]["fr"]["perturbations"]["loop"]["texts"] == 4
 
 
-def test_why_nothing_could_be_judged_is_said(perturb, server, capsys):
+def test_the_reason_why_nothing_was_judged_is_printed(perturb, server, capsys):
     server.speak = lambda *_: "I would rather not."
     assert perturb(types="loop") == 3
     assert "unreadable" in capsys.readouterr().err
@@ -457,23 +457,23 @@ def test_a_run_that_was_killed_pays_only_for_what_was_in_flight_again(calibrate,
 
 
 @pytest.mark.parametrize("action", ["perturb", "bias"])
-def test_ctrl_c_says_that_it_goes_on_and_it_does(calibrate, server, action):
+def test_ctrl_c_says_how_to_resume_and_it_works(calibrate, server, action):
     server.speak = unbiased
     server.faults.latency_s = 0.02
     options = ["--types", KINDS, "--severities", "1"] if action == "perturb" else ["--effects", "length,repeats"]
     process = started(server, *options, action=action)
     wait_for(server, 10)
     process.send_signal(signal.SIGINT)
-    told = process.communicate()[1]
+    printed = process.communicate()[1]
 
     assert process.returncode == 130
-    assert "Run the same command again to resume." in told
+    assert "Run the same command again to resume." in printed
     assert not CARD.exists()
     assert calibrate(action, "--filter", "language=fr,th", *options) == 0
     assert server.asked == (60 if action == "perturb" else 40)
 
 
-def test_an_unfinished_run_is_not_gone_on_with_by_one_of_other_repeats(perturb, server, capsys):
+def test_an_unfinished_run_is_not_resumed_with_other_repeats(perturb, server, capsys):
     assert perturb("--max-calls", "20", "--cache", "none", "--concurrency", "1") == 3
     assert perturb("--repeats", "2", "--cache", "none") == 0
     assert server.asked == 20 + 60
@@ -487,7 +487,7 @@ def bias(calibrate, server, effects, speak, *options):
     assert calibrate("bias", "--filter", "language=fr,th", "--effects", effects, "--format", "json", *options) == 0
 
 
-def test_a_judge_that_picks_what_stands_first_is_found_out(calibrate, server, capsys):
+def test_a_judge_that_prefers_the_first_text_is_detected(calibrate, server, capsys):
     bias(calibrate, server, "position", lambda *_: json.dumps({"verdict": "A", "reason": "x"}), "--max-unjudged", "0.4")
 
     found = json.loads(capsys.readouterr().out)["position"]
@@ -515,7 +515,7 @@ def test_a_judge_that_obeys_the_plea_is_found_out(calibrate, server, capsys):
     assert "it obeys, by 100% of the scale" in json.loads(capsys.readouterr().out)["injection"]["sentence"]
 
 
-def test_nothing_is_said_against_a_judge_without_bias(calibrate, server, capsys):
+def test_no_bias_is_reported_for_an_unbiased_judge(calibrate, server, capsys):
     bias(calibrate, server, "length,length_in_pairs,formatting,injection,criteria_order,repeats,position", unbiased)
 
     shown = capsys.readouterr()
@@ -526,7 +526,7 @@ def test_nothing_is_said_against_a_judge_without_bias(calibrate, server, capsys)
     assert server.asked <= announced(shown.err) == 120
 
 
-def test_the_same_question_again_is_asked_anew_and_only_once_more_each_time(calibrate, server, capsys):
+def test_a_repeated_question_is_asked_again_once_each_time(calibrate, server, capsys):
     answers = iter([1, 5] * 100)
 
     bias(calibrate, server, "repeats", lambda *_: grades(next(answers)), "--concurrency", "1", "--repeats", "4")
@@ -536,7 +536,7 @@ def test_the_same_question_again_is_asked_anew_and_only_once_more_each_time(cali
     assert set(server.delivered.values()) == {4}
 
 
-def test_bias_of_a_jury_makes_no_more_calls_than_it_says(calibrate, server, capsys):
+def test_bias_of_a_jury_makes_no_more_calls_than_announced(calibrate, server, capsys):
     server.speak = constant
     assert calibrate("bias", "--filter", "language=fr", "--effects", "length", judge="local/m,local/n") == 0
     assert server.asked <= announced(capsys.readouterr().err)
@@ -560,15 +560,15 @@ def test_scores_and_labels_of_a_family_are_read_before_the_first_call(calibrate,
     [
         (["--effects", "nope"], "'nope' is none of length"),
         (["--budget", "1"], "larger --budget"),
-        (["--scores", "s.jsonl"], "--scores and --labels together"),
+        (["--scores", "s.jsonl"], "--scores and --labels must be given together"),
         (["missing.jsonl"], "missing.jsonl: cannot be read"),
     ],
 )
-def test_bias_used_wrongly_is_one_line(calibrate, server, capsys, arguments, words):
+def test_wrong_options_of_bias_are_one_line(calibrate, server, capsys, arguments, words):
     assert calibrate("bias", *arguments) == 2
-    told = capsys.readouterr().err
-    assert words in told
-    assert (told.count("\n"), server.asked) == (1, 0)
+    printed = capsys.readouterr().err
+    assert words in printed
+    assert (printed.count("\n"), server.asked) == (1, 0)
 
 
 # card, settings, help
@@ -576,7 +576,7 @@ def test_bias_used_wrongly_is_one_line(calibrate, server, capsys, arguments, wor
 
 def test_cards_are_listed_shown_and_drawn(perturb, in_folder, capsys):
     assert main(["calibrate", "card"]) == 0
-    assert "There is no card" in capsys.readouterr().out
+    assert "No trust cards" in capsys.readouterr().out
     assert perturb() == 0
     (CARD.parent / "broken.json").write_text("{", encoding="utf-8")
     capsys.readouterr()
@@ -596,7 +596,7 @@ def test_cards_are_listed_shown_and_drawn(perturb, in_folder, capsys):
         (["missing.json"], "missing.json: cannot be read"),
         (["no-card.json"], "no-card.json: is no trust card"),
         (["broken.json"], "broken.json: is not JSON"),
-        (["--judge", "local/never"], "there is no card of local/never"),
+        (["--judge", "local/never"], "No valid trust card of local/never"),
     ],
 )
 def test_a_card_that_is_none_is_one_line(in_folder, capsys, arguments, words):
@@ -604,9 +604,9 @@ def test_a_card_that_is_none_is_one_line(in_folder, capsys, arguments, words):
     Path("broken.json").write_text("{", encoding="utf-8")
 
     assert main(["calibrate", "card", *arguments]) == 2
-    told = capsys.readouterr().err
-    assert words in told
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert words in printed
+    assert printed.count("\n") == 1
 
 
 def test_a_cards_file_can_be_shown_where_the_project_names_a_judge(perturb, capsys):
@@ -640,19 +640,19 @@ def test_help_explains_every_option(capsys, action):
         assert all(name in shown for name in ("perturb", "agreement", "bias", "correct", "card"))
 
 
-def test_thousands_of_calls_must_be_meant(calibrate, server, capsys):
+def test_thousands_of_calls_need_an_explicit_limit(calibrate, server, capsys):
     assert calibrate("perturb", "--filter", "language=fr,de,th,hi,ja,ru", "--repeats", "3") == 2
     assert "--budget" in capsys.readouterr().err
     assert server.asked == 0
 
 
-def test_what_was_found_and_the_answers_go_where_they_are_told(perturb):
+def test_the_report_and_the_answers_are_written_to_the_given_files(perturb):
     assert perturb("--output", "card.html", "--format", "html", "--answers", "a.jsonl", judge="offline") == 0
     assert Path("card.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert Path("a.jsonl").read_text(encoding="utf-8").startswith('{"schemaVersion"')
 
 
-def test_a_refresh_that_reached_nobody_does_not_count_as_begun(perturb, server, monkeypatch):
+def test_a_refresh_without_any_answer_does_not_count_as_started(perturb, server, monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
 
     assert perturb("--refresh", "--answers", "a.jsonl") == 3

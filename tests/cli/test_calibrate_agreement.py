@@ -104,7 +104,7 @@ def test_rates_of_pass_and_fail_need_only_the_judges_bar_where_labels_are_words(
 
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "do not say which judge" in shown.err
+    assert "do not name their judge" in shown.err
     assert "true" in text_of("o")
     if form == "json":
         found = json.loads(text_of("o"))
@@ -159,7 +159,7 @@ def test_another_judge_is_compared_without_a_card(scored, in_folder, capsys):
         (["r.jsonl", "--labels", "l.csv", "--against", "r.jsonl"], "--labels"),
         (["r.jsonl", "--labels", "missing.csv"], "missing.csv: cannot be read"),
         (["missing.jsonl", "--labels", "l.csv"], "missing.jsonl: cannot be read"),
-        (["r.jsonl", "--labels", "empty.csv"], "no item is in both"),
+        (["r.jsonl", "--labels", "empty.csv"], "No common items in"),
         (["r.jsonl", "--labels", "others.csv"], "there is 'zz'"),
         (["r.jsonl", "r.jsonl", "--labels", "l.csv"], "two scores of the id"),
         (["r.jsonl", "--labels", "stars.csv", "--pass-from", "50"], "--label-pass-from"),
@@ -195,7 +195,7 @@ def test_labels_that_cannot_be_used_are_named_and_the_rest_is_used(folder, capsy
     assert "1 label of items that were not judged, such as 'zz'" in shown.err
 
 
-def test_scores_as_wmt_keeps_them_are_read(in_folder, capsys):
+def test_scores_in_wmt_format_are_read(in_folder, capsys):
     for name, value in (("m", lambda n: n / 10), ("mqm", lambda n: -n)):
         lines = [f"sys{who}\t{value(n)}\n" for who in "AB" for n in range(10)]
         lines[-1] = "sysB\tNone\n"
@@ -256,7 +256,7 @@ def _by_number(prompt):
     return json.dumps({"score": int(re.search(r"item-(\d+)", prompt)[1]), "reason": "x"})
 
 
-def test_a_call_that_was_turned_away_is_not_of_another_judge(scored, server, capsys):
+def test_a_rejected_call_does_not_count_as_another_judge(scored, server, capsys):
     async def trouble(_, body, __):
         return (400, "not this one") if "item-7 " in json.dumps(body) else None
 
@@ -273,7 +273,7 @@ def test_the_card_of_a_judge_asked_twice_gets_the_agreement(scored, capsys):
 
 
 @pytest.mark.parametrize("action", ["agreement", "correct"])
-def test_the_report_never_takes_the_place_of_the_scores(folder, capsys, action):
+def test_the_report_never_replaces_the_scores(folder, capsys, action):
     before = text_of("r.jsonl")
     main(["calibrate", action, "r.jsonl", "--labels", "l.csv", "--output", "r.jsonl"])
     assert text_of("r.jsonl") == before
@@ -381,16 +381,16 @@ def test_a_verdict_of_a_blind_judge_is_unreliable_not_a_pass(calibrated, capsys,
 
     code, found, _ = statuses(capsys, f"--{suite}-judge", "s.json")
     assert (code, found) == (0, {"fr": "PASS", "th": "UNRELIABLE"})
-    code, _, told = statuses(capsys, f"--{suite}-judge", "s.json", "--require-calibrated")
+    code, _, printed = statuses(capsys, f"--{suite}-judge", "s.json", "--require-calibrated")
     assert code == 1
-    assert "Thai" in told
-    assert "French" not in told
+    assert "Thai" in printed
+    assert "French" not in printed
 
 
 @pytest.mark.parametrize(
     ("judge", "options"), [("local/m", ("--repeats", "2")), ("local/m,local/n", ())], ids=["repeats", "jury"]
 )
-def test_a_blind_jury_or_a_blind_judge_asked_twice_passes_nobody(calibrated, capsys, judge, options):
+def test_an_unreliable_jury_or_repeated_judge_passes_no_language(calibrated, capsys, judge, options):
     calibrated(judge)
     main(["translation", "quick", "res.json", "--judge", judge, "--output", "s.json", *options])
     capsys.readouterr()
@@ -414,7 +414,7 @@ def test_the_card_of_another_model_or_rubric_does_not_count(calibrated, capsys):
     assert "its card has expired: the rubric has changed" in capsys.readouterr().err
 
 
-def test_score_asks_nobody_before_its_judge_is_known_to_be_good(calibrated, server, capsys):
+def test_score_makes_no_calls_before_its_judge_is_calibrated(calibrated, server, capsys):
     command = ["score", "--rubric", "translation", "--judge", "local/m", "--output", "s.jsonl", "--require-calibrated"]
     asked = server.asked
 

@@ -80,7 +80,7 @@ def test_the_demo_plants_an_error_of_every_kind():
     assert planted == set(get_args(ProblemKind))
 
 
-def test_the_demo_can_be_run_again_and_says_the_same(demo, in_folder):
+def test_the_demo_can_be_repeated_with_the_same_output(demo, in_folder):
     shutil.copytree(demo.folder, in_folder, dirs_exist_ok=True)
     again = run("demo", cwd=in_folder)
 

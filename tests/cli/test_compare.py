@@ -64,7 +64,7 @@ def text_of(path):
 # what changed
 
 
-def test_what_changed_is_told_and_without_a_rule_nothing_fails(folder, capsys):
+def test_changes_are_printed_and_without_a_rule_nothing_fails(folder, capsys):
     assert compare() == 0
 
     shown = capsys.readouterr().out
@@ -236,7 +236,7 @@ def test_unequal_rubrics_and_judges_are_refused_in_one_line_unless_allowed(folde
     assert compare("--allow-different", "rubric" if needed == "judge" else "judge") == 2
 
 
-def test_equal_judges_need_no_leave_and_a_silent_file_is_noted(folder, capsys):
+def test_equal_judges_can_be_compared_and_a_file_without_judges_is_noted(folder, capsys):
     write_rows("a.jsonl", rows(provenance=PROVENANCE))
     assert compare(b="a.jsonl") == 0
     assert "Note" not in capsys.readouterr().out
@@ -247,7 +247,7 @@ def test_equal_judges_need_no_leave_and_a_silent_file_is_noted(folder, capsys):
 # baselines
 
 
-def test_a_blessed_baseline_stands_for_the_run_it_was_made_from(folder, capsys):
+def test_a_blessed_baseline_compares_like_its_run(folder, capsys):
     write_rows("b.jsonl", rows(provenance=PROVENANCE, failed=2, reason="a long text"))
     assert compare("--bless", "base.jsonl") == 0
     capsys.readouterr()
@@ -276,7 +276,7 @@ def test_a_baseline_remembers_its_judge(folder):
 
 def test_a_failed_comparison_blesses_nothing(folder, capsys):
     assert compare("--fail-on", "regression", "--bless", "base.jsonl") == 1
-    assert "base.jsonl is not written, because the comparison failed" in capsys.readouterr().err
+    assert "base.jsonl was not written, because the comparison failed" in capsys.readouterr().err
     assert not Path("base.jsonl").exists()
     assert compare("--bless", "base.jsonl") == 0
     assert Path("base.jsonl").exists()
@@ -294,7 +294,7 @@ def test_a_baseline_of_another_score_is_refused(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda lines: lines[:-1], "holds 39 of 40 items: bless it anew"),
         (lambda lines: [*lines[:-1], '{"id": 1}'], "base.jsonl:41: is not an item's id, language and score"),
@@ -305,14 +305,14 @@ def test_a_baseline_of_another_score_is_refused(folder, capsys):
         (lambda lines: [*lines[:-1], "{"], "is not JSON"),
     ],
 )
-def test_a_spoiled_baseline_is_refused_in_one_line(folder, capsys, spoil, told):
+def test_a_damaged_baseline_is_refused_in_one_line(folder, capsys, spoil, message):
     assert compare("--bless", "base.jsonl") == 0
     capsys.readouterr()
     Path("base.jsonl").write_text("\n".join(spoil(text_of("base.jsonl").splitlines())) + "\n", encoding="utf-8")
 
     assert compare(a="base.jsonl") == 2
     shown = capsys.readouterr().err
-    assert told in shown
+    assert message in shown
     assert shown.count("\n") == 1
 
 
@@ -374,7 +374,7 @@ def test_a_project_file_may_set_the_rule(folder):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("", "b.jsonl: holds no scores"),
         ("no json\n", "b.jsonl: holds no scores: b.jsonl:1: is not JSON"),
@@ -384,13 +384,13 @@ def test_a_project_file_may_set_the_rule(folder):
         ('{"id": "x", "score": 1}\n{"id": "x", "score": 1}\n', "the id 'x' has two scores"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_2(folder, capsys, content, told):
+def test_bad_input_is_one_line_and_exit_2(folder, capsys, content, message):
     Path("b.jsonl").write_text(content, encoding="utf-8")
 
     assert compare() == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert told in shown.err
+    assert message in shown.err
     assert shown.err.count("\n") == 1
 
 
@@ -415,7 +415,7 @@ def test_bad_rows_among_good_ones_are_warned_about(folder, capsys):
         ("--seed", "-1"),
     ],
 )
-def test_an_option_that_makes_no_sense_is_exit_2(folder, options):
+def test_an_invalid_option_is_exit_2(folder, options):
     with pytest.raises(SystemExit) as stopped:
         compare(*options)
     assert stopped.value.code == 2
@@ -431,7 +431,7 @@ def test_an_option_that_makes_no_sense_is_exit_2(folder, options):
         ("--bless", "o", "--output", "o"),
     ],
 )
-def test_what_would_be_lost_or_is_unknown_is_refused(folder, options):
+def test_lost_or_unknown_items_are_refused(folder, options):
     before = text_of("a.jsonl"), text_of("b.jsonl")
 
     assert compare(*options) == 2
@@ -446,7 +446,7 @@ def test_too_few_permutations_for_so_many_languages_are_warned_about(folder, cap
     assert "give --permutations 1201 or more" in capsys.readouterr().err
 
 
-def test_a_reader_who_leaves_hides_no_regression_and_keeps_no_baseline_from_being_written(in_folder):
+def test_a_closed_pipe_does_not_hide_a_regression_or_prevent_a_baseline(in_folder):
     examples = Path(__file__).parents[2] / "examples"
     runs = f"{examples}/compare-before.jsonl {examples}/compare-after.jsonl"
     shell = f"{sys.executable} -m polyjudge compare {runs} --show 1000 {{}} | true; exit ${{{{PIPESTATUS[0]}}}}"

@@ -49,7 +49,7 @@ def test_a_baseline_is_replaced_by_a_newer_one(folder):
 
 
 @pytest.mark.parametrize("name", ["base.json", "base.baseline", "base"])
-def test_what_is_blessed_can_be_read_or_is_refused(folder, name):
+def test_a_baseline_can_be_read_or_is_refused(folder, name):
     blessed = compare("--bless", name)
 
     assert blessed == 2 or compare(a=name) == 0
@@ -101,8 +101,8 @@ def test_no_name_is_a_command_to_the_runner(folder, capsys, form):
         write_rows(name, rows(fall, tags=("##[set-output name=gate]passed",)))
 
     assert compare("--fail-on", "regression", "--format", form) == 1
-    told = capsys.readouterr()
-    lines = [line for line in (told.out + told.err).splitlines() if not line.startswith("::")]
+    printed = capsys.readouterr()
+    lines = [line for line in (printed.out + printed.err).splitlines() if not line.startswith("::")]
     assert not [line for line in lines if "##[" in line]
 
 
@@ -118,7 +118,7 @@ def test_an_alarm_on_a_scale_from_0_to_1_says_how_far_the_score_fell(folder, cap
     assert "fell by 0.00," not in capsys.readouterr().err
 
 
-def test_a_score_that_is_null_is_no_verdict_whatever_stands_beside_it(folder, capsys):
+def test_a_null_score_is_not_a_verdict_whatever_the_other_fields_are(folder, capsys):
     write_rows("b.jsonl", [{**row, "score": None, "label": 5} for row in rows()])
 
     assert compare("--format", "json") == 0

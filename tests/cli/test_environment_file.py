@@ -39,9 +39,9 @@ def test_known_variables_are_taken_unless_the_environment_has_them(monkeypatch, 
     names = ("OPENAI_API_KEY", "JUDGE_MODEL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
     assert [os.environ[name] for name in names] == ["real", "gpt-5", "a # b", "x=y", ""]
     assert os.environ["POLYJUDGE_TRANSLATOR_MODEL"] == "a#b"
-    told = capsys.readouterr().err
-    assert told.startswith("polyjudge: from .env: ANTHROPIC_API_KEY, GEMINI_API_KEY, ")
-    assert "x=y" not in told
+    printed = capsys.readouterr().err
+    assert printed.startswith("polyjudge: from .env: ANTHROPIC_API_KEY, GEMINI_API_KEY, ")
+    assert "x=y" not in printed
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_vendors_address_counts_with_a_key_from_the_same_file(address, monkeyp
     assert capsys.readouterr().err == f"polyjudge: from .env: {', '.join(shown)}\n"
 
 
-def test_an_address_in_the_shell_goes_before_that_in_the_file(monkeypatch):
+def test_an_address_in_the_shell_takes_precedence_over_the_file(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "from-the-shell")
     env_file("ANTHROPIC_BASE_URL=http://127.0.0.1:9")
@@ -180,6 +180,6 @@ def test_a_strangers_address_ends_a_run_before_anything_is_sent(server, monkeypa
     assert main(["score", "items.jsonl", "--rubric", "general", "--judge", "opus"]) == 2
 
     assert server.asked == 0
-    told = capsys.readouterr().err
-    assert "a key from your shell would be sent there" in told
-    assert "sk-from-the-shell" not in told
+    printed = capsys.readouterr().err
+    assert "a key from your shell would be sent there" in printed
+    assert "sk-from-the-shell" not in printed

@@ -35,9 +35,9 @@ def started(*arguments, before=()):
 
 def ended(process, number):
     process.send_signal(number)
-    printed, told = process.communicate(timeout=20)
+    printed, output = process.communicate(timeout=20)
     assert printed == ""
-    return process.returncode, told
+    return process.returncode, output
 
 
 def label(address, item, points, annotator="Ada"):
@@ -58,10 +58,10 @@ def test_labels_outlive_a_killed_server_and_the_end_says_how_many_there_are(file
     assert again != address
     label(again, "i0", 5)
     label(again, "i5", 2, "Ben")
-    code, told = ended(process, signal.SIGINT)
+    code, printed = ended(process, signal.SIGINT)
 
     assert code == 0
-    assert "4 labels in r-labels.jsonl" in told
+    assert "4 labels in r-labels.jsonl" in printed
     assert {(each.annotator, each.id): each.label for each in read_labels(Path("r-labels.jsonl"))} == {
         ("Ada", "i0"): 5,
         ("Ada", "i1"): 2,
@@ -70,7 +70,7 @@ def test_labels_outlive_a_killed_server_and_the_end_says_how_many_there_are(file
     }
 
 
-def test_both_end_well_on_sigterm_and_a_translators_results_need_no_more(files):
+def test_both_servers_end_cleanly_on_sigterm(files):
     labelling, address = started("label", "t.json", "--labels", "deep/l.jsonl")
     viewing, _ = started("view", ".")
     label(address, "th:0", 1)
@@ -90,17 +90,17 @@ def test_a_server_in_the_background_of_a_script_outlives_ctrl_c(files):
 
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\nHost\r\n\r\n", b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/9\r\n\r\n"])
-def test_what_is_no_request_leaves_no_trace_on_the_terminal(files, sent):
+def test_malformed_requests_are_not_logged_on_the_terminal(files, sent):
     process, address = started("view", ".")
     port = int(address.split("/")[2].rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=10) as talk:
         talk.sendall(sent)
         answer = talk.recv(4096)
-    code, told = ended(process, signal.SIGINT)
+    code, printed = ended(process, signal.SIGINT)
 
     assert b" 400 " in answer
     assert b"Traceback" not in answer
-    assert (code, "Traceback" in told, "Error" in told) == (0, False, False)
+    assert (code, "Traceback" in printed, "Error" in printed) == (0, False, False)
 
 
 def test_the_labels_meet_the_judges_scores_by_their_ids(files, capsys):
@@ -119,17 +119,17 @@ def test_the_labels_meet_the_judges_scores_by_their_ids(files, capsys):
         (["label", "r.jsonl"], "--items"),
         (["label", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--host", "0.0.0.0"], "127.0.0.1 alone"),
-        (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "items.jsonl"], "is a file of the input"),
-        (["label", "t.json", "--items", "items.jsonl"], "hold their texts"),
+        (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "items.jsonl"], "is an input file"),
+        (["label", "t.json", "--items", "items.jsonl"], "contain their texts"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "t.json"], "is no labels file"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--port", "70000"], "port 70000"),
-        (["view", "nowhere"], "is no folder"),
+        (["view", "nowhere"], "is not a folder"),
         (["view", "--host", "::"], "127.0.0.1 alone"),
         (["view", "--port", "99999"], "port 99999"),
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_done_is_said_in_one_line(files, capsys, arguments, words):
+def test_impossible_options_are_reported_in_one_line(files, capsys, arguments, words):
     before = Path("t.json").read_bytes()
     assert main(arguments) == 2
     shown = capsys.readouterr()

@@ -97,8 +97,8 @@ def test_a_strangers_output_is_not_written(tmp_path, monkeypatch, capsys):
 
     assert main(command) == 2
 
-    told = capsys.readouterr().err
-    assert told.startswith("polyjudge: polyjudge.toml: output is '../home/.bashrc', a path outside the folder")
+    printed = capsys.readouterr().err
+    assert printed.startswith("polyjudge: polyjudge.toml: output is '../home/.bashrc', a path outside the folder")
     assert (home / ".bashrc").read_text(encoding="utf-8") == "precious\n"
 
 
@@ -123,9 +123,9 @@ def test_what_may_be_a_password_is_not_shown(in_folder, capsys):
 
     main(["score", "items.jsonl", "--rubric", "translation", "--judge", "offline"])
 
-    told = capsys.readouterr().err
-    assert "from polyjudge.toml: cache=•••" in told
-    assert "geheim" not in told
+    printed = capsys.readouterr().err
+    assert "from polyjudge.toml: cache=•••" in printed
+    assert "geheim" not in printed
 
 
 BOMBS = {
@@ -146,7 +146,7 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("command", [["score", "x"], ["report", "--results", "x"], ["providers"], ["demo"]])
 def test_a_file_made_to_harm_is_refused_at_once(name, command, in_folder, capsys):
-    text, told = BOMBS[name]
+    text, printed = BOMBS[name]
     Path("polyjudge.toml").write_bytes(text.encode(errors="surrogateescape"))
     started = time.process_time()
 
@@ -154,7 +154,7 @@ def test_a_file_made_to_harm_is_refused_at_once(name, command, in_folder, capsys
 
     assert time.process_time() - started < 20  # a minute and more without the limits
     assert capsys.readouterr().err.startswith("polyjudge: polyjudge.toml:")
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=printed):
         read_toml(Path("polyjudge.toml"))
 
 

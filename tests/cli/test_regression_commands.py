@@ -84,9 +84,7 @@ def test_help_is_given(arguments, in_folder, capsys):
         ([PASSING, FAILING, CRASHING, EMPTY], 3, "1 passed, 1 failed, 2 errors"),
     ],
 )
-def test_each_case_and_the_summary_are_printed_and_the_exit_code_tells_the_worst(
-    given, code, summary, in_folder, capsys
-):
+def test_each_case_and_the_summary_are_printed_and_the_exit_code_is_the_worst(given, code, summary, in_folder, capsys):
     assert run("--fixtures", cases(*given)) == code
 
     lines = capsys.readouterr().out.splitlines()
@@ -164,7 +162,7 @@ def test_a_suite_can_be_chosen_and_both_are_counted_apart(in_folder, capsys):
         (["--fixtures", "good.tsv", "--persistent", "--repeat", "2"], "choose one"),
     ],
 )
-def test_wrong_usage_and_bad_files_are_told_in_one_line_with_exit_code_two(arguments, message, in_folder, capsys):
+def test_wrong_usage_and_bad_files_are_reported_in_one_line_with_exit_code_two(arguments, message, in_folder, capsys):
     cases(PASSING, name="good.tsv")
     Path("broken.tsv").write_text("a\tb\n", encoding="utf-8")
 
@@ -180,8 +178,8 @@ def test_a_case_that_differs_from_run_to_run_is_named_and_fails_also_in_the_xml(
     assert run("--fixtures", cases(PASSING), "--repeat", "2", "--match", "trim", "--junit", "j.xml", script=flaky) == 1
 
     shown = capsys.readouterr().out
-    assert "2 different outputs of the same text:" in shown
-    assert "1 cases differ from run to run" in shown
+    assert "2 different outputs for the same text:" in shown
+    assert "1 cases differ between repeats" in shown
     assert parsed("j.xml").getElementsByTagName("testsuite")[0].getAttribute("failures") == "1"
 
 
@@ -204,9 +202,9 @@ def test_persistent_mode_uses_one_process_and_falls_back_with_a_warning(in_folde
 
 def test_a_run_warns_when_the_translator_is_another_than_the_captured_one(in_folder, capsys):
     path = cases(PASSING, header="# polyjudge command: other\n# polyjudge version translator: 1\n")
-    told = f"{sys.executable} -c 'print(2)'"
+    printed = f"{sys.executable} -c 'print(2)'"
 
-    assert run("--fixtures", path, "--version-command", told) == 0
+    assert run("--fixtures", path, "--version-command", printed) == 0
 
     warned = capsys.readouterr().err
     assert "captured with the command 'other', now" in warned
@@ -220,7 +218,7 @@ def parsed(path):
     return minidom.parseString(Path(path).read_bytes())
 
 
-def test_json_holds_every_case_and_nothing_else_is_printed(in_folder, capsys):
+def test_json_contains_every_case_and_nothing_else_is_printed(in_folder, capsys):
     assert run("--fixtures", cases(PASSING, FAILING, CRASHING), "--format", "json", "--output", "out/results.json") == 3
 
     rows = json.loads(capsys.readouterr().out)
@@ -234,7 +232,7 @@ def test_json_holds_every_case_and_nothing_else_is_printed(in_folder, capsys):
     assert rows["suites"] == {"translation": {"PASS": 1, "FAIL": 1, "ERROR": 1}}
 
 
-def test_the_xml_tells_what_failed_and_what_is_an_error(in_folder, capsys):
+def test_the_xml_separates_failures_from_errors(in_folder, capsys):
     run("--fixtures", cases(PASSING, FAILING, CRASHING), "--junit", "junit.xml")
 
     [suite] = parsed("junit.xml").getElementsByTagName("testsuite")
@@ -285,7 +283,7 @@ def capture(*arguments, **options):
     return regression("capture", "--inputs", "inputs.tsv", "--output", "out.tsv", *arguments, **options)
 
 
-def test_what_is_captured_passes(inputs, capsys):
+def test_captured_outputs_pass(inputs, capsys):
     assert capture("--version-command", f"{sys.executable} -c 'print(7)'") == 0
 
     lines = Path("out.tsv").read_text(encoding="utf-8").splitlines()
@@ -301,7 +299,7 @@ def test_what_is_captured_passes(inputs, capsys):
     ("script", "code"),
     [("import sys; sys.exit(1)", 3), ("print('')", 3), ("print('a\\tb')", 2), ("print('a\\nb')", 2)],
 )
-def test_nothing_is_written_when_an_output_cannot_be_kept(script, code, inputs, capsys):
+def test_nothing_is_written_if_an_output_cannot_be_stored(script, code, inputs, capsys):
     assert capture(script=script) == code
 
     assert sorted(path.name for path in inputs.iterdir()) == ["inputs.tsv", "translator.py"]
@@ -311,7 +309,7 @@ def test_a_file_that_is_there_is_not_overwritten_by_chance(inputs, capsys):
     Path("out.tsv").write_text("mine\n", encoding="utf-8")
 
     assert capture() == 2
-    assert "--update shows what would change" in capsys.readouterr().err
+    assert "Give --update to see what would change" in capsys.readouterr().err
     assert capture("--update") == 2
     assert Path("out.tsv").read_text(encoding="utf-8") == "mine\n"
 
@@ -329,7 +327,7 @@ def test_an_update_shows_what_changes_and_needs_an_answer(inputs, capsys):
     )
 
     assert code.returncode == 2
-    assert "there is nobody to ask; --yes writes the changes" in code.stderr
+    assert "Give --yes to write the changes" in code.stderr
     assert Path(old).read_text(encoding="utf-8") == before
     assert capture("--update", "--yes") == 0
     shown = capsys.readouterr().out
@@ -418,7 +416,7 @@ def test_a_judge_that_doubts_an_expectation_is_heard(local, capsys):
     assert main(["regression", "audit", "good.tsv", "--judge", "local/m"]) == 1
 
     shown = capsys.readouterr().out
-    assert "good.tsv:2: b: doubted: the judge doubts the expected output: it says something else" in shown
+    assert "good.tsv:2: b: doubted: expected output fails by the judge: it says something else" in shown
     assert local.asked == 2
 
 
@@ -435,7 +433,7 @@ def test_a_judge_that_gives_no_verdict_is_exit_code_three(local, capsys):
     assert "2 of 2 cases could not be judged" in capsys.readouterr().err
 
 
-def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(local, capsys):
+def test_a_dry_run_prints_the_estimate_and_makes_no_calls(local, capsys):
     assert main(["regression", "audit", "good.tsv", "--judge", "local/m", "--dry-run"]) == 0
 
     shown = capsys.readouterr()
@@ -487,10 +485,10 @@ def test_ctrl_c_is_130_and_leaves_no_process_behind(mode, in_folder):
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)  # who asks twice does not want to wait
-    told = process.communicate()[1]
+    printed = process.communicate()[1]
 
     assert process.returncode == 130
-    assert b"interrupted; 2 of 2 cases were not run" in told
+    assert b"interrupted; 2 of 2 cases were not run" in printed
     for _ in range(1000):
         if not any(map(is_running, started)):
             break
@@ -529,12 +527,12 @@ LITERAL = "import sys; sys.stdout.write(repr(sys.stdin.buffer.read()))"
 
 
 @pytest.mark.parametrize("text", ["hello", "  spaced  ", "¿qué?"])
-def test_a_program_is_given_the_text_of_a_table_and_no_line_break(text, in_folder, capsys):
+def test_a_program_reads_the_text_of_a_table_without_a_line_break(text, in_folder, capsys):
     assert run("--fixtures", cases(("one", text, repr(text.encode()))), script=LITERAL) == 0
 
 
 @pytest.mark.parametrize("text", ["one line", "one line\n", "two\nlines", "two\nlines\n", "blank lines\n\n", "dos\r\n"])
-def test_a_program_is_given_the_text_of_a_folder_byte_by_byte(text, in_folder, capsys):
+def test_a_program_reads_the_text_of_a_folder_byte_by_byte(text, in_folder, capsys):
     Path("case").mkdir()
     Path("case/input.txt").write_bytes(text.encode())
     Path("case/expected.txt").write_text(repr(text.encode()), encoding="utf-8")
@@ -543,7 +541,7 @@ def test_a_program_is_given_the_text_of_a_folder_byte_by_byte(text, in_folder, c
     assert run("--fixtures", "case", script=LITERAL) == 0
 
 
-def test_a_capture_is_given_the_text_alone_too(in_folder, capsys):
+def test_a_capture_also_sends_the_text_alone(in_folder, capsys):
     Path("inputs.tsv").write_text("one\ten\tes\thello\n", encoding="utf-8")
 
     assert regression("capture", "--inputs", "inputs.tsv", "--output", "translation.tsv", script=LITERAL) == 0
@@ -551,7 +549,7 @@ def test_a_capture_is_given_the_text_alone_too(in_folder, capsys):
     assert "b'hello'" in Path("translation.tsv").read_text(encoding="utf-8")
 
 
-def test_a_program_that_is_kept_open_is_given_lines(in_folder, capsys):
+def test_a_persistent_program_reads_lines(in_folder, capsys):
     script = "import sys\nfor line in sys.stdin:\n    print(repr(line), flush=True)\n"
 
     assert run("--fixtures", cases(("one", "hello", repr("hello\n"))), "--persistent", script=script) == 0

@@ -63,7 +63,7 @@ def test_help_names_every_option(capsys):
         (["--results", "r.json", "more"], "unrecognized arguments: more"),
     ],
 )
-def test_wrong_usage_is_told_and_exits_with_two(files, capsys, arguments, words):
+def test_wrong_usage_is_reported_and_exits_with_two(files, capsys, arguments, words):
     with pytest.raises(SystemExit) as exited:
         main(["report", *arguments])
 

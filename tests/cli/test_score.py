@@ -122,7 +122,7 @@ def _without_times(path):
 
 
 @pytest.mark.slow
-def test_a_rate_limit_is_kept_to_with_hardly_a_refusal(items, score, server, capsys):
+def test_a_rate_limit_is_respected_with_few_refusals(items, score, server, capsys):
     """How much of the limit is used is tested in virtual time, with the pace itself."""
     server.faults.bucket_rate, server.faults.bucket_size = 200.0, 30.0
     server.faults.latency_s = 0.02
@@ -132,16 +132,16 @@ def test_a_rate_limit_is_kept_to_with_hardly_a_refusal(items, score, server, cap
     assert set(server.delivered.values()) == {1}
 
 
-def test_the_cap_on_spend_holds_and_the_run_goes_on_later(items, score, server, capsys):
+def test_the_cap_on_spend_holds_and_the_run_can_be_resumed(items, score, server, capsys):
     path = items(300)
     options = ["--output", "r.jsonl", "--price", "10,100", "--concurrency", "50"]
 
     assert score(path, *options, "--max-cost", "0.5") == 3
-    told = capsys.readouterr().err
+    printed = capsys.readouterr().err
     spent = server.asked * (100 * 10 + 20 * 100) / 1e6
     assert 0 < spent <= 0.5
-    assert "stopped at $" in told
-    assert "Run the same command again to resume." in told
+    assert "stopped at $" in printed
+    assert "Run the same command again to resume." in printed
     assert not Path("r.jsonl").exists()
 
     assert score(path, *options, "--max-cost", "5") == 0
@@ -240,7 +240,7 @@ def test_the_same_run_twice_at_once_is_refused(items, score, server, in_folder, 
     assert len(outcomes("r.jsonl")) == 60
 
 
-def test_what_an_interrupted_refresh_was_told_is_not_asked_again(items, score, server, capsys):
+def test_replies_of_an_interrupted_refresh_are_not_asked_for_again(items, score, server, capsys):
     path = items(60)
     assert score(path, "--output", "r.jsonl") == 0
     server.delivered.clear()
@@ -284,7 +284,7 @@ def test_outputs_that_would_destroy_something_are_refused_first(items, score, se
     assert len(path.read_text(encoding="utf-8").splitlines()) == 3
 
 
-def test_a_server_that_does_not_say_what_was_used_is_held_to_the_caps(items, score, server, capsys, monkeypatch):
+def test_the_caps_hold_for_a_server_that_does_not_report_usage(items, score, server, capsys, monkeypatch):
     monkeypatch.setitem(USAGE, "in", None)
 
     assert (
@@ -293,16 +293,16 @@ def test_a_server_that_does_not_say_what_was_used_is_held_to_the_caps(items, sco
     assert server.asked <= 4
 
 
-@pytest.mark.parametrize("told", ["3600", "inf", "1e9"])
-def test_a_wait_without_end_is_not_waited_for(items, score, server, told, capsys):
-    server.faults.rate_limited, server.faults.retry_after = 1.0, told
+@pytest.mark.parametrize("message", ["3600", "inf", "1e9"])
+def test_a_wait_without_end_is_not_waited_for(items, score, server, message, capsys):
+    server.faults.rate_limited, server.faults.retry_after = 1.0, message
 
-    if told == "inf":
+    if message == "inf":
         server.faults.rate_limited = 0.5  # no wait is named that can be kept to, so our own is used
-    assert score(items(3), "--output", "r.jsonl") == (0 if told == "inf" else 3)
+    assert score(items(3), "--output", "r.jsonl") == (0 if message == "inf" else 3)
 
 
-def test_a_jury_with_a_rejected_member_keeps_what_the_others_were_told(items, score, server, capsys):
+def test_a_jury_with_a_rejected_member_stores_the_replies_of_the_others(items, score, server, capsys):
     server.faults.models, server.faults.latency_s = ("good",), 0.02
 
     assert score(items(10), "--output", "r.jsonl", judge="local/good,local/bad") == 3
@@ -362,10 +362,10 @@ def test_a_rejected_key_or_an_unknown_model_stops_the_run_at_once(items, score, 
         setattr(server.faults, name, value)
 
     assert score(items(500), "--output", "r.jsonl") == 3
-    told = capsys.readouterr().err
+    printed = capsys.readouterr().err
     assert server.asked <= 64
-    assert ("Check the key" if "keys" in faults else "Has it a model") in told
-    assert SECRET not in told
+    assert ("Check the key" if "keys" in faults else "Has it a model") in printed
+    assert SECRET not in printed
 
 
 def test_no_key_appears_anywhere(items, server, in_folder):
@@ -410,14 +410,14 @@ def test_no_fragment_of_a_key_that_a_server_quotes_appears_anywhere(
 
     server._trouble = trouble
     assert score(items(3), "--output", "r.jsonl") == 3
-    told = capsys.readouterr()
-    for text in (told.out, told.err, Path("r.jsonl").read_text(encoding="utf-8")):
+    printed = capsys.readouterr()
+    for text in (printed.out, printed.err, Path("r.jsonl").read_text(encoding="utf-8")):
         assert SECRET[:9] not in text
         assert SECRET[-4:] not in text
     assert "bad key •••" in Path("r.jsonl").read_text(encoding="utf-8")
 
 
-def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(items, server, in_folder):
+def test_ctrl_c_stores_finished_work_and_the_same_command_resumes(items, server, in_folder):
     server.faults.latency_s = 0.05
     environment = {**os.environ, "LOCAL_OPENAI_BASE_URL": f"{server.url}/v1"}
     command = [sys.executable, "-m", "polyjudge", "score", str(items(400)), "--rubric", "general", "--judge", "local/m"]
@@ -428,11 +428,11 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(items, server, i
     while sum(server.delivered.values()) < 100:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    _, printed = process.communicate(timeout=30)
 
     assert process.returncode == 130
-    assert "polyjudge: interrupted;" in told
-    assert "Traceback" not in told
+    assert "polyjudge: interrupted;" in printed
+    assert "Traceback" not in printed
     assert subprocess.run([*command, *options], env=environment, capture_output=True, check=False).returncode == 0
     # Nothing in flight at the interrupt was thrown away: each was given time to end, and is not asked for again.
     assert set(server.delivered.values()) == {1}
@@ -449,13 +449,13 @@ def test_two_ctrl_cs_end_a_run_whose_calls_hang(items, server, in_folder):
     for _ in range(2):
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
-    _, told = process.communicate(timeout=30)
+    _, printed = process.communicate(timeout=30)
 
     assert process.returncode == 130
-    assert "40 of 40 items were not reached" in told
+    assert "40 of 40 items were not reached" in printed
 
 
-def test_a_deadline_ends_the_run_and_keeps_what_was_done(items, score, server, capsys):
+def test_a_deadline_ends_the_run_and_stores_what_was_done(items, score, server, capsys):
     server.faults.latency_s = 0.05
     path = items(2000)
 
@@ -473,9 +473,9 @@ def test_a_deadline_that_leaves_nothing_undone_does_not_fail_the_run(items, scor
 
     assert score(items(2), "--output", "r.jsonl", "--deadline", "0.3") == 0
 
-    told = capsys.readouterr()
-    assert "2 of 2 judged" in told.out
-    assert "not reached" not in told.err
+    printed = capsys.readouterr()
+    assert "2 of 2 judged" in printed.out
+    assert "not reached" not in printed.err
     assert len(outcomes("r.jsonl")) == 2
     assert not list(Path().glob("r.jsonl.*"))
 
@@ -488,10 +488,10 @@ def test_ctrl_c_that_leaves_nothing_undone_does_not_fail_the_run(items, server, 
     while server.asked < 2:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    _, printed = process.communicate(timeout=30)
 
     assert process.returncode == 0
-    assert "not reached" not in told
+    assert "not reached" not in printed
     assert len(outcomes("r.jsonl")) == 2
 
 
@@ -539,7 +539,7 @@ def test_a_dry_run_asks_nothing_and_says_what_it_would(items, score, server, cap
     assert "cost:     about $" in capsys.readouterr().out
 
 
-def test_repeats_are_asked_and_their_spread_is_told(items, score, server, capsys):
+def test_repeats_are_asked_and_their_spread_is_printed(items, score, server, capsys):
     replies = iter(range(1000))
     server.verdict = lambda _: json.dumps({"score": next(replies) % 3, "reason": ""})
 
@@ -571,7 +571,7 @@ def test_failures_alone_are_asked_again_on_request(items, score, server, capsys)
     assert all(isinstance(outcome, JudgeResult) for _, outcome in outcomes("r.jsonl"))
 
 
-def test_kept_replies_can_be_read_again_without_asking_or_a_key(items, score, server, capsys, monkeypatch):
+def test_stored_replies_can_be_parsed_again_without_calls_or_a_key(items, score, server, capsys, monkeypatch):
     path = items(20)
     score(path, "--output", "r.jsonl")
     before = server.asked
@@ -581,7 +581,7 @@ def test_kept_replies_can_be_read_again_without_asking_or_a_key(items, score, se
     assert _without_times("again.jsonl") == _without_times("r.jsonl")
 
 
-def test_a_finished_run_is_done_again_and_costs_nothing_but_refresh_asks_anew(items, score, server, capsys):
+def test_a_finished_run_can_be_repeated_for_free_and_refresh_asks_again(items, score, server, capsys):
     path = items(20)
     for options, asked in (([], 20), ([], 20), (["--refresh"], 40), (["--cache", "none"], 60)):
         assert score(path, "--output", "r.jsonl", *options) == 0
@@ -621,8 +621,8 @@ def test_bad_rows_are_named_and_skipped_and_the_rest_is_used(score, in_folder, c
     path.write_text("\n".join(lines), encoding="utf-8")
 
     assert score(path, "--output", "r.jsonl") == 0
-    told = capsys.readouterr().err
-    assert [f"items.jsonl:{line}:" in told for line in (2, 3, 4, 5)] == [True] * 4
+    printed = capsys.readouterr().err
+    assert [f"items.jsonl:{line}:" in printed for line in (2, 3, 4, 5)] == [True] * 4
     assert len(outcomes("r.jsonl")) == 1
 
 
@@ -643,8 +643,8 @@ def test_a_file_that_cannot_be_used_is_one_message(score, server, in_folder, con
     Path("items.jsonl").write_text(content, encoding="utf-8")
 
     assert score("items.jsonl") == 2
-    told = capsys.readouterr().err
-    assert complaint in told
+    printed = capsys.readouterr().err
+    assert complaint in printed
     assert server.asked == 0
 
 
@@ -712,6 +712,6 @@ def test_wrong_usage_exits_with_two(items, score, options, capsys):
     "options",
     ["--limit 0", "--price cheap", "--retry-failures", "--judge nobody", "--judge ,", "--judge offline"],
 )
-def test_what_makes_no_sense_exits_with_two(items, score, options, capsys):
+def test_contradictory_options_exit_with_two(items, score, options, capsys):
     assert score(items(1), *options.split()) == 2
     assert capsys.readouterr().err.startswith("polyjudge: ")

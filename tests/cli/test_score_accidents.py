@@ -81,7 +81,7 @@ def test_results_among_the_items_are_refused(server, score, in_folder, capsys):
 
     assert score(output="items.jsonl/r.jsonl") == 2
 
-    assert "lies among the items" in capsys.readouterr().err
+    assert "is in the folder of the items" in capsys.readouterr().err
     assert server.asked == 0
 
 
@@ -109,7 +109,7 @@ def test_a_signal_ends_a_run_in_order_unless_it_is_to_be_ignored(items, score, s
     assert server.asked == 60
 
 
-def test_a_refresh_that_reached_nobody_does_not_count_as_begun(items, score, server, monkeypatch, in_folder):
+def test_a_refresh_without_any_answer_does_not_count_as_started(items, score, server, monkeypatch, in_folder):
     items(5)
     address = os.environ["LOCAL_OPENAI_BASE_URL"]
     assert score() == 0
@@ -136,7 +136,7 @@ def test_asking_again_before_there_is_anything_leaves_nothing_behind(items, scor
     assert (failures(), server.asked) == (0, 40 + failed)
 
 
-def test_an_unfinished_asking_again_does_not_undo_what_came_after_it(items, score, server, in_folder):
+def test_an_unfinished_refresh_does_not_replace_newer_results(items, score, server, in_folder):
     items(60)
     server.faults.garbage = 0.4
     score("--max-unjudged", "1")
@@ -161,7 +161,7 @@ def test_failures_of_one_judge_are_not_asked_of_another(items, score, server, ca
     assert server.asked == 5
 
 
-def test_a_run_goes_on_only_at_the_same_address(items, score, server, monkeypatch):
+def test_a_run_resumes_only_at_the_same_address(items, score, server, monkeypatch):
     items(6)
     assert score("--max-calls", "3", "--concurrency", "1") == 3
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", os.environ["LOCAL_OPENAI_BASE_URL"].replace("127.0.0.1", "localhost"))
@@ -172,7 +172,7 @@ def test_a_run_goes_on_only_at_the_same_address(items, score, server, monkeypatc
 
 
 @pytest.mark.slow
-def test_the_rate_of_a_run_that_goes_on_is_that_of_what_it_asks(items, score, server, monkeypatch):
+def test_the_rate_of_a_resumed_run_counts_only_new_items(items, score, server, monkeypatch):
     items(400)
     assert score("--max-calls", "390") == 3
     server.faults.latency_s = 1.2
@@ -187,7 +187,7 @@ def test_the_rate_of_a_run_that_goes_on_is_that_of_what_it_asks(items, score, se
     assert max(rates) < 5
 
 
-def test_what_is_in_flight_at_the_deadline_is_not_asked_again(items, score, server):
+def test_calls_in_flight_at_the_deadline_are_not_repeated(items, score, server):
     items(60)
     server.faults.latency_s = 0.3
     assert score("--deadline", "1", "--concurrency", "4") == 3
@@ -198,7 +198,7 @@ def test_what_is_in_flight_at_the_deadline_is_not_asked_again(items, score, serv
 
 
 @pytest.mark.parametrize("cache", [[], ["--cache", "none"]])
-def test_what_failed_for_a_while_is_asked_again_when_a_run_goes_on(items, score, server, cache):
+def test_temporary_failures_are_asked_again_when_a_run_resumes(items, score, server, cache):
     items(10)
     assert score("--max-calls", "7", "--concurrency", "1", *cache) == 3
     for log in (*Path().glob("*.partial"), *Path().glob("*.ahead")):

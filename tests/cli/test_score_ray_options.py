@@ -24,23 +24,23 @@ def score(in_folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ([], "--engine ray needs --output FOLDER"),
         (["--output", "out", "--cache", "none"], "--engine ray needs a cache that the workers share"),
-        (["--output", "a-file"], "a-file: is a file; --engine ray writes a folder"),
-        (["--output", "items/results"], "lies among the items; name another place"),
-        (["--output", "items"], "lies among the items"),
+        (["--output", "a-file"], "a-file: is a file, but --engine ray writes a folder"),
+        (["--output", "items/results"], "is in the folder of the items. Give another path"),
+        (["--output", "items"], "is in the folder of the items"),
         (["--output", "out", "--shard-rows", "0"], "not a whole number of at least 1"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_begun(score, in_folder, options, told, capsys):
+def test_contradictory_options_are_refused_before_any_call(score, in_folder, options, message, capsys):
     try:
         code, _, err = score(*options)
     except SystemExit as error:
         code, err = error.code, capsys.readouterr().err
 
-    assert (code, told in err) == (2, True), err
+    assert (code, message in err) == (2, True), err
     assert not (in_folder / "out").exists()
 
 
@@ -74,7 +74,7 @@ def test_a_missing_key_is_a_soft_skip_without_a_cluster(score, in_folder):
 
 
 @pytest.mark.parametrize("options", [["--workers", "2"], ["--shard-rows", "500"]])
-def test_what_only_ray_heeds_is_refused_without_it(in_folder, capsys, options):
+def test_options_of_ray_are_refused_without_it(in_folder, capsys, options):
     (in_folder / "items.jsonl").write_text('{"id": "a", "candidate": "text"}\n', encoding="utf-8")
 
     code = main(["score", "items.jsonl", "--rubric", "general", "--judge", "local/m", *options])

@@ -12,7 +12,7 @@ from polyjudge.providers.wire_errors import error_for_status
 from polyjudge.records.requests import ModelName, Price
 
 
-def test_a_models_file_of_ones_own_goes_before_ours(in_folder):
+def test_the_users_models_file_takes_precedence(in_folder):
     own = in_folder / ".polyjudge" / "models.toml"
     make_folder(own.parent)
     own.write_text(
@@ -35,10 +35,10 @@ def test_a_provider_without_a_model_stands_for_its_default():
     assert resolve_model("openai").model == "gpt-5"
 
 
-def test_an_unknown_model_is_told_its_successor():
-    told = str(error_for_status(404, "no such model", ModelName("google", "gemini-2.0-flash")))
+def test_the_error_of_a_retired_model_names_its_successor():
+    printed = str(error_for_status(404, "no such model", ModelName("google", "gemini-2.0-flash")))
 
-    assert "google/gemini-2.0-flash was retired on 2026-02-05; use google/gemini-3.6-flash." in told
+    assert "google/gemini-2.0-flash was retired on 2026-02-05; use google/gemini-3.6-flash." in printed
 
 
 def test_models_that_take_no_temperature_are_known():

@@ -92,13 +92,13 @@ def names(folder="eval-reviews"):
 # --- the founding line and files ---------------------------------------------------------------------------------
 
 
-def test_the_console_says_the_founding_line_and_nothing_else_on_stdout(programs, capsys):
+def test_stdout_has_only_the_line_of_each_judge(programs, capsys):
     assert judge("--judge=gemini") == 0
 
     assert capsys.readouterr().out == "Judge [gemini]: Agent 85/100 | System 90/100 | PASS\n"
 
 
-def test_a_review_and_its_figures_are_kept(programs):
+def test_a_review_and_its_figures_are_stored(programs):
     Path("template.md").write_text("Build first.", encoding="utf-8")
 
     judge("--judge=gemini", "--template", "template.md", "--scenario", "build-1")
@@ -133,7 +133,7 @@ def test_the_figures_say_where_they_come_from(programs):
     assert kept["promptSha256"]
 
 
-def test_the_session_names_the_files_unless_told(programs):
+def test_the_session_names_the_files_by_default(programs):
     judge("--judge=gemini")
 
     assert only_figures()["scenarioId"] == "session"
@@ -159,7 +159,7 @@ def test_no_scenario_leaves_the_output_folder(programs, scenario):
     assert [path.name for path in Path("deep").iterdir()] == ["out"]
 
 
-def test_runs_of_the_same_second_keep_each_their_files(programs):
+def test_runs_of_the_same_second_have_separate_files(programs):
     for _ in range(4):
         assert judge("--judge=gemini") == 0
 
@@ -201,7 +201,7 @@ def test_judge_alone_is_claude_before_and_after_the_session(programs, arguments,
 def test_a_value_without_the_sign_is_no_value(programs, capsys):
     assert judge("--judge", "gemini") == 2
 
-    assert "write --judge=gemini" in capsys.readouterr().err
+    assert "Write --judge=gemini" in capsys.readouterr().err
     assert programs.calls("claude") == programs.calls("gemini") == []
 
 
@@ -217,7 +217,7 @@ def test_a_model_can_be_named_in_two_ways(programs, arguments):
 
 
 @pytest.mark.parametrize(
-    ("review", "code", "told"),
+    ("review", "code", "message"),
     [
         (REVIEW, 0, "Agent 85/100 | System 90/100 | PASS"),
         (FAILED, 1, "Agent 40/100 | System 90/100 | FAIL_AGENT"),
@@ -243,15 +243,15 @@ def test_a_model_can_be_named_in_two_ways(programs, arguments):
         ),
     ],
 )
-def test_the_verdict_makes_the_exit_code_and_oddities_are_told(programs, capsys, review, code, told):
+def test_the_verdict_makes_the_exit_code_and_contradictions_are_reported(programs, capsys, review, code, message):
     programs.add("gemini", {"out": gemini(review)})
 
     assert judge("--judge=gemini") == code
 
-    assert capsys.readouterr().out == f"Judge [gemini]: {told}\n"
+    assert capsys.readouterr().out == f"Judge [gemini]: {message}\n"
     kept = only_figures()
-    assert kept["contradictory"] == ("contradicts" in told)
-    assert kept["derived"] == ("no verdict given" in told)
+    assert kept["contradictory"] == ("contradicts" in message)
+    assert kept["derived"] == ("no verdict given" in message)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_failing_agent_is_unjudged_with_its_reason(programs, capsys):
     assert only_figures()["error"] == "codex: the turn failed oddly"
 
 
-def test_an_unknown_model_is_told_and_is_exit_3(programs, capsys):
+def test_an_unknown_model_is_reported_and_is_exit_3(programs, capsys):
     programs.add("codex", {"out": codex_failed("unexpected status 404 Not Found: x"), "code": 1})
 
     assert judge("--judge=codex/nothing") == 3
@@ -318,7 +318,7 @@ def test_a_judge_that_quotes_the_session_in_its_fence_is_not_confused(programs):
     write_session({"type": "user", "message": {"role": "user", "content": HOSTILE}})
     quotes = (
         "import re; fenced = re.search(r'<text-.*</text-[0-9a-f]+>', given.decode(), re.DOTALL)[0];"
-        "told['out'] = told['out'].replace('QUOTE', json.dumps(fenced)[1:-1])"
+        "printed['out'] = printed['out'].replace('QUOTE', json.dumps(fenced)[1:-1])"
     )
     programs.add("gemini", {"does": quotes, "out": gemini(f"{FAILED}\n\nI quote:\nQUOTE")})
 
@@ -342,12 +342,12 @@ def test_several_judges_give_a_line_each_a_table_and_their_agreement(programs, c
     ]
     assert re.search(r"Judge +Agent +System +Verdict", out)
     assert re.search(r"^ codex/gpt-5.2-codex +40 +90 +FAIL_AGENT$", out, re.MULTILINE)
-    assert "agreement: 33% of pairs give the same verdict; scores are apart by 30 (agent) and 0 (system)" in out
+    assert "agreement: 33% of pairs give the same verdict; scores differ by 30 (agent) and 0 (system)" in out
     assert len(names()) == 6
     assert set(figures()) == {"claude", "gemini", "codex"}
 
 
-def test_one_judge_that_fails_keeps_none_of_the_others_from_it(programs, capsys):
+def test_a_failed_judge_does_not_stop_the_others(programs, capsys):
     programs.add("gemini", {"out": gemini("I would rather not.")})
 
     assert judge(THREE) == 3
@@ -361,7 +361,7 @@ def test_one_judge_that_fails_keeps_none_of_the_others_from_it(programs, capsys)
     assert figures()["gemini"]["verdict"] is None
 
 
-def test_one_judge_whose_key_is_rejected_keeps_none_of_the_others_from_it(programs):
+def test_a_judge_with_a_rejected_key_does_not_stop_the_others(programs):
     programs.add("claude", {"out": "", "err": "Not logged in", "code": 1})
 
     assert judge(THREE, "--max-unjudged", "0.5") == 0
@@ -426,36 +426,36 @@ def test_a_key_from_the_env_file_is_used(programs, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--judge=nobody"], "nobody"),
         (["--judge=nobody/x"], "Unknown judge provider: nobody. Available: anthropic, claude, codex"),
         (["--judge=offline"], "cannot review a session"),
-        (["--judge="], "--judge names nobody"),
+        (["--judge="], "--judge is empty"),
         (["--judge=gemini,offline"], "offline"),
-        (["--judge=gemini,codex", "--judge-model=x"], "--judge-model goes with one judge"),
+        (["--judge=gemini,codex", "--judge-model=x"], "--judge-model needs a single judge"),
         (["--template", "none.md"], "none.md: cannot be read"),
         (["--prompt", "none.md"], "none.md: cannot be read"),
         (["--prompt", "empty.md"], "empty.md: is empty"),
         (["--template", "broken.md"], "broken.md: is not UTF-8 text"),
-        (["--workspace", "none"], "'none' is no folder"),
+        (["--workspace", "none"], "'none' is not a folder"),
         (["--judge=codex", "--workspace", "."], "codex cannot be kept to a workspace"),
         (["--judge=gemini", "--workspace", "."], "gemini cannot be kept to a workspace"),
         (["--judge=anthropic", "--workspace", "."], "anthropic reads no files"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_asked(programs, capsys, arguments, told):
+def test_wrong_usage_is_reported_before_any_call(programs, capsys, arguments, message):
     Path("empty.md").write_text(" \n", encoding="utf-8")
     Path("broken.md").write_bytes(b"\xff\xfe\x00")
 
     assert judge(*arguments) == 2
 
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert programs.calls("claude") + programs.calls("gemini") + programs.calls("codex") == []
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (None, "cannot be read: No such file"),
         (b"", "is empty"),
@@ -464,7 +464,7 @@ def test_wrong_usage_is_told_before_anything_is_asked(programs, capsys, argument
         (b"\x00\xff", "UTF-8"),
     ],
 )
-def test_a_session_that_cannot_be_used_is_told_also_without_a_key(programs, monkeypatch, capsys, content, told):
+def test_an_unusable_session_is_reported_even_without_a_key(programs, monkeypatch, capsys, content, message):
     monkeypatch.delenv("GEMINI_API_KEY")
     if content is not None:
         Path("bad.jsonl").write_bytes(content)
@@ -473,7 +473,7 @@ def test_a_session_that_cannot_be_used_is_told_also_without_a_key(programs, monk
 
     err = capsys.readouterr().err
     assert "bad.jsonl" in err
-    assert told in err
+    assert message in err
 
 
 def test_a_folder_is_no_session(programs, capsys):
@@ -485,7 +485,7 @@ def test_a_folder_is_no_session(programs, capsys):
 # --- what the judge is told --------------------------------------------------------------------------------------
 
 
-def test_the_judge_is_told_the_instructions_and_the_session_each_fenced_off(programs):
+def test_the_prompt_has_the_instructions_and_the_session_each_fenced(programs):
     Path("template.md").write_text("Build first. {transcript}", encoding="utf-8")
 
     judge("--judge=codex", "--template", "template.md")
@@ -496,7 +496,7 @@ def test_the_judge_is_told_the_instructions_and_the_session_each_fenced_off(prog
     assert given.count("Fix the build.") == 1
 
 
-def test_another_prompt_takes_the_place_of_the_shipped_one(programs):
+def test_another_prompt_replaces_the_shipped_one(programs):
     Path("own.md").write_text("Be brief about {transcript} and {unknown}.", encoding="utf-8")
 
     judge("--judge=codex", "--prompt", "own.md")
@@ -535,7 +535,7 @@ def test_the_prompt_can_be_shown_without_asking_or_a_key(programs, monkeypatch, 
     assert sorted(path.name for path in Path().iterdir()) == ["session.jsonl"]
 
 
-def test_a_dry_run_says_what_would_be_asked_and_writes_nothing(programs, monkeypatch, capsys):
+def test_a_dry_run_prints_the_estimate_and_writes_nothing(programs, monkeypatch, capsys):
     for name in KEYS.values():
         monkeypatch.delenv(name, raising=False)
 
@@ -552,7 +552,7 @@ def test_a_dry_run_can_be_printed_as_json(programs, capsys):
     assert json.loads(capsys.readouterr().out)["calls"] == 1
 
 
-def test_what_does_not_fit_is_left_out_of_the_middle_and_told(programs, capsys):
+def test_the_middle_of_a_long_session_is_left_out_and_reported(programs, capsys):
     result = {"type": "tool_result", "tool_use_id": "t", "content": "begin" + "x" * 200_000 + "end"}
     write_session(*SESSION, {"type": "user", "message": {"role": "user", "content": [result]}})
 
@@ -583,7 +583,7 @@ def test_unknown_events_and_broken_rows_are_counted_and_named(programs, capsys):
     assert "of-tomorrow" in programs.calls("codex")[0]["given"]
 
 
-def test_a_large_session_is_given_to_claude_whole_and_refused_for_codex(programs, capsys):
+def test_a_large_session_is_sent_whole_to_claude_and_refused_for_codex(programs, capsys):
     Path("large.txt").write_text("word\n" * 400_000, encoding="utf-8")
 
     assert judge("--judge=claude", "--window", "1000000", session="large.txt") == 0
@@ -628,7 +628,7 @@ def test_other_files_are_another_question(programs):
     assert len(programs.calls("claude")) == 3
 
 
-def test_one_judge_that_takes_no_workspace_is_wrong_usage_for_all(programs):
+def test_a_judge_without_workspace_support_is_wrong_usage(programs):
     assert judge(THREE, "--workspace", ".") == 2
 
     assert programs.calls("claude") == []
@@ -637,7 +637,7 @@ def test_one_judge_that_takes_no_workspace_is_wrong_usage_for_all(programs):
 # --- the cache ---------------------------------------------------------------------------------------------------
 
 
-def test_what_was_answered_is_not_asked_again(programs, capsys):
+def test_answered_words_are_not_asked_again(programs, capsys):
     judge(THREE)
     assert judge(THREE) == 0
 
@@ -651,7 +651,7 @@ def test_what_was_answered_is_not_asked_again(programs, capsys):
     assert sorted(cached) == [False] * 3 + [True] * 3
 
 
-def test_a_refresh_asks_anew_and_without_a_cache_nothing_is_kept(programs):
+def test_a_refresh_asks_again_and_without_a_cache_nothing_is_stored(programs):
     judge("--judge=gemini")
     judge("--judge=gemini", "--refresh")
     judge("--judge=gemini", "--cache", "none")
@@ -672,7 +672,7 @@ def test_another_session_template_prompt_or_model_is_another_question(programs):
     assert len(programs.calls("gemini")) == 5
 
 
-def test_a_kept_reply_can_be_read_again_without_a_program_or_a_key(programs, monkeypatch):
+def test_a_stored_reply_can_be_parsed_again_without_a_program_or_a_key(programs, monkeypatch):
     judge("--judge=gemini")
     (programs.folder / "gemini").unlink()
     monkeypatch.delenv("GEMINI_API_KEY")
@@ -681,7 +681,7 @@ def test_a_kept_reply_can_be_read_again_without_a_program_or_a_key(programs, mon
     assert only_figures("again")["agentScore"] == 85
 
 
-def test_failures_are_not_kept(programs):
+def test_failures_are_not_stored(programs):
     programs.add("codex", {"out": codex_failed("odd"), "code": 1}, {"out": codex(REVIEW)})
 
     assert judge("--judge=codex") == 3
@@ -727,7 +727,7 @@ def test_a_project_file_with_a_mistake_is_wrong_input(programs, capsys, text):
 # --- secrets -----------------------------------------------------------------------------------------------------
 
 
-def test_the_key_stands_in_no_file_and_no_message_also_when_a_program_says_it(programs, capsys):
+def test_the_key_is_in_no_file_and_no_message_even_if_a_program_prints_it(programs, capsys):
     programs.add("gemini", {"out": gemini(f"Key: {KEY}\n{REVIEW}"), "err": KEY})
     programs.add("codex", {"out": codex_failed(f"Incorrect API key provided: {KEY}"), "code": 1, "err": KEY})
     programs.add("claude", {"out": "", "err": f"bad key {KEY}", "code": 1})
@@ -740,7 +740,7 @@ def test_the_key_stands_in_no_file_and_no_message_also_when_a_program_says_it(pr
     assert "•••" in captured.out
 
 
-def test_no_fragment_of_the_key_that_a_program_quotes_is_shown_or_kept(programs, capsys):
+def test_no_fragment_of_a_quoted_key_is_shown_or_stored(programs, capsys):
     programs.add("codex", {"out": codex_failed(f"Incorrect API key provided: {KEY[:10]}****{KEY[-4:]}"), "code": 1})
     programs.add("claude", {"out": "", "err": f"bad key {KEY[:10]}", "code": 1})
     programs.add("gemini", {"out": "", "err": f"bad key {KEY[-9:]}", "code": 1})
@@ -806,7 +806,7 @@ def test_a_deadline_ends_the_program_and_is_exit_3(programs):
     assert programs.left() == []
 
 
-def test_output_that_cannot_be_written_is_told_and_what_was_paid_for_is_kept(programs, capsys):
+def test_unwritable_output_is_reported_and_paid_replies_are_stored(programs, capsys):
     Path("file").write_text("in the way", encoding="utf-8")
 
     assert judge("--judge=gemini", "--output", "file") == 2
@@ -838,7 +838,7 @@ def states(capsys):
     return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
 
 
-def test_providers_says_of_agents_what_is_missing_and_asks_nobody(programs, monkeypatch, capsys):
+def test_providers_lists_what_agents_lack_without_calls(programs, monkeypatch, capsys):
     monkeypatch.delenv("GEMINI_API_KEY")
     (programs.folder / "gemini").unlink()
 
@@ -867,7 +867,7 @@ def test_a_check_asks_each_agent_that_is_ready(logged_in, capsys):
     assert logged_in.left() == []
 
 
-def test_a_check_that_fails_is_told_and_is_exit_3(logged_in, capsys):
+def test_a_failed_check_is_reported_and_is_exit_3(logged_in, capsys):
     logged_in.add("codex", {"out": codex_failed("unexpected status 401 Unauthorized: x"), "code": 1})
     logged_in.add("gemini", {"out": gemini_failed("slow down"), "code": 173})
 
@@ -902,7 +902,7 @@ def test_a_session_judged_in_a_folder_with_an_odd_name_works(programs, tmp_path,
     assert sorted(path.name for path in Path().iterdir()) == [".polyjudge", "eval-reviews", "session.jsonl"]
 
 
-def test_a_local_server_that_was_named_and_does_not_answer_is_said_with_its_reason(in_folder, monkeypatch, capsys):
+def test_a_configured_local_server_that_does_not_answer_is_reported_with_the_reason(in_folder, monkeypatch, capsys):
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
 
     assert main(["providers", "--check", "--format", "json"]) == 3

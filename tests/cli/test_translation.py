@@ -129,7 +129,7 @@ def test_every_command_has_help(arguments, capsys):
 
 
 @pytest.mark.parametrize(
-    ("action", "told"),
+    ("action", "message"),
     [
         (
             "quick",
@@ -143,35 +143,35 @@ def test_every_command_has_help(arguments, capsys):
         ),
     ],
 )
-def test_without_a_key_the_two_lines_are_told_and_nothing_is_left_behind(action, told, in_folder, capsys):
+def test_without_a_key_the_skip_message_is_printed_and_no_file_is_left(action, message, in_folder, capsys):
     write([language(tag) for tag in ALL])
 
     for options, code in (([], 0), (["--require-judge"], 3), (["--cache", "none"], 0)):
         assert translation(action, "results.json", *options, judge="") == code
         shown = capsys.readouterr()
-        assert (shown.out, shown.err) == ("", told)
+        assert (shown.out, shown.err) == ("", message)
     assert [path.name for path in in_folder.iterdir() if path.name != ".polyjudge"] == ["results.json"]
 
 
 @pytest.mark.parametrize("action", ["quick", "full"])
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["none.json"], "none.json"),
         (["results.json", "--samples", "0"], "--samples must be at least 1"),
         (["results.json", "--limit", "-1"], "--limit must be at least 1"),
-        (["results.json", "--filter", "language=xx"], "none of xx is in the file"),
+        (["results.json", "--filter", "language=xx"], "none of the languages xx"),
         (["results.json", "--filter", "category=food"], "--filter category"),
-        (["results.json", "--filter", "th"], "is not COLUMN=VALUE"),
+        (["results.json", "--filter", "th"], "Write COLUMN=VALUE"),
         (["results.json", "--judge", "nobody/m"], "Unknown judge provider: nobody"),
-        (["results.json", "--judge", " "], "--judge names nobody"),
+        (["results.json", "--judge", " "], "--judge is empty"),
         (["results.json", "--price", "cheap"], "price"),
         (["results.json", "--output", "."], "is a folder"),
-        (["results.json", "--output", "results.json"], "is the file of the results"),
-        (["results.json", "--show-prompt", "th:99"], "holds no output 'th:99'"),
+        (["results.json", "--output", "results.json"], "is the results file"),
+        (["results.json", "--show-prompt", "th:99"], "no output 'th:99'"),
     ],
 )
-def test_what_is_wrong_with_the_input_is_told_before_the_missing_key(action, options, told, in_folder, capsys):
+def test_errors_of_the_input_are_reported_before_a_missing_key(action, options, message, in_folder, capsys):
     before = write([language("th")])
     content = Path(before).read_bytes()
 
@@ -179,28 +179,28 @@ def test_what_is_wrong_with_the_input_is_told_before_the_missing_key(action, opt
 
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("polyjudge: ")
-    assert told in error
+    assert message in error
     assert Path(before).read_bytes() == content
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--batch-size", "0"], "--batch-size must be 1 to 10"),
         (["--batch-size", "11"], "--batch-size must be 1 to 10"),
-        (["--control-share", "2"], "--control-share is a share"),
-        (["--control-share", "nan"], "--control-share is a share"),
-        (["--drift-tolerance", "-1"], "--drift-tolerance a number"),
-        (["--drift-tolerance", "nan"], "--drift-tolerance a number"),
+        (["--control-share", "2"], "--control-share must be between 0 and 1"),
+        (["--control-share", "nan"], "--control-share must be between 0 and 1"),
+        (["--drift-tolerance", "-1"], "--drift-tolerance at least 0"),
+        (["--drift-tolerance", "nan"], "--drift-tolerance at least 0"),
         (["--repeats", "2"], "--batch-size 1"),
         (["--judge", "sonnet,opus"], "--batch-size 1"),
     ],
 )
-def test_batches_that_make_no_sense_are_refused(options, told, in_folder, capsys):
+def test_batches_that_make_no_sense_are_refused(options, message, in_folder, capsys):
     write([language("th")])
 
     assert translation("full", "results.json", *options, judge="") == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", "nonsense", '[{"languageName": "Thai", "prompts": []}]', "[7]"])
@@ -233,7 +233,7 @@ def test_quick_judges_the_must_have_languages_and_one_of_each_family_and_writes_
     for name in ("Mandarin Chinese", "Cantonese", "Spanish (Latin American)", "English", "Thai", "Russian", "Hindi"):
         assert re.search(rf"^ *{re.escape(name)} .* PASS", shown.out, re.MULTILINE)
     assert "7 languages: 7 PASS" in shown.out
-    assert "not in the file" not in shown.err
+    assert "missing in the file" not in shown.err
     assert rows["th"]["scriptScore"] == rows["th"]["grammarScore"] == rows["th"]["coherenceScore"] == 4
     assert rows["th"]["isCorrectLanguage"] is True
     assert rows["th"]["notes"] == "as it should be"
@@ -258,9 +258,9 @@ def test_must_have_languages_that_are_absent_are_named(local, capsys):
     write([language("th"), language("en")])
 
     assert translation("quick", "results.json") == 0
-    told = capsys.readouterr().err
-    assert "must-have languages that are not in the file: Chinese (Mandarin, Simplified), Cantonese, Spanish" in told
-    assert "English" not in told
+    printed = capsys.readouterr().err
+    assert "must-have languages that are not in the file: Chinese (Mandarin, Simplified), Cantonese, Spanish" in printed
+    assert "English" not in printed
 
 
 @pytest.mark.parametrize("action", ["quick", "full"])
@@ -297,7 +297,7 @@ def test_a_judge_that_passes_another_language_is_in_conflict_with_the_check(acti
 
 
 @pytest.mark.parametrize("action", ["quick", "full"])
-def test_a_judge_that_says_nothing_useful_is_exit_three_and_no_bad_score(action, local, capsys):
+def test_a_judge_without_usable_replies_is_exit_three_and_gives_no_score(action, local, capsys):
     local.verdict = lambda _: "I would rather not."
     write([language("th"), language("ru")])
 
@@ -363,7 +363,7 @@ def test_languages_can_be_chosen(options, judged, local, capsys):
 
 
 @pytest.mark.parametrize("action", ["quick", "full"])
-def test_a_prompt_can_be_looked_at_without_a_judge(action, in_folder, capsys):
+def test_a_prompt_can_be_shown_without_a_judge(action, in_folder, capsys):
     write([language("yue", [f"\x1b[31m{GOOD['yue']}\u202e", GOOD["yue"]]), language("th")])
 
     assert translation(action, "results.json", "--show-prompt", "yue:0", judge="") == 0
@@ -432,8 +432,8 @@ def test_malformed_parts_are_named_by_place_and_the_rest_is_judged(local, capsys
     write(rows)
 
     assert translation("quick", "results.json") == 0
-    told = capsys.readouterr().err
-    assert told.count("polyjudge: warning: results.json:") == 3
+    printed = capsys.readouterr().err
+    assert printed.count("polyjudge: warning: results.json:") == 3
     assert list(scores()) == ["th", "ru"]
 
 
@@ -506,7 +506,7 @@ def test_a_recording_can_judge(in_folder, capsys):
 
 
 @pytest.mark.filterwarnings("default::UserWarning")  # shown as a person sees them
-def test_the_project_file_sets_what_the_command_line_leaves_open(local, capsys):
+def test_the_project_file_sets_options_that_the_command_line_does_not(local, capsys):
     Path("polyjudge.toml").write_text(
         'judge = "nobody/m"\n[translation]\njudge = "local/m"\nsamples = 2\nbatch-size = 5\n'
         '[translation.quick]\nsamples = 3\n[translation.full]\noutput = "f.json"\n',
@@ -516,7 +516,7 @@ def test_the_project_file_sets_what_the_command_line_leaves_open(local, capsys):
 
     assert translation("quick", "results.json", judge="") == 0
     assert len(scores()["th"]["prompts"]) == 3
-    assert "polyjudge.toml: 'batch-size' is no option of translation quick" in capsys.readouterr().err
+    assert "polyjudge.toml: 'batch-size' is not an option of translation quick" in capsys.readouterr().err
     assert translation("full", "results.json", judge="") == 0
     assert len(scores("f.json")["th"]["prompts"]) == 2
     assert translation("quick", "results.json", "--samples", "1", judge="") == 0
@@ -524,21 +524,21 @@ def test_the_project_file_sets_what_the_command_line_leaves_open(local, capsys):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
-        ("[translation.quick]\nsample = 3\n", "[translation.quick] has an unknown key 'sample'"),
+        ("[translation.quick]\nsample = 3\n", "[translation.quick]: unknown key 'sample'"),
         ("[translation]\nquick = 3\n", "quick must be a table"),
         ("translation = 3\n", "translation must be a table"),
         ('[translation.quick]\nsamples = "many"\n', "samples"),
         ('[translation.quick]\nformat = "html"\n', "'html' is none of text, json"),
     ],
 )
-def test_a_mistake_in_the_project_file_is_named(content, told, local, capsys):
+def test_a_mistake_in_the_project_file_is_named(content, message, local, capsys):
     Path("polyjudge.toml").write_text(content, encoding="utf-8")
     write([language("th")])
 
     assert translation("quick", "results.json") == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("default::UserWarning")
@@ -547,7 +547,7 @@ def test_a_key_that_no_action_knows_is_warned_about(local, capsys):
     write([language("th")])
 
     assert translation("quick", "results.json") == 0
-    assert "'sample' is no option of translation quick" in capsys.readouterr().err
+    assert "'sample' is not an option of translation quick" in capsys.readouterr().err
 
 
 def test_the_project_file_can_name_the_translator_and_the_output(in_folder, capsys):
@@ -597,8 +597,8 @@ def test_full_halves_batches_that_move_the_scores_and_says_so(local, capsys):
     assert translation("full", "results.json") == 0
 
     shown = capsys.readouterr().out
-    told = "2 languages in a call move scores by 0.00 on average (1 compared, 0 flipped, 8 moved them 3.00, 4 moved"
-    assert told in shown
+    printed = "2 languages in a call move scores by 0.00 on average (1 compared, 0 flipped, 8 moved them 3.00, 4 moved"
+    assert printed in shown
     rows = scores("results-full-judge.json")
     assert {each["grammarScore"] for each in rows.values()} == {4}
     assert [each["batchSize"] for each in rows["th"]["batching"]["tried"]] == [8, 4]
@@ -650,10 +650,10 @@ def test_a_judge_that_cannot_keep_to_the_ids_stops_the_run_before_each_output_is
 
     assert translation("full", "results.json", "--concurrency", "1") == 3
 
-    told = capsys.readouterr().err
-    assert "m gave 2 unusable replies about several items" in told
-    assert "Use another judge, or ask about each output alone with --batch-size 1." in told
-    assert "give --allow-single" in told
+    printed = capsys.readouterr().err
+    assert "m gave 2 unusable replies about several items" in printed
+    assert "Use another judge, or ask about each output alone with --batch-size 1." in printed
+    assert "give --allow-single" in printed
     assert local.asked <= planned
     assert not Path("results-full-judge.json").exists()
     asked = local.asked
@@ -662,7 +662,7 @@ def test_a_judge_that_cannot_keep_to_the_ids_stops_the_run_before_each_output_is
 
 
 @pytest.mark.parametrize("by_file", [False, True], ids=["option", "polyjudge.toml"])
-def test_a_run_goes_on_with_single_calls_where_that_is_allowed_and_says_nothing_of_drift(local, capsys, by_file):
+def test_a_run_continues_with_single_calls_if_allowed_and_reports_no_drift(local, capsys, by_file):
     local.verdict = unknown_ids
     write([language(tag, prompts=3) for tag in ALL])
     if by_file:
@@ -672,8 +672,7 @@ def test_a_run_goes_on_with_single_calls_where_that_is_allowed_and_says_nothing_
 
     shown = capsys.readouterr().out
     assert (
-        "batches: drift not measured: no row came from a batch of several languages; 3 batches had no usable row"
-        in shown
+        "batches: drift not measured: no row is from a batch of several languages; 3 batches had no usable row" in shown
     )
     assert "move scores" not in shown
     rows = scores("results-full-judge.json")
@@ -688,10 +687,10 @@ def test_a_single_batch_without_a_usable_row_is_asked_alone_and_not_called_a_bat
 
     assert translation("full", "results.json") == 0
 
-    assert "drift not measured: no row came from a batch of several languages" in capsys.readouterr().out
+    assert "drift not measured: no row is from a batch of several languages" in capsys.readouterr().out
 
 
-def test_batches_that_always_move_the_scores_are_said_to_be_given_up(local, capsys):
+def test_batches_that_always_move_the_scores_are_reported_as_abandoned(local, capsys):
     def verdict(prompt):
         ids = IDS.findall(prompt)
         return json.dumps({"rows": [{"id": item_id, **row(1)} for item_id in ids]} if ids else row())
@@ -701,8 +700,8 @@ def test_batches_that_always_move_the_scores_are_said_to_be_given_up(local, caps
 
     assert translation("full", "results.json") == 0
 
-    told = "none: each output was judged alone, because languages in one call moved scores"
-    assert f"{told}: 8 by 3.00, 4 by 3.00, 2 by 3.00" in capsys.readouterr().out
+    printed = "none: each output was judged alone, because languages in one call moved scores"
+    assert f"{printed}: 8 by 3.00, 4 by 3.00, 2 by 3.00" in capsys.readouterr().out
 
 
 # What was paid for
@@ -737,21 +736,21 @@ def test_a_deadline_that_leaves_nothing_undone_does_not_fail_the_run(action, loc
 @pytest.mark.parametrize("options", [[], ["--cache", "none"]], ids=["cache", "none"])
 @pytest.mark.parametrize("action", ["quick", "full"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
-def test_a_run_that_was_ended_goes_on_where_it_was(action, number, options, local, capsys):
+def test_an_ended_run_resumes(action, number, options, local, capsys):
     write([language(tag, prompts=20) for tag in ALL])
     local.faults.latency_s = 0.02
     arguments = [action, "results.json", "--judge", "local/m", "--concurrency", "2", *options]
     process = start(*arguments)
     wait_for(lambda: sum(local.delivered.values()) >= 6, process)
     process.send_signal(number)
-    _, told = process.communicate()
+    _, printed = process.communicate()
 
     output = Path(f"results-{action}-judge.json")
     assert process.returncode == (130 if number == signal.SIGINT else -9)
     assert not output.exists()
     if number == signal.SIGINT:
-        assert "polyjudge: interrupted;" in told
-        assert "Run the same command again to resume." in told
+        assert "polyjudge: interrupted;" in printed
+        assert "Run the same command again to resume." in printed
     assert Path(f"{output}.replies.sqlite").exists() == bool(options)
     local.faults.latency_s = 0
     assert main(["translation", *arguments]) == 0
@@ -773,7 +772,7 @@ def test_an_interrupted_run_loses_no_reply_though_older_scores_stand_there(local
     assert not list(Path().glob("*.sqlite*"))
 
 
-def test_a_missing_key_does_not_throw_away_what_an_earlier_run_paid_for(local, capsys, monkeypatch):
+def test_a_missing_key_does_not_lose_the_results_of_an_earlier_run(local, capsys, monkeypatch):
     write([language(tag, prompts=2) for tag in ALL])
     assert translation("quick", "results.json", "--cache", "none", "--max-calls", "5") == 3
 
@@ -782,7 +781,7 @@ def test_a_missing_key_does_not_throw_away_what_an_earlier_run_paid_for(local, c
     assert local.asked == 14
 
 
-def test_what_an_interrupted_refresh_was_told_is_not_asked_again(local, capsys):
+def test_replies_of_an_interrupted_refresh_are_not_asked_for_again(local, capsys):
     write([language(tag, prompts=2) for tag in ALL])
     assert translation("quick", "results.json") == 0
     local.delivered.clear()
@@ -828,11 +827,11 @@ def test_check_says_what_it_finds_and_is_exit_one_where_a_language_fails(in_fold
     assert re.search(r"^ *tlh .* UNJUDGED$", shown, re.MULTILINE)
     assert "3 languages: 1 CHECKED, 1 FAIL, 1 UNJUDGED" in shown
     assert "Russian: 2 of 2 outputs fail the checks (wrong script 2)" in shown
-    assert "Not in the table of languages:\n  tlh" in shown
+    assert "Unknown languages, not checked:\n  tlh" in shown
     assert [path.name for path in in_folder.iterdir()] == ["results.json"]
 
 
-def test_check_is_content_with_good_text(in_folder, capsys):
+def test_check_finds_nothing_in_reference_texts(in_folder, capsys):
     write([language(tag) for tag in ALL])
 
     assert check() == 0
@@ -896,19 +895,19 @@ def test_check_can_write_over_its_own_input(in_folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
-        (["--correct"], "--correct needs an --output"),
-        (["--output", "x.csv"], "name a .json file"),
-        (["--output", "x.jsonl"], "name a .json file"),
+        (["--correct"], "--correct needs --output"),
+        (["--output", "x.csv"], "Give a .json file"),
+        (["--output", "x.jsonl"], "Give a .json file"),
         (["--output", "."], "is a folder"),
     ],
 )
-def test_check_refuses_what_it_could_not_do(options, told, in_folder, capsys):
+def test_check_refuses_unsupported_options(options, message, in_folder, capsys):
     write([language("th")])
 
     assert check(*options) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 # Generate
@@ -973,33 +972,33 @@ def test_a_command_is_no_shell(hostile, two_prompts, in_folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--command", "no-such-program-anywhere"], "cannot be run"),
         (["--command", "'unclosed"], "The command cannot be parsed: No closing quotation (--command)"),
-        (["--command", ""], "names anybody"),
+        (["--command", ""], "is empty. Give a model or a program"),
         (["--command", "   "], "The command is empty. Give a program (--command)"),
-        (["--translator", ""], "names anybody"),
+        (["--translator", ""], "is empty. Give a model or a program"),
         (["--translator", "nobody/m"], "Unknown judge provider: nobody"),
         (["--command", "cat", "--languages", "th,xx-nope"], "xx-nope is not in the table"),
         (["--command", "cat", "--languages", ","], "is not in the table"),
         (["--command", "cat", "--prompts", "none.toml"], "none.toml: cannot be read"),
         (["--command", "cat", "--prompts", "nothing"], "Unknown prompt set: nothing"),
-        (["--command", "cat", "--max-failed", "2"], "--max-failed is a share"),
-        (["--command", "cat", "--max-failed", "nan"], "--max-failed is a share"),
-        (["--command", "cat", "--output", "o.csv"], "name a .json file"),
+        (["--command", "cat", "--max-failed", "2"], "--max-failed must be between 0 and 1"),
+        (["--command", "cat", "--max-failed", "nan"], "--max-failed must be between 0 and 1"),
+        (["--command", "cat", "--output", "o.csv"], "Give a .json file"),
         (["--command", "cat", "--output", "."], "is a folder"),
-        (["--command", "cat", "--dry-run"], "can only be run"),
+        (["--command", "cat", "--dry-run"], "--dry-run works only with --translator"),
         (["--translator", "local/m", "--max-answer-tokens", "0"], "--max-answer-tokens must be at least 1"),
     ],
 )
-def test_what_cannot_be_generated_is_refused_and_leaves_nothing(options, told, in_folder, capsys):
+def test_an_impossible_generation_is_refused_and_leaves_no_files(options, message, in_folder, capsys):
     assert generate(*options) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert [path.name for path in in_folder.iterdir() if path.name != ".polyjudge"] == []
 
 
-def test_a_model_translates_and_what_it_costs_is_told(local, two_prompts, capsys):
+def test_a_model_translates_and_its_cost_is_printed(local, two_prompts, capsys):
     local.verdict = lambda prompt: GOOD["th"] if "Thai" in prompt else "Γεια σου"
 
     assert generate("--translator", "local/m", "--max-answer-tokens", "77", *two_prompts) == 0
@@ -1030,7 +1029,7 @@ def test_a_dry_run_of_a_model_asks_nothing(local, two_prompts, capsys):
     assert not list(Path().glob("o.json*"))
 
 
-def test_what_failed_is_counted_and_tried_again_by_the_same_command(two_prompts, capsys):
+def test_failures_are_counted_and_retried_by_the_same_command(two_prompts, capsys):
     code = (
         "import pathlib, sys; text = sys.stdin.read(); pathlib.Path('asked').open('a').write(sys.argv[1] + '\\n');"
         "sys.exit('\\x1b[31mno Greek') if sys.argv[1] == 'el' and not pathlib.Path('mended').exists() else print(text)"
@@ -1038,11 +1037,11 @@ def test_what_failed_is_counted_and_tried_again_by_the_same_command(two_prompts,
     arguments = ["--command", command_of(code, "{tag}"), *two_prompts]
 
     assert generate(*arguments, "--max-failed", "0.5") == 0
-    told = capsys.readouterr().err
-    assert "no translation of el:0" in told
-    assert "no Greek" in told
-    assert "\x1b" not in told
-    assert "2 failed; the same command tries those again" in told
+    printed = capsys.readouterr().err
+    assert "no translation of el:0" in printed
+    assert "no Greek" in printed
+    assert "\x1b" not in printed
+    assert "2 failed. Run the same command again to retry them." in printed
     assert (len(outputs()["th"]), len(outputs()["el"])) == (2, 0)
     assert generate(*arguments) == 3
     Path("mended").touch()
@@ -1053,7 +1052,7 @@ def test_what_failed_is_counted_and_tried_again_by_the_same_command(two_prompts,
     assert not list(Path().glob("*.partial"))
 
 
-def test_a_killed_generation_goes_on_where_it_was(in_folder, capsys):
+def test_a_killed_generation_resumes(in_folder, capsys):
     code = (
         "import pathlib, sys, time; time.sleep(0.02);"
         "pathlib.Path('asked').open('a').write(sys.argv[1] + '\\n'); print(sys.stdin.read())"

@@ -79,14 +79,14 @@ def append(results, text):
     results.write_text(json.dumps(rows), encoding="utf-8")
 
 
-def test_results_of_groups_are_kept_and_what_failed_is_asked_alone(partly_judged, server):
+def test_results_of_groups_are_stored_and_failures_are_asked_alone(partly_judged, server):
     results, asked = partly_judged
 
     assert full(results, "--retry-failures") == 0
     assert server.asked - asked == 3
 
 
-def test_a_language_that_was_added_meanwhile_changes_the_groups_and_not_what_is_kept(partly_judged, server):
+def test_an_added_language_changes_the_groups_and_not_the_stored_results(partly_judged, server):
     results, asked = partly_judged
     append(results, "Dov'è la stazione, per favore?")
 
@@ -95,7 +95,7 @@ def test_a_language_that_was_added_meanwhile_changes_the_groups_and_not_what_is_
 
 
 @pytest.mark.parametrize("options", [[], ["--batch-size", "1"]], ids=["groups", "alone"])
-def test_the_result_of_an_output_that_was_changed_is_not_kept(options, results, server):
+def test_the_result_of_a_changed_output_is_not_reused(options, results, server):
     server.verdict = lambda prompt: all_but_the_second(prompt) if IDS.search(prompt) else GOOD
     full(results, *options)
     asked = server.asked
@@ -127,7 +127,7 @@ def test_results_that_would_be_lost_are_refused(partly_judged, server, capsys):
 
 @pytest.mark.parametrize("options", [["--repeats", "2"], []])
 @pytest.mark.parametrize("judge", ["local/m", "local/m,local/n"])
-def test_the_results_of_juries_and_of_repeated_questions_are_kept(options, judge, results, server):
+def test_the_results_of_juries_and_repeated_questions_are_stored(options, judge, results, server):
     server.verdict = lambda prompt: "no idea" if " 1\n" in prompt else GOOD
     full(results, "--batch-size", "1", *options, judge=judge)
     asked, calls_each = server.asked, (2 if options else 1) * (2 if "," in judge else 1)
@@ -137,7 +137,7 @@ def test_the_results_of_juries_and_of_repeated_questions_are_kept(options, judge
     assert server.asked - asked == 3 * calls_each
 
 
-def test_results_of_the_checks_are_kept_too(results, capsys):
+def test_results_of_the_checks_are_stored_too(results, capsys):
     full(results, judge="offline")
     first = results.with_name("results-full-judge.json").read_bytes()
 
@@ -145,7 +145,7 @@ def test_results_of_the_checks_are_kept_too(results, capsys):
     assert results.with_name("results-full-judge.json").read_bytes() == first
 
 
-def test_scores_that_do_not_tell_their_prompts_are_kept_as_they_are(partly_judged, server):
+def test_scores_without_prompts_are_not_changed(partly_judged, server):
     results, asked = partly_judged
     scores = results.with_name("results-full-judge.json")
     rows = json.loads(scores.read_text(encoding="utf-8"))
@@ -159,17 +159,17 @@ def test_scores_that_do_not_tell_their_prompts_are_kept_as_they_are(partly_judge
 
 def test_without_scores_of_an_earlier_run_there_is_nothing_to_retry(results, capsys):
     assert main(["translation", "quick", str(results), "--judge", "local/m", "--retry-failures"]) == 2
-    assert "needs the scores of an earlier run" in capsys.readouterr().err
+    assert "needs earlier scores" in capsys.readouterr().err
 
 
 def test_a_table_of_no_action_is_refused(results, in_folder, capsys):
     (in_folder / "polyjudge.toml").write_text("[translation.quik]\nsamples = 1\n", encoding="utf-8")
 
     assert main(["translation", "check", str(results)]) == 2
-    assert "[translation.quik] is no action of translation" in capsys.readouterr().err
+    assert "[translation.quik]: unknown action" in capsys.readouterr().err
 
 
-def test_a_file_of_results_is_never_set_aside_as_a_damaged_cache(results, capsys):
+def test_a_file_of_results_is_never_quarantined_as_a_damaged_cache(results, capsys):
     before = results.read_bytes()
 
     assert main(["translation", "quick", str(results), "--judge", "local/m", "--cache", str(results)]) == 2

@@ -22,8 +22,8 @@ def folder(in_folder):
     return in_folder
 
 
-def asked(told):
-    return int(re.search(r"asked: +(\d+) calls?", told)[1])
+def asked(message):
+    return int(re.search(r"asked: +(\d+) calls?", message)[1])
 
 
 def lasting(path):
@@ -42,7 +42,7 @@ def translation(*arguments, judge=True):
 @pytest.mark.parametrize(
     ("action", "options", "left"), [("quick", [], 7), ("full", ["--batch-size", "3"], 2)], ids=["quick", "full"]
 )
-def test_replies_that_were_kept_beside_the_output_are_not_asked_for_again(action, options, left, folder, capsys):
+def test_replies_stored_beside_the_output_are_not_asked_for_again(action, options, left, folder, capsys):
     assert translation(action, "results.json", "--cache", "none", *options) == 0
 
     assert asked(capsys.readouterr().err) == left
@@ -73,7 +73,7 @@ def generate(*options):
     return main(["translation", "generate", "--prompts", "prompts.toml", "--languages", "th,el,ru", *options])
 
 
-def test_translations_that_were_kept_beside_the_results_are_not_asked_for_again(folder, capsys):
+def test_translations_stored_beside_the_results_are_not_asked_for_again(folder, capsys):
     translator = ["--translator", "scripted/translator.jsonl", "--cache", "none"]
 
     assert generate(*translator, "--output", "generated.json") == 0
@@ -89,9 +89,9 @@ def test_of_a_programs_translations_only_those_that_failed_are_made_again(folder
 
     assert generate(*command, "--max-failed", "0.5") == 0
 
-    told = capsys.readouterr()
-    assert "4 of 6 translations in 3 languages" in told.out
-    assert "2 failed; the same command tries those again" in told.err
+    printed = capsys.readouterr()
+    assert "4 of 6 translations in 3 languages" in printed.out
+    assert "2 failed. Run the same command again to retry them." in printed.err
     assert durations(Path("commanded.json")) == durations(LEFT / "commanded.json")
     [partial] = folder.glob("commanded.json.*.partial")
     assert "schemaVersion" in partial.read_text(encoding="utf-8")

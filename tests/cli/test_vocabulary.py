@@ -115,7 +115,7 @@ def fits(name, value):
     jsonschema.Draft202012Validator(schema(name), registry=registry).validate(value)
 
 
-def test_models_are_asked_one_after_the_other_at_the_usual_temperature_and_never_told_the_reference(local):
+def test_models_are_asked_in_order_at_the_default_temperature_without_the_reference(local):
     run("--concurrency", "1")
 
     asking = [body for body in local.bodies if body["model"] != "judge"]
@@ -193,10 +193,10 @@ def test_markdown_and_json_say_the_same(local, capsys):
     capsys.readouterr()
 
     assert vocabulary("summary", "--format", "json") == 0
-    told = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
     assert vocabulary("summary", "--format", "markdown") == 0
 
-    assert told["models"] == summary()["models"]
+    assert printed["models"] == summary()["models"]
     assert "| m1 | 100.0 |  |" in capsys.readouterr().out
 
 
@@ -205,10 +205,10 @@ def test_two_judges_stand_side_by_side_with_their_agreement(local, capsys):
 
     assert vocabulary("run", "--judge", "local/judge,local/other") == 0
 
-    told = summary()
-    assert list(told["judges"]) == ["local/judge", "local/other"]
-    assert told["agreement"][0]["exact"] == 1.0
-    assert told["agreement"][0]["kappa"] == 1.0
+    printed = summary()
+    assert list(printed["judges"]) == ["local/judge", "local/other"]
+    assert printed["agreement"][0]["exact"] == 1.0
+    assert printed["agreement"][0]["kappa"] == 1.0
     assert "Do the judges agree?" in capsys.readouterr().out
 
 
@@ -220,10 +220,10 @@ def test_a_missing_server_is_one_line_before_the_first_call(local, monkeypatch, 
 
     assert run() == 3
 
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 1
-    assert "http://127.0.0.1:9/v1" in told[0]
-    assert "ollama serve" in told[0]
+    printed = capsys.readouterr().err.splitlines()
+    assert len(printed) == 1
+    assert "http://127.0.0.1:9/v1" in printed[0]
+    assert "ollama serve" in printed[0]
     assert not Path("output/m1").exists()
 
 
@@ -233,7 +233,7 @@ def test_a_server_that_is_loading_is_waited_for(local):
     assert vocabulary("generate") == 0
 
 
-def test_three_tries_then_a_record_of_the_error_and_the_rest_goes_on(local, capsys):
+def test_three_tries_then_an_error_record_and_the_rest_continues(local, capsys):
     local.faults.server_error = 1.0
 
     assert vocabulary("generate", "--filter", "model=m1", "--filter", "word=ardilla,niño", "--concurrency", "2") == 3
@@ -285,7 +285,7 @@ def test_an_empty_answer_is_wrong_and_no_judge_is_paid_for_it(local):
     assert asked(local)["judge"] == 2  # both models say the same, and the same question is asked once
 
 
-def test_reasoning_is_kept_apart(local):
+def test_reasoning_is_stored_separately(local):
     replies = {
         "ardilla": "<think>Un roedor…</think>\nUn roedor.",
         "corbata": ("Una prenda.", "stop", "Pienso en cuellos."),
@@ -317,7 +317,7 @@ def test_a_judge_that_fails_is_an_error_that_is_counted(local, capsys):
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "told"),
+    ("file", "content", "message"),
     [
         ("vocabulary_short.json", None, "cannot be read"),
         ("vocabulary_short.json", "{", "is not JSON"),
@@ -338,7 +338,7 @@ def test_a_judge_that_fails_is_an_error_that_is_counted(local, capsys):
         ("models_list.txt", b"\xff\xfe", "is not UTF-8"),
     ],
 )
-def test_a_suite_that_cannot_be_used_is_one_message_and_exit_2(file, content, told, local, capsys):
+def test_a_suite_that_cannot_be_used_is_one_message_and_exit_2(file, content, message, local, capsys):
     path = Path("suite", file)
     if content is None:
         path.unlink()
@@ -349,13 +349,13 @@ def test_a_suite_that_cannot_be_used_is_one_message_and_exit_2(file, content, to
 
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 1
-    assert told in errors[0]
-    assert file in errors[0] or "language" in told or "Available" in told
+    assert message in errors[0]
+    assert file in errors[0] or "language" in message or "Available" in message
     assert local.asked == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--judge", "offline"), "offline"),
         (("--judge", "local/a,local/a"), "twice"),
@@ -367,16 +367,16 @@ def test_a_suite_that_cannot_be_used_is_one_message_and_exit_2(file, content, to
         (("--models", "missing.txt"), "missing.txt: cannot be read"),
     ],
 )
-def test_wrong_usage_is_one_message_and_exit_2(arguments, told, local, capsys):
+def test_wrong_usage_is_one_message_and_exit_2(arguments, message, local, capsys):
     judge = () if "--judge" in arguments else ("--judge", "local/judge")
 
     assert vocabulary("run", *judge, *arguments) == 2
 
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert local.asked == 0
 
 
-def test_judging_before_generating_says_so(local, capsys):
+def test_judging_before_generating_is_reported(local, capsys):
     assert vocabulary("judge", "--judge", "local/judge") == 2
     assert "vocabulary generate" in capsys.readouterr().err
     assert vocabulary("summary") == 2
@@ -388,8 +388,8 @@ def test_judging_before_generating_says_so(local, capsys):
 
 def test_without_a_key_the_models_still_answer_and_the_next_run_only_judges(local, monkeypatch, capsys):
     assert vocabulary("run") == 0
-    told = capsys.readouterr().err
-    assert "OPENAI_API_KEY not set — skipping judging." in told
+    printed = capsys.readouterr().err
+    assert "OPENAI_API_KEY not set — skipping judging." in printed
     assert asked(local) == {"m1": 3, "m2": 3}
 
     assert run() == 0
@@ -444,7 +444,7 @@ def test_a_damaged_record_is_missing(local):
     assert asked(local) - before == {"m2": 1}
 
 
-def test_a_mended_definition_is_judged_anew_and_asks_no_model(local):
+def test_a_corrected_definition_is_judged_again_without_asking_models(local):
     run()
     before = asked(local)
     write_suite({**WORDS, "niño": "Persona que está en la niñez."})
@@ -455,7 +455,7 @@ def test_a_mended_definition_is_judged_anew_and_asks_no_model(local):
     assert record("m1", "niño")["reference_definition"] == "Persona que está en la niñez."
 
 
-def test_refresh_asks_everybody_anew(local):
+def test_refresh_asks_all_models_again(local):
     run()
     run("--refresh")
 
@@ -473,7 +473,7 @@ def test_without_a_cache_what_was_judged_is_not_paid_again(local):
     assert asked(local) - before == {"m1": 1, "m3": 3, "judge": 3}
 
 
-def test_retry_failures_asks_again_about_what_has_no_verdict(local):
+def test_retry_failures_asks_again_about_items_without_a_verdict(local):
     local.speak = speaking(judge=lambda prompt: "quizá" if "ardilla" in prompt else "correcto")
     run("--max-unjudged", "0.5")
     local.speak = speaking()
@@ -504,7 +504,7 @@ def test_models_that_are_no_longer_listed_leave_the_table(local):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_stopped_leaves_whole_records_and_goes_on(number, local):
+def test_a_stopped_run_leaves_complete_records_and_resumes(number, local):
     words = {f"palabra{n}": "algo" for n in range(30)}
     write_suite(words, models=("m1",))
     local.faults.latency_s = 0.02
@@ -530,9 +530,9 @@ def test_a_run_that_is_stopped_leaves_whole_records_and_goes_on(number, local):
 def test_a_dry_run_counts_and_writes_nothing(local, capsys):
     assert run("--dry-run") == 0
 
-    told = capsys.readouterr().out
-    assert "model calls: 6" in told
-    assert "calls:    6" in told
+    printed = capsys.readouterr().out
+    assert "model calls: 6" in printed
+    assert "calls:    6" in printed
     assert not Path("output").exists()
     assert local.asked == 0
 
@@ -594,9 +594,9 @@ def test_verbose_prints_a_line_for_each_item(local, monkeypatch, capsys):
 
     run()
 
-    told = capsys.readouterr().err
-    assert "m1 · ardilla · A: ok" in told
-    assert "m2 · niño · A · local/judge: correct" in told
+    printed = capsys.readouterr().err
+    assert "m1 · ardilla · A: ok" in printed
+    assert "m2 · niño · A · local/judge: correct" in printed
 
 
 def test_a_bar_that_is_missed_is_exit_1(local):
@@ -606,7 +606,7 @@ def test_a_bar_that_is_missed_is_exit_1(local):
     assert vocabulary("summary", "--fail-under", "70") == 1
 
 
-def test_a_deadline_says_what_is_really_left(local, capsys):
+def test_a_deadline_reports_the_number_of_unfinished_items(local, capsys):
     write_suite({"ardilla": "Roedor."}, models=["m1"])
     local.faults.latency_s = 0.8
 
@@ -632,10 +632,10 @@ def test_answers_that_the_model_did_not_give_are_not_blamed_on_the_judge(local, 
 
     assert run("--max-unjudged", "0.1", "--judge", "local/judge,local/second") == 3
 
-    told = capsys.readouterr().err
-    assert "3 of 6 answers are missing because the model gave none (m2: 3); this is more than --max-unjudged" in told
-    assert "could not be judged by" not in told
-    assert told.count("answers are missing") == 1
+    printed = capsys.readouterr().err
+    assert "3 of 6 answers are missing because the model gave none (m2: 3); this is more than --max-unjudged" in printed
+    assert "could not be judged by" not in printed
+    assert printed.count("answers are missing") == 1
 
 
 def test_answers_that_the_judge_left_undecided_are_blamed_on_the_judge(local, capsys):
@@ -643,13 +643,13 @@ def test_answers_that_the_judge_left_undecided_are_blamed_on_the_judge(local, ca
 
     assert run() == 3
 
-    told = capsys.readouterr().err
-    assert "6 of 6 answers could not be judged by local/judge; this is more than --max-unjudged allows" in told
-    assert "missing" not in told
+    printed = capsys.readouterr().err
+    assert "6 of 6 answers could not be judged by local/judge; this is more than --max-unjudged allows" in printed
+    assert "missing" not in printed
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"# none\n", None])
-def test_the_list_of_the_suite_is_not_read_where_another_is_given(local, capsys, content):
+def test_the_list_of_the_suite_is_not_read_if_another_is_given(local, capsys, content):
     listed = Path("suite/models_list.txt")
     listed.unlink() if content is None else listed.write_bytes(content)
     Path("m.txt").write_text("m9\n", encoding="utf-8")

@@ -84,7 +84,7 @@ def stop_after(process, server, calls, number):
 
 @pytest.mark.parametrize("kind", ["first", "again", "refresh"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_what_was_answered_or_judged_before_a_stop_is_not_asked_again(number, kind, local):
+def test_answers_and_judgements_before_a_stop_are_not_asked_for_again(number, kind, local):
     count = itertools.count()
     local.speak = lambda _, prompt: "correcto" if JUDGING in prompt else f"respuesta {next(count)}"
     write_suite({f"palabra{n}": "algo" for n in range(16)}, models=("m1",))
@@ -138,7 +138,7 @@ def test_a_second_run_on_the_same_folder_is_refused_before_it_asks(action, local
     first.wait()
 
 
-def test_a_run_that_asked_nobody_leaves_no_folder(local, monkeypatch):
+def test_a_run_without_calls_leaves_no_folder(local, monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
 
     assert run() == 3
@@ -146,7 +146,7 @@ def test_a_run_that_asked_nobody_leaves_no_folder(local, monkeypatch):
     assert not Path("output").exists()
 
 
-def test_a_full_disk_is_one_message_and_the_next_run_asks_only_what_could_not_be_kept(local):
+def test_a_full_disk_is_one_message_and_the_next_run_asks_only_what_was_not_stored(local):
     write_suite({f"palabra{n}": "algo" for n in range(20)}, models=("m1",))
 
     def shrink():
@@ -209,7 +209,7 @@ def test_a_reply_that_is_none_leaves_an_error_record_for_every_word(body, local,
 
 
 @pytest.mark.parametrize("answer", [f"Es {ACTING}.", "x" * 900_000])
-def test_an_answer_of_any_characters_and_size_is_kept_judged_and_never_acts(answer, local, capsys, monkeypatch):
+def test_an_answer_of_any_characters_and_size_is_stored_and_judged_as_text(answer, local, capsys, monkeypatch):
     monkeypatch.setenv("VERBOSE", "1")
     local.speak = lambda _, prompt: "correcto" if JUDGING in prompt else answer
 
@@ -230,7 +230,7 @@ def test_a_wait_longer_than_patience_is_an_error_and_not_waited_for(local):
     assert "429" in json.loads(Path("output/m2/niño.json").read_text(encoding="utf-8"))["error"]
 
 
-def test_a_key_that_the_server_says_back_is_in_no_record_and_no_message(local, monkeypatch, capsys):
+def test_a_key_repeated_by_the_server_is_in_no_record_and_no_message(local, monkeypatch, capsys):
     monkeypatch.setenv("LOCAL_OPENAI_API_KEY", "sk-very-secret")
     local.faults.keys = ("another",)
 
@@ -241,7 +241,7 @@ def test_a_key_that_the_server_says_back_is_in_no_record_and_no_message(local, m
     assert "sk-very-secret" not in "".join(capsys.readouterr())
 
 
-def test_a_judge_whose_key_is_rejected_stops_the_run_and_what_it_judged_is_kept(local, capsys):
+def test_a_rejected_key_stops_the_run_and_its_results_are_stored(local, capsys):
     write_suite({f"palabra{n}": "algo" for n in range(9)}, models=("m1",))
     judged = []
 
@@ -254,10 +254,10 @@ def test_a_judge_whose_key_is_rejected_stops_the_run_and_what_it_judged_is_kept(
 
     local.speak = speak
     assert run("--cache", "none", "--concurrency", "1") == 3
-    told = capsys.readouterr()
-    assert "401" in told.err
-    assert "5 of 9 answers were not judged" in told.err
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert "401" in printed.err
+    assert "5 of 9 answers were not judged" in printed.err
+    assert printed.out == ""
     assert asked(local)["judge"] == 5
     local.faults.keys = ()
 
@@ -266,7 +266,7 @@ def test_a_judge_whose_key_is_rejected_stops_the_run_and_what_it_judged_is_kept(
     assert asked(local) == {"m1": 9, "judge": 10}
 
 
-def test_a_judge_that_nobody_knows_is_asked_once(local, capsys):
+def test_an_unknown_judge_is_asked_once(local, capsys):
     local.faults.models = ("m1", "m2")
 
     assert run("--concurrency", "1") == 3
@@ -284,24 +284,24 @@ def test_a_second_judge_that_declines_takes_nothing_from_the_first(local, capsys
     local.speak = speak
     vocabulary("run", "--judge", "local/judge,local/other")
 
-    told = summary()["judges"]
-    assert told["local/judge"]["models"]["m1"]["percent"] == 100.0
-    assert told["local/other"]["models"]["m1"]["percent"] is None
-    assert told["local/other"]["models"]["m1"]["judging_errors"] == 3
+    printed = summary()["judges"]
+    assert printed["local/judge"]["models"]["m1"]["percent"] == 100.0
+    assert printed["local/other"]["models"]["m1"]["percent"] is None
+    assert printed["local/other"]["models"]["m1"]["judging_errors"] == 3
     assert summary()["agreement"][0]["items"] == 0
     assert "Judged by local/other: 0 of 6 answers." in capsys.readouterr().out
 
 
-def test_a_judge_that_nobody_knows_is_left_out_with_a_warning_and_the_other_goes_on(local, capsys):
+def test_an_unknown_judge_is_left_out_with_a_warning_and_the_other_continues(local, capsys):
     local.faults.models = ("m1", "m2", "judge")
 
     assert vocabulary("run", "--judge", "local/other,local/judge", "--concurrency", "1") == 3
 
     assert asked(local) == {"m1": 3, "m2": 3, "judge": 6, "other": 1}
-    told = capsys.readouterr()
-    assert told.err.count("polyjudge: warning: local/other is not asked again: ") == 1
-    assert "6 of 6 answers could not be judged by local/other" in told.err
-    assert "Judged by local/other: 0 of 6 answers" in told.out
+    printed = capsys.readouterr()
+    assert printed.err.count("polyjudge: warning: local/other is not asked again: ") == 1
+    assert "6 of 6 answers could not be judged by local/other" in printed.err
+    assert "Judged by local/other: 0 of 6 answers" in printed.out
     assert summary()["judges"]["local/judge"]["models"]["m1"]["percent"] == 100.0
     assert vocabulary("judge", "--judge", "local/judge") == 0
     assert asked(local)["judge"] == 6
@@ -346,15 +346,15 @@ def test_words_and_models_that_act_are_shown_harmless(form, local, capsys, monke
 
     assert run("--format", form) == 0
 
-    told = capsys.readouterr()
-    assert not set("\x1b\x00\x07\x9b\u202e") & set(told.out + told.err)
+    printed = capsys.readouterr()
+    assert not set("\x1b\x00\x07\x9b\u202e") & set(printed.out + printed.err)
     if form == "json":
-        assert list(json.loads(told.out)["models"]) == HOSTILE_MODELS
-        assert {row["word"] for row in json.loads(told.out)["hard_words"]} == set(HOSTILE_WORDS)
+        assert list(json.loads(printed.out)["models"]) == HOSTILE_MODELS
+        assert {row["word"] for row in json.loads(printed.out)["hard_words"]} == set(HOSTILE_WORDS)
     if form == "markdown":
-        rows = [line for line in told.out.splitlines() if line.startswith("|")]
+        rows = [line for line in printed.out.splitlines() if line.startswith("|")]
         assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {4, 5, 9, 10}  # of the tables' columns
-        assert "<script>" not in told.out
+        assert "<script>" not in printed.out
 
 
 def test_a_terminal_gets_a_bar_for_each_phase_and_nothing_that_acts(local):
@@ -412,7 +412,7 @@ def test_a_record_that_is_none_or_of_another_is_asked_for_again_alone(damage, lo
     assert asked(local) - before == {"m1": 1}
 
 
-def test_an_answer_changed_by_hand_is_judged_anew_alone(local):
+def test_only_an_edited_answer_is_judged_again(local):
     run()
     path = Path("output/m1/niño.json")
     path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "response": "Otra cosa."}))
@@ -436,7 +436,7 @@ def test_records_with_the_founding_keys_alone_are_judged(local):
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         (b'{"torn": ', "7: is not JSON"),
         (b"[]", "7: must be a JSON object"),
@@ -445,7 +445,7 @@ def test_records_with_the_founding_keys_alone_are_judged(local):
         (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )
-def test_judgements_that_cannot_be_read_are_named_by_line_and_left_as_they_are(row, told, local, capsys):
+def test_judgements_that_cannot_be_read_are_named_by_line_and_left_as_they_are(row, message, local, capsys):
     run()
     path = Path("output/judgements.jsonl")
     path.write_bytes(path.read_bytes() + row)
@@ -454,11 +454,11 @@ def test_judgements_that_cannot_be_read_are_named_by_line_and_left_as_they_are(r
     for action in (("judge", "--judge", "local/judge"), ("summary",)):
         capsys.readouterr()
         assert vocabulary(*action) == 2
-        assert f"output/judgements.jsonl{':' if told[0] == '7' else ': '}{told}" in capsys.readouterr().err
+        assert f"output/judgements.jsonl{':' if message[0] == '7' else ': '}{message}" in capsys.readouterr().err
     assert path.read_bytes() == damaged
 
 
-def test_keys_and_blank_lines_that_nobody_knows_do_no_harm(local):
+def test_unknown_keys_and_blank_lines_are_ignored(local):
     run()
     path = Path("output/judgements.jsonl")
     first, *rest = path.read_text(encoding="utf-8").splitlines()
@@ -487,7 +487,7 @@ def test_a_torn_row_is_dropped_and_those_before_it_are_not_paid_again(local):
 @pytest.mark.parametrize(
     "place", ["output", "output/m1", "output/m1/ardilla.json/x", "output/judgements.jsonl.partial/x"]
 )
-def test_a_place_that_is_taken_is_one_message_and_exit_2(place, local, capsys):
+def test_an_output_that_is_a_file_is_one_message_and_exit_2(place, local, capsys):
     Path(place).parent.mkdir(parents=True, exist_ok=True)
     Path(place).write_text("taken")
 
@@ -626,7 +626,7 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_figures_are_what_a_plain_count_comes_to(seed, local):
+def test_figures_equal_a_plain_count(seed, local):
     chance, said = random.Random(seed), {}
     models, words = ("m1", "m2", "m3"), [f"w{n}" for n in range(12)]
 
@@ -643,9 +643,9 @@ def test_figures_are_what_a_plain_count_comes_to(seed, local):
 
     assert run("--max-unjudged", "1") == 0
 
-    told = summary()
+    printed = summary()
     for model, prompt in itertools.product(models, "ab"):
-        row = told["models"][model] if prompt == "a" else told["models"][model]["prompt_b"]
+        row = printed["models"][model] if prompt == "a" else printed["models"][model]["prompt_b"]
         count = Counter(REPLIES[said[f"{model} {word} {prompt}"]] for word in words)
         assert row["correct"] == count["correct"]
         assert row["incorrect"] == count["incorrect"]
@@ -663,10 +663,10 @@ def test_figures_are_what_a_plain_count_comes_to(seed, local):
         }
         for model, prompt in itertools.product(models, "ab")
     }
-    assert len(told["comparisons"]) == 6
-    for each in told["comparisons"]:
+    assert len(printed["comparisons"]) == 6
+    for each in printed["comparisons"]:
         check_comparison(each, knows[each["first"], each["prompt"]], knows[each["second"], each["prompt"]])
-    hard = {(row["word"], row["prompt"]): (len(row["missed_by"]), row["judged"]) for row in told["hard_words"]}
+    hard = {(row["word"], row["prompt"]): (len(row["missed_by"]), row["judged"]) for row in printed["hard_words"]}
     assert hard == dict(plainly_hard(knows, models, words))
 
 
@@ -716,7 +716,7 @@ def test_a_reply_nested_too_deeply_is_an_error_of_that_word(local):
     assert len(list(Path("output").glob("*/*.json"))) == 6
 
 
-def test_reread_asks_no_model_and_leaves_paid_verdicts(local):
+def test_reread_makes_no_calls_and_does_not_change_paid_verdicts(local):
     count = itertools.count()
     local.speak = lambda _, prompt: "correcto" if JUDGING in prompt else f"respuesta {next(count)}"
     run()
@@ -740,7 +740,7 @@ def test_judgements_of_another_judge_are_not_paid_twice(local):
     assert list(summary()["judges"]) == ["local/a"]
 
 
-def test_verdicts_of_another_server_are_not_taken_for_this_ones(local, monkeypatch):
+def test_verdicts_of_another_server_are_not_used_for_this_one(local, monkeypatch):
     run()
     with ServerThread(Server(speak=lambda *_: "incorrecto")) as other:
         monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{other.url}/v1")
@@ -769,7 +769,7 @@ def test_models_of_the_server_are_shown_harmless(local, capsys):
     assert not set("\x1b\u202e") & set(capsys.readouterr().err)
 
 
-def test_a_key_said_back_in_a_200_is_written_nowhere(local, monkeypatch, capsys):
+def test_a_key_repeated_in_a_response_with_status_200_is_not_written(local, monkeypatch, capsys):
     monkeypatch.setenv("LOCAL_OPENAI_API_KEY", "sk-very-secret")
     local.odd_body = b'{"headers": {"Authorization": "Bearer sk-very-secret"}}'
 
@@ -910,7 +910,7 @@ def test_a_broken_key_is_named(local, monkeypatch, capsys):
     assert "LOCAL_OPENAI_API_KEY" in capsys.readouterr().err
 
 
-def test_a_dry_run_of_an_interrupted_redo_counts_what_is_left(local, capsys):
+def test_a_dry_run_of_an_interrupted_refresh_counts_the_rest(local, capsys):
     run()
     moment = "2026-01-01T00:00:00Z"
     Path("output/.asking-again").write_text(moment)
@@ -935,7 +935,7 @@ def test_a_part_of_the_suite_does_not_end_an_interrupted_redo(local):
 
 
 @pytest.mark.parametrize("verdict", ["muy bien", "\u0301", "!!", "incorrecto"])
-def test_a_verdict_word_that_no_reply_can_begin_with_is_refused(verdict, local):
+def test_a_verdict_word_that_cannot_start_a_reply_is_refused(verdict, local):
     write_suite(judge_correct=verdict)
 
     assert run() == 2
@@ -954,9 +954,9 @@ def test_words_that_were_not_asked_are_not_called_failed(local, capsys):
 
     vocabulary("generate", "--deadline", "0.3")
 
-    told = capsys.readouterr().err
-    assert "failed" not in told
-    assert "3 not asked" in told
+    printed = capsys.readouterr().err
+    assert "failed" not in printed
+    assert "3 not asked" in printed
 
 
 def test_two_at_once_on_one_folder_are_refused(local):
@@ -971,16 +971,16 @@ def test_two_at_once_on_one_folder_are_refused(local):
     first.wait()
 
 
-@pytest.mark.parametrize(("model", "told"), [("offline", "offline"), ("/x", "Unknown"), (",", "names nobody")])
-def test_a_judge_model_in_the_environment_that_is_none_is_a_message(model, told, local, monkeypatch, capsys):
+@pytest.mark.parametrize(("model", "message"), [("offline", "offline"), ("/x", "Unknown"), (",", "is empty")])
+def test_a_judge_model_in_the_environment_that_is_none_is_a_message(model, message, local, monkeypatch, capsys):
     monkeypatch.setenv("JUDGE_MODEL", model)
 
     assert vocabulary("run") == 2
 
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_what_a_killed_run_left_half_written_is_removed(local):
+def test_a_partly_written_file_of_a_killed_run_is_removed(local):
     Path("output/m1").mkdir(parents=True)
     Path("output/m1/.niño.json.0123.part").write_text("{")
 
@@ -989,7 +989,7 @@ def test_what_a_killed_run_left_half_written_is_removed(local):
     assert not list(Path("output").rglob("*.part"))
 
 
-def test_a_model_that_could_not_be_measured_has_not_passed_the_bar(local):
+def test_a_model_without_a_percentage_does_not_reach_the_minimum(local):
     local.faults.models = ("m2", "judge")
 
     assert run("--fail-under", "10", "--max-unjudged", "0.6") == 3
@@ -998,9 +998,9 @@ def test_a_model_that_could_not_be_measured_has_not_passed_the_bar(local):
 def test_the_prompts_can_be_read_before_anybody_is_asked(local, capsys):
     assert run("--show-prompt", "niño") == 0
 
-    told = capsys.readouterr().out
-    assert "Define 'niño'." in told
-    assert "Eres un evaluador. Palabra: 'niño'." in told
+    printed = capsys.readouterr().out
+    assert "Define 'niño'." in printed
+    assert "Eres un evaluador. Palabra: 'niño'." in printed
     assert local.asked == 0
 
 

@@ -73,12 +73,12 @@ def test_a_run_of_an_earlier_version_is_resumed_without_paying_twice(name, argum
             assert place.read_text(encoding="utf-8") == before
 
 
-def test_an_estimate_of_an_unfinished_run_counts_what_is_left(local, capsys):
+def test_an_estimate_of_an_unfinished_run_counts_the_rest(local, capsys):
     unfinished("judging-again", local)
 
     assert main(["vocabulary", "run", "--judge", "local/judge", "--cache", "none", "--refresh", "--dry-run"]) == 0
 
-    told = capsys.readouterr().out
-    assert "model calls: 0" in told
-    assert "calls:    5" in told
+    printed = capsys.readouterr().out
+    assert "model calls: 0" in printed
+    assert "calls:    5" in printed
     assert local.asked == 0

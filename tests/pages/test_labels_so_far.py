@@ -33,7 +33,7 @@ def test_each_language_counts_by_its_items(has_judge):
 
 
 @pytest.mark.parametrize("labelled", [["th0"], ["th0", "fr0"], ["th0", "th1"], ["th0", "th1", "fr0"], ["fr0", "de0"]])
-def test_there_is_an_estimate_as_long_as_languages_have_few_labels(labelled):
+def test_there_is_an_estimate_while_languages_have_few_labels(labelled):
     asked = {f"{tag}{n}": (tag, 3.0) for tag in ("th", "fr", "de") for n in range(2)}
     narrowing = RunningEstimate({"th": [3.0] * 8, "fr": [3.0] * 4, "de": [3.0, None], "el": [None]}, asked, (1.0, 5.0))
     narrowing.add(dict.fromkeys(labelled, 4.0))
@@ -66,7 +66,7 @@ def test_the_interval_narrows_with_labels():
     assert widths[198] < widths[99] < widths[30] < widths[9]
 
 
-def test_a_label_taken_back_takes_its_point_along():
+def test_an_undone_label_removes_its_point():
     narrowing = narrowing_of({"a": 1, "b": 2, "c": 3})
     for values in ({"a": 1.0}, {"a": 1.0, "b": 4.0}, {"a": 1.0}):
         narrowing.add(values)
@@ -85,7 +85,7 @@ def test_without_a_judge_the_labels_decide_alone_and_unjudged_items_are_left_out
     assert list(judged.points) == [1]
 
 
-def test_of_very_many_labels_not_every_point_is_kept():
+def test_with_very_many_labels_not_every_point_is_stored():
     scores = {f"i{n}": float(n % 5 + 1) for n in range(400)}
     narrowing = narrowing_of(scores)
     for count in range(1, 401):
@@ -95,7 +95,7 @@ def test_of_very_many_labels_not_every_point_is_kept():
     assert max(narrowing.points) == 400
 
 
-def test_agreement_is_told_from_five_shared_items_on():
+def test_agreement_is_shown_from_five_shared_items_on():
     labels = [said(f"i{n}", 1 + n % 5, name) for n in range(4) for name in ("Ada", "Ben")]
     assert agreement_of(labels).items == 4
     assert agreement_of(labels).same is None
@@ -112,7 +112,7 @@ def test_several_peoples_labels_of_an_item_are_averaged():
     assert values_of([said("a", 2), said("a", 4, "Ben"), said("b", None), said("c", "pass")]) == {"a": 3, "c": 1}
 
 
-def test_what_would_act_is_named_and_everything_else_stays(text):
+def test_active_characters_are_named_and_the_rest_is_unchanged(text):
     assert pieces(text) == [["text", text]]
     assert pieces("") == []
     assert pieces("a\u202eb\n\x00") == [["text", "a"], ["code", "U+202E"], ["text", "b\n"], ["code", "U+0000"]]

@@ -95,7 +95,7 @@ def test_foreign_hosts_and_origins_are_refused(site, headers):
     over_http(site, ask)
 
 
-def test_without_the_secret_nothing_is_told(site):
+def test_without_the_secret_no_page_is_served(site):
     async def ask(session, address):
         root = address.split("/t/")[0]
         wrong = site.token[:-1] + ("A" if site.token[-1] != "A" else "B")
@@ -136,7 +136,7 @@ def test_two_host_headers_are_refused(site):
     assert over_http(site, ask).split(b" ")[1] in (b"400", b"403")
 
 
-def test_nothing_that_is_sent_says_what_the_judge_said(site):
+def test_no_response_contains_the_judges_score(site):
     async def ask(session, address):
         bodies = []
         for path in ("", "own/label.js", "overview?annotator=Ada", "item?id=th", "part?id=th&name=output&start=0"):
@@ -238,7 +238,7 @@ def test_a_click_is_on_disk_before_it_is_answered_and_the_newest_counts(site, so
     ],
     ids=str,
 )
-def test_a_label_that_cannot_be_is_refused_and_not_kept(site, source, given):
+def test_an_invalid_label_is_refused_and_not_stored(site, source, given):
     async def ask(session, address):
         return await post(session, address, **{"id": "th", "annotator": "Ada", "label": 4, **given})
 
@@ -289,7 +289,7 @@ def test_a_line_of_a_million_letters_comes_in_parts(site):
     assert statuses == [400] * 4
 
 
-def test_a_label_that_cannot_be_written_is_not_said_to_be_kept(site, source):
+def test_a_label_that_cannot_be_written_is_not_reported_as_saved(site, source):
     """A full disk: the click fails in plain words, and so does nothing that came before it."""
 
     async def ask(session, address):
@@ -316,7 +316,7 @@ def test_labels_of_another_scale_are_not_mixed_in(source):
     first = labelling(source)
     first.take({"id": "th", "annotator": "Ada", "label": 4})
     first.log.close()
-    with pytest.raises(ConfigError, match="labels of another scale"):
+    with pytest.raises(ConfigError, match="labels on another scale"):
         labelling(source, "pass-fail")
     again = labelling(source)
     assert again.count == 1
@@ -327,7 +327,7 @@ def test_labels_of_another_scale_are_not_mixed_in(source):
     words.log.close()
 
 
-def test_a_port_that_is_taken_is_said_plainly(site):
+def test_a_port_in_use_is_reported(site):
     async def ask(session, address):
         del session
         with pytest.raises(ConfigError, match="cannot be used"):
@@ -336,13 +336,13 @@ def test_a_port_that_is_taken_is_said_plainly(site):
     over_http(site, ask)
 
 
-def test_items_are_needed_where_the_results_hold_no_texts(source):
-    with pytest.raises(ConfigError, match="give the items that were judged"):
+def test_items_are_needed_if_the_results_have_no_texts(source):
+    with pytest.raises(ConfigError, match="Give the items that were judged"):
         read_sample(Source(source.results, table=source.table), 5, 0)
-    with pytest.raises(ConfigError, match="scores are for a translator"):
+    with pytest.raises(ConfigError, match="Scores are needed only for translations"):
         read_sample(Source(source.results, source.items, source.results, table=source.table), 5, 0)
     write(source.items, [{"id": "other", "candidate": "x"}])
-    with pytest.raises(DataError, match="can be labelled"):
+    with pytest.raises(DataError, match="nothing to label"):
         read_sample(source, 5, 0)
 
 
@@ -404,7 +404,7 @@ def test_the_runs_of_a_folder_are_listed_and_summed_up(folder):
     assert scores == {"languages": 1, "items": 8, "judged": 8, "unjudged": 0, "unreadable": 0}
 
 
-def test_a_summary_is_made_anew_when_the_file_changes(folder):
+def test_a_summary_is_computed_again_when_the_file_changes(folder):
     async def ask(session, address):
         found = []
         for rows in (8, 3):
@@ -450,7 +450,7 @@ def test_a_run_is_opened_and_two_are_compared_apart_from_our_own_pages(folder):
         "deep/t-full-judge.json",
     ],
 )
-def test_no_path_leads_out_of_the_folder_or_to_what_is_no_run(folder, name):
+def test_no_path_leads_out_of_the_folder_or_to_other_files(folder, name):
     async def ask(session, address):
         return [
             (await get(session, address, path, **{key: name}))[0]

@@ -62,7 +62,7 @@ def given(item="0", label=5, **more):
 
 
 @pytest.mark.parametrize("becomes", ["deleted", "replaced"])
-def test_a_label_is_not_said_to_be_kept_where_its_file_is_gone(three, becomes):
+def test_a_label_is_not_reported_as_saved_if_its_file_was_removed(three, becomes):
     three.take(given("0"))
     three.log.path.rename(three.log.path.with_name("moved.jsonl"))
     if becomes == "replaced":  # as editors, rsync and git do
@@ -89,7 +89,7 @@ def label(item):
     return Label(id=item, label=5, annotator="Ada", labelled_at="2026-01-02T03:04:05Z")
 
 
-def test_a_last_label_without_its_line_break_is_kept(tmp_path):
+def test_a_last_label_without_its_line_break_is_read(tmp_path):
     log = LabelLog(tmp_path / "labels.jsonl")
     log.append(label("0"))
     log.append(label("1"))
@@ -164,10 +164,10 @@ def test_the_estimate_of_all_items_is_not_that_of_the_small_languages(tmp_path):
     people = {row["id"]: row["score"] - 2 * (row["language"] != "en") for row in rows}
     found = labelling(tmp_path, rows, count=40)
     for item in found.task.sample.items:
-        told = found.take(given(item, people[item]))
+        printed = found.take(given(item, people[item]))
     found.log.close()
 
-    _, _, low, high = told["points"][-1]
+    _, _, low, high = printed["points"][-1]
     assert low <= sum(people.values()) / len(people) <= high
 
 
@@ -215,7 +215,7 @@ def labelled(folder, path, count=5):
     ],
     ids=lambda value: str(value)[:12],
 )
-def test_a_label_that_is_not_on_the_scale_is_named_and_the_file_let_go(tmp_path, label, words):
+def test_a_label_off_the_scale_is_named_and_the_file_is_closed(tmp_path, label, words):
     path = labels_file(tmp_path, 3, label)
     for _ in range(2):  # the second time, nobody holds the file
         with pytest.raises(DataError, match=words):
@@ -229,7 +229,7 @@ def test_a_labels_file_that_is_a_pipe_is_refused_at_once(tmp_path):
         LabelLog(tmp_path / "labels.jsonl")
 
 
-def test_of_very_many_labels_the_figures_are_made_now_and_then_and_every_label_is_kept(tmp_path):
+def test_with_very_many_labels_figures_are_computed_less_often_and_every_label_is_stored(tmp_path):
     labelling = labelled(tmp_path, labels_file(tmp_path, *[1 + place % 5 for place in range(1_000)]), count=1_010)
     before = labelling.figures()["points"]
 
@@ -283,7 +283,7 @@ def test_a_file_of_gigabytes_without_a_line_break_is_refused(tmp_path):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     found = get(ViewSite(tmp_path, language_table()).site(), "summary?name=s.jsonl", "run?name=s.jsonl")
-    assert [(status, "a line of more than 128 MB" in told) for status, told in found] == [(400, True)] * 2
+    assert [(status, "a line of more than 128 MB" in printed) for status, printed in found] == [(400, True)] * 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # in kB
 
 
@@ -292,8 +292,10 @@ def test_lines_that_cannot_be_read_are_counted_except_a_torn_last_one(tmp_path):
     whole = (tmp_path / "s.jsonl").read_text(encoding="utf-8")
     (tmp_path / "s.jsonl").write_text(f"{whole}no JSON\n[]\n{whole}{whole[:20]}", encoding="utf-8")
 
-    (_, told), (_, page) = get(ViewSite(tmp_path, language_table()).site(), "summary?name=s.jsonl", "run?name=s.jsonl")
-    assert json.loads(told) == {"languages": 1, "items": 2, "judged": 2, "unjudged": 0, "unreadable": 2}
+    (_, printed), (_, page) = get(
+        ViewSite(tmp_path, language_table()).site(), "summary?name=s.jsonl", "run?name=s.jsonl"
+    )
+    assert json.loads(printed) == {"languages": 1, "items": 2, "judged": 2, "unjudged": 0, "unreadable": 2}
     assert "Lines that cannot be read and are not counted: 2." in page
 
 
@@ -320,14 +322,14 @@ def test_a_file_name_that_is_not_utf_8_does_not_stop_the_list(tmp_path):
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), 10**400], ids=["nan", "inf", "long"])
-def test_what_is_no_score_is_no_verdict(tmp_path, score):
+def test_an_invalid_score_is_not_a_verdict(tmp_path, score):
     a_run(tmp_path, score=score)
-    (status, told), (shown, page) = get(
+    (status, printed), (shown, page) = get(
         ViewSite(tmp_path, language_table()).site(), "summary?name=s.jsonl", "run?name=s.jsonl"
     )
 
     assert (status, shown) == (200, 200)
-    assert json.loads(told)["judged"] == 0
+    assert json.loads(printed)["judged"] == 0
     assert "nan" not in page
 
 
@@ -354,9 +356,9 @@ def test_two_runs_without_a_kind_of_judge_in_common_are_not_compared(tmp_path):
     translated(tmp_path, "one", full=(4, "m"))
     translated(tmp_path, "two", quick=(4, "m"))
 
-    status, told = get(ViewSite(tmp_path, language_table()).site(), "compare?a=one.json&b=two.json")[0]
+    status, printed = get(ViewSite(tmp_path, language_table()).site(), "compare?a=one.json&b=two.json")[0]
     assert status == 400
-    assert "one.json has a full judge, two.json a quick one" in told
+    assert "one.json has a full judge, two.json a quick one" in printed
 
 
 def test_a_difference_of_judges_is_noted_once(tmp_path):
@@ -378,7 +380,7 @@ class Growing(LanguageTable):
         return super().find(tag, name)
 
 
-def test_a_summary_of_a_run_under_way_is_not_kept_for_the_finished_one(tmp_path):
+def test_a_summary_of_a_running_run_is_not_reused_for_the_finished_one(tmp_path):
     translated(tmp_path, "one")
 
     def finish():
@@ -398,7 +400,7 @@ def test_a_summary_of_a_run_under_way_is_not_kept_for_the_finished_one(tmp_path)
 
 def test_the_secret_is_on_no_command_line(tmp_path):
     browser = tmp_path / "browser"
-    kept = 'echo "$@" > told; stat -c %a "${1#file://}" > mode; cat "${1#file://}" > page'
+    kept = 'echo "$@" > printed; stat -c %a "${1#file://}" > mode; cat "${1#file://}" > page'
     browser.write_text(f"#!/bin/sh\ncd {tmp_path}\n{kept}\n", encoding="utf-8")
     browser.chmod(0o755)
     code = """if True:
@@ -409,8 +411,8 @@ def test_the_secret_is_on_no_command_line(tmp_path):
     environment = {**os.environ, "BROWSER": f"{browser} %s"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, timeout=20)
 
-    told, mode, page = ((tmp_path / name).read_text(encoding="utf-8") for name in ("told", "mode", "page"))
-    assert "SECRET" not in told
+    printed, mode, page = ((tmp_path / name).read_text(encoding="utf-8") for name in ("printed", "mode", "page"))
+    assert "SECRET" not in printed
     assert mode == "600\n"
     assert "url=http://127.0.0.1:1/t/SECRET/" in page
-    assert not Path(told.strip().removeprefix("file://")).exists()
+    assert not Path(printed.strip().removeprefix("file://")).exists()

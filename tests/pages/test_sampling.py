@@ -39,7 +39,7 @@ def test_the_weights_of_a_language_add_up_to_its_items(candidates, count):
         assert total == pytest.approx(sizes[language])
 
 
-def test_within_a_language_every_item_is_as_likely():
+def test_within_a_language_every_item_is_equally_likely():
     candidates = [Candidate(f"i{n}", "th", 5.0 if n % 3 else 1.0, flagged=n % 7 == 0) for n in range(30)]
     counts = Counter(each.candidate.id for seed in range(3000) for each in draw(candidates, 7, seed))
 

@@ -90,8 +90,8 @@ def test_a_calibration_killed_while_waiting_can_be_resumed(server):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cache", "none"], "--batch keeps its answers in the cache"),
-        (["--judge", "offline", "--rubric", "translation"], "the judge 'offline' asks no model; leave out --batch"),
+        (["--cache", "none"], "--batch stores its replies in the cache"),
+        (["--judge", "offline", "--rubric", "translation"], "the judge 'offline' asks nobody; leave out --batch"),
     ],
 )
 def test_options_that_batches_do_not_support_are_an_error(server, capsys, options, message):

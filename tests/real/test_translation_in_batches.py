@@ -114,7 +114,7 @@ def test_batches_without_a_usable_row_are_not_followed_by_single_calls(server, c
     assert "give --allow-single" in capsys.readouterr().err
     assert server.submits == 1
     assert main(command("full", "batched", "--batch", "--batch-size", "2", "--allow-single")) == 0
-    assert "no row came from a batch of several languages" in capsys.readouterr().out
+    assert "no row is from a batch of several languages" in capsys.readouterr().out
 
 
 def test_a_run_killed_while_waiting_can_be_resumed(server):
@@ -128,4 +128,4 @@ def test_a_run_killed_while_waiting_can_be_resumed(server):
 def test_batches_need_a_cache(server, capsys):
     assert main(command("quick", "batched", "--batch", "--cache", "none")) == 2
 
-    assert "--batch keeps its answers in the cache" in capsys.readouterr().err
+    assert "--batch stores its replies in the cache" in capsys.readouterr().err
