@@ -29,12 +29,12 @@ def run() -> None:
 
 def _measured(scale: str) -> tuple[float, float, float]:
     """Return seconds, processor seconds and peak memory of a process of its own, start-up included."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "benchmarks.agreement", scale])
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
-    return time.perf_counter() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def _scores(scale: str) -> tuple[np.ndarray, np.ndarray]:
@@ -51,12 +51,12 @@ def _loop(judge: np.ndarray, people: np.ndarray) -> float:
 
     measures: list[Callable[..., object]] = [stats.pearsonr, stats.spearmanr, stats.kendalltau]
     random = np.random.default_rng(0)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for _ in range(LOOPED):
         drawn = random.integers(0, ITEMS, ITEMS)
         for measure in measures:
             measure(judge[drawn], people[drawn])
-    return (time.perf_counter() - begun) / LOOPED * RESAMPLES
+    return (time.perf_counter() - started) / LOOPED * RESAMPLES
 
 
 def _once(scale: str) -> None:

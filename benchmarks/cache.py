@@ -36,23 +36,23 @@ async def _keep(cache: JudgeCache, start: int) -> float:
         async with places:
             await once(cache.replies, _key(number), ask)
 
-    begun = time.perf_counter()
+    started = time.perf_counter()
     await asyncio.gather(*(keep(number) for number in range(start, start + STEP)))
-    return (time.perf_counter() - begun) / STEP * 1e6
+    return (time.perf_counter() - started) / STEP * 1e6
 
 
 def _find(cache: JudgeCache) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for number in range(0, ENTRIES, 10):
         assert cache.get_reply(_key(number)) is not None
-    return (time.perf_counter() - begun) / (ENTRIES // 10) * 1e6
+    return (time.perf_counter() - started) / (ENTRIES // 10) * 1e6
 
 
 def _put_singly(cache: JudgeCache, count: int = 2_000) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for number in range(count):
         cache.put(_key(number), JudgeResult(1.0, "good"))
-    return (time.perf_counter() - begun) / count * 1e6
+    return (time.perf_counter() - started) / count * 1e6
 
 
 def _key(number: int) -> str:

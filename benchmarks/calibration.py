@@ -1,7 +1,7 @@
 """Calibrate the judge `offline` on real translations in all languages of a parallel corpus, and draw its card.
 
 The corpus (NTREX-128: news sentences, one column a language) is found through POLYJUDGE_DATA. Only numbers are written:
-the card into `docs/cards`, with a picture for each perturbation.
+the card into `docs/cards`, with a plot for each perturbation.
 """
 
 import csv
@@ -29,11 +29,11 @@ def run() -> None:
         texts = Path(folder) / "texts.jsonl"
         languages = _write_texts(Path(data) / CORPUS, texts)
         card, rows = Path(folder) / "offline.json", Path(folder) / "rows.jsonl"
-        begun, cpu = time.perf_counter(), time.process_time()
+        started, cpu = time.perf_counter(), time.process_time()
         offline = ["--judge", "offline", "--card", str(card), "--answers", str(rows), "--cache", "none"]
         wanted = ["--texts-per-language", str(TEXTS)]
         main(["calibrate", "perturb", str(texts), *offline, *wanted, "--format", "json"])
-        seconds, busy = time.perf_counter() - begun, time.process_time() - cpu
+        seconds, busy = time.perf_counter() - started, time.process_time() - cpu
         with rows.open(encoding="utf-8") as lines:
             questions = sum(1 for _ in lines)
         rows.unlink()

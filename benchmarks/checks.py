@@ -57,7 +57,7 @@ def measure(sentences: list[Sentence], table: LanguageTable) -> dict[str, str]:
             english["found" if found.fails else "missed"] += 1
     return {
         "right text accepted by script": f"{1 - script['fail'] / script.total():.2%}",
-        "right text accepted by language, macro, unsure aside": f"{_macro(right):.2%}",
+        "right text accepted by language, macro, without unsure": f"{_macro(right):.2%}",
         "unsure outside the inseparable": f"{_unsure(right, others):.2%}",
         "another language accepted, outside the inseparable": f"{other['right'] / other.total():.2%}",
         "another language found": f"{other['wrong'] / other.total():.2%}",
@@ -113,7 +113,7 @@ def _worst(states: dict[str, Counter[str]]) -> list[tuple[float, str]]:
 
 
 def _time(sentences: list[Sentence], work: Callable[[Language, str, str], object]) -> str:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for _, language, text, source in sentences:
         work(language, text, source)
-    return f"{(time.perf_counter() - begun) / len(sentences) * 1e6:.0f} µs"
+    return f"{(time.perf_counter() - started) / len(sentences) * 1e6:.0f} µs"

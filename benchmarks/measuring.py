@@ -84,7 +84,7 @@ def cost_of(
     """Run a program and return what it took; what it says on stderr goes to the log, or is shown."""
     # Installed programs find their bytecode written; without it a large package takes seconds to import.
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    begun = time.perf_counter()
+    started = time.perf_counter()
     process = subprocess.Popen(
         command,
         env={**inherited, **environment},
@@ -105,7 +105,7 @@ def cost_of(
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise FailedRun(f"{' '.join(command[:4])} … ended with {process.returncode}")
-    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter() - begun, usage.ru_maxrss / 1024)
+    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter() - started, usage.ru_maxrss / 1024)
 
 
 def show(name: str, cost: Cost, count: int, beside: Cost | None = None) -> None:

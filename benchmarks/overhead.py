@@ -21,7 +21,7 @@ def run() -> None:
         folder = Path(name)
         items = write_items(folder, ITEMS)
         for bare, judge in PAIRS:
-            # In turns, so that a noisy moment of the machine meets both.
+            # In turns, so that noise of the machine affects both.
             pairs = [(bare_cost(bare, items, url), score_cost(folder, judge, items, url)) for _ in range(ROUNDS)]
             alone, ours = map(min, zip(*pairs, strict=True))
             show(f"bare {bare}", alone, ITEMS)

@@ -45,9 +45,9 @@ class PeerServer:
             self._in_flight -= 1
 
     def _counts(self) -> web.Response:
-        told = {"asked": self._asked, "most_in_flight": self._most}
+        counts = {"asked": self._asked, "most_in_flight": self._most}
         self._asked = self._most = 0
-        return web.json_response(told)
+        return web.json_response(counts)
 
     async def _chat(self, request: web.Request) -> web.Response:
         body = await request.json()

@@ -52,7 +52,7 @@ PEERS = [
     Peer("autoevals", "autoevals", ("autoevals==0.4.1", SDK)),
     Peer("openevals", "openevals", ("openevals==0.2.2", SDK), ("sdk",)),
     Peer("openevals", "openevals", ("openevals==0.2.2", SDK)),
-    # It writes its whole cache anew for every item: filling it with 2,000 takes many minutes.
+    # It rewrites its whole cache for every item: filling it with 2,000 takes many minutes.
     Peer("DeepEval", "deepeval", ("deepeval==4.3.1", SDK), ("shared-client",), cached_items=200),
     Peer("DeepEval", "deepeval", ("deepeval==4.3.1", SDK), ("local-model",)),
     Peer("pydantic-evals", "pydantic_evals", ("pydantic-evals==2.62.0", "pydantic-ai-slim[openai]==2.62.0", SDK)),
@@ -78,7 +78,7 @@ def peer_cost(peer: Peer, given: Sequence[str], folder: Path, limit_s: float) ->
     command = [python, str(SCRIPTS / f"with_{peer.script}.py"), *given, *peer.options]
     environment = {**QUIET, "HOME": str(folder), "OPENAI_API_KEY": "k", "PEER_FOLDER": str(peer.folder)}
     if peer.node:
-        # Told not to send telemetry, promptfoo still tells its makers so: that ends at a closed port of this machine.
+        # promptfoo reports to its makers even that telemetry is off: that request goes to a closed port here.
         environment["HTTPS_PROXY"] = "http://127.0.0.1:9"
     said = folder / "said.txt"
     with said.open("w", encoding="utf-8") as log:

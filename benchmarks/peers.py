@@ -184,8 +184,8 @@ def _slow(bench: Bench, way: Way, url: str) -> Cost | None:
 def asked_of(url: str) -> tuple[int, int]:
     """Return how often the server was asked since the last look, and how many calls were in flight at the most."""
     with urlopen(f"{url}/counts") as reply:
-        told = json.load(reply)
-    return told["asked"], told["most_in_flight"]
+        counts = json.load(reply)
+    return counts["asked"], counts["most_in_flight"]
 
 
 def _prompt() -> dict[str, object]:

@@ -53,15 +53,15 @@ def _read(text: str) -> None:
 def _microseconds(work: Callable[[], object], rounds: int = 5, times: int = 2000) -> float:
     best = float("inf")
     for _ in range(rounds):
-        begun = time.process_time()
+        started = time.process_time()
         for _ in range(times):
             work()
-        best = min(best, time.process_time() - begun)
+        best = min(best, time.process_time() - started)
     return best / times * 1e6
 
 
 def _megabyte(piece: str) -> float:
     text = piece * (1_000_000 // len(piece))
-    begun = time.process_time()
+    started = time.process_time()
     _read(text)
-    return time.process_time() - begun
+    return time.process_time() - started

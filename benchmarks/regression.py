@@ -18,10 +18,10 @@ def run() -> None:
         rows = [f"c{number}\ten\tes\tsentence {number}\t{f'sentence {number}'[::-1]}" for number in range(CASES)]
         (folder / "translation.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
         for options in ([], ["--concurrency", "1"], ["--persistent"]):
-            begun = time.perf_counter()
+            started = time.perf_counter()
             command = [sys.executable, "-m", "polyjudge", "regression", "run", "--fixtures", "translation.tsv"]
             command += ["--command", f"{sys.executable} translator.py", *options]
             subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - started
             name = " ".join(options) or "singly, one for each processor"
             print(f"  {name:32} {seconds:5.2f} s, {seconds / CASES * 1000:5.1f} ms a case")

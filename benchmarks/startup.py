@@ -23,6 +23,6 @@ def run() -> None:
 
 
 def _seconds(command: list[str]) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - begun
+    return time.perf_counter() - started

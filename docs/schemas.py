@@ -142,8 +142,8 @@ class File:
         found = {**self.value(hint), **LIMITS.get(f"{kind.__name__}.{key}", {})}
         if "enum" in found:
             found.pop("type", None)
-        told = field_docstrings(kind).get(name)
-        return {**found, "description": told} if told else found
+        description = field_docstrings(kind).get(name)
+        return {**found, "description": description} if description else found
 
     def value(self, hint: Any) -> dict[str, Any]:
         """Return what a type says of a value."""

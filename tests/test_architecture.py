@@ -1,4 +1,4 @@
-"""What keeps the code base as it is meant to be: sizes, public names, and a light start."""
+"""Rules of the code base: sizes, public names, imports at start."""
 
 import ast
 import re
@@ -50,7 +50,7 @@ def test_a_module_is_small_and_documented_and_has_small_functions(path):
 
 
 @for_each("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_module_is_a_drawer_for_this_and_that(path):
+def test_no_module_is_a_collection_of_unrelated_helpers(path):
     assert path.stem not in {"utils", "util", "common", "helpers", "misc"}
     assert len(path.relative_to(SOURCE).parts) <= 2
 
@@ -67,7 +67,7 @@ DECISIONS = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 
 
 @for_each("path", LIBRARY, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_only_the_command_line_knows_of_flags_and_terminals(path):
+def test_only_the_command_line_uses_flags_and_terminals(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     allowed = OTHER_PROGRAMS.get(str(path.relative_to(SOURCE)), set())
     docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, _DOCUMENTED)}

@@ -33,7 +33,7 @@ def rows(path):
 
 
 def without_times(row):
-    """Return a row without what another moment and another version change."""
+    """Return a row without its times and versions."""
     provenance = {**row["provenance"], "answeredAt": "", "cached": False, "polyjudgeVersion": ""}
     return {**row, "durationMs": 0, "cached": False, "provenance": provenance}
 

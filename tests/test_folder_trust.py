@@ -1,4 +1,4 @@
-"""A stranger's `.polyjudge` is not used; one's own is, wherever it was created by polyjudge."""
+"""A `.polyjudge` is used only if polyjudge created it there, or the user trusts it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Programs are run without a shell, are ended with all that they started, and their troubles are told."""
+"""Programs run without a shell, end with all their child processes, and their errors are reported."""
 
 import asyncio
 import sys
@@ -40,7 +40,7 @@ def is_running(process):
 
 
 def are_gone(processes):
-    """Wait for the system to take them away: a kill is told before it is carried out."""
+    """Wait until processes have ended: a kill is reported before it takes effect."""
     for _ in range(1000):
         if not any(map(is_running, processes)):
             return True

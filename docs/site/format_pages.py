@@ -71,11 +71,11 @@ class _Page:
         required = part.get("required", ())
         for name, field in part.get("properties", {}).items():
             star = " \\*" if name in required else ""
-            told = field if isinstance(field, Mapping) else {}
-            yield f"``{before}{name}``{star}", self._type(field), escaped(told.get("description", ""))
-            inner = told.get("items", told)
+            described = field if isinstance(field, Mapping) else {}
+            yield f"``{before}{name}``{star}", self._type(field), escaped(described.get("description", ""))
+            inner = described.get("items", described)
             if isinstance(inner, Mapping):
-                yield from self._rows(f"{before}{name}{'' if inner is told else '[]'}.", inner)
+                yield from self._rows(f"{before}{name}{'' if inner is described else '[]'}.", inner)
 
     def _type(self, part: Schema | bool) -> str:
         """Say in words which values are allowed."""

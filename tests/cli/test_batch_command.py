@@ -153,11 +153,11 @@ def test_a_batch_that_may_have_been_submitted_is_shown(jobs, capsys):
 
 
 @pytest.mark.parametrize("judge", ["local/m", "local/another"])
-def test_a_run_without_batches_is_warned_of_those_under_way(score, server, jobs, monkeypatch, capsys, judge):
+def test_a_run_without_batches_warns_of_unfinished_ones(score, server, jobs, monkeypatch, capsys, judge):
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
     jobs("pj1", provider="local", address=f"{server.url}/v1").submitted("batch_a")
 
     assert score(judge=judge) == 0
 
-    is_warned = "the batch batch_a of local/m is under way; without --batch" in capsys.readouterr().err
+    is_warned = "batch batch_a of local/m is unfinished. Without --batch" in capsys.readouterr().err
     assert is_warned == (judge == "local/m")

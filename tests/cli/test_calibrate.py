@@ -34,7 +34,7 @@ def pieces(prompt):
 
 
 def closeness(prompt):
-    """Return how near the candidate is to the good text of the sample, up to 1."""
+    """Return the similarity of the candidate to the reference text of the sample, up to 1."""
     language, source, candidate = pieces(prompt)
     original = ORIGINALS[source, "fr" if language.startswith("French") else "th"]
     return SequenceMatcher(None, original, candidate, autojunk=False).ratio()
@@ -131,7 +131,7 @@ def test_own_texts_come_as_rows_or_as_a_translators_results(perturb, capsys, nam
     Path(name).write_text(content, encoding="utf-8")
 
     assert perturb(name, judge="offline") == 0
-    assert "1 good text in 1 language," in capsys.readouterr().err
+    assert "1 reference text in 1 language," in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
@@ -283,7 +283,7 @@ def test_no_control_code_of_ids_and_languages_reaches_the_terminal(calibrate, se
         (["--filter", "language=xx"], "no text in xx"),
         (["--filter", "language"], "Write COLUMN=VALUE"),
         (["--judge", "nobody"], "nobody"),
-        (["--judge", "offline,local/m"], "stands alone"),
+        (["--judge", "offline,local/m"], "cannot be combined"),
         (["--card", "folder", "--filter", "language=fr", "--types", "loop"], "folder"),
     ],
 )

@@ -17,7 +17,7 @@ from polyjudge.cli import main
 
 DATA = os.environ.get("POLYJUDGE_DATA", "")
 ARCHIVE = Path(DATA) / "wmt23_mqm_meta.tar.gz"
-pytestmark = pytest.mark.skipif(not DATA or not ARCHIVE.is_file(), reason="POLYJUDGE_DATA is not set or holds no WMT23")
+pytestmark = pytest.mark.skipif(not DATA or not ARCHIVE.is_file(), reason="POLYJUDGE_DATA is not set or lacks WMT23")
 PAIRS = ("en-de", "he-en", "zh-en")
 LEFT_OUT = "en-de/refA,zh-en/refA,he-en/refB"
 PUBLISHED_SYSTEMS = {"GEMBA-MQM": 0.944, "XCOMET-Ensemble": 0.928, "MetricX-23": 0.908, "COMET": 0.900}

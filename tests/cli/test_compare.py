@@ -294,7 +294,7 @@ def test_a_baseline_of_another_score_is_refused(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("damage", "message"),
     [
         (lambda lines: lines[:-1], "holds 39 of 40 items: bless it anew"),
         (lambda lines: [*lines[:-1], '{"id": 1}'], "base.jsonl:41: is not an item's id, language and score"),
@@ -305,10 +305,10 @@ def test_a_baseline_of_another_score_is_refused(folder, capsys):
         (lambda lines: [*lines[:-1], "{"], "is not JSON"),
     ],
 )
-def test_a_damaged_baseline_is_refused_in_one_line(folder, capsys, spoil, message):
+def test_a_damaged_baseline_is_refused_in_one_line(folder, capsys, damage, message):
     assert compare("--bless", "base.jsonl") == 0
     capsys.readouterr()
-    Path("base.jsonl").write_text("\n".join(spoil(text_of("base.jsonl").splitlines())) + "\n", encoding="utf-8")
+    Path("base.jsonl").write_text("\n".join(damage(text_of("base.jsonl").splitlines())) + "\n", encoding="utf-8")
 
     assert compare(a="base.jsonl") == 2
     shown = capsys.readouterr().err

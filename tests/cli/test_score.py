@@ -627,7 +627,7 @@ def test_bad_rows_are_named_and_skipped_and_the_rest_is_used(score, in_folder, c
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "message"),
     [
         ('{"id": "a", "candidate": "x"}\n' * 2, "items.jsonl:2: the id 'a' stands already at line 1"),
         ("", "holds no item to judge"),
@@ -639,12 +639,12 @@ def test_bad_rows_are_named_and_skipped_and_the_rest_is_used(score, in_folder, c
         ),
     ],
 )
-def test_a_file_that_cannot_be_used_is_one_message(score, server, in_folder, content, complaint, capsys):
+def test_a_file_that_cannot_be_used_is_one_message(score, server, in_folder, content, message, capsys):
     Path("items.jsonl").write_text(content, encoding="utf-8")
 
     assert score("items.jsonl") == 2
     printed = capsys.readouterr().err
-    assert complaint in printed
+    assert message in printed
     assert server.asked == 0
 
 
@@ -682,7 +682,7 @@ def test_the_project_file_sets_options_and_the_command_line_wins(items, score, s
     assert len(outcomes("from-file.jsonl")) == 3
     assert score(path, "--limit", "2") == 0
     assert len(outcomes("from-file.jsonl")) == 2
-    for bad, complaint in {
+    for bad, message in {
         "[score]\nlimt = 3\n": "unknown key 'limt'",
         "limit = true\n": "limit must be text or a number",
         'concurrency = "many"\n': "is not a whole number",
@@ -695,7 +695,7 @@ def test_the_project_file_sets_options_and_the_command_line_wins(items, score, s
     }.items():
         project.write_text(bad, encoding="utf-8")
         assert score(path) == 2
-        assert complaint in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Models of one's own, and the list of providers."""
+"""The user's models, and the list of providers."""
 
 import json
 

@@ -482,7 +482,7 @@ def test_a_folder_is_no_session(programs, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
-# --- what the judge is told --------------------------------------------------------------------------------------
+# --- what the judge sees -----------------------------------------------------------------------------------------
 
 
 def test_the_prompt_has_the_instructions_and_the_session_each_fenced(programs):

@@ -761,7 +761,7 @@ def test_an_ended_run_resumes(action, number, options, local, capsys):
     assert left == {"results.json", output.name}
 
 
-def test_an_interrupted_run_loses_no_reply_though_older_scores_stand_there(local, capsys):
+def test_an_interrupted_run_loses_no_reply_although_there_are_older_scores(local, capsys):
     write([language(tag, prompts=10) for tag in ALL])
     Path("results-quick-judge.json").write_text("[]", encoding="utf-8")
 
@@ -1032,7 +1032,7 @@ def test_a_dry_run_of_a_model_asks_nothing(local, two_prompts, capsys):
 def test_failures_are_counted_and_retried_by_the_same_command(two_prompts, capsys):
     code = (
         "import pathlib, sys; text = sys.stdin.read(); pathlib.Path('asked').open('a').write(sys.argv[1] + '\\n');"
-        "sys.exit('\\x1b[31mno Greek') if sys.argv[1] == 'el' and not pathlib.Path('mended').exists() else print(text)"
+        "sys.exit('\\x1b[31mno Greek') if sys.argv[1] == 'el' and not pathlib.Path('fixed').exists() else print(text)"
     )
     arguments = ["--command", command_of(code, "{tag}"), *two_prompts]
 
@@ -1044,7 +1044,7 @@ def test_failures_are_counted_and_retried_by_the_same_command(two_prompts, capsy
     assert "2 failed. Run the same command again to retry them." in printed
     assert (len(outputs()["th"]), len(outputs()["el"])) == (2, 0)
     assert generate(*arguments) == 3
-    Path("mended").touch()
+    Path("fixed").touch()
     assert generate(*arguments) == 0
     assert (len(outputs()["th"]), len(outputs()["el"])) == (2, 2)
     asked = Path("asked").read_text(encoding="utf-8").split()
@@ -1074,7 +1074,7 @@ def test_a_killed_generation_resumes(in_folder, capsys):
     assert not list(Path().glob("*.partial"))
 
 
-def test_another_translator_does_not_go_on_with_the_rows_of_the_first(two_prompts, capsys):
+def test_another_translator_does_not_resume_the_rows_of_the_first(two_prompts, capsys):
     failing = command_of("import sys; sys.exit('no') if sys.argv[1] == 'el' else print('first')", "{tag}")
 
     assert generate("--command", failing, *two_prompts) == 3

@@ -221,7 +221,7 @@ def test_an_answer_of_any_characters_and_size_is_stored_and_judged_as_text(answe
     assert len(printed) < 10_000
 
 
-def test_a_wait_longer_than_patience_is_an_error_and_not_waited_for(local):
+def test_a_wait_longer_than_the_limit_is_an_error(local):
     local.faults.rate_limited, local.faults.retry_after = 1.0, "99999"
 
     assert vocabulary("generate") == 3
@@ -688,7 +688,7 @@ def plainly_hard(knows, models, words):
             yield (word, prompt), (found.count(False), len(found))
 
 
-# --- found by attack, and mended ---------------------------------------------------------------------------------
+# --- found by attack, and fixed ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("arguments", "code"), [(("run", "--judge", "local/judge"), 130), (("generate",), 130)])
@@ -912,10 +912,10 @@ def test_a_broken_key_is_named(local, monkeypatch, capsys):
 
 def test_a_dry_run_of_an_interrupted_refresh_counts_the_rest(local, capsys):
     run()
-    moment = "2026-01-01T00:00:00Z"
-    Path("output/.asking-again").write_text(moment)
+    timestamp = "2026-01-01T00:00:00Z"
+    Path("output/.asking-again").write_text(timestamp)
     path = Path("output/m1/niño.json")
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "run": moment}))
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "run": timestamp}))
 
     run("--dry-run")
 

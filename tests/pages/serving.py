@@ -1,4 +1,4 @@
-"""A site of ours on a free port of loopback, for as long as somebody asks it."""
+"""A site on a free port of loopback, for the time of a test."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What the labels given so far come to."""
+"""Estimates from the labels so far."""
 
 import random
 
@@ -15,7 +15,7 @@ def said(item, label, annotator="Ada", at="2026"):
     return Label(id=item, label=label, annotator=annotator, labelled_at=at)
 
 
-def narrowing_of(scores, bounds=(1.0, 5.0)):
+def estimate_of(scores, bounds=(1.0, 5.0)):
     """All items are asked about, and of one language."""
     return RunningEstimate(
         {"th": list(scores.values())}, {item: ("th", score) for item, score in scores.items()}, bounds
@@ -26,30 +26,30 @@ def narrowing_of(scores, bounds=(1.0, 5.0)):
 def test_each_language_counts_by_its_items(has_judge):
     score = 3.0 if has_judge else None
     asked = {f"{tag}{n}": (tag, score) for tag in ("th", "fr", "de") for n in range(4)}
-    narrowing = RunningEstimate({"th": [score] * 80, "fr": [score] * 15, "de": [score] * 5}, asked, (1.0, 5.0))
-    narrowing.add({item: {"th": 5.0, "fr": 3.0, "de": 1.0}[tag] for item, (tag, _) in asked.items()})
+    estimate = RunningEstimate({"th": [score] * 80, "fr": [score] * 15, "de": [score] * 5}, asked, (1.0, 5.0))
+    estimate.add({item: {"th": 5.0, "fr": 3.0, "de": 1.0}[tag] for item, (tag, _) in asked.items()})
 
-    assert narrowing.points[12].value == pytest.approx(0.8 * 5 + 0.15 * 3 + 0.05 * 1)
+    assert estimate.points[12].value == pytest.approx(0.8 * 5 + 0.15 * 3 + 0.05 * 1)
 
 
 @pytest.mark.parametrize("labelled", [["th0"], ["th0", "fr0"], ["th0", "th1"], ["th0", "th1", "fr0"], ["fr0", "de0"]])
 def test_there_is_an_estimate_while_languages_have_few_labels(labelled):
     asked = {f"{tag}{n}": (tag, 3.0) for tag in ("th", "fr", "de") for n in range(2)}
-    narrowing = RunningEstimate({"th": [3.0] * 8, "fr": [3.0] * 4, "de": [3.0, None], "el": [None]}, asked, (1.0, 5.0))
-    narrowing.add(dict.fromkeys(labelled, 4.0))
+    estimate = RunningEstimate({"th": [3.0] * 8, "fr": [3.0] * 4, "de": [3.0, None], "el": [None]}, asked, (1.0, 5.0))
+    estimate.add(dict.fromkeys(labelled, 4.0))
 
-    assert narrowing.points[len(labelled)].value == pytest.approx(4.0)
+    assert estimate.points[len(labelled)].value == pytest.approx(4.0)
 
 
 def test_the_estimate_is_that_of_the_correction_on_peoples_scale():
     scores = {f"i{n}": 100 * n / 39 for n in range(40)}
-    narrowing = narrowing_of(scores)
+    estimate = estimate_of(scores)
     people = {f"i{n}": float(1 + n // 8) for n in range(0, 40, 3)}
-    narrowing.add(people)
+    estimate.add(people)
 
     onto = {item: 1 + 4 * score / 100 for item, score in scores.items()}
     wanted = corrected_mean(list(onto.values()), [onto[i] for i in people], list(people.values()), bounds=(1.0, 5.0))
-    found = narrowing.points[len(people)]
+    found = estimate.points[len(people)]
     assert (found.value, found.low, found.high) == pytest.approx(
         (wanted.figure.value, wanted.figure.low, wanted.figure.high)
     )
@@ -59,40 +59,40 @@ def test_the_interval_narrows_with_labels():
     chance = random.Random(1)
     truth = {f"i{n}": float(chance.randint(1, 5)) for n in range(200)}
     scores = {item: min(5.0, max(1.0, value + chance.gauss(0, 0.5))) for item, value in truth.items()}
-    narrowing = narrowing_of(scores)
-    narrowing.replay([said(item, value, at=f"{n:03}") for n, (item, value) in enumerate(truth.items())])
-    widths = {count: point.high - point.low for count, point in narrowing.points.items()}
+    estimate = estimate_of(scores)
+    estimate.replay([said(item, value, at=f"{n:03}") for n, (item, value) in enumerate(truth.items())])
+    widths = {count: point.high - point.low for count, point in estimate.points.items()}
 
     assert widths[198] < widths[99] < widths[30] < widths[9]
 
 
 def test_an_undone_label_removes_its_point():
-    narrowing = narrowing_of({"a": 1, "b": 2, "c": 3})
+    estimate = estimate_of({"a": 1, "b": 2, "c": 3})
     for values in ({"a": 1.0}, {"a": 1.0, "b": 4.0}, {"a": 1.0}):
-        narrowing.add(values)
+        estimate.add(values)
 
-    assert list(narrowing.points) == [1]
-    narrowing.add({})
-    assert narrowing.points == {}
+    assert list(estimate.points) == [1]
+    estimate.add({})
+    assert estimate.points == {}
 
 
 def test_without_a_judge_the_labels_decide_alone_and_unjudged_items_are_left_out():
-    alone = narrowing_of({"a": None, "b": None}, (0.0, 1.0))
+    alone = estimate_of({"a": None, "b": None}, (0.0, 1.0))
     alone.add({"a": 1.0, "b": 0.0})
     assert alone.points[2].value == 0.5
-    judged = narrowing_of({"a": 4.0, "b": 5.0, "c": None})
+    judged = estimate_of({"a": 4.0, "b": 5.0, "c": None})
     judged.add({"a": 3.0, "c": 1.0})
     assert list(judged.points) == [1]
 
 
 def test_with_very_many_labels_not_every_point_is_stored():
     scores = {f"i{n}": float(n % 5 + 1) for n in range(400)}
-    narrowing = narrowing_of(scores)
+    estimate = estimate_of(scores)
     for count in range(1, 401):
-        narrowing.add(dict(list(scores.items())[:count]))
+        estimate.add(dict(list(scores.items())[:count]))
 
-    assert len(narrowing.points) <= 121
-    assert max(narrowing.points) == 400
+    assert len(estimate.points) <= 121
+    assert max(estimate.points) == 400
 
 
 def test_agreement_is_shown_from_five_shared_items_on():

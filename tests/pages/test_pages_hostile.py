@@ -1,4 +1,4 @@
-"""The pages that people act on, and the files behind them, under hostile names, bodies, folders and moments."""
+"""The pages that people act on, and the files behind them, under hostile names, bodies, folders and times."""
 
 import json
 import os
@@ -79,7 +79,7 @@ def test_a_label_is_not_reported_as_saved_if_its_file_was_removed(three, becomes
 def test_an_end_without_labels_leaves_the_file_of_another_alone(tmp_path):
     log = LabelLog(tmp_path / "labels.jsonl")
     log.path.unlink()
-    log.path.write_text("somebody else's\n", encoding="utf-8")
+    log.path.write_text("another program's\n", encoding="utf-8")
     log.close()
 
     assert log.path.exists()
@@ -217,7 +217,7 @@ def labelled(folder, path, count=5):
 )
 def test_a_label_off_the_scale_is_named_and_the_file_is_closed(tmp_path, label, words):
     path = labels_file(tmp_path, 3, label)
-    for _ in range(2):  # the second time, nobody holds the file
+    for _ in range(2):  # the second time, the file is closed
         with pytest.raises(DataError, match=words):
             labelled(tmp_path, path)
 
@@ -370,13 +370,13 @@ def test_a_difference_of_judges_is_noted_once(tmp_path):
 
 
 class Growing(LanguageTable):
-    """A language table at whose first question the run is written anew, as a run under way is."""
+    """A language table that rewrites the run at its first lookup, as a running command would."""
 
-    write_anew = staticmethod(lambda: None)
+    rewrite = staticmethod(lambda: None)
 
     def find(self, tag, name=""):
-        write_anew, self.write_anew = self.write_anew, lambda: None
-        write_anew()
+        rewrite, self.rewrite = self.rewrite, lambda: None
+        rewrite()
         return super().find(tag, name)
 
 
@@ -389,7 +389,7 @@ def test_a_summary_of_a_running_run_is_not_reused_for_the_finished_one(tmp_path)
         (tmp_path / "one.json").write_text(json.dumps(more), encoding="utf-8")
 
     table = Growing({each.tag: each for each in language_table()})
-    table.write_anew = finish
+    table.rewrite = finish
     first, second = get(ViewSite(tmp_path, table).site(), "summary?name=one.json", "summary?name=one.json")
     assert first[0] == second[0] == 200
     assert json.loads(second[1])["languages"] == 2

@@ -28,7 +28,7 @@ from polyjudge.statistics.rankings import tie_calibrated_accuracy
 
 NAME = "wmt23_mqm_meta.tar.gz"
 DATA = Path(os.environ.get("POLYJUDGE_DATA", "")) / NAME
-pytestmark = pytest.mark.skipif(not DATA.is_file(), reason=f"POLYJUDGE_DATA is not set or holds no {NAME}")
+pytestmark = pytest.mark.skipif(not DATA.is_file(), reason=f"POLYJUDGE_DATA is not set or lacks {NAME}")
 
 REFERENCES = {"en-de": "refA", "he-en": "refB", "zh-en": "refA"}
 
