@@ -6,6 +6,7 @@ argparse. A value is shown as its expression in braces, and a local name as the 
 
 import ast
 import sys
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,9 +58,9 @@ def error_names(trees: list[ast.Module]) -> set[str]:
 
 def scope_of(body: list[ast.stmt], outer: Scope | None = None) -> Scope:
     """Return the assignments in a body, except those in its functions and classes."""
-    scope, rest = Scope(outer=outer), list[ast.AST](body)
+    scope, rest = Scope(outer=outer), deque[ast.AST](body)
     while rest:
-        node = rest.pop(0)
+        node = rest.popleft()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             continue
         for target, value in _assigned(node):
