@@ -400,7 +400,7 @@ def test_bad_rows_among_good_ones_are_warned_about(folder, capsys):
 
     assert compare() == 0
     assert "skipped b.jsonl:41: is not JSON" in (shown := capsys.readouterr().err)
-    assert "skipped 9 rows in all" in shown
+    assert "skipped 9 rows in total" in shown
 
 
 @pytest.mark.parametrize(

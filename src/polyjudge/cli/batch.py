@@ -15,7 +15,7 @@ from polyjudge.records.requests import ModelName
 from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
-from .output import print_table
+from .output import print_table, print_warning
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def _jobs() -> list[BatchJob]:
     problems: list[str] = []
     jobs = BatchJournal().readable_jobs(problems)
     for problem in problems:
-        print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
+        print_warning(f"{harmless(problem)}")
     return jobs
 
 

@@ -18,7 +18,7 @@ from polyjudge.text.display import harmless
 
 from .environment import load_environment
 from .options import add_force_option
-from .output import print_table
+from .output import print_table, warn_of_skipped
 
 _CACHE_FILE = "cache.sqlite"
 _DEFAULT_CACHE = str(PRIVATE_FOLDER / _CACHE_FILE)
@@ -78,8 +78,7 @@ def _export(arguments: argparse.Namespace) -> int:
         with write_atomically(arguments.output, force=arguments.force) as file:
             file.writelines(rows)
         print(f"written to {arguments.output}", file=sys.stderr)
-    for problem in problems:
-        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
+    warn_of_skipped(problems)
     return 0
 
 
@@ -89,8 +88,7 @@ def _import(arguments: argparse.Namespace) -> int:
             "Only files can be imported. Export the other cache first: polyjudge cache export --cache URL"
         )
     imported = import_entries(arguments.cache, Path(arguments.source))
-    for problem in imported.problems:
-        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
+    warn_of_skipped(imported.problems)
     print(f"{imported.new} new, {imported.known} already known, {len(imported.problems)} skipped")
     return 2 if imported.problems and not imported.new + imported.known else 0
 

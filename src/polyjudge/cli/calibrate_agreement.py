@@ -17,11 +17,10 @@ from polyjudge.records.calibration import Figure, JudgeIdentity
 from polyjudge.records.codec import to_json
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.calibration import agreement_blocks
-from polyjudge.text.display import harmless
 
 from .calibrating import add_to_card, check_card, counted
 from .options import Several, add_force_option, at_least, check_output, finite
-from .output import write_pieces
+from .output import print_warning, warn_of_skipped, write_pieces
 
 MOST_PASS = 0.5 + 1e-9
 """More than half of several people's verdicts on an item must be pass; a tie does not pass."""
@@ -119,10 +118,7 @@ def read_side(paths: Sequence[Path], column: str, options: argparse.Namespace) -
     found = Ratings()
     for path in paths:
         read_ratings(path, columns, found)
-    for problem in found.problems:
-        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
-    if found.skipped > len(found.problems):
-        print(f"polyjudge: warning: skipped {found.skipped} rows in all", file=sys.stderr)
+    warn_of_skipped(found.problems, found.skipped)
     return found
 
 
@@ -162,10 +158,10 @@ def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence
         raise ConfigError(f"No common items in {results[0]} and {labels[0]}{some}.")
     if matched.unknown:
         ignored = f"{counted(len(matched.unknown), 'label')} of items that were not judged, such as"
-        print(f"polyjudge: warning: ignored {ignored} {matched.unknown[0]!r}", file=sys.stderr)
+        print_warning(f"ignored {ignored} {matched.unknown[0]!r}")
     if matched.unjudged:
         unjudged = counted(matched.unjudged, "labelled item")
-        print(f"polyjudge: warning: {unjudged} without a verdict of the judge", file=sys.stderr)
+        print_warning(f"{unjudged} without a verdict of the judge")
 
 
 def _write(options: argparse.Namespace, matched: Matched, found: Found) -> None:

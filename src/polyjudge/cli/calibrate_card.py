@@ -1,7 +1,6 @@
 """`polyjudge calibrate card`: show a judge's trust card, or list all cards."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from polyjudge.errors import DataError
@@ -18,7 +17,7 @@ from polyjudge.store.trust_cards import CARDS_FOLDER, find_card, read_card
 from polyjudge.verdicts.trust import TRUST_VERDICTS
 
 from .options import add_force_option, judge_names
-from .output import print_table, write_pieces
+from .output import print_table, print_warning, write_pieces
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +71,7 @@ def _list() -> int:
         try:
             card = read_card(place)
         except DataError as error:
-            print(f"polyjudge: warning: {error}", file=sys.stderr)
+            print_warning(str(error))
             continue
         verdicts = [trust.verdict for trust in card.languages.values()]
         counts = [str(verdicts.count(name)) for name in TRUST_VERDICTS]

@@ -18,7 +18,7 @@ from polyjudge.reports.calibration import correction_blocks, elsewhere_blocks
 
 from .calibrate_agreement import add_rating_options, are_words, check_labels, pass_rule, read_side, report_unmatched
 from .options import Several, add_force_option, check_output
-from .output import write_pieces
+from .output import print_warning, write_pieces
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         match(judged.ratings, ())  # refuses duplicate ids
     unjudged = sum(rating.value is None for rating in judged.ratings)
     if unjudged:
-        print(f"polyjudge: warning: {unjudged} items have no verdict and are left out", file=sys.stderr)
+        print_warning(f"{unjudged} items have no verdict and are left out")
     if options.elsewhere:
         return _from_elsewhere(options, judged, matched, rule)
     found = correct(judged.ratings, matched.pairs, rule)

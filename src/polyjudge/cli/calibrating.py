@@ -20,9 +20,10 @@ from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.prompts import rubric_fingerprint
 from polyjudge.runs.run import Run
 from polyjudge.store.trust_cards import card_path, expiry, read_card, update_card, write_card
-from polyjudge.text.display import harmless, one_line
+from polyjudge.text.display import one_line
 
 from .options import Several, add_force_option, at_least, check_output, filters_of, refuse_batch, run_options
+from .output import warn_of_skipped
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
@@ -61,10 +62,7 @@ def reference_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
             raise ConfigError(f"The shipped sample has no text in {', '.join(sorted(wanted or ()))}.")
         return texts
     found = TextSource(options.texts, options.column, filters).read()
-    for problem in found.problems:
-        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
-    if found.skipped > len(found.problems):
-        print(f"polyjudge: warning: skipped {found.skipped} rows in all", file=sys.stderr)
+    warn_of_skipped(found.problems, found.skipped)
     return found.texts
 
 

@@ -15,11 +15,10 @@ from polyjudge.text.display import one_line
 from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 
 from .options import Several, add_force_option, at_least, check_output, finite, share
-from .output import write_pieces
+from .output import print_warning, warn_of_skipped, write_pieces
 
 _ALLOWED = {"judge": {"judge"}, "rubric": {"rubric"}, "both": {"judge", "rubric"}}
 _ALARMS_SHOWN = 5
-_LONGEST_WARNING = 400
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -93,10 +92,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(path: Path, options: argparse.Namespace) -> ScoredRun:
     found = read_run(path, measure=options.score, cluster=options.cluster)
-    for problem in found.problems:
-        print(f"polyjudge: warning: skipped {one_line(problem, _LONGEST_WARNING)}", file=sys.stderr)
-    if found.skipped > len(found.problems):
-        print(f"polyjudge: warning: skipped {found.skipped} rows in all", file=sys.stderr)
+    warn_of_skipped(found.problems, found.skipped)
     return found
 
 
@@ -114,10 +110,9 @@ def _warn_of_few_permutations(comparison: Comparison) -> None:
     tested = sum(row.score.p is not None for row in comparison.languages)
     needed = int(tested / comparison.options.alpha) + 1
     if comparison.options.permutations < needed:
-        print(
-            f"polyjudge: warning: {comparison.options.permutations} permutations are too few to make one language of "
-            f"{tested} significant. Give --permutations {needed} or more.",
-            file=sys.stderr,
+        print_warning(
+            f"{comparison.options.permutations} permutations are too few to make one language of "
+            f"{tested} significant. Give --permutations {needed} or more."
         )
 
 

@@ -20,6 +20,7 @@ from polyjudge.text.display import harmless, one_line
 
 from .calibrating import counted
 from .options import at_least, check_output
+from .output import warn_of_skipped
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,8 +62,7 @@ def run(options: argparse.Namespace) -> int:
     table = language_table()
     source = Source(options.results, options.items, options.scores, table=table)
     sample = read_sample(source, options.sample, options.seed)
-    for problem in sample.problems:
-        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
+    warn_of_skipped(sample.problems)
     labelling = Labelling(Task(sample, options.scale, options.seed, table), LabelLog(labels))
     site = LabelSite(labelling, one_line(options.results.name, 80)).site()
     task = f"{len(sample.items):,} of {counted(sample.total, 'item')} to label; labels are stored in {labels}"

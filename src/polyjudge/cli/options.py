@@ -1,7 +1,6 @@
 """The options that several commands share, and the checks of their values."""
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -19,6 +18,8 @@ from polyjudge.records.requests import ModelName
 from polyjudge.records.runs import ROWS_IN_SHARD, Limits
 from polyjudge.runs.stack import DEFAULT_CACHE
 from polyjudge.text.display import harmless
+
+from .output import print_warning
 
 
 def add_judging_options(parser: argparse.ArgumentParser, *, default_judge: str) -> None:
@@ -291,4 +292,4 @@ def _warn_of_batches(judges: Sequence[ModelName]) -> None:
         if is_unfinished and (intent.provider, intent.model, intent.base_url) in asked:
             name = harmless(f"{job.id or intent.tag} of {intent.provider}/{intent.model}")
             paid = "Without --batch, its requests are sent and paid for again."
-            print(f"polyjudge: warning: batch {name} is unfinished. {paid}", file=sys.stderr)
+            print_warning(f"batch {name} is unfinished. {paid}")

@@ -11,7 +11,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from polyjudge.text.difference import Part, difference, shown
-from polyjudge.text.display import harmless
+from polyjudge.text.display import harmless, one_line
+
+_LONGEST_WARNING = 400
+
+
+def print_warning(message: str) -> None:
+    """Print a warning on stderr."""
+    print(f"polyjudge: warning: {message}", file=sys.stderr)
+
+
+def warn_of_skipped(problems: Sequence[str], total: int = 0) -> None:
+    """Print the problems of the first skipped rows and, if there are more, the total."""
+    for problem in problems:
+        print_warning(f"skipped {one_line(problem, _LONGEST_WARNING)}")
+    if total > len(problems):
+        print_warning(f"skipped {total} rows in total")
 
 
 def import_command(fallback: Path | str, cache: str) -> str:

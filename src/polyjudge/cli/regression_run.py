@@ -29,16 +29,10 @@ from polyjudge.suites.regression import (
 from polyjudge.text.display import harmless, one_line
 
 from .options import add_force_option, at_least, check_output
-from .output import ignore_closed_pipe, print_difference
+from .output import ignore_closed_pipe, print_difference, print_warning
 from .progress import Heartbeat
 from .signals import until_stopped
-from .translators import (
-    add_translator_options,
-    default_concurrency,
-    open_translator,
-    print_warning,
-    translator_version,
-)
+from .translators import add_translator_options, default_concurrency, open_translator, translator_version
 
 _LONGEST = 400
 

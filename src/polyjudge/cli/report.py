@@ -9,7 +9,7 @@ from polyjudge.reports.translation_formats import FORMATS, report
 from polyjudge.text.display import one_line
 
 from .options import Several, add_force_option, check_output
-from .output import write_pieces
+from .output import print_warning, write_pieces
 from .progress import StatusLine
 
 _WARNINGS_SHOWN = 5
@@ -68,6 +68,6 @@ def write_report(report: Report, form: str, path: Path | None, *, force: bool) -
 def warn_of(report: Report) -> None:
     """Print warnings about what could not be used."""
     for warning in report.warnings[:_WARNINGS_SHOWN]:
-        print(f"polyjudge: warning: {one_line(warning, _LONGEST_WARNING)}", file=sys.stderr)
+        print_warning(f"{one_line(warning, _LONGEST_WARNING)}")
     if report.skipped_rows > _WARNINGS_SHOWN:
-        print(f"polyjudge: warning: {report.skipped_rows} parts of the files could not be used", file=sys.stderr)
+        print_warning(f"{report.skipped_rows} parts of the files could not be used")

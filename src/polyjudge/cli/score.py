@@ -38,6 +38,7 @@ from .options import (
     refuse_without_ray,
     run_options,
 )
+from .output import print_warning, warn_of_skipped
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, print_summary, print_trust, show_estimate, too_many_unjudged, unmet_calibration
@@ -102,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
         return _show_prompt(job, options.show_prompt)
     run = _open_run(job)
     plan = run.plan()
-    _warn_of_skipped(plan.problems, plan.skipped)
+    warn_of_skipped(plan.problems, plan.skipped)
     trust = trust_in(identity_of_models(job.judges, job.rubric), options.card)
     if options.require_calibrated and (unmet := unmet_calibration(trust, plan.languages)):
         print(f"polyjudge: {unmet}", file=sys.stderr)
@@ -114,14 +115,6 @@ def run(options: argparse.Namespace) -> int:
     if not options.dry_run and options.format == "text":
         print_trust(trust, plan.languages, sys.stdout if options.output is not None else sys.stderr)
     return code
-
-
-def _warn_of_skipped(problems: Sequence[str], skipped: int) -> None:
-    """Print the first rows that are not items, and how many there are."""
-    for problem in problems:
-        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
-    if skipped > len(problems):
-        print(f"polyjudge: warning: skipped {skipped} rows in all", file=sys.stderr)
 
 
 def _refuse_clashes(options: argparse.Namespace) -> None:
@@ -142,7 +135,7 @@ def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str
     asks = any("language" in flag.name.casefold() for flag in rubric.flags)
     if asks and judges and "language" not in (context or DEFAULT_CONTEXT):
         message = "The rubric asks about the language, but the judge does not see it. Give --context language,source."
-        print(f"polyjudge: warning: {message}", file=sys.stderr)
+        print_warning(message)
 
 
 def _open_run(job: ScoreJob) -> Run:

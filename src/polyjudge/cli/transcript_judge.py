@@ -38,7 +38,7 @@ from .options import (
     limits_of,
     run_options,
 )
-from .output import ignore_closed_pipe, print_table
+from .output import ignore_closed_pipe, print_table, print_warning, warn_of_skipped
 from .progress import RunProgress
 from .signals import stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
@@ -157,13 +157,10 @@ def _job(options: argparse.Namespace) -> _Job:
 
 
 def _warn_of(transcript: Transcript, rendering: Rendering) -> None:
-    for problem in transcript.problems[:_WARNINGS_SHOWN]:
-        print(f"polyjudge: warning: skipped {harmless(problem)}", file=sys.stderr)
-    if transcript.skipped > _WARNINGS_SHOWN:
-        print(f"polyjudge: warning: skipped {transcript.skipped} rows in all", file=sys.stderr)
+    warn_of_skipped(transcript.problems[:_WARNINGS_SHOWN], transcript.skipped)
     if transcript.unknown:
         named = ", ".join(f"{one_line(name, 60)} ({count})" for name, count in transcript.unknown.most_common(10))
-        print(f"polyjudge: warning: events of unknown kinds, shown as they are: {named}", file=sys.stderr)
+        print_warning(f"events of unknown kinds, shown as they are: {named}")
     if rendering.omissions:
         print(f"polyjudge: {rendering.omissions}", file=sys.stderr)
 

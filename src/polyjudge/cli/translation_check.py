@@ -31,7 +31,7 @@ from polyjudge.verdicts.translation import (
 )
 
 from .options import add_force_option, check_output
-from .output import print_table
+from .output import print_table, print_warning
 from .progress import StatusLine
 
 _SHOWN = 20
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         _show(found)
     for problem in results.problems[:5]:
-        print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
+        print_warning(f"{harmless(problem)}")
     return 1 if totals(each.verdict for each in found).fails_gate else 0
 
 

@@ -37,7 +37,7 @@ from .options import (
     refuse_batch,
     run_options,
 )
-from .output import ignore_closed_pipe, print_table
+from .output import ignore_closed_pipe, print_table, print_warning
 from .progress import RunProgress
 from .signals import RESUME, Signals, stop_on_signals
 from .summaries import explain_skip, print_trust, show_estimate, spent_line, too_many_unjudged
@@ -147,9 +147,9 @@ def _read_job(options: argparse.Namespace, tier: str, choose: Choose) -> Job:
         raise ConfigError(f"--output {str(options.output)!r} is a folder. Give a file.")
     languages = list(results)
     for problem in results.problems[:5]:
-        print(f"polyjudge: warning: {harmless(problem)}", file=sys.stderr)
+        print_warning(f"{harmless(problem)}")
     if results.skipped > 5:
-        print(f"polyjudge: warning: {results.skipped} parts of the file could not be used", file=sys.stderr)
+        print_warning(f"{results.skipped} parts of the file could not be used")
     chosen = list(choose(_filtered(languages, options, table), table))[: options.limit]
     tasks = tasks_of(chosen, table, samples=options.samples, seed=options.seed)
     if not tasks:

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,11 +51,6 @@ def translator_version(options: argparse.Namespace, command: TranslatorCommand) 
         run_program(version.for_pair("", ""), "", timeout_s=options.timeout, environment=command.environment)
     )
     return output.text.strip().partition("\n")[0]
-
-
-def print_warning(message: str) -> None:
-    """Print a warning on stderr."""
-    print(f"polyjudge: warning: {message}", file=sys.stderr)
 
 
 def default_concurrency() -> int:

@@ -27,7 +27,8 @@ from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
 from .options import limits_of
-from .progress import RunProgress, fallback_message
+from .output import print_warning
+from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line
 from .vocabulary_options import add_suite_options, add_word_judging_options, job_to_judge, open_suite, word_judges
@@ -72,7 +73,7 @@ def opened_cache(options: argparse.Namespace) -> Generator[Cache | None]:
     if options.cache != "none":
         read_only, fallback = options.reread, options.local_cache
         opening = open_run_cache(
-            options.cache, read_only=read_only, is_dry=options.dry_run, fallback=fallback, emit=_print_warning
+            options.cache, read_only=read_only, is_dry=options.dry_run, fallback=fallback, emit=_show_event
         )
         cache = run_sync(opening)
     try:
@@ -82,11 +83,9 @@ def opened_cache(options: argparse.Namespace) -> Generator[Cache | None]:
             run_sync(cache.aclose())
 
 
-def _print_warning(event: Event) -> None:
+def _show_event(event: Event) -> None:
     if isinstance(event, Warned):
-        print(f"polyjudge: warning: {event.message}", file=sys.stderr)
-    elif isinstance(event, FallbackCacheUsed):
-        print(f"polyjudge: warning: {fallback_message(event)}", file=sys.stderr)
+        print_warning(f"{event.message}")
 
 
 def judging_of(options: argparse.Namespace, job: Job, wording: WordWording, names: Sequence[ModelName]) -> WordJudging:

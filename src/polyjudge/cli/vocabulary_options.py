@@ -34,6 +34,7 @@ from .options import (
     filters_of,
     judge_names,
 )
+from .output import print_warning
 from .progress import Heartbeat
 
 _DEFAULT_SUITE = "suite"
@@ -174,7 +175,7 @@ def job_to_judge(options: argparse.Namespace, choice: Choice) -> Job:
     """Return the job of judging stored answers, and warn of answer files that cannot be read."""
     job = recorded_job(choice, _listed_models(options, choice), options.output, force=options.force)
     for path in sorted(job.records.damaged)[:_WARNINGS_SHOWN]:
-        print(f"polyjudge: warning: {harmless(str(path))}: not a valid answer file, skipped", file=sys.stderr)
+        print_warning(f"{harmless(str(path))}: not a valid answer file, skipped")
     if len(job.records.damaged) > _WARNINGS_SHOWN:
-        print(f"polyjudge: warning: {len(job.records.damaged)} invalid answer files skipped", file=sys.stderr)
+        print_warning(f"{len(job.records.damaged)} invalid answer files skipped")
     return job
