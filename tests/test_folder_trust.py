@@ -133,7 +133,7 @@ def test_trust_is_listed_and_revoked(in_folder, capsys):
     assert not is_trusted_file(Path("polyjudge.toml"))
     assert main(["trust", "--list"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if str(in_folder.resolve()) in line]
-    assert [("no: changed or gone" in line) for line in lines] == [False, True]
+    assert [("no: changed or removed" in line) for line in lines] == [False, True]
 
     assert main(["trust", "--revoke"]) == 0
     assert capsys.readouterr().out.count("No longer trusted: ") == 2

@@ -149,7 +149,7 @@ def test_what_is_registered_is_used_instead_of_an_entry_point_and_can_be_removed
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a,b", "a b", "a\nb"])
-def test_a_value_with_a_null_character_is_refused(name):
+def test_an_invalid_plugin_name_is_refused(name):
     with pytest.raises(ConfigError, match="Invalid plugin name"):
         Plugins().add("judges", name, None)
 

@@ -33,7 +33,7 @@ def test_a_provider_without_batches_is_refused_before_anything_is_asked(score, j
     [
         (["--cache", "none"], "openai/gpt-4o", "Leave out --cache none"),
         (["--reread"], "openai/gpt-4o", "--reread makes no calls"),
-        (["--engine", "ray"], "openai/gpt-4o", "leave out --engine ray"),
+        (["--engine", "ray"], "openai/gpt-4o", "Leave out --engine ray"),
         ([], "offline", "'offline'"),
         ([], "nobody/m", "Unknown judge provider"),
     ],
@@ -149,7 +149,7 @@ def test_a_batch_that_may_have_been_submitted_is_shown(jobs, capsys):
     assert main(["batch", "status"]) == 0
     assert "submitting" in capsys.readouterr().out
     assert main(["batch", "cancel", "--all"]) == 3
-    assert "pj1: may be at the provider" in capsys.readouterr().out
+    assert "pj1: may have been submitted" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("judge", ["local/m", "local/another"])

@@ -277,7 +277,7 @@ def test_no_control_code_of_ids_and_languages_reaches_the_terminal(calibrate, se
         (["--severities", "0,1"], "above 0"),
         (["--severities", "0.5"], "must include 1"),
         (["--severities", "nan"], "above 0"),
-        (["--severities", "half"], "not numbers"),
+        (["--severities", "half"], "Write numbers such as"),
         (["--rubric", "nope"], "Unknown rubric: nope"),
         (["--rubric", "general"], "offline"),
         (["--filter", "language=xx"], "no text in xx"),
@@ -558,7 +558,7 @@ def test_scores_and_labels_of_a_family_are_read_before_the_first_call(calibrate,
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--effects", "nope"], "'nope' is none of length"),
+        (["--effects", "nope"], "unknown 'nope'. Available: length"),
         (["--budget", "1"], "larger --budget"),
         (["--scores", "s.jsonl"], "--scores and --labels must be given together"),
         (["missing.jsonl"], "missing.jsonl: cannot be read"),

@@ -443,7 +443,7 @@ def test_too_few_permutations_for_so_many_languages_are_warned_about(folder, cap
         write_rows(name, ({"id": str(n), "language": f"x{n % 60}", "score": n * 7 % 5} for n in range(600)))
 
     assert compare() == 0
-    assert "give --permutations 1201 or more" in capsys.readouterr().err
+    assert "Give --permutations 1201 or more" in capsys.readouterr().err
 
 
 def test_a_closed_pipe_does_not_hide_a_regression_or_prevent_a_baseline(in_folder):

@@ -73,7 +73,7 @@ def test_no_other_variable_is_taken(name, monkeypatch, capsys):
 def test_a_bad_line_is_named_but_not_shown():
     env_file("GOOD=1", "sk-secret without a name")
 
-    with pytest.raises(DataError, match=r"\.env:2: is not NAME=VALUE") as caught:
+    with pytest.raises(DataError, match=r"\.env:2: expected NAME=VALUE") as caught:
         load_environment()
 
     assert "sk-secret" not in str(caught.value)

@@ -452,7 +452,7 @@ def test_two_ctrl_cs_end_a_run_whose_calls_hang(items, server, in_folder):
     _, printed = process.communicate(timeout=30)
 
     assert process.returncode == 130
-    assert "40 of 40 items were not reached" in printed
+    assert "40 of 40 items were not judged" in printed
 
 
 def test_a_deadline_ends_the_run_and_stores_what_was_done(items, score, server, capsys):
@@ -691,7 +691,7 @@ def test_the_project_file_sets_options_and_the_command_line_wins(items, score, s
         "score = 5\n": "score must be a table",
         "[[score]]\nlimit = 1\n": "score must be a table",
         'context = ["a", "b"]\n': "context takes one value",
-        "deadline = [[1]]\n": "deadline takes one value",
+        "deadline = [[1]]\n": "deadline must be a single value",
     }.items():
         project.write_text(bad, encoding="utf-8")
         assert score(path) == 2

@@ -259,7 +259,7 @@ def test_must_have_languages_that_are_absent_are_named(local, capsys):
 
     assert translation("quick", "results.json") == 0
     printed = capsys.readouterr().err
-    assert "must-have languages that are not in the file: Chinese (Mandarin, Simplified), Cantonese, Spanish" in printed
+    assert "must-have languages missing in the file: Chinese (Mandarin, Simplified), Cantonese, Spanish" in printed
     assert "English" not in printed
 
 
@@ -530,7 +530,7 @@ def test_the_project_file_sets_options_that_the_command_line_does_not(local, cap
         ("[translation]\nquick = 3\n", "quick must be a table"),
         ("translation = 3\n", "translation must be a table"),
         ('[translation.quick]\nsamples = "many"\n', "samples"),
-        ('[translation.quick]\nformat = "html"\n', "'html' is none of text, json"),
+        ('[translation.quick]\nformat = "html"\n', "'html' is not one of text, json"),
     ],
 )
 def test_a_mistake_in_the_project_file_is_named(content, message, local, capsys):
@@ -871,7 +871,7 @@ def test_check_fills_in_what_is_missing_and_corrects_only_when_asked(correct, in
 
     shown = capsys.readouterr().out
     assert "Disagreements with scriptValidationPassed:" in shown
-    assert "Russian, output 0: the file says True, the check False" in shown
+    assert "Russian, output 0: True in the file, False by the check" in shown
     assert "Hindi, output 0: the file says False, the check True" in shown
     written = json.loads(Path("checked.json").read_text(encoding="utf-8"))
     assert (written["bindingUsed"], written["deviceInfo"]) == ("b", "d")
@@ -980,8 +980,8 @@ def test_a_command_is_no_shell(hostile, two_prompts, in_folder, capsys):
         (["--command", "   "], "The command is empty. Give a program (--command)"),
         (["--translator", ""], "is empty. Give a model or a program"),
         (["--translator", "nobody/m"], "Unknown judge provider: nobody"),
-        (["--command", "cat", "--languages", "th,xx-nope"], "xx-nope is not in the table"),
-        (["--command", "cat", "--languages", ","], "is not in the table"),
+        (["--command", "cat", "--languages", "th,xx-nope"], "unknown xx-nope"),
+        (["--command", "cat", "--languages", ","], "--languages is empty"),
         (["--command", "cat", "--prompts", "none.toml"], "none.toml: cannot be read"),
         (["--command", "cat", "--prompts", "nothing"], "Unknown prompt set: nothing"),
         (["--command", "cat", "--max-failed", "2"], "--max-failed must be between 0 and 1"),
@@ -1038,7 +1038,7 @@ def test_failures_are_counted_and_retried_by_the_same_command(two_prompts, capsy
 
     assert generate(*arguments, "--max-failed", "0.5") == 0
     printed = capsys.readouterr().err
-    assert "no translation of el:0" in printed
+    assert "failed: el:0" in printed
     assert "no Greek" in printed
     assert "\x1b" not in printed
     assert "2 failed. Run the same command again to retry them." in printed

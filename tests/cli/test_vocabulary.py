@@ -333,7 +333,7 @@ def test_a_judge_that_fails_is_an_error_that_is_counted(local, capsys):
         ("prompts.json", '{"prompt_a": "Di algo."}', "prompt_a has no place {word}"),
         ("prompts.json", '{"prompt_a": "{word}", "judge_prompt_a": "x"}', "has no place {model_response}"),
         ("prompts.json", '{"prompt_a": "{word}", "language": "xx"}', "Available: en, es, hi"),
-        ("models_list.txt", None, "models_list.txt: is missing"),
+        ("models_list.txt", None, "models_list.txt: file not found"),
         ("models_list.txt", "# none\n", "names no model"),
         ("models_list.txt", b"\xff\xfe", "is not UTF-8"),
     ],
@@ -360,7 +360,7 @@ def test_a_suite_that_cannot_be_used_is_one_message_and_exit_2(file, content, me
         (("--judge", "offline"), "offline"),
         (("--judge", "local/a,local/a"), "twice"),
         (("--suite", "nowhere"), "hindi, spanish"),
-        (("--temperature", "hot"), "--temperature is a number between 0 and 2"),
+        (("--temperature", "hot"), "--temperature must be between 0 and 2"),
         (("--filter", "colour=red"), "there are model, word, category, prompt"),
         (("--filter", "word=nada"), "leaves no word"),
         (("--filter", "model=nobody"), "leaves no model"),
@@ -612,7 +612,7 @@ def test_a_deadline_reports_the_number_of_unfinished_items(local, capsys):
 
     assert run("--deadline", "0.3") == 3
     assert (
-        "the deadline; none of the 1 answers was judged. Progress saved. Run the same command again to resume."
+        "the deadline; none of 1 answers was judged. Progress saved. Run the same command again to resume."
         in capsys.readouterr().err
     )
     assert vocabulary("judge", "--judge", "local/judge", "--deadline", "0.3") == 0

@@ -899,7 +899,7 @@ def test_a_record_that_cannot_be_read_is_named(local, capsys):
 
     vocabulary("judge", "--judge", "local/judge")
 
-    assert "output/m1/niño.json: is no record" in capsys.readouterr().err
+    assert "output/m1/niño.json: not a valid answer file" in capsys.readouterr().err
 
 
 def test_a_broken_key_is_named(local, monkeypatch, capsys):

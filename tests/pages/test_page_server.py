@@ -474,4 +474,4 @@ def test_a_run_without_scores_is_not_compared_and_an_empty_folder_says_so(folder
     async def look(session, address):
         return await get(session, address, "")
 
-    assert "no run in this folder" in view(tmp_path / "empty", look)[1]
+    assert "No runs in this folder" in view(tmp_path / "empty", look)[1]

@@ -358,7 +358,7 @@ def test_two_runs_without_a_kind_of_judge_in_common_are_not_compared(tmp_path):
 
     status, printed = get(ViewSite(tmp_path, language_table()).site(), "compare?a=one.json&b=two.json")[0]
     assert status == 400
-    assert "one.json has a full judge, two.json a quick one" in printed
+    assert "one.json has a full judge, two.json a quick judge" in printed
 
 
 def test_a_difference_of_judges_is_noted_once(tmp_path):

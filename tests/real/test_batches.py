@@ -425,7 +425,7 @@ def test_ctrl_c_leaves_the_batches_running_and_says_so(vendor, server, items, ca
         _, message = run.communicate(timeout=30)
     assert run.returncode == 130
     assert "1 unfinished batch at the provider. Run the same command again to collect the results." in told
-    assert "interrupted; 5 of 5 items were not reached" in told
+    assert "interrupted; 5 of 5 items were not judged" in told
     assert server.calls["cancel"] == 0
     [held] = server.batches.values()
     held.polls_left = 0
@@ -480,9 +480,9 @@ def test_requests_beyond_a_cap_are_not_submitted(vendor, server, items, capsys):
     items(9)
 
     assert batch(vendor, "--max-calls", "4") == 3
-    message = capsys.readouterr().err
-    assert "stopped after 4 calls" in message
-    assert "5 of 9 items were not reached" in message
+    told = capsys.readouterr().err
+    assert "stopped after 4 calls" in told
+    assert "5 of 9 items were not judged" in told
     assert len(server.handed_over) == 4
 
     assert batch(vendor, "--max-calls", "5") == 0

@@ -31,29 +31,12 @@ Found = Mapping[str, tuple[int, Mapping[str, Figure]]]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add(
-        "results",
-        type=Path,
-        nargs="+",
-        metavar="RESULTS",
-        help="a judge's scores: from score, from translation, or any rows",
-    )
-    add(
-        "--labels",
-        type=Path,
-        action=Several,
-        default=[],
-        metavar="FILE",
-        help="people's labels: rows with id, and label or score",
-    )
-    add(
-        "--against",
-        type=Path,
-        action=Several,
-        default=[],
-        metavar="FILE",
-        help="another judge's scores instead of labels",
-    )
+    results = "a judge's scores: from score, from translation, or any rows"
+    add("results", type=Path, nargs="+", metavar="RESULTS", help=results)
+    labels = "people's labels: rows with id, and label or score"
+    add("--labels", type=Path, action=Several, default=[], metavar="FILE", help=labels)
+    against = "another judge's scores instead of labels"
+    add("--against", type=Path, action=Several, default=[], metavar="FILE", help=against)
     add_rating_options(add)
     add(
         "--group", default="", metavar="COLUMN", help="compare pairs of items only within the same value of this column"

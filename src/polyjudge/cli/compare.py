@@ -33,14 +33,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="column to compare, such as subscores.grammar; default: score, else label",
     )
     add("--pass-from", type=finite, metavar="X", help="also compare the share of items with a score of at least X")
-    add("--cluster", default="", metavar="COLUMN", help="column of related items; default: cluster, document or source")
-    add(
-        "--alpha",
-        type=_level,
-        default=0.05,
-        metavar="P",
-        help="significance level of adjusted p-values; default: %(default)s",
-    )
+    cluster = "column of related items; default: cluster, document or source"
+    add("--cluster", default="", metavar="COLUMN", help=cluster)
+    level = "significance level of adjusted p-values; default: %(default)s"
+    add("--alpha", type=_level, default=0.05, metavar="P", help=level)
     failing = (
         "exit 1 if, in a language or over all items, the score is significantly worse (regression), or its mean "
         "fell by more than X and the 95%% interval of the difference is below 0 (drop:X)"

@@ -78,7 +78,7 @@ async def serve(site: Site, port: int, announce: Callable[[str], None]) -> None:
         announce(site.address(runner.addresses[0][1]))
         await stop.wait()
     except (OSError, OverflowError) as error:
-        message = f"Port {port} of {HOST} cannot be used: {error}. Port 0 picks a free one"
+        message = f"Port {port} of {HOST} cannot be used: {str(error).rstrip('.')}. Port 0 picks a free one"
         raise ConfigError(message, option="port", value="0") from None
     finally:
         await runner.cleanup()
