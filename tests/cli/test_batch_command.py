@@ -23,8 +23,8 @@ def score(in_folder):
 @pytest.mark.parametrize("judge", ["local/m", "claude", "openai/gpt-4o,local/m", "scripted/x.jsonl"])
 def test_a_provider_without_batches_is_refused_before_anything_is_asked(score, judge, capsys):
     assert score("--batch", judge=judge) == 2
-    printed = capsys.readouterr().err
-    assert "has no batch API; there are anthropic, google, openai" in printed
+    message = capsys.readouterr().err
+    assert "has no batch API. Providers with one: anthropic, google, openai." in message
     assert sorted(path.name for path in Path().iterdir()) == ["items.jsonl"]
 
 
@@ -73,11 +73,11 @@ def jobs(in_folder):
 
 
 def test_all_batches_are_listed_with_their_last_known_state(jobs, capsys):
-    taken = jobs("pj1")
-    taken.submitted("batch_a")
-    taken.ended("expired", ItemFailure(kind="transient", reason="expired"), 1)
-    taken.failed({f"{1:064x}": ItemFailure(kind="refused", reason="no")})
-    taken.taken("cache.sqlite")
+    stored = jobs("pj1")
+    stored.submitted("batch_a")
+    stored.ended("expired", ItemFailure(kind="transient", reason="expired"), 1)
+    stored.failed({f"{1:064x}": ItemFailure(kind="refused", reason="no")})
+    stored.stored("cache.sqlite")
     jobs("pj2").submitted("batch_b")
     jobs("pj3")
 
@@ -99,9 +99,9 @@ def test_a_damaged_file_is_named_and_the_others_are_shown(jobs, capsys):
     jobs("pj2").submitted("batch_b")
 
     assert main(["batch", "list"]) == 0
-    printed = capsys.readouterr()
-    assert "batch_b" in printed.out
-    assert "pj1.jsonl:1: is no record of a batch" in printed.err
+    message = capsys.readouterr()
+    assert "batch_b" in message.out
+    assert "pj1.jsonl:1: invalid record of a batch" in message.err
 
 
 def test_a_run_stops_at_a_damaged_file_with_one_message(score, jobs, capsys, monkeypatch):
@@ -109,10 +109,10 @@ def test_a_run_stops_at_a_damaged_file_with_one_message(score, jobs, capsys, mon
     jobs("pj1").path.write_bytes(b"{not json}\n")
 
     assert score("--batch") == 2
-    printed = capsys.readouterr().err
-    assert "pj1.jsonl:1: is no record of a batch" in printed
-    assert "mend it, or remove it" in printed
-    assert "Traceback" not in printed
+    message = capsys.readouterr().err
+    assert "pj1.jsonl:1: invalid record of a batch" in message
+    assert "repair or delete this file" in message
+    assert "Traceback" not in message
 
 
 def test_without_a_key_the_last_that_is_known_is_shown_and_nothing_is_canceled(jobs, capsys):

@@ -161,7 +161,7 @@ def test_another_judge_is_compared_without_a_card(scored, in_folder, capsys):
         (["missing.jsonl", "--labels", "l.csv"], "missing.jsonl: cannot be read"),
         (["r.jsonl", "--labels", "empty.csv"], "No common items in"),
         (["r.jsonl", "--labels", "others.csv"], "The first label is of 'zz'"),
-        (["r.jsonl", "r.jsonl", "--labels", "l.csv"], "has two scores"),
+        (["r.jsonl", "r.jsonl", "--labels", "l.csv"], "two scores of the id"),
         (["r.jsonl", "--labels", "stars.csv", "--pass-from", "50"], "--label-pass-from"),
         (["r.jsonl", "--labels", "l.csv", "--label-pass-from", "1"], "--pass-from"),
         (["bad.seg.score", "--labels", "l.csv"], "bad.seg.score:1:"),

@@ -424,8 +424,8 @@ def test_ctrl_c_leaves_the_batches_running_and_says_so(vendor, server, items, ca
         run.send_signal(signal.SIGINT)
         _, message = run.communicate(timeout=30)
     assert run.returncode == 130
-    assert "1 unfinished batch at the provider. Run the same command again to collect the results." in told
-    assert "interrupted; 5 of 5 items were not judged" in told
+    assert "1 unfinished batch at the provider. Run the same command again to collect the results." in message
+    assert "interrupted; 5 of 5 items were not judged" in message
     assert server.calls["cancel"] == 0
     [held] = server.batches.values()
     held.polls_left = 0
@@ -439,9 +439,9 @@ def test_a_run_ended_by_its_deadline_can_be_resumed(vendor, server, items, capsy
     server.faults.polls = 10**6
 
     assert batch(vendor, "--deadline", "1.5") == 3
-    told = capsys.readouterr().err
-    assert "the deadline" in told
-    assert "1 unfinished batch at the provider" in told
+    message = capsys.readouterr().err
+    assert "the deadline" in message
+    assert "1 unfinished batch at the provider" in message
     [held] = server.batches.values()
     held.polls_left = 0
     assert batch(vendor) == 0
@@ -480,9 +480,9 @@ def test_requests_beyond_a_cap_are_not_submitted(vendor, server, items, capsys):
     items(9)
 
     assert batch(vendor, "--max-calls", "4") == 3
-    told = capsys.readouterr().err
-    assert "stopped after 4 calls" in told
-    assert "5 of 9 items were not judged" in told
+    message = capsys.readouterr().err
+    assert "stopped after 4 calls" in message
+    assert "5 of 9 items were not judged" in message
     assert len(server.handed_over) == 4
 
     assert batch(vendor, "--max-calls", "5") == 0

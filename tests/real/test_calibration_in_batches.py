@@ -91,7 +91,7 @@ def test_a_calibration_killed_while_waiting_can_be_resumed(server):
     ("options", "message"),
     [
         (["--cache", "none"], "--batch stores its replies in the cache"),
-        (["--judge", "offline", "--rubric", "translation"], "the judge 'offline' asks nobody; leave out --batch"),
+        (["--judge", "offline", "--rubric", "translation"], "The judge 'offline' makes no calls. Leave out --batch"),
     ],
 )
 def test_options_that_batches_do_not_support_are_an_error(server, capsys, options, message):

@@ -237,10 +237,15 @@ def _report(error: PolyjudgeError, *, remedy: str = "") -> int:
     if name:
         flag = f" (--{name} {error.value})".replace(" )", ")")
         text = f"{text[:-1]}{flag}." if text.endswith(".") else f"{text}{flag}"
-    if remedy:
+    if remedy := remedy or _import_hint(error):
         text = f"{text.removesuffix('.')}. {remedy}"
     print(f"polyjudge: {text}", file=sys.stderr)
     return error.exit_code
+
+
+def _import_hint(error: Exception | None) -> str:
+    """Return how to import the paid replies of a local cache, if there are any."""
+    return f"Run: {import_command(error.fallback, error.cache)}" if isinstance(error, UnsharedRepliesError) else ""
 
 
 def _show_warning(
@@ -254,4 +259,4 @@ def _show_warning(
     """Print a warning as a message, without the line of code that raised it."""
     del category, filename, lineno, line
     hint = _import_hint(message.error) if isinstance(message, CacheWarning) else ""
-    print(f"polyjudge: warning: {message}{hint}", file=file or sys.stderr)
+    print(f"polyjudge: warning: {message}{f' {hint}' if hint else ''}", file=file or sys.stderr)

@@ -45,7 +45,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _status(options: argparse.Namespace) -> int:
     jobs = _jobs()
-    unfinished = [job for job in jobs if not job.taken_into and not job.is_given_up]
+    unfinished = [job for job in jobs if not job.stored_in and not job.is_abandoned]
     wanted = _named(jobs, [options.id]) if options.id else unfinished
     answers, code = run_sync(_each(wanted, _ask_status))
     if options.format == "json":
@@ -61,9 +61,9 @@ def _cancel(options: argparse.Namespace) -> int:
         raise ConfigError("Give the id of a batch, or --all.")
     jobs = _jobs()
     named = _named(jobs, options.id) if options.id else jobs
-    wanted = [job for job in named if job.id and job.state == "running" and not job.taken_into]
+    wanted = [job for job in named if job.id and job.state == "running" and not job.stored_in]
     answers, code = run_sync(_each(wanted, _ask_to_cancel))
-    lost = [job for job in named if not job.id and not job.is_given_up]
+    lost = [job for job in named if not job.id and not job.is_abandoned]
     for job in named:
         if job in wanted:
             print(harmless(f"{job.id}: {answers[job.intent.tag]['said']}"))
@@ -137,7 +137,7 @@ async def _each(jobs: Sequence[BatchJob], ask: Ask) -> tuple[dict[str, dict[str,
         except (MissingKeyError, MissingExtraError, _OtherAddressError) as error:  # the batch itself may be fine
             answers[job.intent.tag] = {
                 "asked": False,
-                "said": one_line(f"last known as {job.told_state}: {error}", 200),
+                "said": one_line(f"last known as {job.state_label}: {error}", 200),
             }
         except PolyjudgeError as error:
             answers[job.intent.tag], code = {"asked": False, "said": one_line(str(error), 200)}, 3

@@ -288,7 +288,7 @@ def _warn_of_batches(judges: Sequence[ModelName]) -> None:
     asked = {(name.provider, name.model, address_of(name.provider)) for name in judges}
     for job in BatchJournal().readable_jobs([]):
         intent = job.intent
-        is_unfinished = not job.taken_into and not job.is_given_up
+        is_unfinished = not job.stored_in and not job.is_abandoned
         if is_unfinished and (intent.provider, intent.model, intent.base_url) in asked:
             name = harmless(f"{job.id or intent.tag} of {intent.provider}/{intent.model}")
             paid = "Without --batch, its requests are sent and paid for again."

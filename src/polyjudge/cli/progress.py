@@ -26,6 +26,8 @@ from polyjudge.records.runs import (
 )
 from polyjudge.text.display import harmless, one_line
 
+from .output import import_command
+
 QUIET_S = 25.0
 """The longest time without a line where there is no terminal; the promise is 30 seconds."""
 _LONGEST_CURRENT = 40
@@ -254,6 +256,12 @@ def _is_failure(outcome: RunOutcome) -> bool:
 
 def _nothing(_: Item) -> str:
     return ""
+
+
+def fallback_message(event: FallbackCacheUsed) -> str:
+    """Return the warning that a local cache is used instead of the shared one, with the command that imports it."""
+    command = import_command(event.fallback, event.cache)
+    return f"{event.reason}; {event.fallback} is used instead. Afterwards, run: {command}"
 
 
 class RunProgress:

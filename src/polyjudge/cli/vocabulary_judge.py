@@ -28,7 +28,7 @@ from polyjudge.text.display import harmless, one_line
 from .environment import load_environment
 from .options import limits_of
 from .output import print_warning
-from .progress import RunProgress
+from .progress import RunProgress, fallback_message
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line
 from .vocabulary_options import add_suite_options, add_word_judging_options, job_to_judge, open_suite, word_judges
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         need_judges(options, names)
     except (MissingKeyError, MissingExtraError) as error:
         return explain_skip(error, skipped="judging", is_required=options.require_judge)
-    with opened_cache(options) as cache, nullcontext() if options.dry_run else only_run_in(options.output):
+    with opened_cache(options) as cache, nullcontext() if options.dry_run else lock_folder(options.output):
         return judge_answers(options, judging_of(options, job, wording, names), cache).code
 
 
@@ -85,7 +85,9 @@ def opened_cache(options: argparse.Namespace) -> Generator[Cache | None]:
 
 def _show_event(event: Event) -> None:
     if isinstance(event, Warned):
-        print_warning(f"{event.message}")
+        print_warning(event.message)
+    elif isinstance(event, FallbackCacheUsed):
+        print_warning(fallback_message(event))
 
 
 def judging_of(options: argparse.Namespace, job: Job, wording: WordWording, names: Sequence[ModelName]) -> WordJudging:
