@@ -65,7 +65,7 @@ def test_a_broken_file_is_an_error_of_collection_with_its_place(project):
     code, shown = project(files={"cases/a.tsv": GOOD + "too\tfew\n"})
 
     assert code == 2
-    assert "a.tsv:2: has 2 columns, not 5" in shown
+    assert "a.tsv:2: expected 5 columns" in shown
     assert "Traceback" not in shown
 
 

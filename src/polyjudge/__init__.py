@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         UnusableError,
     )
     from polyjudge.formats.items import read_items, read_results
-    from polyjudge.formats.plugin import Format
+    from polyjudge.formats.tables import Format
     from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
     from polyjudge.judges.critique import parse_critique
     from polyjudge.judges.identity import trust_card
@@ -149,7 +149,7 @@ _HOMES = {
         "UnknownNameError UnreadableReplyError UnusableError"
     ),
     "formats.items": "read_items read_results",
-    "formats.plugin": "Format",
+    "formats.tables": "Format",
     "judges.choice": "BinaryJudge ChoiceJudge",
     "judges.critique": "parse_critique",
     "judges.identity": "trust_card",

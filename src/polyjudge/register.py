@@ -17,7 +17,7 @@ from polyjudge.plugins import PLUGINS, Group
 if TYPE_CHECKING:
     from polyjudge.calibration.edits import Draft, EditPlan
     from polyjudge.checks.checker import Check
-    from polyjudge.formats.plugin import Format
+    from polyjudge.formats.tables import Format
     from polyjudge.judges.base import ItemJudge
     from polyjudge.providers.plugin import ProviderPlugin
     from polyjudge.records.findings import CheckedText, Finding

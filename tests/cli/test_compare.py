@@ -296,12 +296,12 @@ def test_a_baseline_of_another_score_is_refused(folder, capsys):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda lines: lines[:-1], "holds 39 of 40 items: bless it anew"),
-        (lambda lines: [*lines[:-1], '{"id": 1}'], "base.jsonl:41: is not an item's id, language and score"),
-        (lambda lines: [*lines[:-1], lines[1]], "the id 'fr-0' has two scores in 'fr'"),
+        (lambda lines: lines[:-1], "contains 39 of 40 items; create the baseline again"),
+        (lambda lines: [*lines[:-1], '{"id": 1}'], "base.jsonl:41: expected the id, language and score of an item"),
+        (lambda lines: [*lines[:-1], lines[1]], "duplicate scores for id 'fr-0' in 'fr'"),
         (lambda lines: [lines[0].replace(": 1,", ": 9,"), *lines[1:]], "schemaVersion is 9, expected 1"),
-        (lambda lines: [lines[0].replace("[]", "[1]"), *lines[1:]], "names its judges wrongly"),
-        (lambda lines: [lines[0].replace("[]", "7"), *lines[1:]], "names its judges wrongly"),
+        (lambda lines: [lines[0].replace("[]", "[1]"), *lines[1:]], "invalid judges"),
+        (lambda lines: [lines[0].replace("[]", "7"), *lines[1:]], "invalid judges"),
         (lambda lines: [*lines[:-1], "{"], "is not JSON"),
     ],
 )
@@ -376,12 +376,12 @@ def test_a_project_file_may_set_the_rule(folder):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "b.jsonl: holds no scores"),
-        ("no json\n", "b.jsonl: holds no scores: b.jsonl:1: is not JSON"),
-        ('{"id": 1, "score": "good grief"}\n', "is no rating"),
-        ('{"id": "x", "score": 1e300}\n', "the score 1e+300 of 'x' is on no scale"),
+        ("", "b.jsonl: no scores found"),
+        ("no json\n", "b.jsonl: no scores found: b.jsonl:1: is not JSON"),
+        ('{"id": 1, "score": "good grief"}\n', "invalid rating"),
+        ('{"id": "x", "score": 1e300}\n', "the score 1e+300 of item 'x' is out of range"),
         ('{"id": "other", "score": 1}\n', "no item of a.jsonl is in b.jsonl"),
-        ('{"id": "x", "score": 1}\n{"id": "x", "score": 1}\n', "the id 'x' has two scores"),
+        ('{"id": "x", "score": 1}\n{"id": "x", "score": 1}\n', "duplicate scores for id 'x'"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(folder, capsys, content, message):

@@ -146,7 +146,7 @@ def test_a_suite_can_be_chosen_and_both_are_counted_apart(in_folder, capsys):
     ("arguments", "message"),
     [
         (["--fixtures", "none.tsv"], "none.tsv: cannot be read"),
-        (["--fixtures", "broken.tsv"], "broken.tsv:1: has 2 columns, not 5"),
+        (["--fixtures", "broken.tsv"], "broken.tsv:1: expected 5 columns"),
         (["--fixtures", "good.tsv", "--timeout", "0"], "--timeout must be above 0"),
         (["--fixtures", "good.tsv", "--timeout", "nan"], "--timeout must be above 0"),
         (["--fixtures", "good.tsv", "--deadline", "-1"], "--deadline must be above 0"),

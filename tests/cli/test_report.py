@@ -176,10 +176,10 @@ def test_malformed_parts_are_warned_about_and_the_rest_is_reported(files, capsys
     assert len(warnings) == 5
     assert all(line.startswith("polyjudge: warning: ") for line in warnings)
     line = json.dumps(bad, indent=0).splitlines().index("7,") + 1
-    assert f"r.json:{line}: a language must be an object" in warnings[0]
-    assert "prompt 0: generatedOutput is no text" in warnings[1]
-    assert "prompt 1: tokenCount: 'y' is no number" in warnings[2]
-    assert "q.json:1: a row must be an object" in warnings[3]
+    assert f"r.json:{line}: a language must be a JSON object" in warnings[0]
+    assert "prompt 0: generatedOutput must be text" in warnings[1]
+    assert "prompt 1: tokenCount: expected a number, found 'y'" in warnings[2]
+    assert "q.json:1: must be a JSON object" in warnings[3]
     assert "q.json:1: scriptScore: 50 is not on the scale from 1 to 5" in warnings[4]
     assert not set(shown.err + shown.out) & set("\x1b\u202e")
     assert "### Spanish — PASS (judge not calibrated)\n" in shown.out
@@ -201,7 +201,7 @@ def test_a_language_twice_is_an_error(files, capsys):
 
     assert main(["report", "--results", "r.json"]) == 2
     shown = capsys.readouterr()
-    assert "'es-419' stands already" in shown.err
+    assert "duplicate language 'es-419'" in shown.err
     assert shown.out == ""
 
 

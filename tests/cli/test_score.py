@@ -629,10 +629,10 @@ def test_bad_rows_are_named_and_skipped_and_the_rest_is_used(score, in_folder, c
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"id": "a", "candidate": "x"}\n' * 2, "items.jsonl:2: the id 'a' stands already at line 1"),
-        ("", "holds no item to judge"),
-        ("\n\n", "holds no item to judge"),
-        ("not json\n", "holds no item to judge: items.jsonl:1: is not JSON"),
+        ('{"id": "a", "candidate": "x"}\n' * 2, "items.jsonl:2: duplicate id 'a', first at line 1"),
+        ("", "no items to judge"),
+        ("\n\n", "no items to judge"),
+        ("not json\n", "no items to judge: items.jsonl:1: is not JSON"),
         (
             '{"id": "a", "candidate": "x"}\n{"id": "b", "id": "c", "candidate": "x"}\n',
             "items.jsonl:2: duplicate key 'id'",

@@ -72,7 +72,7 @@ def test_items_in_a_pipe_are_refused_and_not_waited_for(score, in_folder, capsys
     os.mkfifo(in_folder / "items.jsonl")
 
     assert score() == 2
-    assert "is no ordinary file, and items are read more than once" in capsys.readouterr().err
+    assert "is not a regular file; items are read more than once" in capsys.readouterr().err
 
 
 def test_results_among_the_items_are_refused(server, score, in_folder, capsys):
@@ -231,4 +231,4 @@ def test_a_filter_that_lets_nothing_through_is_named(items, score, capsys):
     items(2)
 
     assert score("--filter", "nowhere=3") == 2
-    assert "holds no item to judge that the filters let through" in capsys.readouterr().err
+    assert "no items to judge after filtering" in capsys.readouterr().err

@@ -441,7 +441,7 @@ def test_records_with_the_founding_keys_alone_are_judged(local):
         (b'{"torn": ', "7: is not JSON"),
         (b"[]", "7: must be a JSON object"),
         (b'{"id": "x", "score": 1}', "7: schemaVersion is None"),
-        (b'{"schemaVersion": 1, "id": "x"}', "7: is no judgement"),
+        (b'{"schemaVersion": 1, "id": "x"}', "7: invalid judgement"),
         (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )

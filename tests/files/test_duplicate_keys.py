@@ -173,7 +173,7 @@ def test_a_number_and_a_text_written_the_same_are_one_id(tmp_path):
     path = tmp_path / "items.jsonl"
     path.write_text('{"id": 1e400, "candidate": "x"}\n{"id": "1e400", "candidate": "y"}\n', encoding="utf-8")
 
-    with pytest.raises(DataError, match="the id '1e400' stands already at line 1"):
+    with pytest.raises(DataError, match="duplicate id '1e400', first at line 1"):
         ItemSource(path).survey()
 
 
@@ -193,4 +193,4 @@ def test_a_missing_id_in_a_parquet_column_of_numbers_is_missing(tmp_path):
     parquet.write_table(arrow.table({"id": [1.0, float("nan")], "candidate": ["x", "y"]}), path)
 
     assert [item.id for item in ItemSource(path)] == ["1.0"]
-    assert ItemSource(path).survey().problems == (f"{path}:2: no 'id'",)
+    assert ItemSource(path).survey().problems == (f"{path}:2: 'id' is missing",)

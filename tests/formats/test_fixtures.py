@@ -1,4 +1,4 @@
-"""Cases are read as they stand, and what is wrong with a file is told with its place."""
+"""Cases are read unchanged, and errors name the file and line."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ def case(folder, name="letter", toml='source_lang = "en"\ntarget_lang = "es"\n',
     return place
 
 
-def told(path, **options):
+def error_message(path, **options):
     with pytest.raises(DataError) as raised:
         read_fixtures(path, **options)
     return str(raised.value)
@@ -45,7 +45,7 @@ def test_a_row_of_five_columns_is_a_case_with_its_place(tmp_path):
     assert (fixture.suite, fixture.path, fixture.line) == ("translation", str(path), 3)
 
 
-def test_comments_and_blank_lines_are_kept_but_are_no_cases(tmp_path):
+def test_comments_and_blank_lines_are_kept_and_are_not_cases(tmp_path):
     file = read_fixtures(tsv(tmp_path, "# one", "   ", ROW, "#two", ""))
 
     assert len(file.fixtures) == 1
@@ -54,7 +54,7 @@ def test_comments_and_blank_lines_are_kept_but_are_no_cases(tmp_path):
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_of_windows_and_a_byte_order_mark_change_nothing(newline, mark, tmp_path):
+def test_windows_line_breaks_and_a_byte_order_mark_are_accepted(newline, mark, tmp_path):
     file = read_fixtures(tsv(tmp_path, f"{mark}# suite: preserve", ROW, "", newline=newline))
 
     [fixture] = file.fixtures
@@ -71,14 +71,14 @@ def test_line_ends_of_windows_and_a_byte_order_mark_change_nothing(newline, mark
         ("not-preserve.tsv", "translation"),
     ],
 )
-def test_the_name_of_the_file_tells_the_kind(name, suite, tmp_path):
+def test_the_file_name_sets_the_suite(name, suite, tmp_path):
     [fixture] = read_fixtures(tsv(tmp_path, ROW, name=name)).fixtures
 
     assert fixture.suite == suite
 
 
 @pytest.mark.parametrize("line", ["# suite: preserve", "#suite:preserve", "#  suite:  preserve  "])
-def test_a_line_tells_the_kind_of_what_follows(line, tmp_path):
+def test_a_comment_line_sets_the_suite_of_the_following_cases(line, tmp_path):
     path = tsv(
         tmp_path, ROW, line, ROW.replace("greeting", "two"), "# suite: translation", ROW.replace("greeting", "3")
     )
@@ -86,20 +86,20 @@ def test_a_line_tells_the_kind_of_what_follows(line, tmp_path):
     assert [fixture.suite for fixture in read_fixtures(path).fixtures] == ["translation", "preserve", "translation"]
 
 
-def test_an_unknown_kind_is_refused_with_its_line(tmp_path):
-    assert told(tsv(tmp_path, ROW, "# suite: keep")).endswith(
-        "translation.tsv:2: the suite is 'keep', not translation or preserve"
+def test_an_unknown_suite_is_an_error_with_its_line(tmp_path):
+    assert error_message(tsv(tmp_path, ROW, "# suite: keep")).endswith(
+        "translation.tsv:2: unknown suite 'keep'; expected translation or preserve"
     )
 
 
-def test_a_comment_that_only_speaks_of_suites_is_a_comment(tmp_path):
+def test_a_comment_that_mentions_suites_is_only_a_comment(tmp_path):
     [fixture] = read_fixtures(tsv(tmp_path, "# suite: preserve is another file", ROW)).fixtures
 
     assert fixture.suite == "translation"
 
 
 @given(given=CELL, expected=CELL)
-def test_there_are_no_escapes_so_every_text_without_tabs_and_line_breaks_comes_back(given, expected, tmp_path_factory):
+def test_every_text_without_tabs_and_line_breaks_is_read_unchanged(given, expected, tmp_path_factory):
     path = tsv(tmp_path_factory.mktemp("any"), f"a\ten\tes\t{given}\t{expected}")
 
     [fixture] = read_fixtures(path).fixtures
@@ -108,7 +108,7 @@ def test_there_are_no_escapes_so_every_text_without_tabs_and_line_breaks_comes_b
 
 
 @pytest.mark.parametrize("text", [r"a\tb", r"a\nb", '"quoted"', "'", "$(touch made)", " padded ", "a\u2028b", "a\x0bb"])
-def test_what_looks_like_an_escape_is_text(text, tmp_path):
+def test_a_backslash_sequence_is_text(text, tmp_path):
     [fixture] = read_fixtures(tsv(tmp_path, f"a\ten\tes\t{text}\t{text}")).fixtures
 
     assert (fixture.input_text, fixture.expected_output) == (text, text)
@@ -117,70 +117,73 @@ def test_what_looks_like_an_escape_is_text(text, tmp_path):
 @pytest.mark.parametrize(
     ("row", "count"), [("a", 1), ("a\ten\tes\tHello", 4), (f"{ROW}\tmore", 6), ("a en es Hello Hola", 1)]
 )
-def test_a_wrong_number_of_columns_is_named_with_its_line(row, count, tmp_path):
-    assert told(tsv(tmp_path, ROW, "# note", row)).endswith(
-        f"translation.tsv:3: has {count} columns, not 5: case_id, source_lang, target_lang, input_text, expected_output"
+def test_a_wrong_number_of_columns_is_an_error_with_its_line(row, count, tmp_path):
+    assert error_message(tsv(tmp_path, ROW, "# note", row)).endswith(
+        f"translation.tsv:3: expected 5 columns (case_id, source_lang, target_lang, input_text, expected_output), "
+        f"found {count}"
     )
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_an_empty_cell_is_named(place, tmp_path):
+def test_an_empty_cell_is_an_error_with_its_column(place, tmp_path):
     cells = ROW.split("\t")
     cells[place] = " "
     name = ("case_id", "source_lang", "target_lang", "input_text")[place]
 
-    assert told(tsv(tmp_path, "\t".join(cells))).endswith(f"translation.tsv:1: the {name} is empty")
+    assert error_message(tsv(tmp_path, "\t".join(cells))).endswith(f"translation.tsv:1: {name} is empty")
 
 
-def test_an_expectation_may_be_empty_since_the_audit_tells_of_it(tmp_path):
+def test_the_expected_output_may_be_empty(tmp_path):
     [fixture] = read_fixtures(tsv(tmp_path, "a\ten\tes\tHello\t")).fixtures
 
     assert fixture.expected_output == ""
 
 
 @pytest.mark.parametrize("language", ["-d/tmp/evil", "--help", "../../etc", "en es", "/etc/passwd", "{model}", "a;b"])
-def test_a_language_that_could_pass_for_an_option_or_a_path_is_refused(language, tmp_path):
-    assert "is not the code of a language" in told(tsv(tmp_path, f"a\ten\t{language}\tHello\tHola"))
+def test_a_language_that_looks_like_an_option_or_a_path_is_an_error(language, tmp_path):
+    assert "invalid language code" in error_message(tsv(tmp_path, f"a\ten\t{language}\tHello\tHola"))
 
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "es-419", "cat_valencia", "sr@latin", "eng-US+x"])
-def test_the_codes_that_translators_use_are_taken(language, tmp_path):
+def test_the_language_codes_of_translators_are_accepted(language, tmp_path):
     [fixture] = read_fixtures(tsv(tmp_path, f"a\t{language}\tes\tHello\tHola")).fixtures
 
     assert fixture.source_lang == language
 
 
-def test_doubled_ids_are_refused_with_both_places(tmp_path):
-    message = told(tsv(tmp_path, ROW, "", ROW))
+def test_a_duplicate_id_is_an_error_with_both_places(tmp_path):
+    message = error_message(tsv(tmp_path, ROW, "", ROW))
 
-    assert message.endswith(f"the case 'greeting' stands already in {tmp_path}/translation.tsv:1")
+    assert message.endswith(f"duplicate case 'greeting', first in {tmp_path}/translation.tsv:1")
     assert message.startswith(f"{tmp_path}/translation.tsv:3: ")
 
 
 @pytest.mark.parametrize("lines", [[""], ["", "", ""], ["# only a comment"], ["\t\t\t\t"]])
-def test_a_file_without_a_case_is_refused(lines, tmp_path):
-    assert told(tsv(tmp_path, *lines)).endswith("translation.tsv: holds no case")
+def test_a_file_without_cases_is_an_error(lines, tmp_path):
+    assert error_message(tsv(tmp_path, *lines)).endswith("translation.tsv: no cases found")
 
 
-def test_what_is_not_utf_8_is_refused_with_the_byte(tmp_path):
+def test_invalid_utf8_is_an_error_with_its_byte(tmp_path):
     path = tmp_path / "translation.tsv"
     path.write_bytes(b"a\ten\tes\tHello\t\xff\n")
 
-    assert "is not UTF-8 text (invalid start byte at byte 14)" in told(path)
+    assert "is not UTF-8 text (invalid start byte at byte 14)" in error_message(path)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
-    assert "none.tsv: cannot be read: No such file" in told(tmp_path / "none.tsv")
+def test_a_missing_file_is_an_error(tmp_path):
+    assert "none.tsv: cannot be read: No such file" in error_message(tmp_path / "none.tsv")
 
 
-def test_a_file_of_inputs_has_four_columns_and_may_have_the_fifth(tmp_path):
+def test_a_file_of_inputs_has_four_or_five_columns(tmp_path):
     path = tsv(tmp_path, "a\ten\tes\tHello", "b\ten\tes\tBye\tAdiós")
 
     assert [each.expected_output for each in read_fixtures(path, with_expected=False).fixtures] == ["", "Adiós"]
-    assert "has 3 columns, not 4" in told(tsv(tmp_path, "a\ten\tes"), with_expected=False)
+    assert "expected 4 columns (case_id, source_lang, target_lang, input_text), found 3" in error_message(
+        tsv(tmp_path, "a\ten\tes"), with_expected=False
+    )
 
 
-def test_what_is_recorded_of_the_translator_is_read_back(tmp_path):
+def test_the_recorded_translator_is_read_back(tmp_path):
     path = tsv(
         tmp_path,
         "# polyjudge command: apertium -u {source_lang}-{target_lang}",
@@ -201,7 +204,7 @@ def test_what_is_recorded_of_the_translator_is_read_back(tmp_path):
 # Folders
 
 
-def test_a_folder_for_each_case_holds_texts_of_several_lines(tmp_path):
+def test_a_folder_case_can_have_texts_of_several_lines(tmp_path):
     case(tmp_path, "b-letter")
     case(tmp_path, "a-list", 'case_id = "list"\nsource_lang = "en"\ntarget_lang = "fr"\nsuite = "preserve"\n')
 
@@ -212,13 +215,13 @@ def test_a_folder_for_each_case_holds_texts_of_several_lines(tmp_path):
     assert (second.suite, second.line) == ("translation", 0)
 
 
-def test_a_single_case_can_be_named_by_its_folder(tmp_path):
+def test_the_folder_of_a_single_case_can_be_read(tmp_path):
     [fixture] = read_fixtures(case(tmp_path)).fixtures
 
     assert fixture.case_id == "letter"
 
 
-def test_a_folder_holds_tsvs_and_cases_side_by_side_in_the_order_of_their_names(tmp_path):
+def test_a_folder_of_tsvs_and_cases_is_read_in_the_order_of_names(tmp_path):
     tsv(tmp_path, ROW, name="translation.tsv")
     tsv(tmp_path, ROW.replace("greeting", "id"), name="preserve.tsv")
     (tmp_path / "README.md").write_text("words", encoding="utf-8")
@@ -230,50 +233,50 @@ def test_a_folder_holds_tsvs_and_cases_side_by_side_in_the_order_of_their_names(
     assert found == [("letter", "translation"), ("id", "preserve"), ("greeting", "translation")]
 
 
-def test_doubled_ids_are_found_over_the_files_of_a_folder(tmp_path):
+def test_a_duplicate_id_in_two_files_of_a_folder_is_an_error(tmp_path):
     tsv(tmp_path, ROW, name="a.tsv")
     tsv(tmp_path, "", ROW, name="b.tsv")
 
-    assert told(tmp_path) == f"{tmp_path}/b.tsv:2: the case 'greeting' stands already in {tmp_path}/a.tsv:1"
+    assert error_message(tmp_path) == f"{tmp_path}/b.tsv:2: duplicate case 'greeting', first in {tmp_path}/a.tsv:1"
 
 
 @pytest.mark.parametrize("missing", ["input.txt", "expected.txt", "case.toml"])
-def test_a_case_without_one_of_its_files_is_told_and_never_passed_over(missing, tmp_path):
+def test_a_case_with_a_missing_file_is_an_error(missing, tmp_path):
     tsv(tmp_path, ROW)
     (case(tmp_path) / missing).unlink()
 
-    assert told(tmp_path) == f"{tmp_path}/letter: has no {missing}"
+    assert error_message(tmp_path) == f"{tmp_path}/letter: {missing} is missing"
 
 
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
         ("source_lang = ", "is not TOML"),
-        ('source_lang = "en"\n', "needs source_lang and target_lang"),
-        ('source_lang = 1\ntarget_lang = "es"\n', "needs source_lang and target_lang"),
-        ('source_lang = "en"\ntarget_lang = "es"\nsuite = "keep"\n', "a suite of translation or preserve"),
-        ('source_lang = "en"\ntarget_lang = "es"\nsuite = []\n', "a suite of translation or preserve"),
+        ('source_lang = "en"\n', "source_lang and target_lang are required"),
+        ('source_lang = 1\ntarget_lang = "es"\n', "source_lang and target_lang are required"),
+        ('source_lang = "en"\ntarget_lang = "es"\nsuite = "keep"\n', "suite must be translation or preserve"),
+        ('source_lang = "en"\ntarget_lang = "es"\nsuite = []\n', "suite must be translation or preserve"),
         ('source_lang = "en"\ntarget_lang = "es"\nsuit = "preserve"\n', "unknown key 'suit'"),
-        ('source_lang = "en"\ntarget_lang = "-x"\n', "'-x' is not the code of a language"),
-        ('source_lang = ""\ntarget_lang = "es"\n', "'' is not the code of a language"),
-        ('case_id = ""\nsource_lang = "en"\ntarget_lang = "es"\n', "the case_id '' is no name"),
-        ('case_id = "a\\n[PASS] b"\nsource_lang = "en"\ntarget_lang = "es"\n', "is no name"),
+        ('source_lang = "en"\ntarget_lang = "-x"\n', "invalid language code '-x'"),
+        ('source_lang = ""\ntarget_lang = "es"\n', "invalid language code ''"),
+        ('case_id = ""\nsource_lang = "en"\ntarget_lang = "es"\n', "the case_id '' is empty or has control characters"),
+        ('case_id = "a\\n[PASS] b"\nsource_lang = "en"\ntarget_lang = "es"\n', "is empty or has control characters"),
     ],
 )
-def test_a_case_that_is_described_badly_is_told_with_its_place(toml, message, tmp_path):
+def test_an_invalid_case_file_is_an_error(toml, message, tmp_path):
     case(tmp_path, toml=toml)
 
-    found = told(tmp_path)
+    found = error_message(tmp_path)
 
     assert found.startswith(f"{tmp_path}/letter")
     assert message in found
 
 
-def test_a_case_with_nothing_to_translate_is_refused(tmp_path):
+def test_a_case_with_nothing_to_translate_is_an_error(tmp_path):
     case(tmp_path, input=" \n")
 
-    assert told(tmp_path) == f"{tmp_path}/letter: the input_text is empty"
+    assert error_message(tmp_path) == f"{tmp_path}/letter: input_text is empty"
 
 
-def test_an_empty_folder_is_refused(tmp_path):
-    assert told(tmp_path) == f"{tmp_path}: holds neither a .tsv nor a folder with a case.toml"
+def test_an_empty_folder_is_an_error(tmp_path):
+    assert error_message(tmp_path) == f"{tmp_path}: no cases found; expected .tsv files or folders with a case.toml"

@@ -1,4 +1,4 @@
-"""Sets of prompts: shipped, or a file of one's own."""
+"""Sets of prompts: shipped ones and the user's files."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_an_unknown_name_lists_the_known_ones(in_folder):
         load_prompt_set("travl")
 
 
-def test_a_file_of_ones_own_is_read(in_folder):
+def test_a_users_file_is_read(in_folder):
     (in_folder / "own.toml").write_text(
         'name = "own"\ntemplate = "{text} in {language}!"\n'
         '[[prompts]]\ntext = "Hi {name}"\ncategory = "greetings"\nreference = "Salut {name}"\n',
@@ -35,40 +35,40 @@ def test_a_file_of_ones_own_is_read(in_folder):
 
 
 @pytest.mark.parametrize("hostile", ["{language}", "{text}", "{}", "{0}", "{{", "%s", "\n\n", "$(rm -rf /)"])
-def test_braces_in_a_text_are_text(hostile):
+def test_braces_in_a_text_are_not_placeholders(hostile):
     given = PromptSet("x", (), "Into {language}: {text} ({language})")
 
     assert given.instruction("Thai", hostile) == f"Into Thai: {hostile} (Thai)"
 
 
-def test_a_place_may_stand_more_than_once():
+def test_a_placeholder_may_occur_more_than_once():
     assert PromptSet("x", (), "{text} = {text}?").instruction("Thai", "a{text}") == "a{text} = a{text}?"
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "error_message"),
     [
-        (b'name = "x"\nprompts = []', "holds no prompts"),
-        (b'name = "x"', "is no set of prompts"),
-        (b'[[prompts]]\ntext = "a"', "is no set of prompts"),
-        (b'name = "x"\n[[prompts]]\ntext = 7', "is no set of prompts"),
-        (b'name = "x"\n[[prompts]]\nsource = "a"', "is no set of prompts"),
-        (b'name = "x"\ntemplate = "translate"\n[[prompts]]\ntext = "a"', "the template has no {text}"),
+        (b'name = "x"\nprompts = []', "no prompts found"),
+        (b'name = "x"', "invalid prompt set"),
+        (b'[[prompts]]\ntext = "a"', "invalid prompt set"),
+        (b'name = "x"\n[[prompts]]\ntext = 7', "invalid prompt set"),
+        (b'name = "x"\n[[prompts]]\nsource = "a"', "invalid prompt set"),
+        (b'name = "x"\ntemplate = "translate"\n[[prompts]]\ntext = "a"', "the template must contain {text}"),
         (b"name = ", "is not TOML"),
         (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )
-def test_a_file_that_is_no_set_is_named_with_what_is_wrong(content, told, in_folder):
+def test_an_invalid_file_is_an_error_with_the_reason(content, error_message, in_folder):
     (in_folder / "own.toml").write_bytes(content)
 
     with pytest.raises(DataError) as caught:
         load_prompt_set("own.toml")
 
     assert str(caught.value).startswith("own.toml: ")
-    assert told in str(caught.value)
+    assert error_message in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_an_error_of_the_file(in_folder):
+def test_a_missing_file_is_an_error(in_folder):
     with pytest.raises(DataError, match="none.toml: cannot be read"):
         load_prompt_set("none.toml")
     (in_folder / "folder").mkdir()

@@ -1,4 +1,4 @@
-"""Scores and labels from every kind of file, with what cannot be used counted and named."""
+"""Scores and labels are read from every format, and invalid rows are counted and reported."""
 
 import json
 
@@ -73,7 +73,7 @@ def test_words_that_pass_are_one(tmp_path, word):
 
 
 @pytest.mark.parametrize("word", ["fail", "Failed", "no", "NO", "false", "incorrect", "bad", "0", "-0.0", "0e5"])
-def test_words_that_fail_are_nought(tmp_path, word):
+def test_words_that_fail_are_zero(tmp_path, word):
     (tmp_path / "l.csv").write_text(f"id,label\na,{word}\n")
 
     assert values(read(tmp_path / "l.csv")) == {"a": 0.0}
@@ -82,19 +82,19 @@ def test_words_that_fail_are_nought(tmp_path, word):
 @pytest.mark.parametrize(
     "word", ["", "none", "null", "NaN", "n/a", "skip", "unsure", "inf", "-Infinity", "Cannot read this language"]
 )
-def test_words_that_say_nothing_are_no_rating(tmp_path, word):
+def test_words_without_a_rating_are_none(tmp_path, word):
     (tmp_path / "l.csv").write_text(f"id,label\na,{word}\n")
 
     assert values(read(tmp_path / "l.csv")) == {"a": None}
 
 
 @pytest.mark.parametrize("word", ["maybe", "4/5", "five", "1;2", "p@ss", "👍"])
-def test_odd_labels_are_counted_and_named(tmp_path, word):
+def test_invalid_labels_are_counted_and_reported(tmp_path, word):
     (tmp_path / "l.csv").write_text(f"id,label\na,{word}\nb,pass\n", encoding="utf-8")
     found = read(tmp_path / "l.csv")
 
     assert (values(found), found.skipped) == ({"b": 1.0}, 1)
-    assert found.problems[0].endswith(f"l.csv:2: {word!r} is no rating: a number, or pass or fail")
+    assert found.problems[0].endswith(f"l.csv:2: invalid rating {word!r}; expected a number, pass or fail")
 
 
 def test_a_label_may_be_true_or_false_or_null_in_json(tmp_path):
@@ -104,25 +104,25 @@ def test_a_label_may_be_true_or_false_or_null_in_json(tmp_path):
 
 
 @pytest.mark.parametrize("value", [[], {}, [1], {"value": 1}])
-def test_a_label_that_is_no_single_value_is_counted_and_named(tmp_path, value):
+def test_a_label_that_is_a_list_or_object_is_counted_and_reported(tmp_path, value):
     found = read(lines(tmp_path / "l.jsonl", [{"id": "a", "label": value}]))
 
     assert (found.ratings, found.skipped) == ([], 1)
 
 
 @pytest.mark.parametrize("given", [None, "", {}, [], True, False])
-def test_a_row_without_an_id_is_counted_and_named(tmp_path, given):
+def test_a_row_without_an_id_is_counted_and_reported(tmp_path, given):
     found = read(lines(tmp_path / "l.jsonl", [{"id": given, "label": 1}, {"label": 1}]))
 
     assert (found.ratings, found.skipped) == ([], 2)
-    assert "no 'id'" in found.problems[0]
+    assert "'id' is missing" in found.problems[0]
 
 
-def test_the_id_nought_is_an_id(tmp_path):
+def test_zero_is_a_valid_id(tmp_path):
     assert values(read(lines(tmp_path / "l.jsonl", [{"id": 0, "label": 1}]))) == {"0": 1.0}
 
 
-def test_a_row_without_a_rating_is_counted_and_names_the_column(tmp_path):
+def test_a_row_without_a_rating_is_counted_and_reported_with_the_column(tmp_path):
     path = lines(tmp_path / "l.jsonl", [{"id": "a", "mark": 1}])
 
     assert "'score' or 'label'" in read(path).problems[0]
@@ -130,13 +130,13 @@ def test_a_row_without_a_rating_is_counted_and_names_the_column(tmp_path):
     assert values(read(path, value="mark")) == {"a": 1.0}
 
 
-def test_only_the_first_problems_are_named_and_all_are_counted(tmp_path):
+def test_all_problems_are_counted_and_the_first_are_reported(tmp_path):
     found = read(lines(tmp_path / "l.jsonl", [{"id": str(number), "label": "odd"} for number in range(9)]))
 
     assert (found.skipped, len(found.problems)) == (9, 5)
 
 
-def test_several_annotators_are_kept_apart_with_group_cluster_and_system(tmp_path):
+def test_ratings_have_annotator_group_cluster_and_system(tmp_path):
     rows = [
         {"id": "a", "label": 1, "annotator": name, "language": "th", "document": "d", "system": "s", "kind": "g"}
         for name in ("ann", "bob")
@@ -149,7 +149,7 @@ def test_several_annotators_are_kept_apart_with_group_cluster_and_system(tmp_pat
     ]
 
 
-def test_a_system_is_left_out_everywhere_or_in_one_language(tmp_path):
+def test_a_system_can_be_excluded_everywhere_or_in_one_language(tmp_path):
     rows = [
         {"id": f"{tag}{name}", "label": 1, "language": tag, "system": name} for tag in ("de", "fr") for name in "xy"
     ]
@@ -159,7 +159,7 @@ def test_a_system_is_left_out_everywhere_or_in_one_language(tmp_path):
     assert set(values(read(path, leave_out=frozenset({"de/x"})))) == {"dey", "frx", "fry"}
 
 
-def test_files_are_read_into_one(tmp_path):
+def test_several_files_can_be_read_into_one_object(tmp_path):
     both = Ratings()
     for name in "ab":
         read_ratings(lines(tmp_path / f"{name}.jsonl", [{"id": name, "label": 1}]), RatingColumns(), both)
@@ -167,7 +167,7 @@ def test_files_are_read_into_one(tmp_path):
     assert values(both) == {"a": 1.0, "b": 1.0}
 
 
-def test_a_translation_judge_s_scores_are_known_by_language_and_place(tmp_path):
+def test_translation_scores_have_ids_of_language_and_index(tmp_path):
     scores = {
         "scores": [
             {
@@ -198,7 +198,7 @@ def test_a_translation_judge_s_scores_are_known_by_language_and_place(tmp_path):
     assert values(read(path, value="grammarScore"))["th:0"] == 4.0
 
 
-def test_wmt_s_segments_are_known_by_system_and_place(tmp_path):
+def test_wmt_segment_scores_have_ids_of_system_and_index(tmp_path):
     path = tmp_path / "en-de.mqm.seg.score"
     path.write_text("refA\t-1.5\nrefA\tNone\nonline\t0\nonline\t-25\n")
     found = read(path, group="item")
@@ -208,7 +208,7 @@ def test_wmt_s_segments_are_known_by_system_and_place(tmp_path):
     assert {rating.language for rating in found.ratings} == {"en-de"}
 
 
-def test_wmt_s_systems_are_known_by_name_and_places_stay_where_one_is_left_out(tmp_path):
+def test_wmt_indices_do_not_change_if_a_system_is_excluded(tmp_path):
     path = tmp_path / "metric" / "zh-en.mqm.sys.score"
     path.parent.mkdir()
     path.write_text("refA\t-1.5\nonline\t0\r\n")
@@ -218,7 +218,7 @@ def test_wmt_s_systems_are_known_by_name_and_places_stay_where_one_is_left_out(t
 
 
 @pytest.mark.parametrize("content", ["refA -1.5\n", "refA\t1\n\n"])
-def test_a_line_of_wmt_s_without_a_tab_is_an_error_with_its_place(tmp_path, content):
+def test_a_wmt_line_without_a_tab_is_an_error_with_its_line(tmp_path, content):
     (tmp_path / "en-de.mqm.seg.score").write_text(content)
 
     with pytest.raises(DataError, match=r"en-de\.mqm\.seg\.score:\d"):
@@ -237,27 +237,27 @@ def test_a_line_of_wmt_s_without_a_tab_is_an_error_with_its_place(tmp_path, cont
         ("en-de.seg.score", b"\xff\t1\n"),
     ],
 )
-def test_a_damaged_or_foreign_file_is_one_error_that_names_it(tmp_path, name, content):
+def test_a_damaged_or_foreign_file_is_an_error_with_its_path(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
 
     with pytest.raises(DataError, match=name.replace(".", r"\.")):
         read(tmp_path / name)
 
 
-def test_a_missing_file_is_one_error_that_names_it(tmp_path):
+def test_a_missing_file_is_an_error_with_its_path(tmp_path):
     for name in ("none.jsonl", "none.json", "none.csv", "en-de.seg.score"):
         with pytest.raises(DataError, match=name.replace(".", r"\.")):
             read(tmp_path / name)
 
 
-def test_a_number_too_large_to_compare_is_counted_and_named(tmp_path):
+def test_a_number_that_is_too_large_is_counted_and_reported(tmp_path):
     path = tmp_path / "l.jsonl"
     path.write_text('{"id": "a", "label": 1' + "0" * 400 + "}\n")
 
     assert [rating.value for rating in read(path).ratings] in ([], [None])
 
 
-def test_a_system_or_group_of_null_is_none(tmp_path):
+def test_a_system_or_group_of_null_is_empty(tmp_path):
     found = read(lines(tmp_path / "l.jsonl", [{"id": "a", "label": 1, "system": None, "kind": None}]), group="kind")
 
     assert (found.ratings[0].system, found.ratings[0].group) == ("", "")
@@ -269,7 +269,7 @@ def test_an_empty_score_does_not_hide_a_label(tmp_path):
     assert values(read(tmp_path / "l.csv")) == {"a": 1.0}
 
 
-def test_a_column_that_scores_do_not_have_is_named(tmp_path):
+def test_an_unknown_column_of_scores_is_an_error(tmp_path):
     path = tmp_path / "scores.json"
     scores = {"languageName": "Thai", "languageCode": "th", "prompts": [{"index": 0, "grammarScore": 4}]}
     path.write_text(json.dumps({"scores": [scores]}))

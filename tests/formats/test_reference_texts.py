@@ -1,4 +1,4 @@
-"""Good texts from a translator's results and from rows of every kind."""
+"""Reference texts are read from translation results and from every format of rows."""
 
 import json
 
@@ -31,7 +31,7 @@ def prompt(output, **more):
     return {"category": "c", "sourceText": "Hello", "prompt": "Translate: Hello", "generatedOutput": output, **more}
 
 
-def test_texts_come_from_json_lines(tmp_path):
+def test_texts_are_read_from_json_lines(tmp_path):
     found = TextSource(lines(tmp_path / "t.jsonl", ROWS)).read()
 
     assert found.texts == EXPECTED
@@ -39,7 +39,7 @@ def test_texts_come_from_json_lines(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "tab"), [("t.csv", ","), ("t.tsv", "\t")])
-def test_texts_come_from_separated_rows(tmp_path, name, tab):
+def test_texts_are_read_from_csv_and_tsv(tmp_path, name, tab):
     names = list(ROWS[0])
     quoted = [tab.join(f'"{row[each]}"' for each in names) for row in ROWS]
     (tmp_path / name).write_text("\n".join([tab.join(names), *quoted]) + "\n", encoding="utf-8")
@@ -47,14 +47,14 @@ def test_texts_come_from_separated_rows(tmp_path, name, tab):
     assert TextSource(tmp_path / name).read().texts == EXPECTED
 
 
-def test_texts_come_from_parquet(tmp_path):
+def test_texts_are_read_from_parquet(tmp_path):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(arrow.Table.from_pylist(ROWS), tmp_path / "t.parquet")
 
     assert TextSource(tmp_path / "t.parquet").read().texts == EXPECTED
 
 
-def test_a_translator_s_references_come_before_its_outputs(tmp_path):
+def test_references_of_translation_results_are_used_before_outputs(tmp_path):
     path = results(
         tmp_path / "r.json",
         [
@@ -75,13 +75,13 @@ def test_a_translator_s_references_come_before_its_outputs(tmp_path):
     ]
 
 
-def test_a_column_can_be_named(tmp_path):
+def test_a_column_can_be_chosen(tmp_path):
     path = lines(tmp_path / "t.jsonl", [{"id": "a", "candidate": "no", "better": "yes", "language": "en"}])
 
     assert [text.text for text in TextSource(path, "better").read().texts] == ["yes"]
 
 
-def test_a_reference_stands_in_for_a_missing_candidate_and_is_told_the_judge_beside_one(tmp_path):
+def test_a_reference_replaces_a_missing_candidate_and_is_context_otherwise(tmp_path):
     rows = [
         {"id": "a", "candidate": "", "reference": "good"},
         {"id": "b", "candidate": "mine", "reference": "good", "context": "a shop"},
@@ -92,7 +92,7 @@ def test_a_reference_stands_in_for_a_missing_candidate_and_is_told_the_judge_bes
     assert (second.text, dict(second.context)) == ("mine", {"reference": "good", "context": "a shop"})
 
 
-def test_rows_without_text_are_counted_and_the_first_are_named(tmp_path):
+def test_rows_without_text_are_counted_and_the_first_are_reported(tmp_path):
     rows = [*({"id": str(number), "candidate": "  "} for number in range(8)), {"id": "x", "candidate": "fine"}]
     found = TextSource(lines(tmp_path / "t.jsonl", rows)).read()
 
@@ -100,7 +100,7 @@ def test_rows_without_text_are_counted_and_the_first_are_named(tmp_path):
     assert found.problems[0].endswith("t.jsonl:1: no text in 'candidate' or 'reference' or 'generatedOutput'")
 
 
-def test_a_broken_line_is_passed_over_and_named(tmp_path):
+def test_an_invalid_line_is_skipped_and_reported(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text('{"id": "a", "candidate": "fine"}\n{"id": \n', encoding="utf-8")
     found = TextSource(path).read()
@@ -109,7 +109,7 @@ def test_a_broken_line_is_passed_over_and_named(tmp_path):
     assert "t.jsonl:2" in found.problems[0]
 
 
-def test_only_rows_that_are_wanted_are_read(tmp_path):
+def test_rows_can_be_filtered(tmp_path):
     path = lines(tmp_path / "t.jsonl", ROWS)
 
     assert TextSource(path, filters={"language": frozenset({"th"})}).read().texts == EXPECTED[1:]
@@ -125,24 +125,24 @@ def test_results_are_filtered_by_language(tmp_path):
     assert [text.language for text in found.texts] == ["th"]
 
 
-def test_the_same_id_in_two_languages_is_no_double(tmp_path):
+def test_the_same_id_in_two_languages_is_not_a_duplicate(tmp_path):
     rows = [{"id": "a", "candidate": "ja", "language": "de"}, {"id": "a", "candidate": "oui", "language": "fr"}]
 
     assert len(TextSource(lines(tmp_path / "t.jsonl", rows)).read().texts) == 2
 
 
-def test_the_same_id_twice_in_a_language_is_an_error_with_both_lines(tmp_path):
+def test_a_duplicate_id_within_a_language_is_an_error_with_both_lines(tmp_path):
     rows = [{"id": "a", "candidate": "ja", "language": "de"}, {"id": "a", "candidate": "nein", "language": "de"}]
 
-    with pytest.raises(DataError, match=r"t\.jsonl:2: the id 'a' stands already at line 1"):
+    with pytest.raises(DataError, match=r"t\.jsonl:2: duplicate id 'a', first at line 1"):
         TextSource(lines(tmp_path / "t.jsonl", rows)).read()
 
 
 @pytest.mark.parametrize("content", ["", "\n", '{"id": "a"}\n', '{"id": "a", "candidate": 5}\n'])
-def test_a_file_without_a_text_is_one_error_that_names_it(tmp_path, content):
+def test_a_file_without_texts_is_an_error_with_its_path(tmp_path, content):
     (tmp_path / "t.jsonl").write_text(content)
 
-    with pytest.raises(DataError, match=r"t\.jsonl: holds no text to spoil"):
+    with pytest.raises(DataError, match=r"t\.jsonl: no texts to perturb"):
         TextSource(tmp_path / "t.jsonl").read()
 
 
@@ -160,7 +160,7 @@ def test_a_file_without_a_text_is_one_error_that_names_it(tmp_path, content):
         ("t.csv", b'id,candidate\n"a'),
     ],
 )
-def test_a_damaged_or_foreign_file_is_one_error_that_names_it(tmp_path, name, content):
+def test_a_damaged_or_foreign_file_is_an_error_with_its_path(tmp_path, name, content):
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
     (tmp_path / name).write_bytes(content)
@@ -169,19 +169,19 @@ def test_a_damaged_or_foreign_file_is_one_error_that_names_it(tmp_path, name, co
         TextSource(tmp_path / name).read()
 
 
-def test_a_missing_file_is_one_error_that_names_it(tmp_path):
+def test_a_missing_file_is_an_error_with_its_path(tmp_path):
     for name in ("none.jsonl", "none.json", "none.csv"):
         with pytest.raises(DataError, match="none"):
             TextSource(tmp_path / name).read()
 
 
-def test_a_row_without_an_id_is_known_by_its_line(tmp_path):
+def test_a_row_without_an_id_gets_its_line_as_id(tmp_path):
     path = lines(tmp_path / "t.jsonl", [{"candidate": "one"}, {"candidate": "two"}])
 
     assert [text.id for text in TextSource(path).read().texts] == ["1", "2"]
 
 
-def test_ids_counted_from_nought_are_ids(tmp_path):
+def test_zero_is_a_valid_id(tmp_path):
     path = lines(tmp_path / "t.jsonl", [{"id": number, "candidate": f"text {number}"} for number in range(3)])
 
     assert [text.id for text in TextSource(path).read().texts] == ["0", "1", "2"]
@@ -193,7 +193,7 @@ def test_a_blank_reference_does_not_hide_an_output(tmp_path):
     assert [text.text for text in TextSource(results(tmp_path / "r.json", languages)).read().texts] == ["Hallo"]
 
 
-def test_a_named_column_holds_for_results_too(tmp_path):
+def test_a_column_can_be_chosen_in_translation_results(tmp_path):
     languages = [{"languageName": "German", "languageCode": "de", "prompts": [prompt("Hallo", reference="Guten Tag")]}]
     path = results(tmp_path / "r.json", languages)
 

@@ -1,4 +1,4 @@
-"""Scores on disk are what a dictionary and `sorted` would make of them."""
+"""Scores on disk behave like a sorted dictionary."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ ITEMS = st.lists(st.builds(ScoredItem, ANY_TEXT, ANY_TEXT, st.none() | st.floats
 
 @given(ITEMS)
 @example([ScoredItem("", "\ud800"), ScoredItem("", "\ue000"), ScoredItem("", "\U0001f600"), ScoredItem("", "\uffff")])
-def test_items_come_by_language_and_id_and_the_first_of_equals_stays(items):
+def test_items_are_sorted_by_language_and_id_and_the_first_duplicate_is_kept(items):
     kept = ScoredItems()
     known = {}
     for item in items:
@@ -24,7 +24,7 @@ def test_items_come_by_language_and_id_and_the_first_of_equals_stays(items):
 
 
 @given(ITEMS, ANY_TEXT)
-def test_an_id_in_one_language_has_it_and_in_several_has_none(items, wanted):
+def test_only_language_is_empty_for_an_id_in_several_languages(items, wanted):
     kept = ScoredItems(items)
 
     for item_id in {wanted, *(item.id for item in items)}:
@@ -33,7 +33,7 @@ def test_an_id_in_one_language_has_it_and_in_several_has_none(items, wanted):
 
 
 @given(st.lists(ANY_TEXT, max_size=30))
-def test_names_are_numbered_as_they_come_and_told_as_they_are_sorted(given):
+def test_names_are_numbered_in_order_of_appearance_and_yielded_sorted(given):
     names = Names()
     distinct = list(dict.fromkeys(given))
 

@@ -1,4 +1,4 @@
-"""Judge scores on disk: written and read back, found by tag or name, and bad rows named."""
+"""Judge scores on disk: round trips, lookup by tag or name, and invalid rows."""
 
 import json
 
@@ -88,11 +88,11 @@ def test_what_is_written_is_read_back_unchanged(path, scores):
 
 
 @given(SCORES)
-def test_a_row_gives_back_the_score_that_it_was_made_of(score):
+def test_a_row_is_read_as_the_score_that_was_written(score):
     assert read_score_row(json.loads(json.dumps(score_row(score)))) == score
 
 
-def test_provenance_comes_back_too(path):
+def test_provenance_survives_a_round_trip(path):
     provenance = Provenance(provider="p", model="m", rubric="r", rubric_fingerprint="f", prompt_sha256="s", attempts=2)
     score = LanguageScore(language_name="Thai", prompts=(PromptScore(index=0, script_score=5, provenance=provenance),))
     write_translation_scores(path, [score])
@@ -100,7 +100,7 @@ def test_provenance_comes_back_too(path):
     assert TranslationScores(path).find("", "Thai") == score
 
 
-def test_what_a_judge_cannot_tell_is_null_on_disk(path):
+def test_an_unknown_score_is_null_on_disk(path):
     write_translation_scores(path, [LanguageScore(language_name="Thai", prompts=(PromptScore(index=3),))])
 
     [row] = json.loads(path.read_text(encoding="utf-8"))
@@ -110,7 +110,7 @@ def test_what_a_judge_cannot_tell_is_null_on_disk(path):
     assert row["prompts"] == [{"index": 3, **nulls}]
 
 
-def test_no_score_at_all_is_a_file_too(path):
+def test_a_file_without_scores_can_be_written_and_read(path):
     write_translation_scores(path, [])
 
     assert json.loads(path.read_text(encoding="utf-8")) == []
@@ -133,7 +133,7 @@ def test_rows_of_the_founding_document_are_read_as_a_list_or_in_an_object(path, 
     assert scores.find("", "") is None
 
 
-def test_null_is_as_good_as_missing_everywhere(path):
+def test_null_is_the_same_as_missing(path):
     names = ("languageCode", "scriptScore", "notes", "error", "judge", "judged", "means", "batching", "prompts")
     prompt = {"index": 0, "notes": None, "error": None, "provenance": None, "grammarScore": None}
 
@@ -149,7 +149,7 @@ def test_null_is_as_good_as_missing_everywhere(path):
 
 @pytest.mark.parametrize("field", ["scriptScore", "grammarScore", "coherenceScore"])
 @pytest.mark.parametrize("value", ["0", "5.01", "50", "-1", "NaN", "Infinity", "1e999", '"4"', "true", "[4]"])
-def test_a_score_off_the_scale_is_named_and_its_language_is_unjudged_not_failed(path, field, value):
+def test_a_score_off_the_scale_is_reported_and_its_language_is_unjudged(path, field, value):
     rows = f'[{json.dumps(FOUNDING)},\n{{"languageName": "Lao", "languageCode": "lo", "{field}": {value}}}]'
     scores = open_scores(path, rows)
 
@@ -164,20 +164,20 @@ def test_a_score_off_the_scale_is_named_and_its_language_is_unjudged_not_failed(
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        (7, "a row must be an object"),
-        ("text", "a row must be an object"),
-        ([], "a row must be an object"),
+        (7, "must be a JSON object"),
+        ("text", "must be a JSON object"),
+        ([], "must be a JSON object"),
         ({"scriptScore": 5}, "the key 'languageName' is missing"),
         ({"languageName": 7}, "languageName: expected text, found 7"),
         ({"languageName": "Lao", "isCorrectLanguage": "yes"}, "isCorrectLanguage: expected true or false, found 'yes'"),
         ({"languageName": "Lao", "notes": ["a"]}, "notes: expected text, found ['a']"),
-        ({"languageName": "Lao", "prompts": 5}, "the prompts are no list"),
-        ({"languageName": "Lao", "prompts": [5]}, "'Lao': a prompt must be an object"),
+        ({"languageName": "Lao", "prompts": 5}, "prompts must be a list"),
+        ({"languageName": "Lao", "prompts": [5]}, "'Lao': a prompt must be a JSON object"),
         ({"languageName": "Lao", "prompts": [{}]}, "'Lao', a prompt: the key 'index' is missing"),
         ({"languageName": "Lao", "prompts": [{"index": 0, "scriptScore": 9}]}, "'Lao', a prompt: scriptScore: 9 is"),
     ],
 )
-def test_a_bad_row_is_named_by_its_line_and_the_rest_is_used(path, row, problem):
+def test_an_invalid_row_is_reported_with_its_line_and_the_rest_is_used(path, row, problem):
     scores = open_scores(path, json.dumps([row, FOUNDING], indent=0))
 
     assert scores.problems[0].startswith(f"{path}:2: {problem}")
@@ -185,7 +185,7 @@ def test_a_bad_row_is_named_by_its_line_and_the_rest_is_used(path, row, problem)
     assert scores.find("", "Thai").script_score == 5
 
 
-def test_a_bad_prompt_does_not_take_its_language_away(path):
+def test_an_invalid_prompt_does_not_affect_its_language(path):
     prompts = [{"index": 0, "scriptScore": 5}, {"index": 1, "scriptScore": 99}, {"index": 2, "scriptScore": 4}]
 
     thai = open_scores(path, [{**FOUNDING, "prompts": prompts}]).find("", "Thai")
@@ -194,13 +194,13 @@ def test_a_bad_prompt_does_not_take_its_language_away(path):
     assert [each.index for each in thai.prompts] == [0, 2]
 
 
-def test_a_message_is_short_however_long_the_row(path):
+def test_the_message_about_a_long_row_is_short(path):
     [problem] = open_scores(path, [{"languageName": "Thai", "notes": ["x" * 100_000]}]).problems
 
     assert len(problem) < 400 + len(str(path))
 
 
-def test_many_bad_rows_are_counted_and_the_first_are_named(path):
+def test_many_invalid_rows_are_counted_and_the_first_are_reported(path):
     scores = open_scores(path, [7] * 1000)
 
     assert (scores.skipped, len(scores.problems)) == (1000, 20)
@@ -220,19 +220,19 @@ def test_a_row_is_found_by_tag_before_name(path):
     assert scores.find("", "chinese").script_score == 5
 
 
-def test_the_scores_of_one_tag_are_never_those_of_another_with_the_same_name(path):
+def test_scores_of_another_tag_with_the_same_name_are_not_used(path):
     scores = open_scores(path, [{"languageName": "Chinese", "languageCode": "zh-Hans", "scriptScore": 5}])
 
     assert scores.find("zh-Hant", "Chinese") is None
 
 
-def test_a_language_twice_keeps_its_first_row_and_the_second_is_named(path):
+def test_the_second_row_of_a_language_is_reported_and_ignored(path):
     second = {**FOUNDING, "languageName": "THAI", "scriptScore": 1}
 
     scores = open_scores(path, f"[{json.dumps(FOUNDING)},\n{json.dumps(second)}]")
 
     assert scores.find("th", "Thai").script_score == 5
-    assert scores.problems == [f"{path}:2: 'THAI' stands there already"]
+    assert scores.problems == [f"{path}:2: duplicate language 'THAI'"]
 
 
 def test_fields_that_polyjudge_does_not_know_survive(path, tmp_path):
@@ -246,7 +246,7 @@ def test_fields_that_polyjudge_does_not_know_survive(path, tmp_path):
     assert again["prompts"][0].items() >= row["prompts"][0].items()
 
 
-def test_a_row_nested_without_end_is_named(path):
+def test_a_row_that_is_nested_too_deeply_is_reported(path):
     scores = open_scores(path, f'[{{"languageName": "Lao", "x": {"[" * 500 + "]" * 500}}}, {json.dumps(FOUNDING)}]')
 
     assert scores.problems == [f"{path}:1: is nested too deeply"]
@@ -254,13 +254,13 @@ def test_a_row_nested_without_end_is_named(path):
 
 
 @pytest.mark.parametrize("content", ["", "[", "7", '{"scores": [1,]}'])
-def test_what_is_no_scores_file_is_one_error(path, content):
+def test_a_file_that_is_not_a_scores_file_is_an_error(path, content):
     with pytest.raises(DataError, match=r"scores\.json:1: "):
         open_scores(path, content)
 
 
 @pytest.mark.parametrize("text", ["\ud800", "\u202eabc", "a\x1b[31m\x9b"])
-def test_notes_of_any_kind_are_written_harmlessly_and_come_back(path, text):
+def test_notes_of_any_kind_are_escaped_and_survive_a_round_trip(path, text):
     score = LanguageScore(language_name="ไทย", notes=text)
     write_translation_scores(path, [score])
 

@@ -1,4 +1,4 @@
-"""Sessions of every format are read as events; what cannot be used is named by place and never lost in silence."""
+"""Sessions of every format are read as events, and invalid rows are reported with their line."""
 
 import json
 import os
@@ -111,7 +111,7 @@ def test_a_session_of_claude_code_is_read_in_order(path):
     assert (transcript.problems, transcript.skipped, transcript.unknown) == ([], 0, {})
 
 
-def test_the_stream_of_claude_is_read_and_its_end_is_not_said_twice(path):
+def test_the_stream_of_claude_is_read_without_repeating_its_end(path):
     init = {"type": "system", "subtype": "init", "cwd": "src", "session_id": "s", "tools": [], "model": "m"}
     end = {"type": "result", "subtype": "success", "is_error": False, "result": "PONG", "num_turns": 1, "usage": {}}
 
@@ -144,7 +144,7 @@ def test_an_api_error_that_is_the_result_of_a_stream_is_a_failure(path):
     assert (events[-1].kind, events[-1].text, events[-1].failed) == ("system", "API Error: 429", True)
 
 
-def test_images_and_documents_are_named_and_not_shown(path):
+def test_images_and_documents_are_replaced_by_their_kind(path):
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 5000}}
     document = {"type": "document", "source": {"type": "base64", "data": "B" * 5000}}
     result = {"type": "tool_result", "tool_use_id": "t", "content": [picture, {"type": "text", "text": "a cat"}]}
@@ -159,7 +159,7 @@ def test_images_and_documents_are_named_and_not_shown(path):
     ]
 
 
-def test_contents_that_are_null_or_empty_say_nothing(path):
+def test_null_or_empty_contents_have_no_events(path):
     empty = [None, "", "  ", [], [{"type": "text", "text": ""}], [{"type": "thinking", "thinking": ""}]]
 
     transcript, events = read(path, rows(*[claude("user", content) for content in empty], claude("assistant", "ok")))
@@ -189,7 +189,7 @@ def test_calls_of_the_servers_own_tools_and_their_errors_are_shown(path):
     assert "max_uses_exceeded" in events[1].text
 
 
-def test_unknown_events_and_blocks_are_shown_counted_and_named(path):
+def test_unknown_events_and_blocks_are_shown_and_counted(path):
     new = {"type": "telepathy", "thought": "hmm"}
     block = {"type": "hologram", "data": [1, 2]}
 
@@ -272,7 +272,7 @@ def test_a_session_of_codex_is_read_in_order(path):
     assert (transcript.problems, transcript.skipped, transcript.unknown) == ([], 0, {})
 
 
-def test_a_turn_of_codex_that_failed_says_why(path):
+def test_a_failed_turn_of_codex_has_its_reason(path):
     _, events = read(path, rows(CODEX[0], {"type": "turn.failed", "error": {"message": "stream closed"}}))
 
     assert (events[-1].kind, events[-1].text, events[-1].failed) == ("system", "stream closed", True)
@@ -285,7 +285,7 @@ def test_unknown_events_and_items_of_codex_are_counted(path):
     assert "sheep" in events[-1].text
 
 
-def test_broken_rows_of_codex_are_skipped_by_place(path):
+def test_invalid_rows_of_codex_are_skipped_and_reported(path):
     broken = [{"type": "item.completed"}, {"type": "item.completed", "item": None}, codex("agent_message")]
     broken += [
         codex("command_execution"),
@@ -318,7 +318,7 @@ GEMINI = [
 ]
 
 
-def test_a_session_of_gemini_is_read_in_order_and_its_pieces_are_put_together(path):
+def test_a_session_of_gemini_is_read_in_order_and_its_fragments_are_joined(path):
     transcript, events = read(path, rows(*GEMINI))
 
     assert transcript.format == "Gemini"
@@ -344,14 +344,14 @@ def test_a_session_of_gemini_that_ended_in_an_error_says_why(path):
     assert events[-1].failed
 
 
-def test_unknown_events_of_gemini_are_counted_and_keep_their_place(path):
+def test_unknown_events_of_gemini_are_counted_and_stay_in_order(path):
     transcript, events = read(path, rows(*GEMINI[:3], {"type": "thought", "text": "hmm"}, *GEMINI[3:5]))
 
     assert transcript.unknown == {"thought": 1}
     assert [event.kind for event in events] == ["user", "agent", "unknown", "agent"]
 
 
-def test_what_gemini_says_in_very_many_pieces_is_whole(path):
+def test_a_message_of_gemini_in_many_fragments_is_joined(path):
     piece = {"type": "message", "role": "assistant", "content": "word ", "delta": True, "timestamp": "t"}
 
     _, events = read(path, rows(GEMINI[0], *[piece] * 3000))
@@ -416,7 +416,7 @@ def test_a_list_of_messages_is_the_same_whichever_way_it_is_written(path, way):
     assert (transcript.problems, transcript.skipped, transcript.unknown) == ([], 0, {})
 
 
-def test_messages_as_anthropic_has_them_are_read_too(path):
+def test_messages_in_anthropics_format_are_read(path):
     messages = [
         {"role": "user", "content": "hi"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]},
@@ -487,7 +487,7 @@ def test_a_message_of_an_unknown_role_is_shown_and_counted(path):
         "\ud800".encode("utf-8", "replace").decode() + " text",
     ],
 )
-def test_what_is_no_session_of_a_known_format_is_a_text_and_shown_whole(path, text):
+def test_a_file_of_an_unknown_format_is_shown_as_text(path, text):
     transcript, events = read(path, text)
 
     assert transcript.format == "plain text"
@@ -495,13 +495,13 @@ def test_what_is_no_session_of_a_known_format_is_a_text_and_shown_whole(path, te
     assert {event.kind for event in events} == {"system"}
 
 
-def test_a_text_in_any_script_is_shown_as_it_is(path, text):
+def test_a_text_in_any_script_is_shown_unchanged(path, text):
     _, events = read(path, text)
 
     assert [event.text for event in events] == [text]
 
 
-def test_a_long_text_is_given_in_pieces_and_whole(path):
+def test_a_long_text_is_yielded_completely_in_chunks(path):
     text = "".join(f"line {number} ünï\n" for number in range(200_000))
 
     _, events = read(path, text)
@@ -513,7 +513,7 @@ def test_a_long_text_is_given_in_pieces_and_whole(path):
 # --- what is broken ----------------------------------------------------------------------------------------------
 
 
-def test_a_torn_last_line_is_skipped_by_place_and_the_rest_is_used(path):
+def test_an_incomplete_last_line_is_skipped_and_reported(path):
     transcript, events = read(path, rows(*CLAUDE) + json.dumps(claude("assistant", "never said"))[:60])
 
     assert len(events) == 10
@@ -521,7 +521,7 @@ def test_a_torn_last_line_is_skipped_by_place_and_the_rest_is_used(path):
     assert transcript.problems[0].startswith(f"{path}:{len(CLAUDE) + 1}: is not JSON")
 
 
-def test_rows_of_the_wrong_type_are_skipped_by_place(path):
+def test_rows_of_the_wrong_type_are_skipped_and_reported(path):
     wrong = ["5", "null", '"text"', "[1, 2]", "true", "not JSON at all", "{'single': 'quotes'}"]
 
     transcript, events = read(path, rows(claude("user", "hi")) + "\n".join(wrong) + "\n" + rows(claude("user", "ho")))
@@ -531,7 +531,7 @@ def test_rows_of_the_wrong_type_are_skipped_by_place(path):
     assert [problem.split(": ")[0] for problem in transcript.problems] == [f"{path}:{line}" for line in range(2, 9)]
 
 
-def test_elements_of_the_wrong_type_in_a_list_are_skipped_by_line(path):
+def test_elements_of_the_wrong_type_in_a_list_are_skipped_and_reported(path):
     transcript, events = read(
         path, '[\n{"role": "user", "content": "hi"},\n5,\nnull,\n[1],\n{"role":"ai","content":"x"}\n]'
     )
@@ -555,15 +555,15 @@ def test_elements_of_the_wrong_type_in_a_list_are_skipped_by_line(path):
     ],
     ids=json.dumps,
 )
-def test_a_broken_row_is_skipped_by_place_and_the_rest_is_used(path, broken):
+def test_an_invalid_row_is_skipped_and_reported(path, broken):
     transcript, events = read(path, rows(claude("user", "hi"), broken, claude("assistant", "bye")))
 
     assert short(events) == [("user", "hi"), ("agent", "bye")]
     assert transcript.skipped == 1
-    assert transcript.problems == [f"{path}:2: is no event of Claude Code"]
+    assert transcript.problems == [f"{path}:2: not a valid event of Claude Code"]
 
 
-def test_a_row_that_is_nested_too_deeply_is_skipped_by_place(path):
+def test_a_row_that_is_nested_too_deeply_is_skipped_and_reported(path):
     deep = '{"type": "assistant", "message": ' + "[" * 100_000 + "]" * 100_000 + "}\n"
 
     transcript, events = read(path, rows(claude("user", "hi")) + deep + rows(claude("assistant", "bye")))
@@ -572,7 +572,7 @@ def test_a_row_that_is_nested_too_deeply_is_skipped_by_place(path):
     assert transcript.problems == [f"{path}:2: is nested too deeply"]
 
 
-def test_contents_that_are_nested_within_reason_are_shown(path):
+def test_nested_contents_are_shown(path):
     nested = value = {}
     for _ in range(90):
         value["in"] = value = {}
@@ -582,7 +582,7 @@ def test_contents_that_are_nested_within_reason_are_shown(path):
     assert json.loads(events[0].text) == nested
 
 
-def test_of_very_many_problems_the_first_are_kept_and_all_are_counted(path):
+def test_all_problems_are_counted_and_the_first_are_kept(path):
     transcript, events = read(path, rows(claude("user", "hi")) + "broken\n" * 500)
 
     assert len(events) == 1
@@ -598,7 +598,7 @@ def test_a_line_of_a_megabyte_is_read_whole(path):
     assert events[1].text == big
 
 
-def test_an_array_that_is_cut_off_is_never_taken_for_a_whole_session_of_fewer_messages(path):
+def test_a_truncated_array_is_never_read_without_a_report(path):
     whole = json.dumps([{"role": "user", "content": f"message {number}"} for number in range(100)])
     for cut in (len(whole) - 1, len(whole) - 5, len(whole) // 2, 40):
         try:
@@ -609,7 +609,7 @@ def test_an_array_that_is_cut_off_is_never_taken_for_a_whole_session_of_fewer_me
 
 
 @pytest.mark.parametrize("content", ["", "\n", " \t\n\r\n ", "\ufeff", "\ufeff\n"], ids=repr)
-def test_an_empty_file_is_an_error_that_names_it(path, content):
+def test_an_empty_file_is_an_error_with_its_path(path, content):
     with pytest.raises(DataError, match="is empty") as caught:
         read(path, content)
     assert str(path) in str(caught.value)
@@ -626,20 +626,20 @@ def test_an_empty_file_is_an_error_that_names_it(path, content):
     ],
     ids=["png", "utf-16", "one byte", "late in a text", "gzip"],
 )
-def test_a_binary_file_is_an_error_that_names_it(path, content):
+def test_a_binary_file_is_an_error_with_its_path(path, content):
     with pytest.raises(DataError, match="is not UTF-8 text") as caught:
         read(path, content)
     assert str(path) in str(caught.value)
 
 
-def test_a_file_that_is_not_there_and_a_folder_are_errors_that_name_them(tmp_path):
+def test_a_missing_file_and_a_folder_are_errors_with_their_path(tmp_path):
     for path in (tmp_path / "none.jsonl", tmp_path):
         with pytest.raises(DataError, match="cannot be read") as caught:
             Transcript(path)
         assert str(path) in str(caught.value)
 
 
-def test_events_may_be_read_again_and_counts_begin_anew(path):
+def test_events_can_be_read_again_and_counts_start_again(path):
     transcript, events = read(path, rows(*CLAUDE, {"type": "telepathy"}) + "broken\n")
 
     assert list(transcript.events()) == events
@@ -648,7 +648,7 @@ def test_events_may_be_read_again_and_counts_begin_anew(path):
     assert transcript.unknown == {"telepathy": 1}
 
 
-def test_lone_surrogates_and_control_signs_are_kept(path):
+def test_lone_surrogates_and_control_characters_are_kept(path):
     _, events = read(path, '{"role": "user", "content": "\\ud800 \\u0000 \\u001b[31m \\u202e"}\n')
 
     assert events[0].text == "\ud800 \0 \x1b[31m \u202e"
@@ -667,7 +667,7 @@ SAYS = TEXTS.filter(str.strip)
 
 @relaxed
 @given(said=st.lists(st.tuples(st.sampled_from(["user", "assistant"]), SAYS), min_size=1, max_size=80))
-def test_whatever_is_said_is_read_in_order_in_every_format(path, said):
+def test_any_message_is_read_in_order_in_every_format(path, said):
     meant = [("agent" if role == "assistant" else "user", text) for role, text in said]
 
     for content in (
@@ -683,7 +683,7 @@ def test_whatever_is_said_is_read_in_order_in_every_format(path, said):
 
 @relaxed
 @given(odd=st.lists(st.dictionaries(st.sampled_from(["type", "x", "uuid"]), ODD, max_size=3), max_size=10))
-def test_every_row_of_a_session_of_claude_is_an_event_or_skipped_or_known_to_say_nothing(path, odd):
+def test_every_row_of_a_session_of_claude_is_an_event_or_skipped_or_ignored(path, odd):
     transcript, events = read(path, rows(claude("user", "hi"), *odd, claude("assistant", "bye")))
 
     assert short(events)[0] == ("user", "hi")
@@ -694,7 +694,7 @@ def test_every_row_of_a_session_of_claude_is_an_event_or_skipped_or_known_to_say
 
 @relaxed
 @given(data=st.data())
-def test_a_session_cut_off_anywhere_gives_what_stands_before_the_cut(path, data):
+def test_a_session_truncated_anywhere_is_read_up_to_there(path, data):
     whole = rows(*[claude("user", f"message {number}") for number in range(10)])
     cut = data.draw(st.integers(len(whole) // 10 + 1, len(whole)))
 
@@ -713,7 +713,7 @@ def test_a_session_cut_off_anywhere_gives_what_stands_before_the_cut(path, data)
         {"type": "item.completed", "item": {"id": "1", "type": "error", "message": None}},
     ],
 )
-def test_a_field_of_the_wrong_type_is_a_row_that_is_skipped(row, path):
+def test_a_row_with_a_field_of_the_wrong_type_is_skipped(row, path):
     path.write_text("\n".join(map(json.dumps, [{"type": "thread.started", "thread_id": "t"}, row])), encoding="utf-8")
     transcript = Transcript(path)
 
@@ -721,7 +721,7 @@ def test_a_field_of_the_wrong_type_is_a_row_that_is_skipped(row, path):
     assert transcript.skipped == 1
 
 
-def test_a_bad_byte_costs_its_line_and_no_more(path):
+def test_an_invalid_byte_skips_only_its_line(path):
     good = json.dumps({"role": "user", "content": "hi"}).encode()
     path.write_bytes(
         good + b"\n" + good.replace(b"hi", b"h\xe9") + b"\n" + good + b"\n" + '{"role": "us\u00e9'.encode()[:-1]
@@ -732,13 +732,13 @@ def test_a_bad_byte_costs_its_line_and_no_more(path):
     assert [problem.rpartition(": ")[0][-1] for problem in transcript.problems] == ["2", "4"]
 
 
-def test_messages_one_a_line_in_an_object_are_all_read(path):
+def test_messages_on_lines_of_their_own_in_an_object_are_all_read(path):
     path.write_text('{"messages": [\n{"role":"user","content":"hi"},\n{"role":"assistant","content":"bye"}\n]}')
 
     assert [event.text for event in Transcript(path).events()] == ["hi", "bye"]
 
 
-def test_of_a_list_that_is_cut_what_is_there_is_used_and_the_damage_named(path):
+def test_a_truncated_list_is_read_up_to_there_and_reported(path):
     path.write_text('[{"role":"user","content":"hi"},\n{"role":"assistant","content":"by')
     transcript = Transcript(path)
 
@@ -746,7 +746,7 @@ def test_of_a_list_that_is_cut_what_is_there_is_used_and_the_damage_named(path):
     assert transcript.skipped == 1
 
 
-def test_how_a_session_of_claude_ended_is_told(path):
+def test_the_end_of_a_session_of_claude_is_an_event(path):
     rows = [
         {"type": "user", "message": {"role": "user", "content": "Go."}},
         {"type": "system", "subtype": "hook_response", "stdout": "denied", "exit_code": 2},
@@ -759,8 +759,8 @@ def test_how_a_session_of_claude_ended_is_told(path):
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
 
-    told = [(event.kind, event.name) for event in Transcript(path).events()]
-    assert told == [
+    error_message = [(event.kind, event.name) for event in Transcript(path).events()]
+    assert error_message == [
         ("user", ""),
         ("system", "hook_response"),
         ("system", "end: error_during_execution"),
@@ -768,8 +768,8 @@ def test_how_a_session_of_claude_ended_is_told(path):
     ]
 
 
-def test_a_pipe_is_refused(tmp_path):
+def test_a_pipe_is_an_error(tmp_path):
     os.mkfifo(tmp_path / "pipe")
 
-    with pytest.raises(DataError, match="no ordinary file"):
+    with pytest.raises(DataError, match="not a regular file"):
         Transcript(tmp_path / "pipe")

@@ -1,4 +1,4 @@
-"""Results of a translator: as the founding app writes them, as tables, with faults, and back again."""
+"""Translation results: the founding app's format, tables, invalid files, and round trips."""
 
 import json
 
@@ -86,7 +86,7 @@ def test_the_file_of_the_founding_app_is_read_whole(path):
     assert (results.about, results.problems, results.skipped) == ({}, [], 0)
 
 
-def test_the_file_of_the_founding_app_survives_a_round_trip_word_for_word(path, tmp_path):
+def test_the_file_of_the_founding_app_survives_a_round_trip_unchanged(path, tmp_path):
     write_translation_results(tmp_path / "again.json", {}, TranslationResults(save(path, FOUNDING)))
 
     assert json.loads((tmp_path / "again.json").read_text(encoding="utf-8")) == FOUNDING
@@ -105,7 +105,7 @@ def test_the_file_of_the_founding_app_survives_a_round_trip_word_for_word(path, 
         {},
     ],
 )
-def test_what_is_said_of_the_run_is_kept_wherever_it_stands(path, tmp_path, name, about):
+def test_fields_of_the_run_are_kept_wherever_they_are(path, tmp_path, name, about):
     head, tail = dict(list(about.items())[:1]), dict(list(about.items())[1:])
     results = TranslationResults(save(path, {**head, name: FOUNDING, **tail}))
 
@@ -117,21 +117,21 @@ def test_what_is_said_of_the_run_is_kept_wherever_it_stands(path, tmp_path, name
     assert (list(again), again.about) == (languages, about)
 
 
-def test_a_second_pass_reads_the_same_and_counts_anew(path):
+def test_a_second_iteration_reads_and_counts_the_same(path):
     results = TranslationResults(save(path, [*FOUNDING, 7]))
 
     assert list(results) == list(results)
     assert (results.skipped, len(results.problems)) == (1, 1)
 
 
-def test_lines_may_be_languages(tmp_path):
+def test_lines_can_be_languages(tmp_path):
     lines = "".join(json.dumps(language) + "\n" for language in FOUNDING)
     path = save(tmp_path / "results.jsonl", lines)
 
     assert list(TranslationResults(path)) == list(TranslationResults(save(tmp_path / "results.json", FOUNDING)))
 
 
-def test_lines_may_be_single_prompts_and_are_put_together_by_language(tmp_path):
+def test_lines_can_be_single_prompts_and_are_grouped_by_language(tmp_path):
     rows = [
         {"languageCode": "es-419", "languageName": "Spanish", "generatedOutput": "hola", "seed": 1},
         {"languageCode": "th", "generatedOutput": "สวัสดี", "tokenCount": 3},
@@ -164,7 +164,7 @@ def test_tables_of_prompts_are_read_and_an_empty_cell_is_a_missing_value(tmp_pat
     assert language.prompts[0].extra == {"own": "a"}
 
 
-def test_a_bad_row_of_a_table_is_named_by_its_own_line(tmp_path):
+def test_an_invalid_row_of_a_table_is_reported_with_its_line(tmp_path):
     lines = ["languageCode,generatedOutput,tokenCount", "es,hola,1", "es,adiós,many", ",nobody,1", ",none,2", "es,x"]
     results = TranslationResults(save(tmp_path / "rows.csv", "\n".join(lines)))
 
@@ -173,24 +173,24 @@ def test_a_bad_row_of_a_table_is_named_by_its_own_line(tmp_path):
     assert [each.generated_output for each in language.prompts] == ["hola", "adiós"]
     assert results.skipped == 4
     assert sorted(results.problems) == [
-        f"{results.path}:3: es, prompt 1: tokenCount: 'many' is no number",
-        f"{results.path}:4: a language needs languageName or languageCode",
-        f"{results.path}:5: a language needs languageName or languageCode",
-        f"{results.path}:6: has not as many fields as the header",
+        f"{results.path}:3: es, prompt 1: tokenCount: expected a number, found 'many'",
+        f"{results.path}:4: languageName and languageCode are missing",
+        f"{results.path}:5: languageName and languageCode are missing",
+        f"{results.path}:6: expected 3 fields, found 2",
     ]
 
 
 @pytest.mark.parametrize(
     ("language", "problem"),
     [
-        (7, "a language must be an object"),
-        ("\x1b[31mtext", "a language must be an object"),
-        (None, "a language must be an object"),
-        ({"prompts": []}, "a language needs languageName or languageCode"),
-        ({"languageName": "", "languageCode": None, "prompts": []}, "a language needs languageName or languageCode"),
+        (7, "a language must be a JSON object"),
+        ("\x1b[31mtext", "a language must be a JSON object"),
+        (None, "a language must be a JSON object"),
+        ({"prompts": []}, "languageName and languageCode are missing"),
+        ({"languageName": "", "languageCode": None, "prompts": []}, "languageName and languageCode are missing"),
     ],
 )
-def test_a_language_that_cannot_be_used_is_passed_over_and_the_rest_is_read(path, language, problem):
+def test_an_invalid_language_is_skipped_and_the_rest_is_read(path, language, problem):
     results = TranslationResults(save(path, [FOUNDING[1], language, FOUNDING[0]]))
 
     assert [each.language_code for each in results] == ["th", "zh"]
@@ -201,15 +201,15 @@ def test_a_language_that_cannot_be_used_is_passed_over_and_the_rest_is_read(path
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        (7, "must be an object"),
-        ([], "must be an object"),
-        ({}, "generatedOutput is no text"),
-        (prompt(None), "generatedOutput is no text"),
-        (prompt(["hola"]), "generatedOutput is no text"),
-        (prompt(5), "generatedOutput is no text"),
+        (7, "must be a JSON object"),
+        ([], "must be a JSON object"),
+        ({}, "generatedOutput must be text"),
+        (prompt(None), "generatedOutput must be text"),
+        (prompt(["hola"]), "generatedOutput must be text"),
+        (prompt(5), "generatedOutput must be text"),
     ],
 )
-def test_a_prompt_that_cannot_be_used_is_passed_over_and_the_rest_is_read(path, bad, problem):
+def test_an_invalid_prompt_is_skipped_and_the_rest_is_read(path, bad, problem):
     results = TranslationResults(save(path, [{"languageName": "Spanish", "prompts": [prompt(), bad, prompt("adiós")]}]))
 
     [language] = results
@@ -241,7 +241,7 @@ def test_a_prompt_that_cannot_be_used_is_passed_over_and_the_rest_is_read(path, 
         ("reference", '{"a": 1}'),
     ],
 )
-def test_a_field_of_the_wrong_kind_is_named_and_left_out_and_its_prompt_is_used(path, field, text):
+def test_a_field_of_the_wrong_type_is_reported_and_left_out(path, field, text):
     rows = f'[{{"languageName": "Spanish", "prompts": [{{"generatedOutput": "hola", "{field}": {text}}}]}}]'
     results = TranslationResults(save(path, rows))
 
@@ -253,7 +253,7 @@ def test_a_field_of_the_wrong_kind_is_named_and_left_out_and_its_prompt_is_used(
     assert len(problem) < 300 + len(str(path))
 
 
-def test_a_name_of_the_wrong_kind_gives_way_to_the_tag(path):
+def test_the_tag_replaces_a_name_of_the_wrong_type(path):
     results = TranslationResults(save(path, [{"languageName": {"en": "Thai"}, "languageCode": "th", "prompts": []}]))
 
     [language] = results
@@ -269,10 +269,10 @@ def test_a_language_without_a_list_of_prompts_has_none(path, prompts):
     [language] = results
 
     assert language.prompts == ()
-    assert results.problems == [f"{path}:1: Spanish: the prompts are no list"]
+    assert results.problems == [f"{path}:1: Spanish: prompts must be a list"]
 
 
-def test_many_problems_are_all_counted_and_the_first_are_named(path):
+def test_all_problems_are_counted_and_the_first_are_reported(path):
     results = TranslationResults(save(path, [{"languageName": "Spanish", "prompts": [7] * 1000}]))
 
     list(results)
@@ -280,7 +280,7 @@ def test_many_problems_are_all_counted_and_the_first_are_named(path):
     assert (results.skipped, len(results.problems)) == (1000, 20)
 
 
-def test_problems_are_named_by_the_line_of_their_language(path):
+def test_problems_are_reported_with_the_line_of_their_language(path):
     results = TranslationResults(save(path, json.dumps([FOUNDING[1], 7], indent=1)))
 
     list(results)
@@ -289,7 +289,7 @@ def test_problems_are_named_by_the_line_of_their_language(path):
     assert results.problems[0].startswith(f"{path}:{line}: ")
 
 
-def test_a_name_that_would_act_on_a_terminal_is_named_harmlessly(path):
+def test_control_characters_of_a_name_are_escaped_in_messages(path):
     results = TranslationResults(save(path, json.dumps([{"languageName": "a\x1b[31m\u202e\ud800", "prompts": 1}])))
 
     list(results)
@@ -297,7 +297,7 @@ def test_a_name_that_would_act_on_a_terminal_is_named_harmlessly(path):
     assert r"'a\x1b[31m\u202e\ud800'" in results.problems[0]
 
 
-def test_a_value_nested_without_end_is_left_out(path):
+def test_a_value_that_is_nested_too_deeply_is_left_out(path):
     deep = "[" * 500 + "]" * 500
     rows = f'[{{"languageName": "Spanish", "x": {deep}, "prompts": [{{"generatedOutput": "hola", "y": {deep}}}]}}]'
     results = TranslationResults(save(path, rows))
@@ -317,14 +317,14 @@ def test_a_value_nested_without_end_is_left_out(path):
         ({"languageName": "Spanish", "languageCode": "es"}, {"languageName": "Other", "languageCode": "es"}),
     ],
 )
-def test_a_language_twice_is_an_error_that_names_both_places(path, first, second):
+def test_a_duplicate_language_is_an_error_with_both_lines(path, first, second):
     rows = json.dumps([{**first, "prompts": []}, {**second, "prompts": []}], indent=0)
 
-    with pytest.raises(DataError, match=r"results\.json:\d+: '(es|spanish)' stands already at line 2"):
+    with pytest.raises(DataError, match=r"results\.json:\d+: duplicate language '(es|spanish)', first at line 2"):
         list(TranslationResults(save(path, rows)))
 
 
-def test_two_tags_of_one_name_are_two_languages(path):
+def test_two_tags_with_one_name_are_two_languages(path):
     rows = [{"languageName": "Chinese", "languageCode": code, "prompts": []} for code in ("zh-Hans", "zh-Hant")]
 
     assert len(list(TranslationResults(save(path, rows)))) == 2
@@ -334,8 +334,17 @@ def test_two_tags_of_one_name_are_two_languages(path):
     ("name", "content"), [("r.json", "[]"), ("r.json", "{}"), ("r.json", "[7]"), ("r.jsonl", ""), ("r.csv", "")]
 )
 def test_a_file_without_a_language_is_an_error(tmp_path, name, content):
-    with pytest.raises(DataError, match=rf"{name}: holds no language"):
+    with pytest.raises(DataError, match=rf"{name}: no languages found"):
         list(TranslationResults(save(tmp_path / name, content)))
+
+
+def test_a_table_without_a_language_column_is_an_error_with_its_columns(tmp_path):
+    path = save(tmp_path / "my.csv", "id,lang,english\n1,th,Hello\n")
+
+    with pytest.raises(
+        DataError, match=r"my\.csv: no languageName or languageCode column\. Found: id, lang, english\."
+    ):
+        list(TranslationResults(path))
 
 
 @pytest.mark.parametrize("name", ["r.json", "r.jsonl", "r.csv", "r.tsv"])
@@ -427,7 +436,7 @@ def test_what_is_written_is_read_back_unchanged(path, languages, about):
 
 
 @pytest.mark.parametrize("output", ["\ud83d", "a\udc00b", "नमस्ते \udfff", "\u202eabc\u202c", "\x9b31m", "\x1b[0m"])
-def test_halves_of_characters_and_signs_that_act_are_escaped_on_disk_and_come_back(path, output):
+def test_lone_surrogates_and_control_characters_are_escaped_and_survive_a_round_trip(path, output):
     language = LanguageResult(language_name="नमस्ते", prompts=(PromptResult(generated_output=output),))
     write_translation_results(path, {}, [language], force=True)
 

@@ -9,7 +9,7 @@ from polyjudge.cli import main
 from polyjudge.records.codec import schema, schema_names
 
 
-def test_what_is_written_fits_its_schema(demo, tmp_path):
+def test_written_files_fit_their_schemas(demo, tmp_path):
     folder = demo.folder / "polyjudge-demo"
     report, checked = tmp_path / "report.json", tmp_path / "checked.json"
     results = str(folder / "results.json")

@@ -1,4 +1,4 @@
-"""What a judge says of single prompts becomes what it says of a language."""
+"""The scores of a language are computed from those of its prompts."""
 
 import pytest
 
@@ -62,11 +62,11 @@ def test_a_score_is_the_highest_that_four_fifths_of_the_prompts_reach(values, sc
         ([None, False, False, False, False], False),
     ],
 )
-def test_the_language_is_right_where_four_fifths_of_the_prompts_are(flags, said):
+def test_the_language_is_correct_if_four_fifths_of_the_prompts_are(flags, said):
     assert scored(*(result(right=flag) for flag in flags)).is_correct_language is said
 
 
-def test_what_was_not_judged_is_left_out_of_every_score_and_counted():
+def test_unjudged_prompts_are_counted_and_left_out_of_every_score():
     broken = Failure("overloaded", "transient", provenance=FROM)
     score = scored(result(grammar=4), broken, broken, result(grammar=4), broken)
 
@@ -83,7 +83,7 @@ def test_what_was_not_judged_is_left_out_of_every_score_and_counted():
     assert [prompt.provenance for prompt in score.prompts] == [FROM] * 5
 
 
-def test_a_language_without_any_verdict_has_no_score_and_says_the_usual_reason():
+def test_a_language_without_verdicts_has_no_score_and_the_most_common_reason():
     score = scored(Failure("no", "refused"), Failure("what?", "unreadable"), Failure("what?", "unreadable"))
 
     assert (score.script_score, score.grammar_score, score.coherence_score) == (None, None, None)
@@ -93,13 +93,13 @@ def test_a_language_without_any_verdict_has_no_score_and_says_the_usual_reason()
     assert scores_pass(score) is None
 
 
-def test_a_language_with_nothing_to_judge_says_so():
+def test_a_language_with_nothing_to_judge_has_an_error():
     score = scored()
 
     assert (score.error, score.judged, score.unjudged) == ("no prompt to judge", 0, 0)
 
 
-def test_what_a_judge_cannot_tell_stays_unknown_and_out_of_the_mean():
+def test_an_unknown_score_is_left_out_of_the_mean():
     score = scored(result(grammar=None, coherence=None, right=None), result(grammar=None, coherence=2))
 
     assert (score.script_score, score.grammar_score, score.coherence_score) == (5, None, 2)
@@ -107,8 +107,8 @@ def test_what_a_judge_cannot_tell_stays_unknown_and_out_of_the_mean():
     assert score.prompts[0].is_correct_language is None
 
 
-def test_an_unknown_value_is_taken_for_neither_good_nor_bad():
-    """Where the answer hangs on what is not known, there is none."""
+def test_an_unknown_value_counts_neither_as_pass_nor_as_fail():
+    """If the result depends on an unknown value, there is none."""
     unknown, good, bad = result(grammar=None), result(grammar=5), result(grammar=1)
 
     assert scored(*[unknown] * 9, bad).grammar_score is None
@@ -116,7 +116,7 @@ def test_an_unknown_value_is_taken_for_neither_good_nor_bad():
     assert scored(unknown, *[good] * 9).grammar_score == 5
 
 
-def test_the_notes_are_those_of_the_worst_prompts_first_without_repeating():
+def test_the_notes_are_those_of_the_worst_prompts_without_duplicates():
     score = scored(
         result(reason="fine"),
         result(grammar=2, reason="awkward"),
@@ -129,12 +129,12 @@ def test_the_notes_are_those_of_the_worst_prompts_first_without_repeating():
     assert score.notes == "this is Lao | word salad | awkward"
 
 
-def test_where_all_pass_the_note_is_of_one_that_does():
+def test_if_all_prompts_pass_the_note_is_from_the_first():
     assert scored(Failure("no"), result(reason="fluent"), result(reason="also")).notes == "fluent"
     assert scored(Failure("no")).notes == ""
 
 
-def test_prompts_stand_in_the_order_of_the_file_with_their_places():
+def test_prompts_are_in_the_order_of_the_file_with_their_index():
     score = language_score(THAI, {7: result(grammar=3), 2: result(grammar=4)}, "m", {"batchSize": 4})
 
     assert [(prompt.index, prompt.grammar_score) for prompt in score.prompts] == [(2, 4), (7, 3)]
@@ -142,5 +142,5 @@ def test_prompts_stand_in_the_order_of_the_file_with_their_places():
     assert score.batching == {"batchSize": 4}
 
 
-def test_the_mean_is_given_beside_the_score():
+def test_the_mean_is_returned_with_the_score():
     assert scored(result(grammar=5), result(grammar=4), result(grammar=4)).means["grammar"] == pytest.approx(4.3333)

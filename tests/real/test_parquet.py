@@ -40,16 +40,16 @@ def test_items_are_judged_from_parquet(write_parquet, server, monkeypatch, text,
     assert text in json.dumps(server.bodies, ensure_ascii=False)
 
 
-def test_bad_rows_and_doubles_are_named_by_their_number(write_parquet):
+def test_invalid_rows_and_duplicates_are_reported_with_their_number(write_parquet):
     survey = ItemSource(write_parquet([{"id": "a", "candidate": "x"}, {"id": None, "candidate": "y"}])).survey()
-    assert (survey.count, survey.problems) == (1, ("items.parquet:2: no 'id'",))
+    assert (survey.count, survey.problems) == (1, ("items.parquet:2: 'id' is missing",))
 
-    with pytest.raises(DataError, match=r"items\.parquet:2: the id 'a' stands already at line 1"):
+    with pytest.raises(DataError, match=r"items\.parquet:2: duplicate id 'a', first at line 1"):
         ItemSource(write_parquet([{"id": "a", "candidate": "x"}, {"id": "a", "candidate": "y"}])).survey()
 
 
-def test_what_is_no_parquet_is_one_clear_error(write_parquet):
+def test_a_file_that_is_not_parquet_is_an_error(write_parquet):
     Path("items.parquet").write_bytes(b"not parquet at all")
 
-    with pytest.raises(DataError, match=r"items\.parquet: is no Parquet file"):
+    with pytest.raises(DataError, match=r"items\.parquet: cannot be read as Parquet"):
         ItemSource(Path("items.parquet")).survey()

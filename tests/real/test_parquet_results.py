@@ -47,7 +47,7 @@ def test_languages_and_single_prompts_are_read_from_parquet(tmp_path):
     assert chinese.prompts == languages[0].prompts
 
 
-def test_columns_of_parquet_that_json_has_no_kind_for_become_text(tmp_path):
+def test_parquet_types_without_a_json_type_become_text(tmp_path):
     row = {"languageCode": "es", "generatedOutput": "hola", "at": datetime(2026, 1, 2, tzinfo=UTC)}
     more = {"price": Decimal("1.50"), "raw": b"\xff", "nan": float("nan")}
     parquet.write_table(pyarrow.Table.from_pylist([{**row, **more}]), tmp_path / "rows.parquet")

@@ -1,4 +1,4 @@
-"""Results in real Parquet: natural columns for other tools, and the very JSON rows for ours."""
+"""Results in real Parquet: typed columns for other tools, and the same JSON rows for ours."""
 
 import json
 
@@ -18,7 +18,7 @@ parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installe
 
 CRITERIA, FLAGS = ("grammar", "ความหมาย", "a.b"), ("isCorrectLanguage",)
 TEXTS = st.text(st.one_of(st.characters(), st.sampled_from("\ud800\udfff\x00\x1b\u202e")), max_size=8)
-"""Also halves of characters, which no UTF-8 can hold."""
+"""Including lone surrogates, which UTF-8 cannot encode."""
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 COUNTS = st.one_of(st.integers(0, 10**6), st.integers(2**62, 2**66))
 JSON = st.recursive(
@@ -74,7 +74,7 @@ def write(path, rows, criteria=CRITERIA, flags=FLAGS):
 
 
 @given(st.lists(st.tuples(ITEMS, OUTCOMES), max_size=4), st.sampled_from([(), FLAGS]))
-def test_rows_come_back_as_they_were(path, pairs, flags):
+def test_rows_survive_a_round_trip(path, pairs, flags):
     rows = [item_row(item, outcome) for item, outcome in pairs]
     write(path, rows, flags=flags)
 
@@ -85,7 +85,7 @@ def test_rows_come_back_as_they_were(path, pairs, flags):
 
 
 @given(st.lists(SINGLE, max_size=6))
-def test_what_is_summed_up_is_the_same_as_from_whole_rows(path, outcomes):
+def test_summary_columns_give_the_same_outcomes_as_whole_rows(path, outcomes):
     write(path, [item_row(Item(str(number), ""), outcome) for number, outcome in enumerate(outcomes)])
     whole, short = Tally(load_rubric("translation")), Tally(load_rubric("translation"))
     for outcome in outcomes:
@@ -96,7 +96,7 @@ def test_what_is_summed_up_is_the_same_as_from_whole_rows(path, outcomes):
     assert short.summary(6) == whole.summary(6)
 
 
-def test_other_tools_read_columns_of_their_own_kind(path):
+def test_other_tools_read_typed_columns(path):
     provenance = Provenance(
         provider="local",
         model="m",
@@ -125,7 +125,7 @@ def test_other_tools_read_columns_of_their_own_kind(path):
     assert (rows[0]["language"], rows[0]["more"]) == ("th", None)
 
 
-def test_half_a_file_never_takes_its_place(tmp_path):
+def test_an_incomplete_file_never_replaces_the_target(tmp_path):
     path = tmp_path / "part.parquet"
     with pytest.raises(KeyError), write_parquet_rows(path, CRITERIA, FLAGS) as part:
         part.append(item_row(Item("a", ""), Failure("x")))
@@ -134,7 +134,7 @@ def test_half_a_file_never_takes_its_place(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_form_of_the_future_is_refused(tmp_path):
+def test_an_unknown_version_is_an_error(tmp_path):
     path = tmp_path / "part.parquet"
     schema = pyarrow.schema(
         [("id", pyarrow.string())], metadata={"polyjudge": '{"kind": "results", "schemaVersion": 9}'}

@@ -200,8 +200,8 @@ def test_the_name_of_a_file_draws_nothing(make_report, tmp_path, name, monkeypat
     made = Report(TranslationResults(Path(name)), {}, language_table(), timestamp="now")
 
     tokens, _ = tables_of(drawn(made, "markdown"))
-    lines = [plain(token) for token in tokens if token.type == "inline" and "must be an object" in token.content]
-    assert lines == [f"{name}:1: a language must be an object"]
+    lines = [plain(token) for token in tokens if token.type == "inline" and "must be a JSON object" in token.content]
+    assert lines == [f"{name}:1: a language must be a JSON object"]
     assert {token.tag for token in tokens if token.tag.startswith("h")} == {"h1", "h2", "h3"}
     assert not [token for token in tokens if token.type.endswith("list_open")]
 
@@ -276,12 +276,12 @@ def test_the_json_has_the_founding_names_and_what_the_files_say(report):
 def test_no_name_stands_twice_in_the_json_whatever_the_results_file_holds(make_report):
     about = dict.fromkeys(("timestamp", "schemaVersion", "judgeScores", "verdicts", "totalLanguages", "own"), "theirs")
 
-    def refuse_doubles(pairs):
+    def check_unique(pairs):
         assert len({name for name, _ in pairs}) == len(pairs)
         return dict(pairs)
 
     report = make_report([{"languageName": "Thai", "prompts": []}], about={**about, "languageResults": None})
-    made = json.loads(drawn(report, "json"), object_pairs_hook=refuse_doubles)
+    made = json.loads(drawn(report, "json"), object_pairs_hook=check_unique)
 
     assert (made["timestamp"], made["schemaVersion"], made["totalLanguages"]) == ("2026-01-02T03:04:05Z", 1, 1)
     assert (made["own"], made["judgeScores"]) == ("theirs", [])

@@ -46,7 +46,7 @@ def test_the_shards_of_a_file_hold_its_items_in_order(folder, suffix, rows, size
     (save_json_lines if suffix == ".jsonl" else save_separated)(path, list(enumerate(rows)))
     source = ItemSource(path, limit=limit)
     if not list(source):
-        with pytest.raises(DataError, match="holds no item to judge"):
+        with pytest.raises(DataError, match="no items to judge"):
             survey_shards(source, size)
         return
 
@@ -99,10 +99,10 @@ def test_problems_and_doubles_name_file_and_line(shards):
     (shards / "1.jsonl").write_text('{"id": "x"}\n{"id": "i5", "candidate": "a"}\n', encoding="utf-8")
 
     for survey in (lambda: ItemSource(shards).survey(), lambda: survey_shards(ItemSource(shards), 10)):
-        with pytest.raises(DataError, match=r"2\.jsonl:3: the id 'i5' stands already at .*1\.jsonl:2"):
+        with pytest.raises(DataError, match=r"2\.jsonl:3: duplicate id 'i5', first at .*1\.jsonl:2"):
             survey()
     (shards / "2.jsonl").unlink()
-    assert ItemSource(shards).survey().problems == (f"{shards}/1.jsonl:1: no 'candidate'",)
+    assert ItemSource(shards).survey().problems == (f"{shards}/1.jsonl:1: 'candidate' is missing",)
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_cut(shards):
@@ -121,7 +121,11 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_cut(shards):
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("a.csv", "several kinds"), ("a.jsonl.gz", "holds 'a.jsonl.gz'"), ("more/", "holds 'more'")],
+    [
+        ("a.csv", "several formats"),
+        ("a.jsonl.gz", "unsupported file 'a.jsonl.gz'"),
+        ("more/", "unsupported file 'more'"),
+    ],
 )
 def test_a_folder_of_this_and_that_is_refused(shards, name, told):
     (shards / name).mkdir() if name.endswith("/") else (shards / name).write_text("id,candidate\n", encoding="utf-8")
@@ -131,7 +135,7 @@ def test_a_folder_of_this_and_that_is_refused(shards, name, told):
 
 
 def test_an_empty_folder_is_one_clear_error(tmp_path):
-    with pytest.raises(DataError, match="holds no file of items"):
+    with pytest.raises(DataError, match="no item files found"):
         ItemSource(tmp_path).survey()
 
 

@@ -16,33 +16,33 @@ _RECORDED = re.compile(r"#\s*polyjudge\s+(command|model|version\s+\S+):\s*(.*?)\
 _IN_FOLDER = ("input.txt", "expected.txt", "case.toml")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _LANGUAGE = re.compile(r"\w[\w@.+-]*")
-"""It is put into commands: no option, no path."""
+"""Neither an option nor a path, because it is put into commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixtureFile:
-    """The cases of one place, and what is recorded of the translator that filled them."""
+    """The cases of a file or folder, and what is recorded about the translator that wrote them."""
 
     path: Path
     fixtures: tuple[Fixture, ...]
     recorded: Recorded = field(default_factory=Recorded)
     lines: tuple[str, ...] = ()
-    """The lines of a TSV as they stand, so that comments and their order can be kept."""
+    """The unchanged lines of a TSV, so that comments and order can be kept."""
 
 
 def read_fixtures(path: Path, *, with_expected: bool = True) -> FixtureFile:
-    """Read a TSV, or a folder of cases or of TSVs; `with_expected` is False for files of inputs, of four columns."""
+    """Read a TSV, or a folder of cases or TSVs; without `with_expected`, a TSV may have only the first four columns."""
     if path.is_dir():
         return _read_folder(path)
     found = _read_tsv(path, with_expected)
-    _refuse_doubles(found.fixtures)
+    _check_unique(found.fixtures)
     if not found.fixtures:
-        raise DataError("holds no case", path=path)
+        raise DataError("no cases found", path=path)
     return found
 
 
 def suite_of_name(name: str) -> Suite:
-    """Return the kind that a file's name tells of."""
+    """Return the suite that a file name stands for."""
     return "preserve" if name.startswith("preserve") else "translation"
 
 
@@ -53,7 +53,7 @@ def _read_tsv(path: Path, with_expected: bool) -> FixtureFile:
     for number, line in enumerate(lines, start=1):
         if line.startswith("#"):
             suite = _suite(line, suite, path, number)
-            recorded = _noted(recorded, line)
+            recorded = _with_recorded(recorded, line)
         elif line.strip():
             fixtures.append(_fixture(line, suite, path, number, with_expected))
     return FixtureFile(path, tuple(fixtures), recorded, tuple(lines))
@@ -63,11 +63,13 @@ def _fixture(line: str, suite: Suite, path: Path, number: int, with_expected: bo
     cells = line.split("\t")
     count = len(_COLUMNS) if with_expected else len(_COLUMNS) - 1
     if len(cells) != count and not (not with_expected and len(cells) == len(_COLUMNS)):
-        raise DataError(f"has {len(cells)} columns, not {count}: {', '.join(_COLUMNS[:count])}", path=path, line=number)
+        raise DataError(
+            f"expected {count} columns ({', '.join(_COLUMNS[:count])}), found {len(cells)}", path=path, line=number
+        )
     named = dict(zip(_COLUMNS, [*cells, ""], strict=False))
     empty = [name for name in _COLUMNS[:3] if not named[name].strip()]
     if empty:
-        raise DataError(f"the {empty[0]} is empty", path=path, line=number)
+        raise DataError(f"{empty[0]} is empty", path=path, line=number)
     return _checked(
         Fixture(
             case_id=named["case_id"].strip(),
@@ -83,14 +85,16 @@ def _fixture(line: str, suite: Suite, path: Path, number: int, with_expected: bo
 
 
 def _checked(fixture: Fixture) -> Fixture:
-    """Return a case whose name can be printed and whose languages can stand in a command."""
+    """Return a case if its name can be printed and its languages can be put into a command."""
     if not fixture.case_id.strip() or _CONTROL.search(fixture.case_id):
-        raise DataError(f"the case_id {fixture.case_id!r} is no name", path=fixture.path, line=fixture.line)
+        raise DataError(
+            f"the case_id {fixture.case_id!r} is empty or has control characters", path=fixture.path, line=fixture.line
+        )
     for language in (fixture.source_lang, fixture.target_lang):
         if not _LANGUAGE.fullmatch(language):
-            raise DataError(f"{language!r} is not the code of a language", path=fixture.path, line=fixture.line)
+            raise DataError(f"invalid language code {language!r}", path=fixture.path, line=fixture.line)
     if not fixture.input_text.strip():
-        raise DataError("the input_text is empty", path=fixture.path, line=fixture.line)
+        raise DataError("input_text is empty", path=fixture.path, line=fixture.line)
     return fixture
 
 
@@ -99,11 +103,11 @@ def _suite(line: str, suite: Suite, path: Path, number: int) -> Suite:
     if match is None:
         return suite
     if match[1] not in get_args(Suite):
-        raise DataError(f"the suite is {match[1]!r}, not translation or preserve", path=path, line=number)
+        raise DataError(f"unknown suite {match[1]!r}; expected translation or preserve", path=path, line=number)
     return cast(Suite, match[1])
 
 
-def _noted(recorded: Recorded, line: str) -> Recorded:
+def _with_recorded(recorded: Recorded, line: str) -> Recorded:
     match = _RECORDED.fullmatch(line)
     if match is None:
         return recorded
@@ -117,7 +121,7 @@ def _noted(recorded: Recorded, line: str) -> Recorded:
 
 
 def _read_folder(path: Path) -> FixtureFile:
-    """Read a case, or every TSV and every case that the folder holds, in the order of their names."""
+    """Read the case in a folder, or all its TSVs and folders of cases in the order of their names."""
     fixtures: list[Fixture] = []
     recorded = Recorded()
     if (path / "case.toml").is_file():
@@ -130,23 +134,25 @@ def _read_folder(path: Path) -> FixtureFile:
             fixtures += found.fixtures
             recorded = found.recorded if found.recorded != Recorded() else recorded
     if not fixtures:
-        raise DataError("holds neither a .tsv nor a folder with a case.toml", path=path)
-    _refuse_doubles(fixtures)
+        raise DataError("no cases found; expected .tsv files or folders with a case.toml", path=path)
+    _check_unique(fixtures)
     return FixtureFile(path, tuple(fixtures), recorded)
 
 
 def _case(folder: Path) -> Fixture:
     missing = [name for name in _IN_FOLDER if not (folder / name).is_file()]
     if missing:
-        raise DataError(f"has no {missing[0]}", path=folder)
+        raise DataError(f"{missing[0]} is missing", path=folder)
     about = folder / "case.toml"
     data = read_toml(about)
     wrong = [name for name in data if name not in ("case_id", "source_lang", "target_lang", "suite")]
     if wrong:
-        raise DataError(f"has an unknown key {wrong[0]!r}", path=about)
+        raise DataError(f"unknown key {wrong[0]!r}; known keys: case_id, source_lang, target_lang, suite", path=about)
     needed = [name for name in ("source_lang", "target_lang") if not isinstance(data.get(name), str)]
     if needed or data.get("suite", "translation") not in get_args(Suite):
-        raise DataError("needs source_lang and target_lang, and a suite of translation or preserve", path=about)
+        raise DataError(
+            "source_lang and target_lang are required, and suite must be translation or preserve", path=about
+        )
     return _checked(
         Fixture(
             case_id=str(data.get("case_id", folder.name)),
@@ -160,12 +166,12 @@ def _case(folder: Path) -> Fixture:
     )
 
 
-def _refuse_doubles(fixtures: Iterable[Fixture]) -> None:
+def _check_unique(fixtures: Iterable[Fixture]) -> None:
     places: dict[str, Fixture] = {}
     for fixture in fixtures:
         if fixture.case_id in places:
             first = places[fixture.case_id]
             where = f"{first.path}:{first.line}" if first.line else first.path
-            told = f"the case {fixture.case_id!r} stands already in {where}"
-            raise DataError(told, path=fixture.path, line=fixture.line)
+            message = f"duplicate case {fixture.case_id!r}, first in {where}"
+            raise DataError(message, path=fixture.path, line=fixture.line)
         places[fixture.case_id] = fixture

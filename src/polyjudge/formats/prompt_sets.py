@@ -22,26 +22,26 @@ class SourcePrompt(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PromptSet(Struct, frozen=True, forbid_unknown_fields=True):
-    """Texts to translate, and how a model is told to."""
+    """Texts to translate, and the instruction for the model."""
 
     name: str
     prompts: tuple[SourcePrompt, ...]
     template: str = DEFAULT_TEMPLATE
-    """With the places {language} and {text}."""
+    """With the placeholders {language} and {text}."""
 
     def instruction(self, language: str, text: str) -> str:
-        """Return what a model is told; braces in the text are text."""
+        """Return the instruction for a model; braces in the text are not placeholders."""
         return text.join(part.replace("{language}", language) for part in self.template.split("{text}"))
 
 
 def prompt_set_names() -> list[str]:
-    """Return the sets that ship with polyjudge."""
+    """Return the names of the shipped sets."""
     entries = [entry.name for entry in files("polyjudge.formats").iterdir()]
     return sorted(name.removesuffix(".toml") for name in entries if name.endswith(".toml"))
 
 
 def load_prompt_set(name: str) -> PromptSet:
-    """Return a shipped set by its name, or one from a TOML file by its path."""
+    """Return a shipped set by name, or a set from a TOML file by path."""
     if name in prompt_set_names():
         return _read(files("polyjudge.formats") / f"{name}.toml", Path(f"{name}.toml"))
     path = Path(name)
@@ -55,9 +55,9 @@ def _read(source: Path | Traversable, path: Path) -> PromptSet:
     try:
         given = from_json(PromptSet, data)
     except DataError as error:
-        raise DataError(f"is no set of prompts: {error}", path=path) from None
+        raise DataError(f"invalid prompt set: {error}", path=path) from None
     if not given.prompts:
-        raise DataError("holds no prompts", path=path)
+        raise DataError("no prompts found", path=path)
     if "{text}" not in given.template:
-        raise DataError("the template has no {text}", path=path)
+        raise DataError("the template must contain {text}", path=path)
     return given

@@ -25,43 +25,43 @@ _WORDS = {
 }
 _NO_RATING = {"", "none", "null", "nan", "n/a", "skip", "skipped", "cannot read this language", "unsure"}
 _NAMES = ("score", "label")
-_PROBLEMS_NAMED = 5
+_MAX_PROBLEMS_SHOWN = 5
 _PAIR = re.compile(r"(?<![a-z])([a-z]{2,3}-[a-z]{2,3})(?![a-z-])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """What one rater says of one item."""
+    """The rating of one item by one rater."""
 
     id: str
     value: float | None
-    """None where the rater could not say."""
+    """None if the rater gave none."""
     language: str = ""
     group: str = ""
-    """Items are put in pairs only within the same one."""
+    """Items are compared in pairs only within a group."""
     cluster: str = ""
     """Items that belong together, such as those of one document."""
     annotator: str = ""
     system: str = ""
-    """Who wrote the item."""
+    """The system that wrote the item."""
     in_words: bool = False
-    """It was said as pass or fail, and not as a number."""
+    """Whether the rating is a word such as pass or fail, and not a number."""
 
 
 @dataclass(slots=True)
 class Ratings:
-    """The ratings of some files, and what of them could not be used."""
+    """The ratings of some files, with messages about invalid rows."""
 
     ratings: list[Rating] = field(default_factory=list[Rating])
     problems: list[str] = field(default_factory=list[str])
     skipped: int = 0
     judges: list[JudgeIdentity] = field(default_factory=list[JudgeIdentity])
-    """Who gave them, where the rows say so."""
+    """The judges that gave the ratings, if the rows name them."""
     named: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
-    """What rows said of who gave them; most say the same."""
+    """The descriptions of judges that occurred in rows, most of which are the same."""
 
     def name_judge(self, judge: JudgeIdentity) -> None:
-        """Take note of who gave a rating; of a call that failed it is not known which model would have answered."""
+        """Add a judge, unless it is known; the model that answered is not known of a failed call."""
         for place, known in enumerate(self.judges):
             if replace(known, model_answered="") == replace(judge, model_answered=""):
                 if judge.model_answered in ("", known.model_answered):
@@ -72,37 +72,37 @@ class Ratings:
         self.judges.append(judge)
 
     def note(self, problem: str) -> None:
-        """Take note of a row that cannot be used."""
+        """Count an invalid row."""
         self.skipped += 1
-        if len(self.problems) < _PROBLEMS_NAMED:
+        if len(self.problems) < _MAX_PROBLEMS_SHOWN:
             self.problems.append(problem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingColumns:
-    """Which columns of a file say what."""
+    """The columns of a file that have the ratings, groups and clusters."""
 
     value: str = ""
-    """Where the rating stands, such as `score` or `subscores.grammar`; empty takes `score`, else `label`."""
+    """The column of the rating, such as `score` or `subscores.grammar`; empty for `score`, else `label`."""
     group: str = ""
     cluster: str = ""
     leave_out: frozenset[str] = frozenset()
-    """Systems that take no part, by name, or in one language alone as `en-de/refA`."""
+    """Systems to exclude, by name, or in one language only, such as `en-de/refA`."""
 
-    def leaves_out(self, language: str, system: str) -> bool:
-        """Say whether a system takes no part."""
+    def excludes(self, language: str, system: str) -> bool:
+        """Return whether a system is excluded."""
         return bool(system) and not self.leave_out.isdisjoint((system, f"{language}/{system}"))
 
 
 def read_ratings(path: Path, columns: RatingColumns, into: Ratings | None = None) -> Ratings:
-    """Read the ratings of a file: rows with an id, a translation judge's scores, or scores as WMT's tools keep them."""
+    """Read the ratings of a file: rows with an id, translation scores, or scores in the format of WMT."""
     found = Ratings() if into is None else into
     found.ratings.extend(each_rating(path, columns, found))
     return found
 
 
 def each_rating(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
-    """Yield the ratings of a file; `notes` is told of who gave them and of what could not be used."""
+    """Yield the ratings of a file; add the judges and the messages about invalid rows to `notes`."""
     if path.name.endswith((".seg.score", ".sys.score")):
         yield from _of_systems(path, columns, notes)
     elif path.suffix.lower() == ".json":
@@ -117,11 +117,11 @@ def each_rating(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[
 
 
 def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings) -> Rating | str:
-    """Return the rating of one row, or what is wrong with it; empty where it takes no part."""
+    """Return the rating of a row, or an error message, which is empty if the row is excluded."""
     if row.get("id") in (None, "") or isinstance(row["id"], dict | list | bool):
-        return "no 'id'"
+        return "'id' is missing"
     system = _text(row.get("system"))
-    if columns.leaves_out(str(row.get("language") or ""), system):
+    if columns.excludes(str(row.get("language") or ""), system):
         return ""
     given = _value(row, columns)
     if isinstance(given, str):
@@ -149,13 +149,13 @@ def _cluster(row: Mapping[str, Any], columns: RatingColumns) -> str:
 
 
 def _value(row: Mapping[str, Any], columns: RatingColumns) -> float | str | None:
-    """Return a row's rating, None where there is none to be had, or what is wrong with it."""
+    """Return the rating of a row, None if there is none, or an error message."""
     if row.get("outcome") == "failure" or row.get("error"):
         return None
     given = [_at(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
-    there = [each for each in given if each is not _MISSING]
-    if there:
-        return _number(there[0] if there[0] != "" else next((each for each in there if each != ""), None))
+    found = [each for each in given if each is not _MISSING]
+    if found:
+        return _number(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
     return f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}"
 
 
@@ -168,7 +168,7 @@ _MISSING = object()
 
 
 def _at(row: Mapping[str, Any], name: str) -> object:
-    """Return what stands under a name, or under `one.two` in a row within the row."""
+    """Return the value of a column, or of `one.two` in a nested object."""
     if name in row:
         return row[name]
     first, dot, rest = name.partition(".")
@@ -189,37 +189,37 @@ def _number(given: object) -> float | str | None:
     try:
         return _finite(float(word))
     except ValueError:
-        return f"{str(given)[:40]!r} is no rating: a number, or pass or fail"
+        return f"invalid rating {str(given)[:40]!r}; expected a number, pass or fail"
 
 
 def _finite(number: float) -> float | str | None:
     try:
         return float(number) if math.isfinite(number) else None
     except OverflowError:
-        return "a number of hundreds of digits is no rating"
+        return "invalid rating: the number is too large"
 
 
-_OF_JUDGES = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswered")
+_JUDGE_FIELDS = ("provider", "model", "rubric", "rubricFingerprint", "modelAnswered")
 
 
 def _name_judge(row: Mapping[str, Any], notes: Ratings) -> None:
-    """Take note of who gave a row's rating, where it says so."""
+    """Add the judge of a row, if the row names it."""
     given = row.get("provenance")
     if not isinstance(given, Mapping):
         return
-    told = {name: value for name in _OF_JUDGES if (value := cast(Mapping[str, Any], given).get(name))}
-    said = tuple(map(repr, told.values()))
-    if said in notes.named:
+    fields = {name: value for name in _JUDGE_FIELDS if (value := cast(Mapping[str, Any], given).get(name))}
+    identity = tuple(map(repr, fields.values()))
+    if identity in notes.named:
         return
-    notes.named.add(said)
+    notes.named.add(identity)
     with suppress(DataError):
-        notes.name_judge(from_json(JudgeIdentity, told))
+        notes.name_judge(from_json(JudgeIdentity, fields))
 
 
 def _of_translation_scores(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
-    """Yield a translation judge's scores of single prompts, under ids such as `th:0`."""
+    """Yield the scores of single prompts, with ids such as `th:0`."""
     if columns.value.removesuffix("Score") not in ("", "score", "script", "grammar", "coherence"):
-        raise DataError(f"has no column {columns.value!r}, but script, grammar and coherence", path=path)
+        raise DataError(f"unknown column {columns.value!r}; available: script, grammar, coherence", path=path)
     scores = TranslationScores(path)
     for language in scores:
         tag = language.language_code or language.language_name
@@ -241,14 +241,14 @@ def _of_prompt(prompt: PromptScore, name: str) -> float | None:
 
 
 def _of_systems(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
-    """Yield a system's scores, each on a line with its name; with segments, those of a system follow one another."""
+    """Yield the scores of a WMT file: a system and a score per line, in the order of the segments if there are any."""
     pairs = _PAIR.findall("/".join(path.parts[-2:]))
     language = pairs[-1] if pairs else ""
     of_segments = path.name.endswith(".seg.score")
     counts: dict[str, int] = {}
     for line, (system, score) in _system_lines(path):
         place = counts[system] = counts.get(system, 0) + 1
-        if columns.leaves_out(language, system):
+        if columns.excludes(language, system):
             continue
         value = _number(score)
         if isinstance(value, str):
@@ -270,7 +270,7 @@ def _system_lines(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
             for number, line in enumerate(lines, start=1):
                 system, tab, score = line.rstrip("\n").partition("\t")
                 if not tab:
-                    raise DataError("is not a system's name and its score with a tab between", path=path, line=number)
+                    raise DataError("expected a system name and a score, separated by a tab", path=path, line=number)
                 yield number, (system, score)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None

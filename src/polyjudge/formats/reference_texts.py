@@ -11,18 +11,17 @@ from typing import Any
 from polyjudge.errors import DataError
 from polyjudge.records.calibration import ReferenceText
 
-from .items import Place, rows_of
+from .items import Place, Problems, rows_of
 from .translation_results import TranslationResults
 
 _TEXT_COLUMNS = ("candidate", "reference", "generatedOutput")
 _LANGUAGE_COLUMNS = ("language", "languageCode")
 _SOURCE_COLUMNS = ("source", "sourceText")
-_PROBLEMS_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTexts:
-    """The texts of a file, and what of it could not be used."""
+    """The texts of a file, with messages about invalid rows."""
 
     texts: tuple[ReferenceText, ...]
     problems: tuple[str, ...] = ()
@@ -31,33 +30,30 @@ class ReferenceTexts:
 
 @dataclass(frozen=True, slots=True)
 class TextSource:
-    """Which texts of which file."""
+    """Reference texts of a file, selected by filters."""
 
     path: Path
     column: str = ""
-    """Where the good text stands; empty takes `candidate`, else `reference`, else `generatedOutput`."""
+    """The column of the text; empty for `candidate`, else `reference`, else `generatedOutput`."""
     filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     def read(self) -> ReferenceTexts:
-        """Read the file; rows that hold no text are counted and named, and no id of a language may stand twice."""
-        texts, problems, skipped = list[ReferenceText](), list[str](), 0
+        """Read the file; rows without text are counted, and a duplicate id within a language is an error."""
+        texts, problems = list[ReferenceText](), Problems()
         places: dict[tuple[str, str], Place] = {}
         for place, found in self._all():
             if isinstance(found, str):
-                skipped += 1
-                if skipped <= _PROBLEMS_NAMED:
-                    problems.append(f"{place}: {found}")
+                problems.note(place, found)
                 continue
             key = found.language, found.id
             if key in places:
-                told = f"the id {found.id!r} stands already {place.other(places[key])}"
-                raise DataError(told, path=place.path, line=place.line)
+                message = f"duplicate id {found.id!r}, first {place.other(places[key])}"
+                raise DataError(message, path=place.path, line=place.line)
             places[key] = place
             texts.append(found)
         if not texts:
-            why = f": {problems[0]}" if problems else ""
-            raise DataError(f"holds no text to spoil{why}", path=self.path)
-        return ReferenceTexts(tuple(texts), tuple(problems), skipped)
+            raise DataError(f"no texts to perturb{problems.why}", path=self.path)
+        return ReferenceTexts(tuple(texts), tuple(problems.named), problems.count)
 
     def _all(self) -> Iterator[tuple[Place, ReferenceText | str]]:
         if self.path.suffix.lower() == ".json":
@@ -70,9 +66,9 @@ class TextSource:
                 yield place, self._text(row, place.line)
 
     def _of_results(self) -> Iterator[tuple[Place, ReferenceText | str]]:
-        """Yield a translator's references, or where there are none its outputs."""
+        """Yield the references of translation results, or the outputs if there are none."""
         if self.column not in ("", "reference", "generatedOutput"):
-            raise DataError(f"has no column {self.column!r}, but reference and generatedOutput", path=self.path)
+            raise DataError(f"unknown column {self.column!r}; available: reference, generatedOutput", path=self.path)
         results, place = TranslationResults(self.path), Place(self.path, 0)
         for language in results:
             tag = language.language_code or language.language_name
@@ -111,7 +107,7 @@ def _first(row: Mapping[str, Any], columns: tuple[str, ...]) -> str:
 
 
 def sample_texts() -> tuple[ReferenceText, ...]:
-    """Return the texts of the sample."""
+    """Return the texts of the shipped sample."""
     sources, languages = sample_table()
     return tuple(
         ReferenceText(id=category, text=text, language=tag, source=sources[category])
@@ -123,7 +119,7 @@ def sample_texts() -> tuple[ReferenceText, ...]:
 
 @lru_cache(maxsize=1)
 def sample_table() -> tuple[Mapping[str, str], Mapping[str, Mapping[str, str]]]:
-    """Return the English sources by category, and by language tag the translation of each."""
+    """Return the English sources by category, and their translations by language tag."""
     text = (files("polyjudge.formats") / "sample.tsv").read_text(encoding="utf-8")
     sources, *rows = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
     del sources["tag"]

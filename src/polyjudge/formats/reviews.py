@@ -1,4 +1,4 @@
-"""Write the review of an agent's session: its text, and beside it the scores as JSON."""
+"""Write the review of an agent's session: the text, and the scores as JSON."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -28,13 +28,13 @@ class ReviewFiles:
     folder: Path
     transcript: Transcript
     scenario: str
-    """Names the files; empty for the name of the transcript."""
+    """The start of the file names; empty for the name of the transcript."""
     template: Path | None
-    """What the agent was to follow."""
+    """The instructions that the agent was to follow."""
     events: int
-    """Events of the session that the judges were shown."""
+    """The number of events that the judges were shown."""
     omissions: str
-    """What of them was left out."""
+    """The parts of the session that were left out."""
     _judged_at: str = field(default_factory=utc_second, init=False)
     _files: dict[ModelName, tuple[Path, Path]] = field(default_factory=dict[ModelName, tuple[Path, Path]], init=False)
 
@@ -43,11 +43,11 @@ class ReviewFiles:
         return self.scenario or self.transcript.path.stem
 
     def claim(self, names: Sequence[ModelName]) -> None:
-        """Create the files of all judges before the first call, so that each paid review can be written."""
+        """Create the files of all judges before the first call, so that every paid review can be written."""
         for name in names:
-            mark = "" if len(names) == 1 else f"-{str(name).replace('/', '-')}"
-            stem = safe_name(f"{self._name}-{self._judged_at.replace(':', '-')}{mark}")
-            self._files[name] = _claimed(self.folder, stem)
+            suffix = "" if len(names) == 1 else f"-{str(name).replace('/', '-')}"
+            stem = safe_name(f"{self._name}-{self._judged_at.replace(':', '-')}{suffix}")
+            self._files[name] = _create_files(self.folder, stem)
 
     def write(self, name: ModelName, outcome: Outcome) -> Path:
         """Write the review of one judge, and return the path of its scores."""
@@ -59,7 +59,7 @@ class ReviewFiles:
         return figures
 
     def release(self) -> None:
-        """Remove the files of judges that gave no answer."""
+        """Remove the files of judges without an answer."""
         for paths in self._files.values():
             for path in paths:
                 path.unlink(missing_ok=True)
@@ -91,13 +91,13 @@ class ReviewFiles:
         )
 
 
-def _claimed(folder: Path, stem: str) -> tuple[Path, Path]:
-    """Create a pair of empty files under a free name: two runs may start in the same second."""
+def _create_files(folder: Path, stem: str) -> tuple[Path, Path]:
+    """Create two empty files with an unused name, because two runs may start in the same second."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for number in count(1):
-            mark = "" if number == 1 else f"-{number}"
-            figures, review = folder / f"{stem}{mark}.json", folder / f"{stem}{mark}.md"
+            suffix = "" if number == 1 else f"-{number}"
+            figures, review = folder / f"{stem}{suffix}.json", folder / f"{stem}{suffix}.md"
             with suppress(FileExistsError):
                 figures.open("x").close()
                 review.touch()

@@ -22,23 +22,23 @@ CREATE TABLE items (language BLOB, id BLOB, score REAL, cluster BLOB, PRIMARY KE
 
 
 class ScoredItem(NamedTuple):
-    """What a judge says of one item; it is the same in two runs where language and id are."""
+    """The score of one item, which is identified by language and id."""
 
     language: str
     id: str
     score: float | None = None
-    """None where the judge could not say."""
+    """None if there is no verdict."""
     cluster: str = ""
-    """What it belongs together with, where the file says so."""
+    """The cluster of the item, if the file names one."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """By this an item is known."""
+        """The identity of the item across runs."""
         return self.language, self.id
 
 
 class ScoredItems:
-    """Items with their scores; iterating gives them by language and id."""
+    """Items with their scores, sorted by language and id."""
 
     def __init__(self, items: Iterable[ScoredItem] = ()) -> None:
         self._scratch = open_scratch(self, _SCHEMA)
@@ -57,7 +57,7 @@ class ScoredItems:
             yield ScoredItem(from_blob(language), from_blob(item_id), score, from_blob(cluster))
 
     def add(self, item: ScoredItem) -> bool:
-        """Take in an item; say whether there was none of its language and id before."""
+        """Add an item; return whether its language and id are new."""
         values = (to_blob(item.language), to_blob(item.id), item.score, to_blob(item.cluster))
         is_new = self._scratch.execute("INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?)", values).rowcount == 1
         self._count += is_new
@@ -66,12 +66,12 @@ class ScoredItems:
         return is_new
 
     def put_cluster(self, language: str, item_id: str, cluster: str) -> None:
-        """Say what an item belongs together with, if it is here."""
+        """Set the cluster of an item, if it exists."""
         values = (to_blob(cluster), to_blob(language), to_blob(item_id))
         self._scratch.execute("UPDATE items SET cluster = ? WHERE language = ? AND id = ?", values)
 
     def only_language(self, item_id: str) -> str:
-        """Return the language in which an id stands; nothing where it stands in none or in several."""
+        """Return the language of an id; empty if the id occurs in no language or in several."""
         if not self._is_indexed:
             self._scratch.execute("CREATE INDEX by_id ON items (id)")
             self._is_indexed = True
@@ -81,14 +81,14 @@ class ScoredItems:
 
 
 class Names:
-    """Distinct names, each with a number as they come."""
+    """Distinct names, numbered in order of appearance."""
 
     def __init__(self) -> None:
         self._scratch = open_scratch(self, "CREATE TABLE names (name BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID")
         self._count = 0
 
     def number(self, name: str) -> int:
-        """Return the number of a name, a new one if need be; the first is 0."""
+        """Return the number of a name, from 0; a new name gets the next number."""
         own = to_blob(name)
         found = self._scratch.execute("SELECT number FROM names WHERE name = ?", (own,)).fetchone()
         if found is not None:
@@ -98,17 +98,17 @@ class Names:
         return self._count - 1
 
     def in_order(self) -> Iterator[int]:
-        """Yield the numbers in the order of their names."""
+        """Yield the numbers in the order of the names."""
         return (number for (number,) in self._scratch.execute("SELECT number FROM names ORDER BY name"))
 
 
 KIND = "polyjudge baseline"
 SCHEMA_VERSION = 1
 _CONTENT = "source"
-"""The column with what an item is about; items about the same belong together."""
-_BYTES_OF_CONTENT = 12
+"""Items with the same content in this column are a cluster."""
+_DIGEST_BYTES = 12
 _LARGEST = 1e12
-"""No scale goes so far; beyond it sums and squares would not be exact."""
+"""Larger than any scale; beyond it sums and squares would not be exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,33 +118,33 @@ class ScoredRun:
     path: Path
     items: ScoredItems
     judges: tuple[JudgeIdentity, ...]
-    """Who gave the scores, where the file says so."""
+    """The judges that gave the scores, if the file names them."""
     measure: str
-    """Which score: a column's name, or empty for the usual one."""
+    """The column of the score; empty for the default one."""
     problems: tuple[str, ...] = ()
-    """What is wrong with the first few rows that cannot be used."""
+    """Messages about the first few invalid rows."""
     skipped: int = 0
     is_baseline: bool = False
-    """It was blessed, and holds scores alone."""
+    """Whether it is a baseline, which has only scores."""
 
 
 def read_run(path: Path, *, measure: str = "", cluster: str = "") -> ScoredRun:
-    """Read a run's scores, or a baseline; two rows of the same item are an error."""
+    """Read the scores of a run or baseline; a duplicate item is an error."""
     header = _header(path)
     if header is not None:
         return _read_baseline(path, header)
     notes = Ratings()
-    items = _only_once(path, each_rating(path, RatingColumns(value=measure, cluster=cluster), notes))
+    items = _unique_items(path, each_rating(path, RatingColumns(value=measure, cluster=cluster), notes))
     if not len(items):
         why = f": {notes.problems[0]}" if notes.problems else ""
-        raise DataError(f"holds no scores{why}", path=path)
+        raise DataError(f"no scores found{why}", path=path)
     if not (items.has_clusters or cluster or path.suffix.lower() == ".json" or path.name.endswith(".score")):
         _cluster_by_content(path, items)
     return ScoredRun(path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped)
 
 
 def write_baseline(path: Path, run: ScoredRun, *, force: bool = False) -> None:
-    """Write what later runs are compared with: ids, languages and scores, sorted, no texts and no times."""
+    """Write a baseline for later comparisons: sorted ids, languages and scores, without texts and times."""
     judges = sorted(run.judges, key=lambda judge: tuple(to_json(judge).items()))
     header = {
         "schemaVersion": SCHEMA_VERSION,
@@ -160,7 +160,7 @@ def write_baseline(path: Path, run: ScoredRun, *, force: bool = False) -> None:
 
 
 def _header(path: Path) -> Mapping[str, Any] | None:
-    """Return the first row of a baseline; None where the file is none."""
+    """Return the first row of a baseline, or None if the file is not one."""
     if path.suffix.lower() != ".jsonl":
         return None
     first = _first_row(path)
@@ -174,44 +174,44 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
         )
     rows = read_json_lines(path)
     next(rows)
-    items = _only_once(path, (_of_baseline(path, line, row) for line, row in rows))
+    items = _unique_items(path, (_baseline_rating(path, line, row) for line, row in rows))
     if len(items) != header.get("items") or not len(items):
-        raise DataError(f"holds {len(items)} of {header.get('items')!r} items: bless it anew", path=path)
+        raise DataError(f"contains {len(items)} of {header.get('items')!r} items; create the baseline again", path=path)
     try:
         judges = tuple(from_json(JudgeIdentity, judge) for judge in header.get("judges", []))
     except (DataError, TypeError) as error:
-        raise DataError(f"names its judges wrongly: {error}", path=path, line=1) from None
+        raise DataError(f"invalid judges: {error}", path=path, line=1) from None
     return ScoredRun(path, items, judges, str(header.get("measure", "")), is_baseline=True)
 
 
-def _of_baseline(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
+def _baseline_rating(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
     item_id, language, score = (row.get(name) for name in ("id", "language", "score"))
     is_number = isinstance(score, int | float) and not isinstance(score, bool) and -_LARGEST <= score <= _LARGEST
     if not isinstance(item_id, str) or not isinstance(language, str) or not (is_number or score is None):
-        raise DataError("is not an item's id, language and score", path=path, line=line)
+        raise DataError("expected the id, language and score of an item", path=path, line=line)
     return Rating(id=item_id, language=language, value=score)
 
 
-def _only_once(path: Path, ratings: Iterable[Rating]) -> ScoredItems:
-    """Return the scored items, of which none may stand twice."""
+def _unique_items(path: Path, ratings: Iterable[Rating]) -> ScoredItems:
+    """Return the scored items; raise DataError for a duplicate item or a score out of range."""
     items = ScoredItems()
     for rating in ratings:
         if rating.value is not None and abs(rating.value) > _LARGEST:
-            raise DataError(f"the score {rating.value:g} of {rating.id!r} is on no scale", path=path)
+            raise DataError(f"the score {rating.value:g} of item {rating.id!r} is out of range", path=path)
         if not items.add(ScoredItem(rating.language, rating.id, rating.value, rating.cluster)):
             where = f" in {rating.language!r}" if rating.language else ""
-            raise DataError(f"the id {rating.id!r} has two scores{where}; give the results of one judge", path=path)
+            raise DataError(f"duplicate scores for id {rating.id!r}{where}; use the results of one judge", path=path)
     return items
 
 
 def _cluster_by_content(path: Path, items: ScoredItems) -> None:
-    """Put items together that are about the same; of the texts only a short name is kept."""
+    """Make items with the same content a cluster, named by a hash of the content."""
     if _CONTENT not in _first_row(path):
         return
     for _, row in rows_of(path):
         if not isinstance(row, str) and row.get(_CONTENT) not in (None, ""):
             content = str(row[_CONTENT]).encode(errors="surrogatepass")
-            name = blake2b(content, digest_size=_BYTES_OF_CONTENT).hexdigest()
+            name = blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
             items.put_cluster(str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")), name)
 
 

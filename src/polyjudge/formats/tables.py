@@ -1,25 +1,107 @@
-"""Read rows from CSV, TSV, JSON Lines and Parquet files."""
+"""Read rows from CSV, TSV, JSON Lines and Parquet files, and from the formats of plugins."""
 
 import csv
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
-from polyjudge.errors import DataError, DuplicateKeyError
+from polyjudge.errors import DataError, DuplicateKeyError, PolyjudgeError
 from polyjudge.extras import require
 from polyjudge.files.json_lines import START, Mark, json_lines_from, lines_from
+from polyjudge.plugins import PLUGINS, Plugin, described
 from polyjudge.store.parquet import row_decoder
-
-from .plugin import MarkedRows, Row, format_of, plugin_suffixes
 
 _LONGEST_FIELD = 100_000_000
 _ROWS_AT_ONCE = 1_000
+Row = Mapping[str, Any]
+MarkedRows = Iterator[tuple[int, Row | str, int]]
+"""Line number, the row or an error message, and the offset of the end of the row."""
+_HEAD = 4096
+
+
+class Format(Protocol):
+    """A file format for rows of items, results or scores, with the usual column names."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The file name suffixes of the format, such as `.ini`."""
+        ...
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """Return, by its first bytes, whether a file with one of the suffixes has this format."""
+        ...
+
+    def read(self, path: Path) -> Iterable[Row | str]:
+        """Yield the rows of a file, and an error message in place of an invalid row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PluginFormat:
+    """A format that another package or the caller has added."""
+
+    plugin: Plugin
+    format: Format
+
+    def rows(self, path: Path, start: Mark) -> MarkedRows:
+        """Yield the rows from a position, which is a number of rows in such a file."""
+        try:
+            for number, row in islice(enumerate(self.format.read(path), start=1), start.line, None):
+                yield number, _checked(row), 0
+        except (PolyjudgeError, OSError):
+            raise
+        except Exception as error:
+            raise DataError(f"cannot be read: {self.plugin} failed: {described(error)}", path=path) from error
+
+    def recognises(self, path: Path) -> bool:
+        """Return whether a file has this format; warn about a plugin that raises."""
+        try:
+            if path.suffix.lower() not in self.format.suffixes:
+                return False
+            with path.open("rb") as file:
+                return self.format.recognises(path, file.read(_HEAD))
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
+            PLUGINS.warn(self.plugin, f"is not used: {described(error)}")
+            return False
+
+
+def format_of(path: Path, built_in: Collection[str]) -> PluginFormat | None:
+    """Return the plugin format of a file; suffixes that are built in are not offered to plugins."""
+    if path.suffix.lower() in built_in or not path.is_file():
+        return None
+    return next((each for each in _formats() if each.recognises(path)), None)
+
+
+def plugin_suffixes(built_in: Collection[str]) -> list[str]:
+    """Return the file name suffixes that plugins read."""
+    found = {suffix for each in _formats() for suffix in each.format.suffixes}
+    return sorted(found.difference(built_in))
+
+
+def _formats() -> Iterator[PluginFormat]:
+    for plugin, target in PLUGINS.each("formats"):
+        try:
+            format = target() if isinstance(target, type) else target
+        except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
+            PLUGINS.warn(plugin, f"is not used: {described(error)}")
+            continue
+        yield PluginFormat(plugin, cast(Format, format))
+
+
+def _checked(row: object) -> Row | str:
+    if isinstance(row, str | Mapping):
+        return cast(Row | str, row)
+    raise TypeError(f"expected a row or an error message, found {row!r}")
 
 
 def rows_from(path: Path, start: Mark = START) -> MarkedRows:
-    """Yield the rows of a file that stand behind a place in it."""
+    """Yield the rows of a file from a position in it."""
     try:
         if (reader := _READERS.get(path.suffix.lower())) is not None:
             yield from reader(path, start)
@@ -27,7 +109,7 @@ def rows_from(path: Path, start: Mark = START) -> MarkedRows:
             yield from format.rows(path, start)
         else:
             known = [*ROW_KINDS, *plugin_suffixes(ROW_KINDS)]
-            raise DataError(f"is of an unknown kind; items come as {', '.join(known)}", path=path)
+            raise DataError(f"unknown file format; supported: {', '.join(known)}", path=path)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
 
@@ -42,19 +124,20 @@ def _separated(delimiter: str) -> Callable[[Path, Mark], MarkedRows]:
         header = _Lines(path, 0)
         columns = _records(header, delimiter, path, START)
         line, names, _ = next(columns, (0, list[str](), 0))
-        _refuse_repeated_columns(names, path, line)
-        # The header's own reader goes on where nothing was skipped.
+        _check_columns(names, path, line)
+        # The reader of the header continues if nothing is skipped.
         rows = columns if start == START else _records(_Lines(path, start.offset), delimiter, path, start)
         for line, fields, end in rows:
-            if fields:  # a blank line is no row
+            if fields:  # not a blank line
                 fits = len(fields) == len(names)
-                yield line, dict(zip(names, fields, strict=True)) if fits else _SPILLED, end
+                problem = f"expected {len(names)} fields, found {len(fields)}"
+                yield line, dict(zip(names, fields, strict=True)) if fits else problem, end
 
     return read
 
 
-def _refuse_repeated_columns(names: Iterable[str], path: Path, line: int = 0) -> None:
-    """Raise where two columns have one name; columns without a name are never read, so there may be several."""
+def _check_columns(names: Iterable[str], path: Path, line: int = 0) -> None:
+    """Raise DuplicateKeyError if two columns have the same name; columns without a name are ignored."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -63,11 +146,8 @@ def _refuse_repeated_columns(names: Iterable[str], path: Path, line: int = 0) ->
             seen.add(name)
 
 
-_SPILLED = "has not as many fields as the header"
-
-
 class _Lines:
-    """The lines of a file as the csv module takes them, and how far it has come."""
+    """The lines of a file for the csv module, and the offset of the last one read."""
 
     def __init__(self, path: Path, offset: int) -> None:
         self.offset = offset
@@ -86,7 +166,7 @@ def _records(lines: _Lines, delimiter: str, path: Path, start: Mark) -> Iterator
             yield start.line + records.line_num, fields, lines.offset
     except csv.Error as error:
         line = start.line + records.line_num
-        raise DataError(f"cannot be read on: {error}", path=path, line=line) from None
+        raise DataError(f"invalid row: {error}", path=path, line=line) from None
 
 
 def _parquet(path: Path, start: Mark) -> MarkedRows:
@@ -94,9 +174,9 @@ def _parquet(path: Path, start: Mark) -> MarkedRows:
     arrow: Any = require("pyarrow", feature="reading Parquet", extra="parquet")
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            _refuse_repeated_fields(file.schema_arrow, path)
+            _check_fields(file.schema_arrow, path)
             decoded = row_decoder(path, file.schema_arrow.metadata)
-            groups, skipped = _groups_behind(file.metadata, start.line)
+            groups, skipped = _groups_after(file.metadata, start.line)
             number = skipped
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, row_groups=groups):
                 wanted = batch.slice(max(0, start.line - number))
@@ -105,26 +185,26 @@ def _parquet(path: Path, start: Mark) -> MarkedRows:
                     number += 1
                     yield number, _without_nan_id(decoded(row)), 0
     except (arrow.ArrowException, ValueError, OverflowError) as error:
-        raise DataError(f"is no Parquet file that can be read: {error}", path=path) from None
+        raise DataError(f"cannot be read as Parquet: {error}", path=path) from None
 
 
-def _refuse_repeated_fields(fields: Any, path: Path) -> None:
-    """Raise where two columns have one name, or two fields of a struct."""
+def _check_fields(fields: Any, path: Path) -> None:
+    """Raise DuplicateKeyError if two columns, or two fields of a struct, have the same name."""
     named = list(fields)
-    _refuse_repeated_columns([field.name for field in named], path)
+    _check_columns([field.name for field in named], path)
     for field in named:
         if field.type.num_fields:
-            _refuse_repeated_fields([field.type.field(place) for place in range(field.type.num_fields)], path)
+            _check_fields([field.type.field(place) for place in range(field.type.num_fields)], path)
 
 
 def _without_nan_id(row: Row) -> Row:
-    """Return a row whose id, where it is not a number, is missing: this is how a column of numbers says so."""
+    """Return a row in which an id of NaN is None, because a column of numbers marks missing values so."""
     own_id = row.get("id")
     return {**row, "id": None} if type(own_id) is float and math.isnan(own_id) else row
 
 
-def _groups_behind(metadata: Any, rows: int) -> tuple[list[int], int]:
-    """Return the row groups that reach behind so many rows, and how many rows stand in those that do not."""
+def _groups_after(metadata: Any, rows: int) -> tuple[list[int], int]:
+    """Return the row groups that are not completely within the first rows, and the rows of the others."""
     skipped = first = 0
     while first < metadata.num_row_groups and skipped + metadata.row_group(first).num_rows <= rows:
         skipped += metadata.row_group(first).num_rows
@@ -139,9 +219,9 @@ _READERS: dict[str, Callable[[Path, Mark], MarkedRows]] = {
     ".parquet": _parquet,
 }
 ROW_KINDS = tuple(_READERS)
-"""How the names of files end that rows can be read from without a plugin."""
+"""The suffixes of the built-in file formats."""
 
 
 def is_table(path: Path) -> bool:
-    """Say whether rows can be read from a file of this name."""
+    """Return whether rows can be read from a file."""
     return path.suffix.lower() in ROW_KINDS or format_of(path, ROW_KINDS) is not None

@@ -1,4 +1,4 @@
-"""The event formats of the agents whose transcripts can be read."""
+"""The transcript formats of the supported agents."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,35 +12,35 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one kind of program writes a session."""
+    """The transcript format of one agent."""
 
     name: str
-    knows: Callable[[Row], bool]
-    """Say whether a row looks like one of this dialect."""
+    matches: Callable[[Row], bool]
+    """Return whether a row looks like one of this format."""
     read: Callable[[Row], Iterable[TranscriptEvent]]
-    """Return what a row tells."""
-    in_pieces: bool = False
-    """What somebody says may come in several rows."""
-    begins: str = ""
-    """The type of rows that say that something has begun, and `ends` that it has ended."""
-    ends: str = ""
+    """Return the events of a row."""
+    has_fragments: bool = False
+    """Whether a message can be divided into several rows."""
+    start_type: str = ""
+    """The type of rows for the start of a call; `end_type` for its end."""
+    end_type: str = ""
 
-    def note_unfinished(self, row: Row, begun: dict[str, Row]) -> None:
-        """Keep in mind what has begun, until it has ended: a session may be broken off in the middle of a call."""
+    def track_unfinished(self, row: Row, unfinished: dict[str, Row]) -> None:
+        """Track calls that have started and not ended, because a session can be interrupted during a call."""
         item = row.get("item")
-        if self.begins and isinstance(item, Mapping):
-            thing = cast(Row, item)
-            if row.get("type") == self.begins:
-                begun[str(thing.get("id"))] = thing
-            elif row.get("type") == self.ends:
-                begun.pop(str(thing.get("id")), None)
+        if self.start_type and isinstance(item, Mapping):
+            call = cast(Row, item)
+            if row.get("type") == self.start_type:
+                unfinished[str(call.get("id"))] = call
+            elif row.get("type") == self.end_type:
+                unfinished.pop(str(call.get("id")), None)
 
 
-# --- blocks of content, which Anthropic and OpenAI share in outline ----------------------------------------------
+# --- content blocks, which are similar at Anthropic and OpenAI ----------------------------------------------
 
 
 def _block_events(content: object, speaker: EventKind) -> Iterator[TranscriptEvent]:
-    """Yield what a message says: a text, or blocks of text, reasoning, calls and results."""
+    """Yield the events of a message, which is a text or a list of blocks."""
     if content is None:
         return
     if isinstance(content, str):
@@ -86,7 +86,7 @@ def _result_part(part: object) -> str:
 
 
 def _unknown(name: object, row: Row) -> TranscriptEvent:
-    """Return an event of a kind that the dialect is not known to have: it is shown as it is, and counted."""
+    """Return an event of an unknown kind, which is shown unchanged and counted."""
     return TranscriptEvent("unknown", _json(row), str(name))
 
 
@@ -96,15 +96,15 @@ def _json(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-# --- Claude Code: sessions, and what `--output-format stream-json` writes ----------------------------------------
+# --- Claude Code: session files, and the output of `--output-format stream-json` ---------------------------------
 
-_CLAUDE_ASIDE = {
-    # Rows that say nothing about what was done.
+_CLAUDE_IGNORED = {
+    # Rows that do not describe actions.
     "file-history-snapshot", "progress", "last-prompt", "custom-title", "agent-name", "ai-title", "permission-mode",
     "rate_limit_event", "stream_event", "pr-link", "mode", "tag",
 }  # fmt: skip
-_CLAUDE_TOLD = ("attachment", "queue-operation")
-_UNTOLD = (
+_CLAUDE_SYSTEM = ("attachment", "queue-operation")
+_METADATA_FIELDS = (
     "type",
     "subtype",
     "uuid",
@@ -116,14 +116,14 @@ _UNTOLD = (
     "cwd",
     "gitBranch",
 )
-"""Fields of a row that do not say what happened."""
+"""Fields of a row that do not describe what happened."""
 
 
-def _knows_claude(row: Row) -> bool:
+def _matches_claude(row: Row) -> bool:
     if row.get("type") in ("user", "assistant"):
         return isinstance(row.get("message"), Mapping) and "role" in row["message"]
     is_init = row.get("type") == "system" and "subtype" in row
-    others = ("summary", "result", *_CLAUDE_ASIDE, *_CLAUDE_TOLD)
+    others = ("summary", "result", *_CLAUDE_IGNORED, *_CLAUDE_SYSTEM)
     return is_init or (row.get("type") in others and "role" not in row and "status" not in row)
 
 
@@ -133,19 +133,25 @@ def _read_claude(row: Row) -> Iterable[TranscriptEvent]:
         return _block_events(row["message"].get("content"), "agent" if kind == "assistant" else "user")
     if kind == "summary":
         return [TranscriptEvent("system", _json(row.get("summary")), "summary")]
-    if kind == "system" or kind in _CLAUDE_TOLD:
+    if kind == "system" or kind in _CLAUDE_SYSTEM:
         name = str(row.get("subtype") or kind)
-        told = row.get("content") or row.get("error") or {key: row[key] for key in row if key not in _UNTOLD}
-        return [TranscriptEvent("system", _json(told), name)] if told and name not in ("init", "ui_invalidate") else []
+        content = (
+            row.get("content") or row.get("error") or {key: row[key] for key in row if key not in _METADATA_FIELDS}
+        )
+        return (
+            [TranscriptEvent("system", _json(content), name)]
+            if content and name not in ("init", "ui_invalidate")
+            else []
+        )
     if kind == "result":
-        return _claude_end(row)
-    if kind in _CLAUDE_ASIDE:
+        return _claude_result(row)
+    if kind in _CLAUDE_IGNORED:
         return []
     return [_unknown(kind, row)]
 
 
-def _claude_end(row: Row) -> Iterator[TranscriptEvent]:
-    """Yield how a session ended, unless it just did: what was said then stands in the last message."""
+def _claude_result(row: Row) -> Iterator[TranscriptEvent]:
+    """Yield the end of a session if it failed or permissions were denied; the last message has the result."""
     name = str(row.get("subtype") or "")
     failed = row.get("is_error") is not False or name not in ("", "success")
     if failed:
@@ -157,7 +163,7 @@ def _claude_end(row: Row) -> Iterator[TranscriptEvent]:
 # --- Codex: `codex exec --json` ----------------------------------------------------------------------------------
 
 
-def _knows_codex(row: Row) -> bool:
+def _matches_codex(row: Row) -> bool:
     return str(row.get("type", "")).partition(".")[0] in ("thread", "turn", "item") and "." in str(row.get("type"))
 
 
@@ -190,8 +196,8 @@ def _codex_item(item: Row) -> Iterator[TranscriptEvent]:
         error = item.get("error")
         yield TranscriptEvent("result", _json(error or item.get("result")), name, failed=bool(error))
     elif kind in ("file_change", "web_search", "todo_list"):
-        told = item.get("changes") or item.get("query") or item.get("items")
-        yield TranscriptEvent("call", _json(told), str(kind).replace("_", " "), item.get("status") == "failed")
+        content = item.get("changes") or item.get("query") or item.get("items")
+        yield TranscriptEvent("call", _json(content), str(kind).replace("_", " "), item.get("status") == "failed")
     elif kind == "error":
         yield TranscriptEvent("system", item["message"], "error")
     else:
@@ -205,7 +211,7 @@ def _exit(item: Row) -> str:
 # --- Gemini: `-o stream-json` ------------------------------------------------------------------------------------
 
 
-def _knows_gemini(row: Row) -> bool:
+def _matches_gemini(row: Row) -> bool:
     kind = row.get("type")
     if kind == "message":
         return row.get("role") in ("user", "assistant") and isinstance(row.get("content"), str) and "timestamp" in row
@@ -232,7 +238,7 @@ def _read_gemini(row: Row) -> Iterable[TranscriptEvent]:
     return [_unknown(kind, row)]
 
 
-# --- lists of messages as OpenAI's APIs have them ----------------------------------------------------------------
+# --- lists of messages, as in OpenAI's APIs ----------------------------------------------------------------
 
 _SPEAKERS: dict[str, EventKind] = {
     "user": "user", "human": "user", "assistant": "agent", "ai": "agent", "model": "agent",
@@ -240,7 +246,7 @@ _SPEAKERS: dict[str, EventKind] = {
 }  # fmt: skip
 
 
-def _knows_openai(row: Row) -> bool:
+def _matches_openai(row: Row) -> bool:
     if isinstance(row.get("message"), Mapping) and "index" in row:  # one of the choices of a completion
         return True
     if row.get("role") in (*_SPEAKERS, "tool", "function"):
@@ -261,8 +267,8 @@ def _read_openai(row: Row) -> Iterator[TranscriptEvent]:
     elif kind == "function_call_output":
         yield TranscriptEvent("result", _result_text(row.get("output")))
     elif kind == "reasoning":
-        told = "\n".join(filter(None, (_result_text(row.get(key) or []) for key in ("summary", "content"))))
-        yield from [TranscriptEvent("reasoning", told)] if told else []
+        content = "\n".join(filter(None, (_result_text(row.get(key) or []) for key in ("summary", "content"))))
+        yield from [TranscriptEvent("reasoning", content)] if content else []
     else:
         yield _unknown(role or kind or "row without a type", row)
 
@@ -283,8 +289,8 @@ def _message_events(row: Row, speaker: EventKind) -> Iterator[TranscriptEvent]:
 # --- the table ---------------------------------------------------------------------------------------------------
 
 DIALECTS = (
-    Dialect("Claude Code", _knows_claude, _read_claude),
-    Dialect("Codex", _knows_codex, _read_codex, begins="item.started", ends="item.completed"),
-    Dialect("Gemini", _knows_gemini, _read_gemini, in_pieces=True),
-    Dialect("OpenAI messages", _knows_openai, _read_openai),
+    Dialect("Claude Code", _matches_claude, _read_claude),
+    Dialect("Codex", _matches_codex, _read_codex, start_type="item.started", end_type="item.completed"),
+    Dialect("Gemini", _matches_gemini, _read_gemini, has_fragments=True),
+    Dialect("OpenAI messages", _matches_openai, _read_openai),
 )

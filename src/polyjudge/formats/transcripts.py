@@ -15,64 +15,64 @@ from polyjudge.records.sessions import TranscriptEvent
 from .transcript_dialects import DIALECTS, Dialect
 
 Rows = Callable[[], Iterator[tuple[int, object]]]
-_LOOKED_AT = 50
-"""Rows by which the dialect is told."""
-_PROBLEMS_KEPT = 20
+_ROWS_EXAMINED = 50
+"""The number of rows by which the format is detected."""
+_MAX_PROBLEMS_SHOWN = 20
 _LONGEST_PROBLEM = 300
 _LONGEST_PIECE = 1 << 20
 _LIST_NAMES = ("messages", "input", "items", "events", "output", "choices")
-_MARK_OF_UTF8 = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WHOLE = re.compile(rf'\s*(?:\[|\{{\s*"(?:{"|".join(_LIST_NAMES)})"\s*:\s*\[)')
-"""How a file begins that is one JSON value, so that it need not be read to know it."""
+"""The start of a file that is a single JSON value."""
 
 
 class Transcript:
-    """A session; what could not be used is in `problems` and `unknown` once its events were read."""
+    """A session; after reading its events, `problems` and `unknown` describe rows that could not be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise DataError("is no ordinary file, and a session is read twice; save it first", path=path)
-        self._rows, self._dialect = self._recognised()
+            raise DataError("is not a regular file; a session is read twice, so save it to a file first", path=path)
+        self._rows, self._dialect = self._detect_format()
         self.format = self._dialect.name if self._dialect else "plain text"
         self.problems: list[str] = []
         self.skipped = 0
-        """Rows that could not be read."""
+        """The number of rows that could not be parsed."""
         self.unknown: Counter[str] = Counter()
-        """Kinds of events that the format is not known to have, and how often."""
+        """Unknown kinds of events, counted."""
 
     def events(self) -> Iterator[TranscriptEvent]:
-        """Yield what happened, in order; may be called again."""
+        """Yield the events in order; can be called again."""
         self.problems, self.skipped, self.unknown = [], 0, Counter()
         if self._dialect is None:
             yield from _plain_text(self.path)
             return
         found = self._found(self._dialect)
-        for event in _put_together(found) if self._dialect.in_pieces else found:
+        for event in _join_fragments(found) if self._dialect.has_fragments else found:
             if event.kind == "unknown":
                 self.unknown[event.name] += 1
             yield event
 
     def _found(self, dialect: Dialect) -> Iterator[TranscriptEvent]:
-        begun: dict[str, Mapping[str, Any]] = {}
+        unfinished: dict[str, Mapping[str, Any]] = {}
         for line, row in self._rows_before_damage():
             if not isinstance(row, Mapping):
                 self._skip(line, row if isinstance(row, str) else "must be a JSON object")
                 continue
             given = cast(Mapping[str, Any], row)
-            dialect.note_unfinished(given, begun)
+            dialect.track_unfinished(given, unfinished)
             try:
-                # As a list: of a row that turns out to be broken, nothing is taken.
+                # As a list, so that nothing of an invalid row is used.
                 events = list(map(_checked, dialect.read(given)))
             except (AttributeError, KeyError, TypeError, ValueError):
-                self._skip(line, f"is no event of {dialect.name}")
+                self._skip(line, f"not a valid event of {dialect.name}")
                 continue
             yield from events
-        for row in begun.values():
+        for row in unfinished.values():
             yield TranscriptEvent("call", json.dumps(row, ensure_ascii=False), "begun and not finished")
 
     def _rows_before_damage(self) -> Iterator[tuple[int, object]]:
-        """Yield the rows; where the rest of the file cannot be read, what came before it is good."""
+        """Yield the rows up to the position at which the file cannot be parsed further."""
         try:
             yield from self._rows()
         except DuplicateKeyError:
@@ -80,17 +80,17 @@ class Transcript:
         except DataError as error:
             self._skip(error.line, str(error))
 
-    def _skip(self, line: int, told: str) -> None:
+    def _skip(self, line: int, message: str) -> None:
         self.skipped += 1
-        if len(self.problems) < _PROBLEMS_KEPT:
-            self.problems.append(f"{self.path}:{line}: {told[:_LONGEST_PROBLEM]}")
+        if len(self.problems) < _MAX_PROBLEMS_SHOWN:
+            self.problems.append(f"{self.path}:{line}: {message[:_LONGEST_PROBLEM]}")
 
-    def _recognised(self) -> tuple[Rows, Dialect | None]:
-        """Return what reads the rows, and the dialect they are in; none for plain text."""
-        begins = _beginning(self.path)
-        if begins.lstrip()[:1] not in ("{", "["):
+    def _detect_format(self) -> tuple[Rows, Dialect | None]:
+        """Return a reader of the rows, and their format, or None for plain text."""
+        start = _first_text(self.path)
+        if start.lstrip()[:1] not in ("{", "["):
             return lambda: iter(()), None
-        if not _WHOLE.match(begins):
+        if not _WHOLE.match(start):
             lines: Rows = lambda: _json_lines(self.path)  # noqa: E731
             dialect = _dialect_of(lines)
             if dialect is not None and isinstance(next(lines(), (0, ""))[1], dict):
@@ -100,19 +100,22 @@ class Transcript:
 
 
 def _checked(event: TranscriptEvent) -> TranscriptEvent:
-    """Return an event whose texts are texts; what comes from a file need not be."""
+    """Return an event if its fields are texts, which a file does not guarantee."""
     if not isinstance(cast(object, event.text), str) or not isinstance(cast(object, event.name), str):
-        raise TypeError("a text is none")
+        raise TypeError("expected text")
     return event
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, object]]:
-    """Yield line number and value of every line that is not blank; of a bad line, what is wrong with it."""
+    """Yield line number and value, or error message, of every non-blank line."""
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield number, _json_value(line.removeprefix(_MARK_OF_UTF8) if number == 1 else line, path, number)
+                    yield (
+                        number,
+                        _json_value(line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, path, number),
+                    )
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 
@@ -130,23 +133,23 @@ def _json_value(line: bytes, path: Path, number: int) -> object:
 
 
 def _dialect_of(rows: Rows) -> Dialect | None:
-    """Return the dialect that knows most of the first rows; none where no row is known to any."""
+    """Return the format that matches most of the first rows, or None if none matches any."""
     seen: list[Mapping[str, Any]] = []
     try:
         for number, (_, row) in enumerate(rows()):
-            if number >= _LOOKED_AT:
+            if number >= _ROWS_EXAMINED:
                 break
             if isinstance(row, Mapping):
                 seen.append(cast(Mapping[str, Any], row))
-    except DataError:  # the rows before the damage tell it; a text may also only begin like JSON
+    except DataError:  # the rows before the error are enough; a text may also start like JSON
         pass
-    known = {dialect: sum(dialect.knows(row) for row in seen) for dialect in DIALECTS}
+    known = {dialect: sum(dialect.matches(row) for row in seen) for dialect in DIALECTS}
     best = max(known, key=lambda dialect: known[dialect])
     return best if known[best] else None
 
 
-def _beginning(path: Path) -> str:
-    """Return the first characters of a file that say something."""
+def _first_text(path: Path) -> str:
+    """Return the first characters of a file that are not white space."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             while piece := file.read(4096):
@@ -160,7 +163,7 @@ def _beginning(path: Path) -> str:
 
 
 def _plain_text(path: Path) -> Iterator[TranscriptEvent]:
-    """Yield a text in pieces that end with a line, so that it reads as one."""
+    """Yield a text in chunks of whole lines."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             while piece := file.read(_LONGEST_PIECE):
@@ -169,21 +172,21 @@ def _plain_text(path: Path) -> Iterator[TranscriptEvent]:
         raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
 
 
-def _put_together(events: Iterator[TranscriptEvent]) -> Iterator[TranscriptEvent]:
-    """Yield what one speaker says in a row as one event, as long as that is not too long to hold."""
-    held: list[TranscriptEvent] = []
+def _join_fragments(events: Iterator[TranscriptEvent]) -> Iterator[TranscriptEvent]:
+    """Join consecutive events of one speaker, up to a limit of size."""
+    pending: list[TranscriptEvent] = []
     size = 0
     for event in events:
-        goes_on = held and event.kind == held[0].kind and event.kind in ("agent", "user")
-        if held and (not goes_on or size > _LONGEST_PIECE):
-            yield _joined(held)
-            held, size = [], 0
-        held.append(event)
+        continues = pending and event.kind == pending[0].kind and event.kind in ("agent", "user")
+        if pending and (not continues or size > _LONGEST_PIECE):
+            yield _joined(pending)
+            pending, size = [], 0
+        pending.append(event)
         size += len(event.text)
-    if held:
-        yield _joined(held)
+    if pending:
+        yield _joined(pending)
 
 
-def _joined(held: Sequence[TranscriptEvent]) -> TranscriptEvent:
-    text = "".join(each.text for each in held)
-    return TranscriptEvent(held[0].kind, text.rstrip("\n"), held[0].name, held[0].failed)
+def _joined(pending: Sequence[TranscriptEvent]) -> TranscriptEvent:
+    text = "".join(each.text for each in pending)
+    return TranscriptEvent(pending[0].kind, text.rstrip("\n"), pending[0].name, pending[0].failed)

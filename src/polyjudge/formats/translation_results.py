@@ -18,24 +18,24 @@ from .tables import is_table, rows_from
 
 Record = TypeVar("Record", LanguageResult, PromptResult)
 _LIST_NAMES = ("results", "languageResults")
-_PROBLEMS_NAMED = 20
-_NO_OBJECT = "a language must be an object"
-_NAMELESS = "a language needs languageName or languageCode"
+_MAX_PROBLEMS_SHOWN = 20
+_NOT_AN_OBJECT = "a language must be a JSON object"
+_NAMELESS = "languageName and languageCode are missing"
 
 
 @dataclass(frozen=True, slots=True)
 class _FlatRow:
-    """A prompt with the line that it stands at."""
+    """A prompt of a table, with its line."""
 
     line: int
     data: dict[str, Any]
 
 
 class TranslationResults:
-    """A results file; each pass over it reads it anew.
+    """A results file, which is read again by each iteration.
 
-    Rows that cannot be used are passed over, counted in `skipped` and named in `problems`. What the file says of the
-    run as a whole (binding, device, model) is in `about` after a pass.
+    Invalid rows are skipped, counted in `skipped` and described in `problems`. The fields of the run as a whole
+    (binding, device, model) are in `about` after an iteration.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,6 +43,8 @@ class TranslationResults:
         self.about: dict[str, Any] = {}
         self.problems: list[str] = []
         self.skipped = 0
+        self._columns: tuple[str, ...] = ()
+        """The columns of the first prompt of a table."""
 
     def __iter__(self) -> Iterator[LanguageResult]:
         """Yield the languages in the order of the file."""
@@ -54,12 +56,15 @@ class TranslationResults:
                 continue
             key = (language.language_code or language.language_name).casefold()
             if key in places:
-                raise DataError(f"{key!r} stands already at line {places[key]}", path=self.path, line=line)
+                raise DataError(f"duplicate language {key!r}, first at line {places[key]}", path=self.path, line=line)
             places[key] = line
             yield language
         if not places:
+            if self._columns and not {"languageName", "languageCode"} & set(self._columns):
+                columns = ", ".join(self._columns)
+                raise DataError(f"no languageName or languageCode column. Found: {columns}.", path=self.path)
             why = f": {self.problems[0]}" if self.problems else ""
-            raise DataError(f"holds no language{why}", path=self.path)
+            raise DataError(f"no languages found{why}", path=self.path)
 
     def _rows(self) -> Iterator[tuple[int, object]]:
         if self.path.suffix.lower() != ".json" and is_table(self.path):
@@ -67,30 +72,31 @@ class TranslationResults:
         else:
             stream = JsonStream(self.path, _LIST_NAMES)
             for line, row in stream:
-                yield line, _NO_OBJECT if isinstance(row, str) else row
+                yield line, _NOT_AN_OBJECT if isinstance(row, str) else row
             self.about = stream.rest
 
     def _grouped(self) -> Iterator[tuple[int, object]]:
-        """Yield rows that are languages as they come, and those that are single prompts put together by language."""
+        """Yield rows that are languages, then the rows that are single prompts, grouped by language."""
         languages: dict[str, tuple[int, dict[str, Any]]] = {}
         for line, row, _ in rows_from(self.path):
             if isinstance(row, str) or "prompts" in row:
                 yield line, row
                 continue
-            known = {name: row[name] for name in _OF_LANGUAGE if row.get(name) not in (None, "")}
+            self._columns = self._columns or tuple(map(str, row))
+            known = {name: row[name] for name in _LANGUAGE_FIELDS if row.get(name) not in (None, "")}
             key = str(known.get("languageCode") or known.get("languageName") or "").casefold()
             if not key:
                 yield line, _NAMELESS
                 continue
             _, language = languages.setdefault(key, (line, {"prompts": []}))
             language.update({**known, **language})
-            prompt = {name: value for name, value in row.items() if name not in _OF_LANGUAGE}
+            prompt = {name: value for name, value in row.items() if name not in _LANGUAGE_FIELDS}
             language["prompts"].append(_FlatRow(line, prompt))
         yield from languages.values()
 
     def _language(self, line: int, row: object) -> LanguageResult | None:
         if not isinstance(row, Mapping):
-            return self._note(line, row if isinstance(row, str) else _NO_OBJECT)
+            return self._note(line, row if isinstance(row, str) else _NOT_AN_OBJECT)
         data = {name: value for name, value in cast(Mapping[str, Any], row).items() if name != "prompts"}
         values = self._values(LanguageResult, data, line, "")
         name = values.get("language_name") or values.get("language_code")
@@ -99,7 +105,7 @@ class TranslationResults:
         shown = name[:60] if name.isprintable() else repr(name[:60])
         given: object = cast(Mapping[str, Any], row).get("prompts")
         if not isinstance(given, list):
-            self._note(line, f"{shown}: the prompts are no list")
+            self._note(line, f"{shown}: prompts must be a list")
             given = []
         prompts = [
             self._prompt(line, f"{shown}, prompt {index}", each) for index, each in enumerate(cast(list[object], given))
@@ -111,14 +117,14 @@ class TranslationResults:
         if isinstance(row, _FlatRow):
             line, row = row.line, row.data
         if not isinstance(row, Mapping):
-            return self._note(line, f"{place}: must be an object")
+            return self._note(line, f"{place}: must be a JSON object")
         data = dict(cast(Mapping[str, Any], row))
         if not isinstance(data.get("generatedOutput"), str):
-            return self._note(line, f"{place}: generatedOutput is no text")
+            return self._note(line, f"{place}: generatedOutput must be text")
         return PromptResult(**self._values(PromptResult, data, line, f"{place}: "))
 
     def _values(self, kind: type[Record], data: Mapping[str, Any], line: int, place: str) -> dict[str, Any]:
-        """Return a record's fields; one of the wrong kind is named and left out, one that nobody knows is kept."""
+        """Return the fields of a record; an invalid one is reported and left out, an unknown one is kept in `extra`."""
         values: dict[str, Any] = {}
         extra: dict[str, Any] = {}
         names = {key: name for name, key in field_names(kind).items() if name not in ("prompts", "extra")}
@@ -136,17 +142,17 @@ class TranslationResults:
 
     def _note(self, line: int, problem: str) -> None:
         self.skipped += 1
-        if len(self.problems) < _PROBLEMS_NAMED:
+        if len(self.problems) < _MAX_PROBLEMS_SHOWN:
             self.problems.append(f"{self.path}:{line}: {problem}")
 
 
 def language_row(language: LanguageResult) -> dict[str, Any]:
-    """Return a language as it stands in a results file."""
+    """Return a language as a row of a results file."""
     return {**_row(language), "prompts": [_row(prompt) for prompt in language.prompts]}
 
 
 def read_language_row(row: Mapping[str, Any]) -> LanguageResult:
-    """Return a language from a row that `language_row` made."""
+    """Reverse `language_row`."""
     language = from_open_json(LanguageResult, {**row, "prompts": []})
     return replace(language, prompts=tuple(from_open_json(PromptResult, each) for each in row["prompts"]))
 
@@ -154,7 +160,7 @@ def read_language_row(row: Mapping[str, Any]) -> LanguageResult:
 def write_translation_results(
     path: Path, about: Mapping[str, Any], languages: Iterable[LanguageResult], *, force: bool = False
 ) -> None:
-    """Write a results file, language by language: a list, or an object where there is something to say of the run."""
+    """Write a results file, language by language: a list, or an object with the fields of the run in `about`."""
     with write_atomically(path, force=force) as file:
         head = "".join(f"{readable_json(name)}: {readable_json(value)},\n" for name, value in about.items())
         file.write(f'{{{head}"results": [\n' if about else "[\n")
@@ -179,11 +185,11 @@ def _text(value: object) -> str:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise ValueError(f"{_start(value)!r} is no text")
+    raise ValueError(f"expected text, found {_start(value)!r}")
 
 
 def _start(value: object) -> str:
-    """Return the first part of a value, which may be of any kind and length."""
+    """Return the start of a value of any type and length."""
     is_long = isinstance(value, int) and value.bit_length() > 1000
     return "a number of hundreds of digits" if is_long else str(value)[:60]
 
@@ -192,7 +198,7 @@ def _number(value: object) -> float:
     number = _parsed(value) if isinstance(value, str) else value
     if isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= sys.float_info.max:
         return number
-    raise ValueError(f"{_start(value)!r} is no number")
+    raise ValueError(f"expected a number, found {_start(value)!r}")
 
 
 def _parsed(text: str) -> float | None:
@@ -205,22 +211,22 @@ def _parsed(text: str) -> float | None:
 def _count(value: object) -> int:
     number = _number(value)
     if number != int(number):
-        raise ValueError(f"{_start(value)!r} is no whole number")
+        raise ValueError(f"expected a whole number, found {_start(value)!r}")
     return int(number)
 
 
-def _yes_or_no(value: object) -> bool:
+def _boolean(value: object) -> bool:
     if isinstance(value, str) and value.casefold() in ("true", "false"):
         return value.casefold() == "true"
     if isinstance(value, bool):
         return value
-    raise ValueError(f"{_start(value)!r} is neither true nor false")
+    raise ValueError(f"expected true or false, found {_start(value)!r}")
 
 
 _FIELD_READERS = {
     "token_count": _count,
     "tokens_per_second": _number,
     "duration_ms": _number,
-    "script_validation_passed": _yes_or_no,
+    "script_validation_passed": _boolean,
 }
-_OF_LANGUAGE = ("languageName", "languageCode", "scriptFamily", "priority")
+_LANGUAGE_FIELDS = ("languageName", "languageCode", "scriptFamily", "priority")

@@ -20,14 +20,14 @@ from polyjudge.verdicts.translation import has_scores, reached_by_enough, scores
 SCHEMA_VERSION = 1
 _NULLS = dict.fromkeys(("scriptScore", "grammarScore", "coherenceScore", "isCorrectLanguage"))
 _LIST_NAMES = ("scores", "judgeScores")
-_PROBLEMS_NAMED = 20
+_MAX_PROBLEMS_SHOWN = 20
 _LONGEST_PROBLEM = 300
 _SCALE = (1.0, 5.0)
 Score = TypeVar("Score", LanguageScore, PromptScore)
 
 
 class ScoresFile:
-    """Translation scores as the output of a run; its items have the ids `TAG:INDEX`, or `NAME:INDEX` without a tag."""
+    """A file of translation scores as the output of a run, with item ids `TAG:INDEX`, or `NAME:INDEX` without a tag."""
 
     retries_failures = False
 
@@ -40,10 +40,10 @@ class ScoresFile:
         batching: Callable[[], Mapping[str, Any]] | None = None,
         force: bool = False,
     ) -> None:
-        """Write scores to `path`; `batching` tells in the end what was measured of several languages in a call."""
+        """Write scores to `path`; `batching` returns what was measured about several languages in one call."""
         self.path = path
         self.scores: list[LanguageScore] = []
-        """One row for each language, when the run is finished."""
+        """One row for each language, after `finish`."""
         self._languages = languages
         self._judge = judge
         self._batching = batching
@@ -51,7 +51,7 @@ class ScoresFile:
         self._outcomes: dict[str, dict[int, Outcome]] = {_key(each): {} for each in languages}
 
     def put(self, item: Item, outcome: RunOutcome) -> None:
-        """Take the next outcome."""
+        """Add the next outcome."""
         assert isinstance(outcome, JudgeResult | Failure)
         key, _, index = item.id.rpartition(":")
         self._outcomes[key][int(index)] = outcome
@@ -65,11 +65,11 @@ class ScoresFile:
         write_translation_scores(self.path, self.scores, force=self._force)
 
     def rows(self) -> Iterator[tuple[str, Outcome]]:
-        """Yield what an earlier run wrote of the outputs, with the ids of their items."""
+        """Yield the outcomes of an earlier run, with the ids of their items."""
         for score in TranslationScores(self.path):
             for prompt in score.prompts:
                 failure = Failure(prompt.error, "unreadable", prompt.raw, provenance=prompt.provenance)
-                yield f"{_key(score)}:{prompt.index}", kept_result(prompt) or failure
+                yield f"{_key(score)}:{prompt.index}", result_of(prompt) or failure
 
 
 def _key(language: LanguageResult | LanguageScore) -> str:
@@ -87,7 +87,7 @@ def write_translation_scores(path: Path, scores: Iterable[LanguageScore], *, for
 
 
 def score_row(score: LanguageScore) -> dict[str, Any]:
-    """Return a score as it stands on disk; what a judge cannot tell is null."""
+    """Return a score as a row of a file; an unknown score is null."""
     return {
         "schemaVersion": SCHEMA_VERSION,
         **_NULLS,
@@ -97,16 +97,16 @@ def score_row(score: LanguageScore) -> dict[str, Any]:
 
 
 def read_score_row(row: Mapping[str, Any]) -> LanguageScore:
-    """Return a score from a row that `score_row` made."""
+    """Reverse `score_row`."""
     prompts = tuple(_read(PromptScore, each) for each in row["prompts"])
     return replace(_read(LanguageScore, {**row, "prompts": []}), prompts=prompts)
 
 
 class TranslationScores:
-    """The rows of a scores file by language; they stand on disk, and memory holds only where.
+    """The rows of a scores file by language; the rows are on disk, their positions in memory.
 
-    Rows that cannot be used are counted in `skipped` and named in `problems`. Where such a row says at least which
-    language it is of, that language was asked about and has no score.
+    Invalid rows are counted in `skipped` and described in `problems`. An invalid row that names its language counts
+    as a language without scores.
     """
 
     def __init__(self, path: Path) -> None:
@@ -116,12 +116,12 @@ class TranslationScores:
         self._rows = ScratchRows()
         self._places: dict[str, int] = {}
         self.holds_scores = False
-        """Some row has a score, or says why it has none."""
+        """Whether any row has a score, or an error or notes instead."""
         for line, row in JsonStream(path, _LIST_NAMES):
-            self._keep(line, self._score(line, row))
+            self._add(line, self._score(line, row))
 
     def __len__(self) -> int:
-        """Return how many names and tags have a row."""
+        """Return the number of names and tags that have a row."""
         return len(self._places)
 
     def __iter__(self) -> Iterator[LanguageScore]:
@@ -130,31 +130,31 @@ class TranslationScores:
             yield read_score_row(self._rows.at(place))
 
     def find(self, code: str, name: str) -> LanguageScore | None:
-        """Return the row of a language, by its tag and else by its name; never the row of another tag."""
+        """Return the row of a language by its tag, or by its name if the row has no tag."""
         tags = [f"tag {code.casefold()}"] if code else [f"name with tag {name.casefold()}"]
         for key in (*tags, f"name {name.casefold()}"):
             if key in self._places:
                 return read_score_row(self._rows.at(self._places[key]))
         return None
 
-    def _keep(self, line: int, score: LanguageScore | None) -> None:
+    def _add(self, line: int, score: LanguageScore | None) -> None:
         if score is None:
             return
-        told = (score.script_score, score.grammar_score, score.coherence_score, score.is_correct_language)
-        self.holds_scores |= bool(score.error or score.notes) or any(value is not None for value in told)
+        values = (score.script_score, score.grammar_score, score.coherence_score, score.is_correct_language)
+        self.holds_scores |= bool(score.error or score.notes) or any(value is not None for value in values)
         tag, name = score.language_code.casefold(), score.language_name.casefold()
         key = f"tag {tag}" if tag else f"name {name}"
         if key in self._places:
-            self._note(line, f"{score.language_name!r} stands there already")
+            self._note(line, f"duplicate language {score.language_name!r}")
             return
         self._places[key] = self._rows.add(score_row(score))
         if tag:
             self._places.setdefault(f"name with tag {name}", self._places[key])
 
     def _score(self, line: int, row: object) -> LanguageScore | None:
-        """Return a row as a score; what is wrong with it is noted."""
+        """Return the score of a row; report an invalid row."""
         if not isinstance(row, Mapping):
-            return self._note(line, "a row must be an object")
+            return self._note(line, "must be a JSON object")
         data = cast(Mapping[str, Any], row)
         if is_deep(data):
             return self._note(line, "is nested too deeply")
@@ -169,12 +169,12 @@ class TranslationScores:
     def _prompts(self, line: int, row: Mapping[str, Any]) -> list[object]:
         given: object = row.get("prompts")
         if given is not None and not isinstance(given, list):
-            self._note(line, "the prompts are no list")
+            self._note(line, "prompts must be a list")
         return cast(list[object], given) if isinstance(given, list) else []
 
     def _prompt(self, line: int, name: str, row: object) -> PromptScore | None:
         if not isinstance(row, Mapping):
-            return self._note(line, f"{name!r}: a prompt must be an object")
+            return self._note(line, f"{name!r}: a prompt must be a JSON object")
         try:
             return _read(PromptScore, cast(Mapping[str, Any], row))
         except DataError as error:
@@ -182,12 +182,12 @@ class TranslationScores:
 
     def _note(self, line: int, problem: str) -> None:
         self.skipped += 1
-        if len(self.problems) < _PROBLEMS_NAMED:
+        if len(self.problems) < _MAX_PROBLEMS_SHOWN:
             self.problems.append(f"{self.path}:{line}: {problem[:_LONGEST_PROBLEM]}")
 
 
 def _read(kind: type[Score], row: Mapping[str, Any]) -> Score:
-    """Return a record; a score off the scale is none."""
+    """Return a record; raise DataError for a score that is not on the scale."""
     score = from_open_json(kind, {key: value for key, value in row.items() if key != "schemaVersion"})
     lowest, highest = _SCALE
     for name, value in zip(_NULLS, (score.script_score, score.grammar_score, score.coherence_score), strict=False):
@@ -197,18 +197,18 @@ def _read(kind: type[Score], row: Mapping[str, Any]) -> Score:
 
 
 def _unjudged(row: Mapping[str, Any], problem: str) -> LanguageScore | None:
-    """Return, for a row that cannot be used, that its language was asked about; None where it does not say which."""
+    """Return the language of an invalid row without scores, or None if the row does not name it."""
     given = (row.get(key) for key in ("languageName", "languageCode"))
     name, code = (value if isinstance(value, str) else "" for value in given)
-    error = f"the row cannot be used: {problem[:_LONGEST_PROBLEM]}"
+    error = f"invalid row: {problem[:_LONGEST_PROBLEM]}"
     return LanguageScore(language_name=name or code, language_code=code, error=error) if name or code else None
 
 
-_NOTES_KEPT = 3
+_MAX_NOTES = 3
 
 
 def prompt_score(index: int, outcome: Outcome) -> PromptScore:
-    """Return what a judge said of one prompt, as it stands in a scores file."""
+    """Return the score of one prompt for a scores file."""
     if isinstance(outcome, Failure):
         error = f"{outcome.kind}: {outcome.reason}"
         return PromptScore(index=index, error=error, raw=outcome.raw, provenance=outcome.provenance)
@@ -223,8 +223,8 @@ def prompt_score(index: int, outcome: Outcome) -> PromptScore:
     )
 
 
-def kept_result(score: PromptScore) -> JudgeResult | None:
-    """Return the result that a scores file holds of a prompt; None where it holds none."""
+def result_of(score: PromptScore) -> JudgeResult | None:
+    """Return the judge's result of a prompt in a scores file, or None if there is none."""
     values = {"script": score.script_score, "grammar": score.grammar_score, "coherence": score.coherence_score}
     known = {name: value for name, value in values.items() if value is not None}
     if score.error or not known:
@@ -240,7 +240,7 @@ def language_score(
     judge: str,
     batching: Mapping[str, Any] | None = None,
 ) -> LanguageScore:
-    """Return a language's scores: what the needed share of its judged prompts reach, and the means."""
+    """Return the scores of a language: those that the needed share of its judged prompts reach, and the means."""
     prompts = tuple(prompt_score(index, outcome) for index, outcome in sorted(outcomes.items()))
     results = [outcome for outcome in outcomes.values() if isinstance(outcome, JudgeResult)]
     values = {name: [result.subscores.get(name) for result in results] for name in DIMENSIONS}
@@ -273,14 +273,14 @@ def _means(values: Mapping[str, Sequence[float | None]]) -> Iterator[tuple[str, 
 
 
 def _notes(prompts: Sequence[PromptScore]) -> str:
-    """Return the notes on the prompts that fail, the worst first; if none fails, those on the first scored prompt."""
-    failing = sorted((prompt for prompt in prompts if scores_pass(prompt) is False), key=_goodness)
+    """Return the notes on the failing prompts, the worst first; if none fails, on the first scored prompt."""
+    failing = sorted((prompt for prompt in prompts if scores_pass(prompt) is False), key=_rank)
     scored = [prompt for prompt in prompts if has_scores(prompt)][:1]
     notes = list(dict.fromkeys(prompt.notes for prompt in failing or scored if prompt.notes))
-    return " | ".join(notes[:_NOTES_KEPT])
+    return " | ".join(notes[:_MAX_NOTES])
 
 
-def _goodness(prompt: PromptScore) -> float:
+def _rank(prompt: PromptScore) -> float:
     values = (prompt.script_score, prompt.grammar_score, prompt.coherence_score)
     lowest = min((value for value in values if value is not None), default=0.0)
     return lowest - 10 * (prompt.is_correct_language is False)

@@ -1,4 +1,4 @@
-"""Read a vocabulary suite, and read and write what was answered and judged.
+"""Read a vocabulary suite, and read and write its answers and judgements.
 
 A suite is `vocabulary_short.json`, `prompts.json` and, if present, `models_list.txt`. Answers are one file for each
 model, word and prompt, and judgements one row for each answer and judge.
@@ -32,9 +32,9 @@ _PROMPT_B = ".prompt_b"
 
 
 def read_vocabulary(folder: Path | Traversable, name: str, *, with_models: bool = True) -> Vocabulary:
-    """Read a folder; a file that is missing or malformed is an error that names the place.
+    """Read a suite; a missing or invalid file is an error.
 
-    Without `with_models` the suite's own list of models is not read, because the caller has another one.
+    Without `with_models`, the suite's list of models is not read.
     """
     words = _words(_json(folder, WORDS_FILE, name), _place(name, WORDS_FILE))
     given = _json(folder, PROMPTS_FILE, name)
@@ -54,11 +54,11 @@ def read_vocabulary(folder: Path | Traversable, name: str, *, with_models: bool 
 
 
 def read_models(file: Path | Traversable, path: Path) -> tuple[str, ...]:
-    """Return the models that a file lists, one a line as it stands; blank lines and those that begin with # are not."""
+    """Return the models in a file, one per line; ignore blank lines and comments that start with #."""
     names = [line.strip() for line in read_text(file, path=path).splitlines()]
     models = tuple(dict.fromkeys(name for name in names if name and not name.startswith("#")))
     if not models:
-        raise DataError("names no model; write one a line", path=path)
+        raise DataError("no models found; write one per line", path=path)
     return models
 
 
@@ -77,7 +77,7 @@ def _words(given: object, path: Path) -> tuple[VocabularyWord, ...]:
     seen: dict[str, int] = {}
     for number, word in enumerate(words, start=1):
         if word.word in seen:
-            raise DataError(f"entries {seen[word.word]} and {number} are the same word, {word.word!r}", path=path)
+            raise DataError(f"duplicate word {word.word!r} in entries {seen[word.word]} and {number}", path=path)
         seen[word.word] = number
     return tuple(words)
 
@@ -87,21 +87,21 @@ def _prompts(texts: Mapping[str, Any], path: Path) -> dict[PromptName, str]:
         name: _text(texts, key, path) for key, name in _PROMPTS.items() if texts.get(key) is not None
     }
     if "a" not in prompts:
-        raise DataError("has no prompt_a", path=path)
+        raise DataError("prompt_a is missing", path=path)
     for key, prompt in prompts.items():
         if "{word}" not in prompt:
-            raise DataError(f"prompt_{key} has no place {{word}}", path=path)
+            raise DataError(f"prompt_{key} must contain {{word}}", path=path)
     return prompts
 
 
 def _judge_wording(texts: Mapping[str, Any], path: Path) -> dict[str, str | tuple[str, ...]]:
-    """Return what the suite says itself about how judges are asked and read."""
+    """Return the wording of the suite that replaces the default prompts and verdicts of judges."""
     wording: dict[str, str | tuple[str, ...]] = {}
     for key in _JUDGE_PROMPTS:
         if texts.get(key) is not None:
             wording[key] = _text(texts, key, path)
             if "{model_response}" not in wording[key]:
-                raise DataError(f"{key} has no place {{model_response}}", path=path)
+                raise DataError(f"{key} must contain {{model_response}}", path=path)
     for verdict in _VERDICTS:
         key = f"judge_{verdict}"
         if texts.get(key) is not None:
@@ -112,7 +112,7 @@ def _judge_wording(texts: Mapping[str, Any], path: Path) -> dict[str, str | tupl
                 or not words
                 or not all(_is_word(each) for each in cast(list[object], words))
             ):
-                raise DataError(f"{key} must be a word, or a list of words, that this verdict begins with", path=path)
+                raise DataError(f"{key} must be the first word of this verdict, or a list of such words", path=path)
             wording[verdict] = tuple(cast(list[str], words))
     return wording
 
@@ -124,7 +124,7 @@ def _is_word(value: object) -> bool:
 def _text(texts: Mapping[str, Any], key: str, path: Path, default: str = "") -> str:
     value = texts.get(key, default)
     if not isinstance(value, str) or not value.strip():
-        raise DataError(f"{key} must be text, not {value!r}", path=path)
+        raise DataError(f"{key}: expected text, found {value!r}", path=path)
     return value
 
 
@@ -149,20 +149,20 @@ class WordRecords:
         self.folder = folder
         self._force = force
         self.damaged: set[Path] = set()
-        """Files that should be records and cannot be read."""
+        """Files of records that cannot be read."""
         self._models = safe_names(models, taken=_TAKEN)
         self._words = safe_names(words, endings=[_PROMPT_B])
 
     def name(self, model: str, word: str, prompt: PromptName) -> str:
-        """Return what a record is called, within the folder and without its ending."""
+        """Return the path of a record within the folder, without its suffix."""
         return f"{self._models[model]}/{self._words[word]}{_PROMPT_B if prompt == 'b' else ''}"
 
     def path(self, model: str, word: str, prompt: PromptName) -> Path:
-        """Return where a record stands."""
+        """Return the path of a record."""
         return self.folder / f"{self.name(model, word, prompt)}.json"
 
     def read(self, model: str, word: str, prompt: PromptName) -> WordRecord | None:
-        """Return a record; one that is missing, damaged or about something else is none."""
+        """Return a record, or None if it is missing, damaged, or of another model or word."""
         path = self.path(model, word, prompt)
         record = _read_record(path)
         if record is None and path.exists():
@@ -170,25 +170,25 @@ class WordRecords:
         return record if record is not None and (record.model, record.word) == (model, word) else None
 
     def refuse_foreign(self) -> None:
-        """Refuse a file in the place of a record that polyjudge did not write, before anything is asked."""
+        """Raise ForeignFileError if polyjudge did not write a file that would be replaced."""
         for model in self._models:
             for word in self._words:
                 for prompt in ("a", "b"):
                     refuse_foreign(self.path(model, word, prompt), force=self._force)
 
     def remove_leftovers(self) -> None:
-        """Remove what runs that were killed left half written; no other may be at work in the folder."""
+        """Remove the temporary files of killed runs; requires the lock of the folder."""
         for path in [*self.folder.glob(".*.part"), *self.folder.glob("*/.*.part")]:
             path.unlink(missing_ok=True)
 
     def write(self, record: WordRecord, prompt: PromptName) -> None:
-        """Write a record, over the one that is there."""
+        """Write a record, replacing an earlier one."""
         with write_atomically(self.path(record.model, record.word, prompt), force=self._force) as file:
             file.write(readable_json(_record_row(record), indent=2) + "\n")
 
 
 def recorded_models(folder: Path) -> list[str]:
-    """Return the models that a folder holds records of, by the names in the records."""
+    """Return the models of the records in a folder."""
     found: list[str] = []
     for each in sorted(folder.iterdir()) if folder.is_dir() else []:
         records = (_read_record(path) for path in sorted(each.glob("*.json")) if each.is_dir())
@@ -218,44 +218,44 @@ def _read_record(path: Path) -> WordRecord | None:
 
 
 def read_judgements(path: Path) -> Iterator[Judgement]:
-    """Yield the rows of a file; the same judgement twice is an error."""
+    """Yield the judgements of a file; a duplicate is an error."""
     seen: set[str] = set()
     for number, judgement in _numbered_judgements(path):
         if judgement.id in seen:
-            raise DataError(f"holds {judgement.id!r} a second time", path=path, line=number)
+            raise DataError(f"duplicate judgement {judgement.id!r}", path=path, line=number)
         seen.add(judgement.id)
         yield judgement
 
 
-def _numbered_judgements(path: Path, *, may_be_torn: bool = False) -> Iterator[tuple[int, Judgement]]:
-    torn = _torn_line(path) if may_be_torn else 0
+def _numbered_judgements(path: Path, *, may_be_incomplete: bool = False) -> Iterator[tuple[int, Judgement]]:
+    incomplete = _incomplete_line(path) if may_be_incomplete else 0
     for number, row in each_json_line(path):
         if isinstance(row, str):
-            if number == torn:
-                return  # a run that was killed, or had no more room, left the last row without its end
-            raise DataError(f"{row}; correct the line or remove the file", path=path, line=number)
+            if number == incomplete:
+                return  # a kill or a full disk left the last row incomplete
+            raise DataError(f"{row}; correct the line or delete the file", path=path, line=number)
         if row.get("schemaVersion") != SCHEMA_VERSION:
-            told = f"schemaVersion is {row.get('schemaVersion')!r}, expected {SCHEMA_VERSION}"
-            raise DataError(told, path=path, line=number)
+            message = f"schemaVersion is {row.get('schemaVersion')!r}, expected {SCHEMA_VERSION}"
+            raise DataError(message, path=path, line=number)
         try:
             yield number, from_json(Judgement, row)
         except DataError as error:
-            raise DataError(f"is no judgement: {error}", path=path, line=number) from None
+            raise DataError(f"invalid judgement: {error}", path=path, line=number) from None
 
 
-def _torn_line(path: Path) -> int:
-    """Return the number of the last line where it lacks its line break, else 0."""
+def _incomplete_line(path: Path) -> int:
+    """Return the number of the last line if it has no line break, else 0."""
     number, line = 0, b"\n"
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):  # noqa: B007 - the last one is wanted
+        for number, line in enumerate(lines, start=1):  # noqa: B007 - the last line is used
             pass
     return 0 if line.endswith(b"\n") else number
 
 
 class JudgementLog:
-    """A file of judgements in the making, by the only run in its folder; its rows stand in `NAME.partial` until then.
+    """The judgements of a run that has locked its folder; the rows are in `NAME.partial` until `finish`.
 
-    What was paid for and is no part of the present run, another judge's verdicts perhaps, stands in `NAME.earlier`.
+    Paid judgements that are not part of the run, such as those of another judge, are stored in `NAME.earlier`.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -268,19 +268,21 @@ class JudgementLog:
             self._log.drop_incomplete_row()
 
     def kept(self) -> dict[str, Judgement]:
-        """Return what earlier runs left, finished or not, by id; the latest counts."""
+        """Return the judgements of earlier runs, finished or not, by id; the latest one of an id counts."""
         files = [path for path in (self._earlier, self.path, self._partial) if path.exists()]
         return {
-            each.id: each for path in files for _, each in _numbered_judgements(path, may_be_torn=path == self._partial)
+            each.id: each
+            for path in files
+            for _, each in _numbered_judgements(path, may_be_incomplete=path == self._partial)
         }
 
     def append(self, judgement: Judgement) -> None:
-        """Keep a judgement at once; where nothing may be written, do nothing."""
+        """Append a judgement; do nothing if the log is read-only."""
         if self._log is not None:
             self._log.append(_judgement_row(judgement))
 
     def finish(self, judgements: Sequence[Judgement]) -> None:
-        """Write all of them in order; what else was kept, and was paid for, is set aside."""
+        """Write all judgements in order; move other paid judgements of earlier runs to `NAME.earlier`."""
         ids = {each.id for each in judgements}
         others = [each for key, each in self.kept().items() if key not in ids and each.provenance is not None]
         if others:
@@ -291,7 +293,7 @@ class JudgementLog:
         self._partial.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the file; it is removed if nothing was written to it."""
+        """Close the file; delete it if it is empty."""
         if self._log is not None:
             if self._log.is_empty:
                 self._partial.unlink(missing_ok=True)

@@ -44,8 +44,8 @@ def survey_shards(source: ItemSource, rows_in_shard: int) -> ShardedSurvey:
         shards += [piece.shard(name) for name, piece in named if piece.items]
     if not shards:
         why = surveying.problems.why or (f": {broken[0]}" if broken else "")
-        raise DataError(f"holds no item to judge{why}", path=source.path)
-    surveying.seen.refuse_doubles(source, readable)
+        raise DataError(f"no items to judge{why}", path=source.path)
+    surveying.seen.check_unique(source, readable)
     return ShardedSurvey(surveying.survey(shards), tuple(shards), tuple(broken))
 
 
@@ -88,7 +88,7 @@ class _Surveying:
                 yield piece
                 piece = _Piece(file, end)
             piece.rows, end = piece.rows + 1, Mark(line, offset)
-            item = self._source.item_of(row)
+            item = self._source.parse_item(row)
             if isinstance(item, str):
                 self.problems.note(Place(file, line), item)
             elif item is not None and (self._source.limit is None or self.count < self._source.limit):
