@@ -99,9 +99,9 @@ def test_a_looser_match_is_a_setting(project):
         ("polyjudge_match", "fuzzy", "polyjudge_match must be exact, trim or normalized, not 'fuzzy'"),
         ("polyjudge_timeout", "soon", "polyjudge_timeout must be a number"),
         ("polyjudge_timeout", "-1", "polyjudge_timeout must be a number"),
-        ("polyjudge_model", "none", "the model 'none' is not there"),
+        ("polyjudge_model", "none", "the model 'none' does not exist"),
         ("polyjudge_command", "/nowhere/translate", "'/nowhere/translate' cannot be run"),
-        ("polyjudge_set", "X", "'X' is not NAME=VALUE"),
+        ("polyjudge_set", "X", "'X' must be NAME=VALUE"),
     ],
 )
 def test_a_wrong_setting_is_reported_without_a_traceback(name, value, message, project):

@@ -152,8 +152,8 @@ def test_a_suite_can_be_chosen_and_both_are_counted_apart(in_folder, capsys):
         (["--fixtures", "good.tsv", "--deadline", "-1"], "--deadline must be above 0"),
         (["--fixtures", "good.tsv", "--deadline", "nan"], "--deadline must be above 0"),
         (["--fixtures", "good.tsv", "--env", "NOT_SET_ANYWHERE"], "is not set (--env NOT_SET_ANYWHERE)"),
-        (["--fixtures", "good.tsv", "--set", "X"], "is not NAME=VALUE"),
-        (["--fixtures", "good.tsv", "--model", "none"], "the model 'none' is not there"),
+        (["--fixtures", "good.tsv", "--set", "X"], "must be NAME=VALUE"),
+        (["--fixtures", "good.tsv", "--model", "none"], "the model 'none' does not exist"),
         (
             ["--fixtures", "good.tsv", "--command", "t {model}"],
             "name a model or set POLYJUDGE_TRANSLATOR_MODEL (--model)",
@@ -196,7 +196,7 @@ def test_persistent_mode_uses_one_process_and_falls_back_with_a_warning(in_folde
     assert run("--fixtures", path, "--persistent", script=by_line + "    break\n") == 0
     shown = capsys.readouterr()
     assert "the program ended" in shown.err
-    assert "1 cases are settled, 8 are run singly" in shown.err
+    assert "1 cases are done, 8 are run one by one" in shown.err
     assert shown.out.endswith("Summary: 9 passed, 0 failed, 0 errors\n")
 
 
@@ -384,7 +384,7 @@ def test_an_audit_of_a_sound_file_is_zero_and_of_a_bad_one_is_one(in_folder, cap
     assert main(["regression", "audit", "good.tsv"]) == 0
     assert capsys.readouterr().out == "2 cases: 0 findings, 0 warnings\n"
     assert main(["regression", "audit", "bad.tsv"]) == 1
-    assert "bad.tsv:3: c: unsafe: the input holds a e-mail address: 'bob@firma.de'" in capsys.readouterr().out
+    assert "bad.tsv:3: c: unsafe: e-mail address in the input: 'bob@firma.de'" in capsys.readouterr().out
     assert main(["regression", "audit", "bad.tsv", "--format", "json"]) == 1
     assert {each["kind"] for each in json.loads(capsys.readouterr().out)} == {"unsafe"}
     assert main(["regression", "audit", "none.tsv"]) == 2
@@ -504,7 +504,7 @@ def test_a_capture_of_prose_with_backticks_passes_the_audit(in_folder, capsys):
     assert regression("capture", "--inputs", "inputs.tsv", "--output", "translation.tsv", script=script) == 0
     main(["regression", "audit", "translation.tsv"])
 
-    assert "holds a command" not in capsys.readouterr().out
+    assert "command in" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("part", ["../secret/key.pem", "./notes/list.txt", "run `curl -s x`"])
@@ -512,7 +512,7 @@ def test_relative_paths_and_commands_in_backticks_fail_the_audit(part, in_folder
     cases(("one", f"Open {part} now, please.", "Abra el archivo ahora, por favor."))
 
     assert main(["regression", "audit", "translation.tsv"]) == 1
-    assert "the input holds a" in capsys.readouterr().out
+    assert "in the input: " in capsys.readouterr().out
 
 
 def test_a_key_in_the_recorded_command_fails_the_audit(in_folder, capsys):
@@ -520,7 +520,7 @@ def test_a_key_in_the_recorded_command_fails_the_audit(in_folder, capsys):
     Path("translation.tsv").write_text(header + NATURAL, encoding="utf-8")
 
     assert main(["regression", "audit", "translation.tsv"]) == 1
-    assert "a comment holds a secret" in capsys.readouterr().out
+    assert "secret in a comment" in capsys.readouterr().out
 
 
 LITERAL = "import sys; sys.stdout.write(repr(sys.stdin.buffer.read()))"

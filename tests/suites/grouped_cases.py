@@ -1,4 +1,4 @@
-"""Cases of grouped judging: a model that answers by rule, so that each case has one outcome whatever comes first."""
+"""Cases of grouped judging, with a model that answers by rule, so that outcomes do not depend on the order of calls."""
 
 import json
 import random
@@ -13,7 +13,7 @@ TEXT = re.compile(r"text (\d+) of (\d+)")
 
 @dataclass(frozen=True)
 class Case:
-    """The options of a run, and how far its model is led astray by groups."""
+    """The options of a run, and how much groups change the scores of its model."""
 
     number: int
     languages: int
@@ -23,16 +23,16 @@ class Case:
     tolerance: float
     seed: int
     shift: int
-    """Points that a row of a group is lower, in groups of more than `bearable` languages."""
+    """Points by which rows are lower in groups of more than `bearable` languages."""
     bearable: int
     lost: int
-    """Percent of the rows of groups that are left out, so that they are asked for alone."""
+    """Percent of the rows that are missing in groups, so that they are judged alone."""
     silent: int
-    """Percent of the texts to which there is never a readable answer alone."""
+    """Percent of the texts without a readable answer alone."""
 
     @classmethod
     def of(cls, number):
-        """Return a case by its number."""
+        """Return the case of a number."""
         draw = random.Random(number)
         return cls(
             number=number,
@@ -50,7 +50,7 @@ class Case:
 
 
 class CaseModel:
-    """Answers by the case's rules, and counts the calls by how many texts they are about."""
+    """Answers by the rules of the case, and counts calls by their number of texts."""
 
     def __init__(self, case):
         self.case = case

@@ -1,4 +1,4 @@
-"""A translator's output is compared as it is, its troubles are told, and no answer is taken for another's."""
+"""Regression cases: outputs are compared exactly, errors are reported, and answers are never mixed up."""
 
 import asyncio
 import hashlib
@@ -41,7 +41,7 @@ def cases(*texts):
 
 @pytest.fixture
 def translator(tmp_path):
-    """Make a translator of a Python script."""
+    """Return a translator that runs a Python script."""
 
     def make(script, *arguments, timeout_s=LONG_S, model=None, environment=None):
         path = tmp_path / "translator.py"
@@ -83,7 +83,7 @@ def test_one_final_line_break_makes_no_difference(output, expected, translator):
 
 
 @pytest.mark.parametrize("output", [b"HELLO\n\n", b" HELLO", b"HELLO ", b"\nHELLO\n", b"Hello", b"HELLO\r"])
-def test_anything_else_does(output, translator):
+def test_any_other_difference_fails(output, translator):
     assert outcome(translator(writes(output))).status == "FAIL"
 
 
@@ -101,7 +101,7 @@ def test_anything_else_does(output, translator):
         ("a", "a\u200b", set()),
     ],
 )
-def test_a_looser_match_allows_white_space_and_then_other_code_points_of_the_same_text(expected, actual, matches):
+def test_looser_matches_allow_white_space_and_other_code_points_of_the_same_text(expected, actual, matches):
     assert {match for match in ("exact", "trim", "normalized") if is_match(expected, actual, match)} == matches
 
 
@@ -112,7 +112,7 @@ def test_what_matches_strictly_matches_loosely(expected, actual):
     assert strict == sorted(strict)
 
 
-# Troubles
+# Errors
 
 
 @pytest.mark.parametrize("code", [0, 1])
@@ -124,7 +124,7 @@ def test_an_empty_translation_is_an_error_whatever_the_exit_code(output, code, t
     assert result.message
 
 
-def test_a_program_that_fails_is_an_error_also_when_it_wrote_the_right_thing(translator):
+def test_a_program_that_fails_is_an_error_even_with_the_expected_output(translator):
     result = outcome(translator("import sys; print('HELLO'); print('no model', file=sys.stderr); sys.exit(7)"))
 
     assert result.status == "ERROR"
@@ -152,17 +152,17 @@ def test_more_than_ten_megabytes_are_an_error(translator):
     assert "wrote more than 10,000,000 bytes" in result.message
 
 
-def test_bytes_that_are_no_utf_8_are_an_error_of_the_translator(translator):
+def test_an_output_that_is_not_utf_8_is_an_error(translator):
     result = outcome(translator(writes(b"HELL\xff\n")))
 
-    assert (result.status, result.message) == ("ERROR", "the output is not UTF-8 text, from byte 4 on")
+    assert (result.status, result.message) == ("ERROR", "the output is not UTF-8 from byte 4 on")
 
 
 def test_a_translator_need_not_read(translator):
     assert outcome(translator("print('HELLO')"), fixture("hello " * 50_000)).status == "PASS"
 
 
-def test_a_program_that_is_not_there_stops_the_run(tmp_path):
+def test_a_missing_program_stops_the_run(tmp_path):
     command = translator_command("/nowhere/translate", model=None, environment={}, timeout_s=1)
 
     with pytest.raises(ConfigError, match="'/nowhere/translate' cannot be run"):
@@ -189,7 +189,7 @@ FLAKY = (
 )
 
 
-def test_repeating_finds_what_differs_from_run_to_run(translator, tmp_path):
+def test_repetition_finds_outputs_that_vary(translator, tmp_path):
     (tmp_path / "seen").mkdir()
 
     steady, flaky = run(translator(FLAKY, str(tmp_path / "seen")), cases("steady", "flaky"), repeat=3)
@@ -214,14 +214,14 @@ def test_the_worst_of_several_runs_counts(translator, tmp_path):
 HOSTILE = "\"it's\" $(touch made) `touch made`; touch made | cat > made && x\n'\\ * ~ $HOME %s {model} -n"
 
 
-def test_the_text_of_a_case_is_text_and_no_shell_sees_it(translator, in_folder):
+def test_no_shell_interprets_the_text_of_a_case(translator, in_folder):
     result = outcome(translator("import sys; sys.stdout.write(sys.stdin.read())"), fixture(HOSTILE, HOSTILE))
 
     assert (result.status, result.actual) == ("PASS", HOSTILE)
     assert not (in_folder / "made").exists()
 
 
-def test_a_command_is_split_and_not_interpreted(in_folder):
+def test_a_command_is_split_without_a_shell(in_folder):
     command = translator_command(
         f"{sys.executable} -c 'import sys; print(sys.argv[1:])' $(touch made) '; touch made' > made",
         model=None,
@@ -233,7 +233,7 @@ def test_a_command_is_split_and_not_interpreted(in_folder):
     assert list(in_folder.iterdir()) == []
 
 
-def test_the_languages_and_the_model_are_filled_in_once(tmp_path):
+def test_placeholders_are_replaced_only_once(tmp_path):
     model = tmp_path / "{source_lang}"
     model.touch()
     command = translator_command(
@@ -249,17 +249,17 @@ def test_a_command_that_cannot_be_split_is_refused(text, message):
         translator_command(text, model=None, environment={}, timeout_s=1)
 
 
-def test_a_command_with_a_model_needs_one_that_is_there(tmp_path, monkeypatch):
+def test_a_command_with_a_model_needs_an_existing_model(tmp_path, monkeypatch):
     def opened(model=None, text="t {model}"):
         return translator_command(text, model=model, environment={}, timeout_s=1).model
 
     with pytest.raises(ConfigError, match="name a model or set POLYJUDGE_TRANSLATOR_MODEL"):
         opened()
     for text in ("t {model}", "t"):
-        with pytest.raises(ConfigError, match="none' is not there"):
+        with pytest.raises(ConfigError, match="none' does not exist"):
             opened(tmp_path / "none", text)
     monkeypatch.setenv("POLYJUDGE_TRANSLATOR_MODEL", str(tmp_path / "none"))
-    with pytest.raises(ConfigError, match="none' is not there"):
+    with pytest.raises(ConfigError, match="none' does not exist"):
         opened()
     assert opened(text="t") is None
     monkeypatch.setenv("POLYJUDGE_TRANSLATOR_MODEL", str(tmp_path))
@@ -267,7 +267,7 @@ def test_a_command_with_a_model_needs_one_that_is_there(tmp_path, monkeypatch):
     assert opened(tmp_path.parent) == tmp_path.parent
 
 
-def test_the_program_sees_path_an_empty_home_and_what_is_named(translator, tmp_path, monkeypatch):
+def test_the_program_sees_only_path_an_empty_home_and_named_variables(translator, tmp_path, monkeypatch):
     monkeypatch.setenv("NAMED", "ours")
     monkeypatch.setenv("HIDDEN", "secret")
     monkeypatch.setenv("HOME", "/root")
@@ -297,11 +297,11 @@ def test_home_can_be_named(tmp_path, monkeypatch):
     assert clean_environment(tmp_path, [], ["XDG_CONFIG_HOME=/x"])["XDG_CONFIG_HOME"] == "/x"
 
 
-def test_what_is_named_must_be_there(tmp_path):
+def test_named_variables_must_exist(tmp_path):
     with pytest.raises(ConfigError, match="the variable NOT_SET_ANYWHERE is not set"):
         clean_environment(tmp_path, ["NOT_SET_ANYWHERE"], [])
     for setting in ("NAME", "=value"):
-        with pytest.raises(ConfigError, match="is not NAME=VALUE"):
+        with pytest.raises(ConfigError, match="must be NAME=VALUE"):
             clean_environment(tmp_path, [], [setting])
 
 
@@ -313,7 +313,7 @@ ANSWER = "print(line.strip().upper(), flush=True)"
 
 @pytest.fixture
 def by_line(translator, tmp_path):
-    """Run cases line by line; gives what was settled, the warnings, and how often the program was started."""
+    """Run cases line by line; return the results, the warnings, and how often the program was started."""
 
     def settle(body, fixtures, timeout_s=LONG_S, match="exact", before=""):
         starts = tmp_path / "starts"
@@ -335,7 +335,7 @@ def test_one_process_answers_all_lines(by_line):
     assert (warned, starts) == ([], 1)
 
 
-def test_a_wrong_answer_settles_nothing_and_the_others_stand(by_line):
+def test_a_wrong_answer_leaves_only_its_own_case_open(by_line):
     settled, warned, _ = by_line(
         "print('NO' if number == 1 else line.strip().upper(), flush=True)", cases("a", "b", "c")
     )
@@ -344,7 +344,7 @@ def test_a_wrong_answer_settles_nothing_and_the_others_stand(by_line):
     assert warned == []
 
 
-def test_an_input_file_of_one_line_is_asked_once(by_line):
+def test_an_input_of_one_line_is_sent_once(by_line):
     settled, warned, _ = by_line(ANSWER, [fixture("hello\n", "HELLO\n"), fixture("bye\r\n", "BYE\r\n", "b")])
 
     assert [result.status for result in settled.values()] == ["PASS", "PASS"]
@@ -354,31 +354,34 @@ def test_an_input_file_of_one_line_is_asked_once(by_line):
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (f"if number != 1: {ANSWER}", "no line came within 0.5 seconds"),
-        (f"{ANSWER}; print('EXTRA' if number == 1 else '', end='\\n' if number == 1 else '', flush=True)", "not asked"),
+        (f"if number != 1: {ANSWER}", "no line within 0.5 seconds"),
+        (
+            f"{ANSWER}; print('EXTRA' if number == 1 else '', end='\\n' if number == 1 else '', flush=True)",
+            "unexpected line",
+        ),
         (f"sys.exit() if number == 2 else {ANSWER}", "the program ended"),
         (f"print('B', end='', flush=True) or sys.exit() if number == 2 else {ANSWER}", "the program ended"),
-        (f"print('', flush=True) if number == 1 else {ANSWER}", "an empty line came for c1"),
-        ("pass", "no line came within 0.5 seconds"),
-        ("import time; time.sleep(600)", "no line came within 0.5 seconds"),
+        (f"print('', flush=True) if number == 1 else {ANSWER}", "empty line for c1"),
+        ("pass", "no line within 0.5 seconds"),
+        ("import time; time.sleep(600)", "no line within 0.5 seconds"),
     ],
     ids=str.split("lost extra dies half empty silent sleeps"),
 )
-def test_when_the_step_is_lost_only_the_expected_is_believed_and_a_warning_tells(body, reason, by_line):
+def test_once_out_of_step_only_expected_answers_count_and_a_warning_says_so(body, reason, by_line):
     settled, [warning], starts = by_line(
         body, cases("a", "b", "c", "d"), timeout_s=0.5 if "within" in reason else LONG_S
     )
 
     assert reason in warning
-    assert f"{len(settled)} cases are settled, {4 - len(settled)} are run singly" in warning
+    assert f"{len(settled)} cases are done, {4 - len(settled)} are run one by one" in warning
     assert all(result.actual == result.fixture.expected_output for result in settled.values())
     assert (len(settled) < 4, starts) == (True, 1)
 
 
-def test_a_line_that_comes_late_is_found_at_the_end(by_line):
+def test_a_late_line_is_found_at_the_end(by_line):
     settled, [warning], _ = by_line(ANSWER + "\nprint('BYE')", cases("a", "b"))
 
-    assert "not asked for" in warning
+    assert "unexpected line" in warning
     assert set(settled) <= {"c0", "c1"}
 
 
@@ -386,10 +389,10 @@ def test_a_greeting_shifts_no_answer_onto_another_case(by_line):
     settled, [warning], _ = by_line(ANSWER, cases("a", "b", "c"), before="print('Ready.', flush=True)\n")
 
     assert settled == {}
-    assert "not asked" in warning
+    assert "unexpected line" in warning
 
 
-def test_an_answer_that_another_case_could_have_given_is_not_believed_after_the_step_is_lost(by_line):
+def test_once_out_of_step_an_answer_that_two_cases_expect_does_not_count(by_line):
     given = [fixture("yes", "SÍ", "a"), fixture("yeah", "SÍ", "b"), fixture("no", "NO", "c")]
     # The first answer comes twice and the second is wrong: taken by line, all of it would look right.
     body = "print({'yes': 'SÍ\\nSÍ', 'yeah': 'WRONG', 'no': 'NO'}[line.strip()], flush=True)"
@@ -400,7 +403,7 @@ def test_an_answer_that_another_case_could_have_given_is_not_believed_after_the_
     assert "b" not in settled
 
 
-def test_a_program_that_does_not_read_is_not_waited_for(by_line):
+def test_a_program_that_does_not_read_times_out(by_line):
     settled, [warning], _ = by_line(
         ANSWER, [fixture("x" * 5_000_000, "X")], timeout_s=0.5, before="import time; time.sleep(600)\n"
     )
@@ -410,13 +413,13 @@ def test_a_program_that_does_not_read_is_not_waited_for(by_line):
 
 
 @pytest.mark.parametrize("body", ["print('x' * 11_000_000, flush=True)", ANSWER + "\nprint('x' * 11_000_000)"])
-def test_a_line_without_end_is_a_lost_step(body, by_line):
+def test_an_unfinished_line_is_out_of_step(body, by_line):
     _, [warning], _ = by_line(body, cases("a"))
 
-    assert "longer than 10,000,000 bytes" in warning or "not asked for" in warning
+    assert "longer than 10,000,000 bytes" in warning or "unexpected line" in warning
 
 
-def test_a_buffered_program_answers_nothing_by_line_and_everything_singly(by_line, translator):
+def test_a_buffered_program_answers_only_when_run_one_by_one(by_line, translator):
     buffered = "import sys; sys.stdout.write(sys.stdin.read().upper())"
     given = cases("a", "b")
 
@@ -437,7 +440,7 @@ def test_a_program_that_cannot_be_run_line_by_line_stops_the_run():
     ("text", "expected", "fits"),
     [("a", "b", True), ("a\n", "b\n", True), ("a\nb", "c", False), ("a", "b\nc", False), ("a\rb", "c", False)],
 )
-def test_only_single_lines_are_put_to_a_process_line_by_line(text, expected, fits):
+def test_only_cases_of_single_lines_run_in_one_process(text, expected, fits):
     assert fits_one_line(fixture(text, expected)) is fits
 
 
@@ -475,7 +478,7 @@ def test_a_captured_file_keeps_order_comments_and_blank_lines_and_is_read_back(t
     assert captured_text(again, {"a": "uno", "b": "dos"}, recorded) == text
 
 
-def test_the_kind_that_the_name_of_the_inputs_tells_is_kept(tmp_path):
+def test_the_kind_of_suite_in_the_file_name_of_the_inputs_is_kept(tmp_path):
     given = inputs(tmp_path, "a\ten\tes\tX1", name="preserve-inputs.tsv")
 
     text = captured_text(given, {"a": "X1"}, Recorded(command="t"))
@@ -488,7 +491,7 @@ def test_the_kind_that_the_name_of_the_inputs_tells_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize("output", ["a\tb", "a\nb", "a\rb", "a\ufffdb"])
-def test_an_output_that_a_row_cannot_hold_or_that_was_no_text_is_refused(output, tmp_path):
+def test_an_output_with_tabs_line_breaks_or_invalid_utf_8_is_refused(output, tmp_path):
     with pytest.raises(DataError, match=r"inputs.tsv:2: the output of 'a' (has a tab or a line break|is not UTF-8)"):
         captured_text(inputs(tmp_path, "# note", "a\ten\tes\tone"), {"a": output}, Recorded())
 
@@ -524,7 +527,7 @@ def test_the_hash_of_a_folder_depends_on_names_and_contents(tmp_path):
     assert len({digest(a="1", b="2"), digest(a="2", b="1"), digest(a="1"), digest(c="1", b="2")}) == 4
 
 
-def test_what_changed_since_the_capture_is_named():
+def test_changes_since_the_capture_are_named():
     before = Recorded(command="t -a", model_sha256="a" * 64, versions={"polyjudge": "1", "translator": "2"})
 
     assert changes(before, before) == []
@@ -580,7 +583,7 @@ def test_a_sound_suite_has_no_findings(tmp_path):
         ("empty", "x\ten\tes\tHello there\t"),
     ],
 )
-def test_a_case_that_is_not_fit_to_be_kept_is_found(kind, row, tmp_path):
+def test_a_bad_case_is_found(kind, row, tmp_path):
     found = [each for each in findings(tmp_path, *GOOD, row) if not each.is_warning]
 
     assert kind in {each.kind for each in found}
@@ -593,7 +596,7 @@ def test_an_identifier_that_is_not_preserved_is_found(tmp_path):
     assert [(each.case_id, each.kind) for each in found] == [("b", "not_preserved")]
 
 
-def test_a_translation_suite_of_identifiers_is_warned_of(tmp_path):
+def test_a_translation_suite_of_identifiers_gives_a_warning(tmp_path):
     found = findings(tmp_path, GOOD[0], *(f"i{n}\ten\tes\tERR_{n}\tERR_{n}" for n in range(3)))
 
     [padded] = [each for each in found if each.kind == "padded"]
@@ -601,13 +604,13 @@ def test_a_translation_suite_of_identifiers_is_warned_of(tmp_path):
     assert padded.message.startswith("3 of 4 cases are identifiers")
 
 
-def test_a_language_that_is_not_known_is_warned_of(tmp_path):
+def test_an_unknown_language_gives_a_warning(tmp_path):
     [found] = findings(tmp_path, "a\ten\txx-none\tWhere is the station?\tblah blah")
 
     assert (found.kind, found.is_warning) == ("unknown_language", True)
 
 
-def test_comments_are_looked_at_but_not_what_a_capture_recorded(tmp_path):
+def test_comments_are_audited_except_recorded_commands(tmp_path):
     found = findings(
         tmp_path,
         "# polyjudge command: curl -s localhost",

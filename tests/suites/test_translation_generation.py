@@ -1,4 +1,4 @@
-"""What a translator writes becomes a results file: every prompt in every language, or why there is none."""
+"""Generated translations become a results file: every prompt in every language, or its failure."""
 
 import sys
 
@@ -47,7 +47,7 @@ def test_every_prompt_is_an_item_in_every_language():
     assert [item.id for item in items_for([THAI, GREEK], PROMPTS)] == ["th:0", "th:1", "el:0", "el:1"]
 
 
-def test_a_model_is_told_the_language_and_the_text_and_its_answer_is_kept_with_its_cost():
+def test_a_model_gets_language_and_text_and_its_answer_is_stored_with_its_cost():
     asked = []
 
     def answer(request):
@@ -62,7 +62,7 @@ def test_a_model_is_told_the_language_and_the_text_and_its_answer_is_kept_with_i
 
 
 @pytest.mark.parametrize(("error", "kind"), [(RefusedError("no"), "refused"), (TransientError("later"), "transient")])
-def test_one_that_fails_is_told_and_the_others_are_made(error, kind):
+def test_a_failed_translation_is_reported_and_the_others_are_written(error, kind):
     def answer(request):
         if "Greek" in request.prompt:
             raise error
@@ -76,7 +76,7 @@ def test_one_that_fails_is_told_and_the_others_are_made(error, kind):
     ] * 2
 
 
-def test_a_program_reads_the_text_and_is_told_the_language_in_its_arguments():
+def test_a_program_reads_the_text_and_gets_the_language_as_an_argument():
     command = [sys.executable, "-c", SAY, "--to={tag}", "{language}", "{unknown}", "$HOME"]
 
     found = made(CommandTranslator(command, timeout_s=60), [YUE])
@@ -86,13 +86,13 @@ def test_a_program_reads_the_text_and_is_told_the_language_in_its_arguments():
     assert found["yue:0"].provenance is None
 
 
-def test_a_program_may_be_given_the_whole_instruction():
+def test_a_program_can_read_the_whole_instruction():
     found = made(CommandTranslator([sys.executable, "-c", SAY], timeout_s=60, sends_instruction=True), [THAI])
 
     assert found["th:0"].text.strip() == PROMPTS.instruction("Thai", "Where is {name}?")
 
 
-def test_a_program_that_fails_for_one_language_fails_for_it_alone():
+def test_a_program_that_fails_for_one_language_fails_only_there():
     code = "import sys; sys.exit('no Greek') if sys.argv[1] == 'el' else print('ok')"
 
     found = made(CommandTranslator([sys.executable, "-c", code, "{tag}"], timeout_s=60))
@@ -101,7 +101,7 @@ def test_a_program_that_fails_for_one_language_fails_for_it_alone():
     assert "no Greek" in found["el:0"].reason
 
 
-def test_a_row_holds_the_timing_and_the_rate_where_they_are_known():
+def test_a_row_has_timing_and_rate_if_they_are_known():
     assert translation_row(written("x", 500, 20)) == {
         "generatedOutput": "x", "tokenCount": 20, "tokensPerSecond": 40.0, "durationMs": 500,
     }  # fmt: skip
@@ -109,7 +109,7 @@ def test_a_row_holds_the_timing_and_the_rate_where_they_are_known():
     assert translation_row(Generated("x", duration_ms=500))["tokenCount"] is None
 
 
-def test_what_was_made_is_put_together_with_the_script_checked_and_what_is_missing_left_out():
+def test_results_have_the_script_check_and_omit_missing_prompts():
     rows = {
         "th:0": translation_row(written("{name} อยู่ที่ไหน", 10, 5)),
         "el:1": translation_row(written("สวัสดี", 10, 5)),

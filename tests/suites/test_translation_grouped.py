@@ -1,4 +1,4 @@
-"""Several languages in a call: how batches are made, and what happens when they move the scores."""
+"""Several languages in a call: how groups are formed, and what happens when they change scores."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ def verdict(score, right=True):
 
 
 class Model:
-    """Gives each candidate a 4 alone, and in a batch what `batched` says of the batch's size."""
+    """Scores each candidate 4 alone, and in a group `batched(size)`."""
 
     def __init__(self, batched, alone=lambda _: json.dumps(verdict(4))):
         self.singles, self.sizes = 0, []
@@ -66,7 +66,7 @@ class Model:
 
 
 def run(model, given, stop=None, concurrency=4, allow_single=False, told=None, **options):
-    """Return the outcomes by the ids of the tasks, as a run asks for them, and the drift."""
+    """Return the outcomes by task id, judged as in a run, and the drift."""
     stop, slots = stop or StopToken(), Slots(concurrency)
     judge = GroupedTranslationJudge(
         GroupedJudge(RUBRIC, "m", provider=ScriptedProvider(model.answer), allow_single=allow_single),
@@ -90,7 +90,7 @@ def run(model, given, stop=None, concurrency=4, allow_single=False, told=None, *
 @for_each("count", [1, 2, 7, 8, 9, 16, 17, 40, 73])
 @for_each("size", [1, 2, 5, 8, 10])
 @for_each("prompts", [1, 3])
-def test_batches_hold_every_task_once_no_language_twice_and_are_of_even_size(count, size, prompts):
+def test_groups_have_every_task_once_no_language_twice_and_even_sizes(count, size, prompts):
     given = tasks(count, prompts)
 
     batches = batches_of(given, size)
@@ -103,8 +103,8 @@ def test_batches_hold_every_task_once_no_language_twice_and_are_of_even_size(cou
     assert len(batches) == prompts * -(-min(count, len(TAGS)) // size)
 
 
-def test_a_sample_fills_its_calls_as_all_prompts_would():
-    """Each language has other places in its sample; a call takes one prompt of each all the same."""
+def test_a_sample_fills_its_calls_like_all_prompts():
+    """The samples of languages have different indexes; a call still has one prompt of each."""
     given = tasks(20, prompts=50, samples=2, seed=3)
 
     batches = batches_of(given, 10)
@@ -113,7 +113,7 @@ def test_a_sample_fills_its_calls_as_all_prompts_would():
     assert all(len({task.language.language_code for task in batch}) == 10 for batch in batches)
 
 
-def test_languages_of_unlike_length_and_of_one_name_are_kept_apart():
+def test_languages_with_different_lengths_or_the_same_name_are_separate():
     file = [
         LanguageResult(language_name="Portuguese", language_code=tag, prompts=languages(1, count)[0].prompts)
         for tag, count in (("pt", 3), ("pt-BR", 1))
@@ -125,7 +125,7 @@ def test_languages_of_unlike_length_and_of_one_name_are_kept_apart():
     assert batches_of([], 8) == []
 
 
-def test_batches_that_move_nothing_are_left_as_they_are():
+def test_groups_that_do_not_change_scores_keep_their_size():
     model = Model(lambda _: verdict(4))
 
     outcomes, drift = run(model, tasks(40))
@@ -137,7 +137,7 @@ def test_batches_that_move_nothing_are_left_as_they_are():
     assert drift.as_row() == {"batchSize": 8, "rowsFromBatches": 38, "emptyBatches": 0, **measured}
 
 
-def test_batches_that_move_the_scores_are_halved_until_they_do_not():
+def test_groups_that_change_scores_are_halved_until_they_do_not():
     model = Model(lambda size: verdict(1 if size > 2 else 4))
 
     outcomes, drift = run(model, tasks(40))
@@ -151,7 +151,7 @@ def test_batches_that_move_the_scores_are_halved_until_they_do_not():
     assert model.sizes.count(2) == 20
 
 
-def test_batches_that_always_move_the_scores_end_with_each_alone():
+def test_groups_that_always_change_scores_end_with_single_calls():
     model = Model(lambda _: verdict(1))
 
     outcomes, drift = run(model, tasks(20))
@@ -171,7 +171,7 @@ def test_the_tolerance_decides(tolerance, size):
     assert len(outcomes) == 16
 
 
-def test_verdicts_that_turn_halve_the_batches_even_where_the_scores_agree():
+def test_flipped_verdicts_halve_the_groups_even_if_scores_are_close():
     _, drift = run(Model(lambda _: verdict(4, right=False)), tasks(40))
 
     assert [each["meanDistance"] for each in drift.tried] == [0, 0, 0]
@@ -179,13 +179,13 @@ def test_verdicts_that_turn_halve_the_batches_even_where_the_scores_agree():
     assert (drift.rows_from_batches, drift.mean_distance) == (0, None)
 
 
-def test_one_verdict_that_turns_is_counted_and_may_be_chance():
+def test_one_flipped_verdict_is_counted_but_tolerated():
     _, drift = run(Model(lambda _: verdict(2)), tasks(5), tolerance=5.0)
 
     assert (drift.mean_distance, drift.flipped, drift.compared, drift.tried) == (2, 1, 1, [])
 
 
-def test_what_was_judged_alone_counts_for_itself():
+def test_the_outcome_of_a_task_judged_alone_is_the_single_one():
     model = Model(lambda _: verdict(3), alone=lambda _: json.dumps(verdict(5)))
 
     outcomes, drift = run(model, tasks(40), tolerance=5.0)
@@ -196,7 +196,7 @@ def test_what_was_judged_alone_counts_for_itself():
 
 @pytest.mark.parametrize(("count", "share", "controls"), [(40, 0.05, 2), (40, 0.5, 20), (5, 0.05, 1), (2, 0.05, 1)])
 @pytest.mark.parametrize("none", [0.0, None])
-def test_a_share_of_the_rows_is_judged_alone_as_well_and_at_least_one(count, share, controls, none):
+def test_a_share_of_the_rows_and_at_least_one_is_also_judged_alone(count, share, controls, none):
     model = Model(lambda _: verdict(4))
 
     _, drift = run(model, tasks(count), control_share=share if none is None else none)
@@ -204,7 +204,7 @@ def test_a_share_of_the_rows_is_judged_alone_as_well_and_at_least_one(count, sha
     assert drift.compared == (controls if none is None else 1)
 
 
-def test_the_rows_judged_alone_are_a_matter_of_the_seed():
+def test_the_seed_determines_the_rows_judged_alone():
     def controls(seed):
         asked = []
 
@@ -219,7 +219,7 @@ def test_the_rows_judged_alone_are_a_matter_of_the_seed():
     assert controls(1) != controls(2)
 
 
-def test_no_more_languages_are_said_to_stand_in_a_call_than_there_are():
+def test_the_reported_size_is_at_most_the_number_of_languages():
     model = Model(lambda _: verdict(1))
 
     _, drift = run(model, tasks(3))
@@ -229,7 +229,7 @@ def test_no_more_languages_are_said_to_stand_in_a_call_than_there_are():
     assert drift.batch_size == 1
 
 
-def test_a_single_language_is_asked_about_alone():
+def test_a_single_language_is_judged_alone():
     model = Model(lambda _: verdict(1))
 
     outcomes, drift = run(model, tasks(1, prompts=3))
@@ -239,7 +239,7 @@ def test_a_single_language_is_asked_about_alone():
     assert drift.batch_size == 1
 
 
-def test_where_nothing_can_be_compared_nothing_is_said_of_the_drift():
+def test_without_comparable_rows_there_is_no_drift():
     model = Model(lambda _: verdict(4), alone=lambda _: "no")
 
     outcomes, drift = run(model, tasks(16))
@@ -250,7 +250,7 @@ def test_where_nothing_can_be_compared_nothing_is_said_of_the_drift():
     assert {outcome.score for outcome in outcomes.values()} == {4}
 
 
-def test_rows_that_came_back_amiss_are_failures_only_if_they_fail_alone_too():
+def test_unusable_rows_are_failures_only_if_they_also_fail_alone():
     def alone(prompt):
         return "no" if "en 0" in prompt else json.dumps(verdict(4))
 
@@ -275,7 +275,7 @@ def test_after_two_batches_without_a_usable_row_the_run_stops(concurrency):
     assert len(outcomes) < 73
 
 
-def test_one_batch_without_a_usable_row_is_asked_alone_and_the_run_goes_on():
+def test_one_group_without_a_usable_row_is_judged_alone_and_the_run_continues():
     empty = []
 
     def batched(_):
@@ -289,8 +289,8 @@ def test_one_batch_without_a_usable_row_is_asked_alone_and_the_run_goes_on():
     assert 30 <= drift.rows_from_batches <= 32  # the two that were judged alone first may be among the others
 
 
-def test_rows_that_were_asked_alone_say_nothing_about_the_drift():
-    """A batch that was never used would move the scores by nothing: its rows are the single ones."""
+def test_rows_judged_alone_do_not_count_for_the_drift():
+    """The rows of an unused group are the single ones, which would show no drift."""
     model = Model(lambda _: {"id": "another"})
 
     outcomes, drift = run(model, tasks(40), allow_single=True)
@@ -301,7 +301,7 @@ def test_rows_that_were_asked_alone_say_nothing_about_the_drift():
     assert drift.empty_batches == 5
 
 
-def test_a_wish_to_stop_is_heeded_and_what_was_done_is_returned():
+def test_a_stop_request_ends_the_run_and_returns_finished_outcomes():
     stop = StopToken()
 
     def batched(_):
@@ -316,7 +316,7 @@ def test_a_wish_to_stop_is_heeded_and_what_was_done_is_returned():
     assert all(isinstance(outcome, JudgeResult) for outcome in outcomes.values())
 
 
-def test_a_wish_to_stop_before_the_first_call_asks_nothing():
+def test_a_stop_request_before_the_first_call_makes_no_call():
     stop, model = StopToken(), Model(lambda _: verdict(4))
     stop.request()
 
@@ -326,7 +326,7 @@ def test_a_wish_to_stop_before_the_first_call_asks_nothing():
     assert (model.singles, model.sizes) == (0, [])
 
 
-def test_a_stop_between_two_sizes_leaves_no_row_that_was_moved_too_far():
+def test_a_stop_between_two_sizes_stores_no_row_with_too_much_drift():
     stop = StopToken()
 
     def batched(_):
@@ -353,7 +353,7 @@ def test_a_cap_in_the_middle_of_halving_ends_the_run():
     assert min(model.sizes) == 4
 
 
-def test_outcomes_come_while_the_rest_is_still_being_judged():
+def test_outcomes_arrive_while_others_are_judged():
     told, seen = [], []
 
     def batched(_):
@@ -366,8 +366,8 @@ def test_outcomes_come_while_the_rest_is_still_being_judged():
     assert len(told) == 70
 
 
-def test_tasks_that_wait_for_their_group_take_no_place_from_others():
-    """With one prompt of each language, the eight tasks of a group follow one another; their call is one."""
+def test_tasks_that_wait_for_their_group_do_not_block_slots():
+    """With one prompt per language, the eight consecutive tasks of a group share one call."""
     under_way, most = 0, 0
 
     async def answer(request):
@@ -418,7 +418,7 @@ def recorded_run(recorded, model, cap=None, concurrency=1, **options):
 
 
 @for_each("recorded", RECORDED)
-def test_a_run_gives_the_outcomes_the_drift_and_the_calls_that_version_0_1_gave(recorded):
+def test_a_run_has_the_same_outcomes_drift_and_calls_as_version_0_1(recorded):
     model = CaseModel(Case.of(recorded["case"]))
 
     _, scores, drift = recorded_run(recorded, model, concurrency=recorded["case"] % 6 + 1)

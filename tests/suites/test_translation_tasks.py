@@ -1,4 +1,4 @@
-"""Which languages and which prompts of a results file are judged."""
+"""The languages and prompts of a results file that are judged."""
 
 import pytest
 
@@ -21,14 +21,14 @@ def chosen(*languages):
     return [each.language_code or each.language_name for each in found], [each.tag for each in absent]
 
 
-def test_the_must_have_languages_come_first_and_in_their_order():
+def test_the_must_have_languages_come_first_in_their_order():
     file = [language(tag) for tag in ("th", "en", "es-419", "yue", "zh-Hans")]
 
     assert chosen(*file) == (["zh-Hans", "yue", "es-419", "en", "th"], [])
 
 
 @pytest.mark.parametrize("alias", ["zh", "zh-cmn", "zh-Hans", "ZH-hans", "zh_Hans", "zh-CN"])
-def test_mandarin_goes_by_several_tags(alias):
+def test_mandarin_is_found_by_several_tags(alias):
     found, absent = chosen(language(alias), language("th"))
 
     assert alias in found
@@ -44,29 +44,29 @@ def test_a_language_without_a_known_tag_is_found_by_its_name():
     assert absent == ["zh-Hans"]
 
 
-def test_a_tag_goes_before_a_name():
+def test_a_tag_has_precedence_over_a_name():
     file = [language("", "English"), language("en", "Inglés")]
 
     assert chosen(*file)[0][0] == "en"
 
 
-def test_the_absent_ones_are_named():
+def test_missing_must_have_languages_are_named():
     assert chosen(language("th"))[1] == ["zh-Hans", "yue", "es-419", "en"]
     assert chosen()[1] == ["zh-Hans", "yue", "es-419", "en"]
     assert chosen(language("zh-Hant"), language("es"))[1] == ["zh-Hans", "yue", "es-419", "en"]
 
 
-def test_of_each_script_family_the_most_spoken_language_is_taken():
+def test_the_most_spoken_language_of_each_script_family_is_chosen():
     file = [language(tag) for tag in ("is", "de", "uk", "ru", "mk", "ne", "hi", "mr", "th")]
 
     assert chosen(*file)[0] == ["de", "ru", "hi", "th"]
 
 
-def test_a_family_that_a_must_have_language_speaks_for_is_not_asked_twice():
+def test_a_must_have_language_that_is_the_most_spoken_of_its_family_is_chosen_once():
     assert chosen(language("en"), language("de"), language("zh-Hans"))[0] == ["zh-Hans", "en"]
 
 
-def test_families_are_those_that_the_file_names_however_it_spells_them():
+def test_families_come_from_the_file_in_any_spelling():
     file = [
         language("zh-Hans", family="cjk"), language("ja", family="CJK"),
         language("q1", family="Quipu"), language("q2", family="quipu"),
@@ -75,19 +75,19 @@ def test_families_are_those_that_the_file_names_however_it_spells_them():
     assert chosen(*file)[0] == ["zh-Hans", "q1"]
 
 
-def test_a_language_with_nothing_to_judge_does_not_stand_for_its_family():
+def test_a_language_without_prompts_does_not_represent_its_family():
     assert chosen(language("ru", prompts=0), language("mk"), language("uk", prompts=0))[0] == ["mk"]
     assert chosen(language("ru", prompts=0))[0] == ["ru"]
 
 
-def test_every_prompt_is_a_task_by_default_and_is_named_by_tag_and_place():
+def test_every_prompt_is_a_task_with_an_id_of_tag_and_index():
     tasks = tasks_of([language("th", prompts=2), language("", "Klingon", prompts=1)], TABLE)
 
     assert [task.id for task in tasks] == ["th:0", "th:1", "Klingon:0"]
     assert [task.known.tag if task.known else None for task in tasks] == ["th", "th", None]
 
 
-def test_a_sample_is_the_same_for_the_same_seed_whatever_else_is_in_the_file():
+def test_the_sample_of_a_language_depends_only_on_the_seed():
     many = [language(tag, prompts=30) for tag in ("th", "ru", "el")]
 
     def sample(languages, seed):
@@ -108,7 +108,7 @@ def test_a_sample_larger_than_the_language_is_all_of_it():
     assert tasks_of([language("th", prompts=0)], TABLE, samples=1) == []
 
 
-def test_a_judge_is_told_the_language_by_both_its_names_and_nothing_that_is_empty():
+def test_the_context_has_both_names_of_the_language_and_no_empty_field():
     [task] = tasks_of([language("th")], TABLE)
 
     assert task.context() == {"language": "Thai (ไทย)", "source": "s0"}
@@ -121,7 +121,7 @@ def test_a_judge_is_told_the_language_by_both_its_names_and_nothing_that_is_empt
     assert task.item(offline=True).context["prompt"] == "say a"
 
 
-def test_the_checks_are_told_the_script_that_the_tag_names():
+def test_the_checks_use_the_script_of_the_tag():
     [task] = tasks_of([language("sr-Latn", "Serbian")], TABLE)
 
     item = task.item(offline=True)
@@ -135,14 +135,14 @@ def test_the_checks_are_told_the_script_that_the_tag_names():
         ("zh-Hans", "", False), ("zh-Hant", "", False), ("th", "", False), ("", "Klingon", False),
     ],
 )  # fmt: skip
-def test_the_cantonese_question_is_asked_of_cantonese_alone(code, name, asked):
+def test_the_cantonese_question_is_asked_only_about_cantonese(code, name, asked):
     [task] = tasks_of([language(code, name)], TABLE)
 
     assert ("Cantonese (Yue) or Mandarin" in task.question()) == asked
     assert task.batch_item().question == task.question()
 
 
-def test_two_tasks_are_the_same_only_if_they_are_one():
+def test_tasks_are_compared_by_identity():
     twice = language("th")
     first, second = tasks_of([twice, twice], TABLE)
 

@@ -1,4 +1,4 @@
-"""Local models are asked about words one model at a time, and their answers are stored as records at once."""
+"""Local models are asked about words one at a time, and answers are stored as they arrive."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ def job(tmp_path):
 
 
 class Source:
-    """Opens providers that answer after a moment, and notes which models are asked at once."""
+    """Opens providers that answer after a delay, and records which models are asked at once."""
 
     def __init__(self, **errors):
         self.errors, self.asked, self.at_once, self.together = errors, Counter(), Counter(), []
@@ -76,7 +76,7 @@ def ask(job, source, store=None, *, concurrency=4):
 
 
 @pytest.mark.parametrize("concurrency", [1, 4, 7, 50])
-def test_no_two_models_are_asked_at_once_however_many_calls_may_be_in_flight(concurrency, job):
+def test_two_models_are_never_asked_at_once_at_any_concurrency(concurrency, job):
     source = Source()
 
     found = ask(job, source, concurrency=concurrency)
@@ -86,7 +86,7 @@ def test_no_two_models_are_asked_at_once_however_many_calls_may_be_in_flight(con
     assert source.asked == {"m1": 5, "m2": 5, "m3": 5}
 
 
-def test_a_generated_text_says_what_was_asked_and_keeps_the_reasoning_apart(job):
+def test_a_generated_text_has_the_provenance_and_separate_reasoning(job):
     [(_, first), *_] = ask(job, Source())
 
     assert isinstance(first, Generated)
@@ -95,7 +95,7 @@ def test_a_generated_text_says_what_was_asked_and_keeps_the_reasoning_apart(job)
     assert (first.provenance.base_url, first.provenance.rubric) == ("http://here/v1", "suite")
 
 
-def test_a_model_that_the_server_does_not_have_fails_all_its_words_and_the_others_are_asked(job, tmp_path):
+def test_a_model_missing_on_the_server_fails_and_the_others_are_asked(job, tmp_path):
     source = Source(m2=UnusableError("no such model"), m3=ProviderError("odd"))
     store = AnswerStore(job, 0.2)
 
@@ -112,14 +112,14 @@ def test_a_model_that_the_server_does_not_have_fails_all_its_words_and_the_other
     assert {record["base_url"] for record in records} == {"http://here/v1"}
 
 
-def test_an_answer_that_was_cut_off_before_it_began_is_none():
+def test_a_reply_cut_off_before_the_answer_is_not_an_answer():
     assert is_answer(Generated("", finish="stop"))
     assert is_answer(Generated("x", finish="length"))
     assert not is_answer(Generated("", finish="length"))
     assert not is_answer(Failure("no"))
 
 
-def test_what_was_answered_is_not_asked_again_at_the_same_temperature(job):
+def test_an_answer_is_not_requested_again_at_the_same_temperature(job):
     ask(job, Source(m3=ProviderError("odd")), AnswerStore(job, 0.2))
     again = Source()
 
@@ -131,7 +131,7 @@ def test_what_was_answered_is_not_asked_again_at_the_same_temperature(job):
     assert AnswerStore(job, 0.7).left == 15
 
 
-def test_a_finished_run_that_is_done_again_is_resumed_and_then_forgotten(job, tmp_path):
+def test_a_repeated_run_is_resumed_until_it_is_finished(job, tmp_path):
     ask(job, Source(), AnswerStore(job, 0.2))
     marker = tmp_path / "output/.asking-again"
     begun = AnswerStore(job, 0.2, restarts=lambda: True)
@@ -149,7 +149,7 @@ def test_a_finished_run_that_is_done_again_is_resumed_and_then_forgotten(job, tm
     assert not marker.exists()
 
 
-def test_a_start_marker_of_a_run_that_asked_nothing_is_removed(job, tmp_path):
+def test_the_start_marker_of_a_run_without_calls_is_removed(job, tmp_path):
     ask(job, Source(), AnswerStore(job, 0.2))
 
     AnswerStore(job, 0.2, refresh=True).discard_if_empty()

@@ -1,4 +1,4 @@
-"""The suites of words and the judges' wordings that ship with polyjudge."""
+"""The shipped suites of words and wordings of judges."""
 
 import unicodedata
 from collections import Counter
@@ -31,7 +31,7 @@ def test_the_shipped_suites_are_in_two_scripts():
 
 
 @pytest.mark.parametrize("name", LEAST)
-def test_no_definition_gives_its_word_away_and_all_text_is_composed(name):
+def test_no_definition_contains_its_word_and_all_text_is_in_nfc(name):
     for entry in load_vocabulary(name).words:
         assert entry.word.casefold() not in entry.answer.casefold(), entry.word
         assert unicodedata.is_normalized("NFC", entry.word + entry.answer), entry.word
@@ -48,7 +48,7 @@ def test_definitions_are_in_the_language_of_their_suite(name):
 
 
 @pytest.mark.parametrize("language", ["en", "es", "hi"])
-def test_what_the_judge_is_asked_in_each_language(language, snapshot):
+def test_the_prompts_to_the_judge_match_their_snapshot(language, snapshot):
     suite = load_vocabulary("hindi" if language == "hi" else "spanish")
     wording = load_wording(language)
 
@@ -58,7 +58,7 @@ def test_what_the_judge_is_asked_in_each_language(language, snapshot):
     )
 
 
-def test_what_models_are_asked(snapshot):
+def test_the_prompts_to_models_match_their_snapshot(snapshot):
     tasks = [task for name in sorted(LEAST) for task in word_tasks(load_vocabulary(name), ["m"])[:2]]
 
     snapshot("word-tasks.txt", "\n".join(task.text for task in tasks) + "\n")

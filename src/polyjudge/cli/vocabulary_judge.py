@@ -22,7 +22,7 @@ from polyjudge.records.vocabulary import Judgement
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import ProviderStack, open_run_cache, origin_of_model
 from polyjudge.suites.vocabulary import Choice, Job, make_job, wording_of
-from polyjudge.suites.vocabulary_judging import JudgementStore, WordJudging, kept_judgements
+from polyjudge.suites.vocabulary_judging import JudgementStore, WordJudging, earlier_judgements
 from polyjudge.text.display import harmless, one_line
 
 from .environment import load_environment
@@ -63,7 +63,7 @@ def need_judges(options: argparse.Namespace, names: Sequence[ModelName]) -> None
     stack = ProviderStack()
     for name in names if not options.dry_run and not options.reread else ():
         stack.open(name)
-    kept_judgements(options.output)
+    earlier_judgements(options.output)
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def _show_event(event: Event) -> None:
 def judging_of(options: argparse.Namespace, job: Job, wording: WordWording, names: Sequence[ModelName]) -> WordJudging:
     """Return the judges and questions about the answers of a job."""
     judges = {str(name): origin_of_model(name).base_url for name in names}
-    return WordJudging(job, wording, judges, supposing=options.dry_run)
+    return WordJudging(job, wording, judges, assumes_answers=options.dry_run)
 
 
 @dataclass(frozen=True, slots=True)

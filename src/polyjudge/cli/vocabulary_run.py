@@ -10,7 +10,7 @@ from polyjudge.errors import MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import lock_folder
 from polyjudge.suites.vocabulary import Job, wording_of
 from polyjudge.suites.vocabulary_generation import AnswerStore, unanswered
-from polyjudge.suites.vocabulary_judging import WordJudging, kept_judgements
+from polyjudge.suites.vocabulary_judging import WordJudging, earlier_judgements
 
 from .environment import load_environment
 from .signals import RESUME
@@ -66,7 +66,7 @@ def _run(
     options: argparse.Namespace, job: Job, temperature: float, judging: WordJudging | None, cache: Cache | None
 ) -> int:
     def restarts() -> bool:
-        kept = kept_judgements(options.output)
+        kept = earlier_judgements(options.output)
         return judging is not None and judging.is_settled(kept, retry_failures=options.retry_failures)
 
     started_s = time.monotonic()

@@ -20,7 +20,7 @@ from polyjudge.records.sessions import CaseResult, Fixture
 
 Match = Literal["exact", "trim", "normalized"]
 Translate = Callable[[Fixture], Awaitable[tuple[str, int]]]
-"""Gives the output for a case, and how many milliseconds it took."""
+"""Returns the output for a case and the milliseconds that it took."""
 MODEL_VARIABLE = "POLYJUDGE_TRANSLATOR_MODEL"
 
 
@@ -29,42 +29,42 @@ class TranslatorCommand:
     """A program that reads a text on stdin and writes its translation to stdout."""
 
     parts: tuple[str, ...]
-    """The program and its arguments, with the places {source_lang}, {target_lang} and {model}."""
+    """The program and its arguments, with the placeholders {source_lang}, {target_lang} and {model}."""
     environment: Mapping[str, str]
-    """All that it sees of the environment."""
+    """The whole environment of the program."""
     model: Path | None = None
     timeout_s: float = 60.0
 
     def for_pair(self, source_lang: str, target_lang: str) -> list[str]:
-        """Return the command for a pair of languages; what is filled in is text, never syntax."""
+        """Return the command for a pair of languages; values are inserted as text, not as shell syntax."""
         named = {"{source_lang}": source_lang, "{target_lang}": target_lang, "{model}": str(self.model or "")}
         return filled_command(self.parts, named)
 
     async def translate(self, fixture: Fixture) -> tuple[str, int]:
-        """Return the output for a case, and how long it took."""
+        """Translate a case; return the output and the milliseconds that it took."""
         command = self.for_pair(fixture.source_lang, fixture.target_lang)
         output = await run_program(command, fixture.input_text, timeout_s=self.timeout_s, environment=self.environment)
         if output.bad_byte is not None:
-            raise ProviderError(f"the output is not UTF-8 text, from byte {output.bad_byte} on")
+            raise ProviderError(f"the output is not UTF-8 from byte {output.bad_byte} on")
         return checked_output(output.text, fixture), output.duration_ms
 
 
 def translator_command(
     command: str, *, model: Path | None, environment: Mapping[str, str], timeout_s: float
 ) -> TranslatorCommand:
-    """Split a command without a shell, and see that the model it needs is there."""
+    """Split a command without a shell, and check that its model exists."""
     parts = tuple(split_command(command))
     if model is None and any("{model}" in part for part in parts):
         if not os.environ.get(MODEL_VARIABLE):
-            raise ConfigError(f"the command has {{model}}: name a model or set {MODEL_VARIABLE}", option="model")
+            raise ConfigError(f"the command contains {{model}}: name a model or set {MODEL_VARIABLE}", option="model")
         model = Path(os.environ[MODEL_VARIABLE])
     if model is not None and not model.exists():
-        raise ConfigError(f"the model {str(model)!r} is not there")
+        raise ConfigError(f"the model {str(model)!r} does not exist")
     return TranslatorCommand(parts, environment, model, timeout_s)
 
 
 def clean_environment(home: Path, names: Sequence[str], settings: Sequence[str]) -> dict[str, str]:
-    """Return PATH, an empty home, and what is named: variables of ours by name, others as NAME=VALUE."""
+    """Return an environment of PATH, an empty home, inherited variables by name, and settings as NAME=VALUE."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     for name in names:
         if name not in os.environ:
@@ -73,13 +73,13 @@ def clean_environment(home: Path, names: Sequence[str], settings: Sequence[str])
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name:
-            raise ConfigError(f"the setting {setting!r} is not NAME=VALUE", option="set")
+            raise ConfigError(f"the setting {setting!r} must be NAME=VALUE", option="set")
         environment[name] = value
     return environment
 
 
 def checked_output(output: str, fixture: Fixture) -> str:
-    """Return an output without its final line break; nothing at all for a text is an error, whatever the exit code."""
+    """Return an output without its final line break; an empty output for a text is an error."""
     text = without_final_newline(output)
     if not text.strip() and fixture.input_text.strip():
         raise ProviderError("the translation is empty")
@@ -95,7 +95,7 @@ def run_cases(
     repeat: int = 1,
     stop: StopToken,
 ) -> AsyncGenerator[CaseResult]:
-    """Yield what became of each case, in the order of the file."""
+    """Run cases and yield their results in the order of the file."""
 
     async def one(fixture: Fixture) -> CaseResult:
         results = [await run_case(translate, fixture, match) for _ in range(repeat)]
@@ -107,7 +107,7 @@ def run_cases(
 
 
 async def run_case(translate: Translate, fixture: Fixture, match: Match) -> CaseResult:
-    """Return what became of one case."""
+    """Run one case."""
     try:
         actual, duration_ms = await translate(fixture)
     except ProviderError as error:
@@ -117,7 +117,7 @@ async def run_case(translate: Translate, fixture: Fixture, match: Match) -> Case
 
 
 def is_match(expected: str, actual: str, match: Match) -> bool:
-    """Say whether an output, already without its final line break, is the expected one; more loosely on request."""
+    """Return whether an output, already without its final line break, equals the expected one under `match`."""
     if match == "trim":
         return expected.strip() == actual.strip()
     if match == "normalized":
@@ -126,7 +126,7 @@ def is_match(expected: str, actual: str, match: Match) -> bool:
 
 
 def without_final_newline(text: str) -> str:
-    """Return a text without one line break at its end."""
+    """Remove one line break at the end of a text."""
     return text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
 
 
@@ -134,16 +134,16 @@ def _normalized(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-_LONGEST_LINE = 10_000_000
-_TOO_LONG = f"a line is longer than {_LONGEST_LINE:,} bytes"
+_MAX_LINE_BYTES = 10_000_000
+_TOO_LONG = f"a line is longer than {_MAX_LINE_BYTES:,} bytes"
 
 
-class LostStepError(Exception):
-    """Lines and answers no longer go together."""
+class OutOfStepError(Exception):
+    """Lines and answers no longer correspond."""
 
 
 class LineProcess:
-    """A program that is given a line and answers with one."""
+    """A program that reads one line and answers with one line."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], timeout_s: float) -> None:
         self._command = tuple(command)
@@ -159,7 +159,7 @@ class LineProcess:
                 stderr=asyncio.subprocess.DEVNULL,
                 env=self._environment,
                 start_new_session=True,
-                limit=_LONGEST_LINE,
+                limit=_MAX_LINE_BYTES,
             )
         except (OSError, ValueError) as error:
             raise ConfigError(f"the program {self._command[0]!r} cannot be run: {error}") from None
@@ -176,33 +176,33 @@ class LineProcess:
         await self._process.wait()
 
     async def ask(self, line: str) -> str:
-        """Return the answer to a line; one that comes unasked or not at all means that the step is lost."""
+        """Send a line and return the answer; an unrequested or missing answer raises `OutOfStepError`."""
         if self._ahead.done():
-            raise LostStepError("a line came that was not asked for, or the program ended")
+            raise OutOfStepError("the program wrote an unexpected line, or ended")
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._write(line)
                 answer = await asyncio.shield(self._ahead)
         except TimeoutError:
-            raise LostStepError(f"no line came within {self._timeout_s:g} seconds") from None
+            raise OutOfStepError(f"no line within {self._timeout_s:g} seconds") from None
         except ValueError:
-            raise LostStepError(_TOO_LONG) from None
+            raise OutOfStepError(_TOO_LONG) from None
         if not answer.endswith(b"\n"):
-            raise LostStepError("the program ended in the middle")
+            raise OutOfStepError("the program ended in the middle of a line")
         self._ahead = asyncio.create_task(self._stdout.readline())
         return answer.decode(errors="replace").removesuffix("\n").removesuffix("\r")
 
     async def end(self) -> None:
-        """Close the program's input; a line that comes after all answers means that the step was lost before."""
+        """Close the program's input; a line after all answers means that an earlier answer was out of step."""
         self._stdin.close()
         try:
             async with asyncio.timeout(self._timeout_s):
                 if await asyncio.shield(self._ahead):
-                    raise LostStepError("a line came that was not asked for")
+                    raise OutOfStepError("the program wrote an unexpected line")
         except TimeoutError:
-            return  # it neither says more nor ends, which does no harm
+            return  # it writes nothing more but does not end, which is harmless
         except ValueError:
-            raise LostStepError(_TOO_LONG) from None
+            raise OutOfStepError(_TOO_LONG) from None
 
     async def _write(self, line: str) -> None:
         with suppress(BrokenPipeError, ConnectionResetError):
@@ -213,10 +213,10 @@ class LineProcess:
 async def run_line_by_line(
     command: TranslatorCommand, fixtures: Sequence[Fixture], *, match: Match, warn: Callable[[str], None]
 ) -> dict[str, CaseResult]:
-    """Return the results of the cases that one process settled; the others are to be run singly.
+    """Run cases in one process and return the results that are certain; the others must be run one by one.
 
-    All cases are of one pair of languages and of one line. An answer that is not the expected one is not believed,
-    since a shift that went unnoticed could make it; when the step is lost, neither is one that other cases expect too.
+    All cases must have the same pair of languages and one line. An unexpected answer is not trusted, because the lines
+    may be out of step; once they are, neither is an answer that several cases expect.
     """
     settled: dict[str, CaseResult] = {}
     program = command.for_pair(fixtures[0].source_lang, fixtures[0].target_lang)
@@ -225,18 +225,18 @@ async def run_line_by_line(
             for fixture in fixtures:
                 actual = await process.ask(without_final_newline(fixture.input_text))
                 if not actual.strip():
-                    raise LostStepError(f"an empty line came for {fixture.case_id}")
+                    raise OutOfStepError(f"empty line for {fixture.case_id}")
                 if is_match(fixture.expected_output, actual, match):
                     settled[fixture.case_id] = CaseResult(fixture=fixture, status="PASS", actual=actual)
             await process.end()
-    except LostStepError as error:
-        often = Counter(fixture.expected_output for fixture in fixtures)
-        settled = {name: result for name, result in settled.items() if often[result.fixture.expected_output] == 1}
-        left = len(fixtures) - len(settled)
-        warn(f"line by line failed ({error}); {len(settled)} cases are settled, {left} are run singly")
+    except OutOfStepError as error:
+        expected = Counter(fixture.expected_output for fixture in fixtures)
+        settled = {name: result for name, result in settled.items() if expected[result.fixture.expected_output] == 1}
+        remaining = len(fixtures) - len(settled)
+        warn(f"line mode failed ({error}); {len(settled)} cases are done, {remaining} are run one by one")
     return settled
 
 
 def fits_one_line(fixture: Fixture) -> bool:
-    """Say whether a case can be put to a program that answers line by line."""
+    """Return whether the input and the expected output of a case have one line each."""
     return len(fixture.input_text.splitlines()) == 1 and len(fixture.expected_output.splitlines()) <= 1

@@ -18,36 +18,36 @@ _NAMES = {
     "system": "system",
     "unknown": "event of unknown kind",
 }
-_LEAST = 400
-"""Bytes that are left of any event that is shown at all."""
+_MIN_BYTES = 400
+"""The shortest length, in bytes, to which an event is shortened."""
 _HEAD_SHARE = 0.6
 _OVERHEAD = 14
-"""Bytes that an event takes beside its text and its title."""
+"""Bytes of an event besides its text and title."""
 _NOTE = 60
-"""Bytes that it takes to say what is left out."""
-_LONGEST_NAME = 80
+"""Bytes of the note about omitted text."""
+_MAX_NAME = 80
 _INDENT = "  "
-"""Before every line of an event, so that no text can pass for another event."""
+"""Precedes every line of an event, so that no text can imitate another event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A session as a judge is shown it."""
+    """A session as text for a judge."""
 
     text: str
     events: int
     characters: int
-    """Of all events together."""
+    """The total of all events."""
     shortened: int
-    """Events whose middle is left out."""
+    """Events whose middle is omitted."""
     dropped: int
-    """Events in the middle of the session that are left out altogether."""
+    """Events in the middle of the session that are omitted completely."""
     left_out: int
-    """Characters that are left out."""
+    """Omitted characters."""
 
     @property
     def omissions(self) -> str:
-        """What was left out, in words; nothing where all is there."""
+        """The omissions in words; empty if there are none."""
         if not self.left_out and not self.dropped:
             return ""
         share = f"{self.left_out:,} of {self.characters:,} characters are left out to fit"
@@ -58,32 +58,32 @@ class Rendering:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """How many bytes each event takes, and whether it is one of those that are shortened first."""
+    """The bytes of each event, and whether it is shortened first."""
 
     lengths: "array[int]"
     titles: "array[int]"
     is_result: bytearray
     characters: int
 
-    def cost(self, place: int, result_cap: int, other_cap: int) -> int:
-        cap = result_cap if self.is_result[place] else other_cap
-        length = self.lengths[place]
-        return self.titles[place] + (length if length <= cap else cap + _NOTE)
+    def cost(self, index: int, result_cap: int, other_cap: int) -> int:
+        cap = result_cap if self.is_result[index] else other_cap
+        length = self.lengths[index]
+        return self.titles[index] + (length if length <= cap else cap + _NOTE)
 
     def total(self, result_cap: int, other_cap: int) -> int:
-        return sum(self.cost(place, result_cap, other_cap) for place in range(len(self.lengths)))
+        return sum(self.cost(index, result_cap, other_cap) for index in range(len(self.lengths)))
 
 
 def render_transcript(transcript: Transcript, *, window_tokens: int) -> Rendering:
-    """Return the session as text of at most about so many tokens; it is read twice and never held whole."""
+    """Render a session within about so many tokens; the file is read twice and never held in memory."""
     sizes, room = _measured(transcript), window_tokens * BYTES_A_TOKEN
     result_cap, other_cap = _caps(sizes, room)
-    first, last = _shown(sizes, room, result_cap, other_cap)
+    first, last = _dropped_range(sizes, room, result_cap, other_cap)
     pieces: list[str] = []
     shortened = left_out = 0
     for number, event in enumerate(transcript.events()):
         if number >= len(sizes.lengths):
-            break  # it has grown since it was measured; what came then is for another time
+            break  # the file has grown since it was measured
         if first <= number < last:
             left_out += len(event.text)
             if number == first:
@@ -109,42 +109,42 @@ def _measured(transcript: Transcript) -> _Sizes:
 
 
 def _caps(sizes: _Sizes, room: int) -> tuple[int, int]:
-    """Return the most characters of a tool's result and of any other event: results give way first."""
+    """Return the limits of a tool's result and of other events, in bytes; results are shortened first."""
     longest = max(sizes.lengths, default=0)
     if sizes.total(longest, longest) <= room:
         return longest, longest
-    if sizes.total(_LEAST, longest) <= room:
+    if sizes.total(_MIN_BYTES, longest) <= room:
         return _largest(lambda cap: sizes.total(cap, longest) <= room, longest), longest
-    return _LEAST, _largest(lambda cap: sizes.total(_LEAST, cap) <= room, longest)
+    return _MIN_BYTES, _largest(lambda cap: sizes.total(_MIN_BYTES, cap) <= room, longest)
 
 
 def _largest(fits: Callable[[int], bool], longest: int) -> int:
-    """Return the largest cap that fits, by halving; at least the least."""
-    low, high = _LEAST, max(_LEAST, longest)
+    """Return the largest cap that fits, by binary search."""
+    low, high = _MIN_BYTES, max(_MIN_BYTES, longest)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
     return low
 
 
-def _shown(sizes: _Sizes, room: int, result_cap: int, other_cap: int) -> tuple[int, int]:
-    """Return which events in the middle are left out: the first of them, and the first after them."""
+def _dropped_range(sizes: _Sizes, room: int, result_cap: int, other_cap: int) -> tuple[int, int]:
+    """Return the range of events in the middle that are omitted."""
     if sizes.total(result_cap, other_cap) <= room:
         return 0, 0
-    costs = [sizes.cost(place, result_cap, other_cap) for place in range(len(sizes.lengths))]
-    first, last, left = 0, len(costs), room
-    while first < last:  # from both ends inwards: how it began and how it ended say most
+    costs = [sizes.cost(index, result_cap, other_cap) for index in range(len(sizes.lengths))]
+    first, last, remaining = 0, len(costs), room
+    while first < last:  # keep events from both ends: start and end are the most informative
         take_first = first <= len(costs) - last
         cost = costs[first] if take_first else costs[last - 1]
-        if cost > left:
+        if cost > remaining:
             break
-        left -= cost
+        remaining -= cost
         first, last = (first + 1, last) if take_first else (first, last - 1)
     return first, last
 
 
 def _shortened(text: str, cap: int) -> tuple[str, int]:
-    """Return an event's text within so many bytes, indented, and how many of its characters are missing."""
+    """Shorten and indent the text of an event; return it with the number of omitted characters."""
     whole = _indented(text)
     given = whole.encode(errors="surrogatepass")
     if len(given) <= cap:
@@ -161,5 +161,5 @@ def _indented(text: str) -> str:
 
 
 def _title(event: TranscriptEvent) -> str:
-    name = f": {one_line(event.name, _LONGEST_NAME)}" if event.name else ""
+    name = f": {one_line(event.name, _MAX_NAME)}" if event.name else ""
     return f"{_NAMES[event.kind]}{name}{' (failed)' if event.failed else ''}"

@@ -1,4 +1,4 @@
-"""The items of a translation run, and the judge of each."""
+"""The tasks of a translation run, and the judge of single tasks."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ MUST_HAVE = ("zh-Hans", "yue", "es-419", "en")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """One prompt of one language; two are the same only if they are one."""
+    """One prompt of one language; compared by identity."""
 
     language: LanguageResult
     known: Language | None
@@ -35,7 +35,7 @@ class Task:
 
     @property
     def prompt(self) -> PromptResult:
-        """What was to be translated, and what came of it."""
+        """The source text with the generated output."""
         return self.language.prompts[self.index]
 
     @property
@@ -44,14 +44,14 @@ class Task:
         return f"{self.language.language_code or self.language.language_name}:{self.index}"
 
     def context(self) -> dict[str, str]:
-        """Return what a judge is told beside the candidate."""
+        """Return what a judge is shown besides the candidate."""
         name = self.language.language_name
         if self.known is not None:
             name = f"{self.known.name} ({self.known.native_name})"
         return {"language": name, **self._texts()}
 
     def item(self, *, offline: bool = False) -> Item:
-        """Return this as an item of a run; the judge `offline` is told the language as the file names it."""
+        """Return the item of this task; the judge `offline` reads the language name of the file."""
         context = self.context()
         if offline:
             named = {"language_name": self.language.language_name, "prompt": self.prompt.prompt}
@@ -59,11 +59,11 @@ class Task:
         return Item(self.id, self.prompt.generated_output, context, self.language.language_code)
 
     def question(self) -> str:
-        """Return what is asked about this language in particular."""
+        """Return the additional question about this language."""
         return language_question(self.known.tag) if self.known else ""
 
     def batch_item(self) -> BatchItem:
-        """Return this as one of several in a call."""
+        """Return this task as one of several in a call."""
         return BatchItem(self.prompt.generated_output, self.context(), self.question())
 
     def _texts(self) -> dict[str, str]:
@@ -72,9 +72,9 @@ class Task:
 
 
 class LanguageJudge:
-    """Judges each task by itself, by models or the checks, with the question of its language.
+    """Judges each task in a call of its own, by models or the checks, with the question of its language.
 
-    `prompts_in_groups` has the hashes of the prompts about several languages by which an earlier run judged the tasks.
+    `prompts_in_groups`: hashes of the prompts about several languages by which an earlier run judged the tasks.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class LanguageJudge:
 
     @property
     def models(self) -> ModelAddresses:
-        """The models that are asked, with their addresses."""
+        """The models with their addresses."""
         return next((getattr(judge, "models", ()) for judge in self._judges.values()), ())
 
     def bind(self, source: ProviderSource) -> "LanguageJudge":
@@ -116,13 +116,13 @@ class LanguageJudge:
         return await self._judges[self._question_of[item.id]].judge(item, repeat=repeat)
 
     def prompt_hashes(self, item: Item) -> set[str]:
-        """Return the hashes of the prompts by which an item may have been judged."""
+        """Return the hashes of all prompts by which an item may have been judged."""
         renderer = self._renderers.get(self._question_of[item.id])
         prompt = item.candidate if renderer is None else renderer.render(item.candidate, item.context)
         return {prompt_sha256(prompt), *self._prompts_in_groups.get(item.id, ())}
 
     async def aclose(self) -> None:
-        """Close what the judges have open."""
+        """Close the providers of all judges."""
         for judge in self._judges.values():
             await close_judge(judge)
 
@@ -130,22 +130,22 @@ class LanguageJudge:
 def tasks_of(
     languages: Iterable[LanguageResult], table: LanguageTable, *, samples: int | None = None, seed: int = 0
 ) -> list[Task]:
-    """Return every prompt of the languages, or a seeded sample of so many of each."""
+    """Return a task for every prompt of the languages, or for a seeded sample of each language."""
     tasks: list[Task] = []
     for language in languages:
-        places = list(range(len(language.prompts)))
-        if samples is not None and samples < len(places):
+        indexes = list(range(len(language.prompts)))
+        if samples is not None and samples < len(indexes):
             pick = random.Random(f"{seed} {language.language_code} {language.language_name}")
-            places = sorted(pick.sample(places, samples))
+            indexes = sorted(pick.sample(indexes, samples))
         known = table.find(language.language_code, language.language_name)
-        tasks += [Task(language, known, place) for place in places]
+        tasks += [Task(language, known, index) for index in indexes]
     return tasks
 
 
 def named_languages(
     languages: Iterable[LanguageResult], names: Iterable[str], table: LanguageTable
 ) -> list[LanguageResult]:
-    """Return the languages of these names or tags."""
+    """Select languages by name or tag."""
     wanted = {table.find(name) or name for name in names}
     return [
         each
@@ -157,7 +157,7 @@ def named_languages(
 def quick_choice(
     languages: Sequence[LanguageResult], table: LanguageTable
 ) -> tuple[list[LanguageResult], list[Language]]:
-    """Return the must-have languages and the most spoken one of each script family, and the must-have ones absent."""
+    """Select the must-have languages and the most spoken one of each script family; also return missing must-haves."""
     chosen: list[LanguageResult] = []
     absent: list[Language] = []
     for tag in MUST_HAVE:
@@ -178,7 +178,7 @@ def quick_choice(
 
 
 def _weight(language: LanguageResult, table: LanguageTable) -> tuple[bool, float]:
-    """Return how well a language stands for its family: one with nothing to judge cannot, whoever speaks it."""
+    """Return the rank of a language in its family: by speakers, after those with prompts."""
     known = table.find(language.language_code, language.language_name)
     return bool(language.prompts), known.speakers_millions if known else 0.0
 
@@ -190,7 +190,7 @@ def verdicts_of(
     table: LanguageTable,
     trust: JudgeTrust,
 ) -> list[Verdict]:
-    """Return the verdict on each language, from its scores and the checks."""
+    """Return the verdict on each language from its scores and the checks."""
     checker = TextChecker(table)
     return [
         language_verdict(language, checker.check_outputs(language), {tier: score}, table, {tier: trust})

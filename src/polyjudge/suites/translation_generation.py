@@ -1,4 +1,4 @@
-"""Have a translator write what is judged later: every prompt in every language, as the items of a run."""
+"""Generate translations: every prompt in every language, as the items of a run."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ _LANGUAGE = "language"
 
 
 def items_for(languages: Sequence[Language], prompts: PromptSet) -> list[Item]:
-    """Return every prompt in every language; what a model is told is in the context."""
+    """Return an item for every prompt in every language; its context has the instruction to the model."""
     return [
         Item(
             f"{language.tag}:{index}",
@@ -45,7 +45,7 @@ def items_for(languages: Sequence[Language], prompts: PromptSet) -> list[Item]:
 
 
 class ModelTranslator:
-    """A model, told what to do."""
+    """Translates by a model, with the instruction of the prompt set."""
 
     def __init__(
         self, model: str, prompts: PromptSet, *, provider: Provider | None = None, max_tokens: int | None = None
@@ -58,7 +58,7 @@ class ModelTranslator:
 
     @property
     def models(self) -> ModelAddresses:
-        """The model that is asked, with its address."""
+        """The model with its address."""
         if self._provider is not None:
             return ((self._name, self._provider.origin.base_url),)
         return ((self._name, address_of(self._name.provider)),)
@@ -70,7 +70,7 @@ class ModelTranslator:
         return ModelTranslator(name.model, self._prompts, provider=provider, max_tokens=self._max_tokens)
 
     async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:
-        """Return what the model writes, or why it writes nothing."""
+        """Return the translation of the model, or the failure."""
         if self._provider is None:
             self._provider = open_provider(self._name)
         provider = self._provider
@@ -104,7 +104,7 @@ class ModelTranslator:
 
 
 class CommandTranslator:
-    """A program that reads stdin and writes stdout; {tag} and {language} in its arguments name the language."""
+    """Translates by a program from stdin to stdout; {tag} and {language} in its arguments are replaced."""
 
     def __init__(self, command: Sequence[str], *, timeout_s: float, sends_instruction: bool = False) -> None:
         self._command = tuple(command)
@@ -112,7 +112,7 @@ class CommandTranslator:
         self._sends_instruction = sends_instruction
         self.fingerprint = fingerprint([self._command, sends_instruction], 16)
 
-    async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:  # noqa: ARG002 - it is run once
+    async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:  # noqa: ARG002 - runs once per item
         """Run the program once."""
         named = {"{tag}": item.language, "{language}": item.context[_LANGUAGE]}
         command = filled_command(self._command, named)
@@ -129,7 +129,7 @@ def _failure(error: ProviderError, model: str = "") -> Failure:
 
 
 class ResultsFile:
-    """A results file as the output of a run of a translator; while something has failed, the same run may add it."""
+    """The results file of a generating run; the same run again adds what failed."""
 
     retries_failures = True
 
@@ -143,12 +143,12 @@ class ResultsFile:
         about: Callable[[], Mapping[str, Any]],
         force: bool = False,
     ) -> None:
-        """Write results to `path`; `about` returns in the end what is to be said of the run as a whole."""
+        """Write results to `path`, with the fields that `about` returns at the end of the run."""
         self.path = path
         self.rows_by_id: dict[str, dict[str, Any]] = {}
-        """The translations, as the fields of a results file that the translator fills."""
+        """The translations by item id, as fields of a results file."""
         self.failures: list[str] = []
-        """Why there are no more of them."""
+        """The reason of each failure."""
         self._languages = languages
         self._prompts = prompts
         self._table = table
@@ -156,7 +156,7 @@ class ResultsFile:
         self._force = force
 
     def put(self, item: Item, outcome: RunOutcome) -> None:
-        """Take the next outcome."""
+        """Add an outcome."""
         if isinstance(outcome, Generated):
             self.rows_by_id[item.id] = translation_row(outcome)
         elif isinstance(outcome, Failure):
@@ -168,12 +168,12 @@ class ResultsFile:
         write_translation_results(self.path, self._about(), languages, force=self._force)
 
     def rows(self) -> Iterator[tuple[str, RunOutcome]]:
-        """Yield nothing: failures are retried from the rows beside the file."""
+        """Yield nothing: failures are retried from the rows of the unfinished run."""
         return iter(())
 
 
 def adopt_rows(partial: Path, items: Sequence[Item], prompts: PromptSet, name: ModelName | None) -> None:
-    """Make rows of an unfinished run of version 0.1 those of a run file; it wrote them as they came, in no order."""
+    """Convert the rows of an unfinished run of version 0.1, which are not in order, to those of a run file."""
     if not partial.exists():
         return
     log = RowLog(partial)
@@ -187,15 +187,17 @@ def adopt_rows(partial: Path, items: Sequence[Item], prompts: PromptSet, name: M
         with write_atomically(partial.with_suffix(".ahead"), force=True) as file:
             for _, row in read_json_lines(partial):
                 if row.get("id") not in known or not isinstance(row.get("generatedOutput"), str):
-                    raise DataError("holds rows that are no translations; remove it to begin anew", path=partial)
+                    raise DataError(
+                        "unexpected rows in the unfinished run; remove the file to start again", path=partial
+                    )
                 item = known[row["id"]]
-                file.write(row_line(item_row(item, _adopted(row, item, prompts, name))))
+                file.write(row_line(item_row(item, _generated(row, item, prompts, name))))
         os.ftruncate(log.descriptor, 0)
     finally:
         log.close()
 
 
-def _adopted(row: Mapping[str, Any], item: Item, prompts: PromptSet, name: ModelName | None) -> Generated:
+def _generated(row: Mapping[str, Any], item: Item, prompts: PromptSet, name: ModelName | None) -> Generated:
     text, duration_ms = str(row["generatedOutput"]), int(row.get("durationMs") or 0)
     if name is None:
         return Generated(text, duration_ms=duration_ms)
@@ -211,7 +213,7 @@ def _adopted(row: Mapping[str, Any], item: Item, prompts: PromptSet, name: Model
 
 
 def translation_row(text: Generated) -> dict[str, Any]:
-    """Return a translation as the fields of a results file that the translator fills."""
+    """Return a translation as fields of a results file."""
     tokens = text.provenance.output_tokens if text.provenance is not None else None
     rate = tokens / text.duration_ms * 1000 if tokens and text.duration_ms else None
     return {
@@ -225,7 +227,7 @@ def translation_row(text: Generated) -> dict[str, Any]:
 def assembled(
     languages: Sequence[Language], prompts: PromptSet, rows: Mapping[str, Mapping[str, Any]], table: LanguageTable
 ) -> list[LanguageResult]:
-    """Return the results of all languages, with the script check made; orders without a row are left out."""
+    """Assemble the results of all languages, with the script check; prompts without a row are omitted."""
     checker, results = TextChecker(table), list[LanguageResult]()
     for language in languages:
         done: list[PromptResult] = []

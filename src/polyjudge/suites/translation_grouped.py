@@ -1,4 +1,4 @@
-"""Judge several languages in one call, and measure how far that changes scores."""
+"""Judge several languages in one call, and measure how much that changes scores."""
 
 import asyncio
 import random
@@ -31,70 +31,69 @@ _NAMES = {
     "empty_batches": "emptyBatches",
     "mean_distance": "meanDistance",
 }
-"""Of what is measured, as a scores file has them."""
-_MOST_FLIPPED = 0.2
-"""Share of rows that may pass one way and fail the other."""
+"""Names of measured values in a scores file."""
+_MAX_FLIPPED = 0.2
+"""Largest share of rows that may pass alone and fail in a group, or the reverse."""
 _SIZES = range(2, 11)
-"""Languages that a call can be about."""
+"""Possible numbers of languages in a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """How batches are made and watched."""
+    """How tasks are grouped and how the effect is measured."""
 
     size: int = 8
     """Languages in a call."""
     control_share: float = 0.05
-    """Rows that are judged alone as well."""
+    """Share of rows that are also judged alone."""
     tolerance: float = 0.5
-    """Mean distance between batched and single scores, in points of the scale, beyond which batches are halved."""
+    """Mean distance between grouped and single scores, in points, above which groups are halved."""
     seed: int = 0
 
 
 @dataclass(slots=True)
 class Drift:
-    """How far judging in batches moves the scores."""
+    """How much judging in groups changes the scores."""
 
     batch_size: int = 1
-    """Languages in a call, in the end."""
+    """Languages in a call, after halving."""
     rows_from_batches: int = 0
-    """Rows that came from a call about several languages; the others were asked for alone."""
+    """Rows from a call about several languages; the others were judged alone."""
     empty_batches: int = 0
-    """Calls about several languages that brought no usable row."""
+    """Calls about several languages without a usable row."""
     compared: int = 0
-    """Rows judged both ways, at that size."""
+    """Rows judged both ways at that size."""
     mean_distance: float | None = None
-    """Between the two, over all dimensions."""
+    """Mean difference between the two, over all dimensions."""
     flipped: int = 0
     """Rows that pass one way and fail the other."""
     tolerance: float = 0.5
     tried: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """Larger sizes that moved the scores too far."""
+    """Larger sizes that changed the scores too much."""
 
     def restart(self, batch_size: int, tolerance: float) -> None:
-        """Forget what was measured: the judging starts again, with so many languages in a call."""
+        """Reset the measurement for a new start with so many languages in a call."""
         self.batch_size, self.tolerance = batch_size, tolerance
         self.rows_from_batches = self.empty_batches = self.compared = self.flipped = 0
         self.mean_distance, self.tried = None, []
 
     @property
     def is_too_far(self) -> bool:
-        """The two ways differ by more than the tolerance, or turn too many verdicts around."""
+        """Whether grouping changes scores by more than the tolerance, or flips too many verdicts."""
         if self.mean_distance is None:
             return False
-        return self.mean_distance > self.tolerance or self.flipped > max(1, _MOST_FLIPPED * self.compared)
+        return self.mean_distance > self.tolerance or self.flipped > max(1, _MAX_FLIPPED * self.compared)
 
     def as_row(self) -> dict[str, Any]:
-        """Return it as it stands in a scores file."""
+        """Return the row of a scores file."""
         return {_NAMES.get(name, name): value for name, value in asdict(self).items() if value not in (None, [])}
 
 
 class GroupedTranslationJudge:
-    """Judges tasks in calls about several languages, and measures in `drift` how far that moves the scores.
+    """Judges tasks in calls about several languages, and measures in `drift` how much that changes the scores.
 
-    The first task of a group asks for all of it, and the others wait for the answer. In the preparation, a seeded
-    sample is judged alone, and also in its groups. While the two differ too much the size is halved and those groups
-    are judged again; the rest is judged at the size that held.
+    The first task of a group makes the call, and the others wait for it. `prepare` judges a seeded sample both alone
+    and in its groups; while the two differ too much, it halves the size and judges those groups again.
     """
 
     def __init__(self, judge: GroupedJudge, tasks: Sequence[Task], options: BatchOptions) -> None:
@@ -102,7 +101,7 @@ class GroupedTranslationJudge:
         self._tasks = {task.id: task for task in tasks}
         self._options = options
         self.drift = Drift()
-        """Complete when all tasks are judged; the same for the judge that a run has bound to its providers."""
+        """Complete when all tasks are judged; shared with the copies that `bind` returns."""
         self._slots: Slots | None = None
         self._settled: dict[str, Outcome] = {}
         self._groups: list[list[Task]] = []
@@ -111,17 +110,17 @@ class GroupedTranslationJudge:
 
     @property
     def rubric(self) -> Rubric:
-        """The rubric of all languages; some are asked one question more."""
+        """The rubric of all languages, without additional questions."""
         return self._judge.rubric
 
     @property
     def models(self) -> ModelAddresses:
-        """The model that is asked, with its address."""
+        """The model with its address."""
         return self._judge.models
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the prompts do, or which tasks share one."""
+        """Identifies the prompts, and which tasks share one."""
         options = self._options
         return f"{self._judge.fingerprint} {options.size} {options.control_share} {options.tolerance} {options.seed}"
 
@@ -134,46 +133,46 @@ class GroupedTranslationJudge:
     async def prepare(
         self, stored: Iterable[tuple[str, RunOutcome]], *, concurrency: int | Slots, stop: StopToken
     ) -> None:
-        """Find the size of the groups, by judging a sample in both ways."""
+        """Determine the size of the groups by judging a sample both ways."""
         self._slots = concurrency if isinstance(concurrency, Slots) else None
         self._settled, self._groups, self._answers, self._judge.empty_batches = {}, [], {}, 0
         tasks = list(self._tasks.values())
-        languages = len({id(task.language) for task in tasks})  # more than there are cannot be in a call
+        languages = len({id(task.language) for task in tasks})
         self.drift.restart(min(self._options.size, languages), self._options.tolerance)
         controls = self._controls(tasks)
         try:
-            await self._settle(tasks, controls, _Pace(concurrency, stop))
+            await self._settle(tasks, controls, _Limits(concurrency, stop))
             if not stop.requested:
                 groups = batches_of(tasks, self.drift.batch_size)
                 self._groups = [group for group in groups if not controls & set(group)]
                 self._group_of = {task.id: number for number, group in enumerate(self._groups) for task in group}
-                await self._resume(dict(stored), _Pace(concurrency, stop))
+                await self._resume(dict(stored), _Limits(concurrency, stop))
         finally:
             self.drift.empty_batches = self._judge.empty_batches
 
     def settled(self, item: Item) -> Outcome | None:
-        """Return the outcome of a task that was judged in the preparation."""
+        """Return the outcome of a task that `prepare` judged."""
         return self._settled.get(item.id)
 
-    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG002 - a group is asked once
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG002 - one call per group
         """Judge a task with its group."""
         if (outcome := self._settled.get(item.id)) is not None:
             return outcome
-        return (await self._answer(self._group_of[item.id]))[item.id]
+        return (await self._group_outcomes(self._group_of[item.id]))[item.id]
 
     async def aclose(self) -> None:
         """Close connections."""
         await self._judge.aclose()
 
-    async def _settle(self, tasks: Sequence[Task], controls: set[Task], pace: "_Pace") -> None:
-        """Judge the controls alone and in groups, in smaller ones while those move the scores too far."""
+    async def _settle(self, tasks: Sequence[Task], controls: set[Task], limits: "_Limits") -> None:
+        """Judge the controls alone and in groups; halve the size while grouping changes the scores too much."""
         drift, rows = self.drift, dict[Task, BatchRow]()
-        singles = {task: outcome async for task, outcome in self._alone(controls, pace)}
-        while not pace.stop.requested:
+        singles = {task: outcome async for task, outcome in self._alone(controls, limits)}
+        while not limits.stop.requested:
             groups = [group for group in batches_of(tasks, drift.batch_size) if controls & set(group)]
-            rows = {task: row async for task, row in self._grouped(groups, pace)}
+            rows = {task: row async for task, row in self._grouped(groups, limits)}
             if len(singles) < len(controls) or len(rows) < sum(map(len, groups)):
-                rows = {}  # a stop: rows whose effect is not measured yet must not be kept
+                rows = {}  # stopped: rows whose drift is not measured must not be stored
                 break
             _compare(drift, singles, {task: row.outcome for task, row in rows.items() if row.from_batch})
             if drift.batch_size == 1 or not drift.is_too_far:
@@ -186,17 +185,17 @@ class GroupedTranslationJudge:
         self._settled = {task.id: outcome for task, outcome in outcomes.items()}
         drift.rows_from_batches = sum(row.from_batch for task, row in rows.items() if task not in judged_alone)
 
-    async def _resume(self, stored: Mapping[str, RunOutcome], pace: "_Pace") -> None:
-        """Count the groups that an earlier run has judged, and ask again for those that it was interrupted in."""
-        broken_off: list[int] = []
+    async def _resume(self, stored: Mapping[str, RunOutcome], limits: "_Limits") -> None:
+        """Count the groups that an earlier run has judged, and judge again those that it did not complete."""
+        interrupted: list[int] = []
         for number, group in enumerate(self._groups):
             known = [stored[task.id] for task in group if task.id in stored]
             if len(known) == len(group):
                 self._count_stored(group, known)
             elif known:
-                broken_off.append(number)
+                interrupted.append(number)
         async with aclosing(
-            in_order(self._answer, broken_off, concurrency=pace.concurrency, stop=pace.stop)
+            in_order(self._group_outcomes, interrupted, concurrency=limits.concurrency, stop=limits.stop)
         ) as answers:
             async for _ in answers:
                 pass
@@ -204,7 +203,7 @@ class GroupedTranslationJudge:
     def _count_stored(self, group: Sequence[Task], outcomes: Sequence[RunOutcome]) -> None:
         items = [task.batch_item() for task in group]
         alone = [
-            _prompt_of(each) == prompt_sha256(self._judge.prompt_alone(item))
+            _prompt_hash(each) == prompt_sha256(self._judge.prompt_alone(item))
             for each, item in zip(outcomes, items, strict=True)
         ]
         results = [isinstance(outcome, JudgeResult) for outcome in outcomes]
@@ -214,13 +213,13 @@ class GroupedTranslationJudge:
         if all(alone) and self._judge.shares_a_call(items):
             self._judge.note_empty_batches(1)
 
-    async def _answer(self, number: int) -> dict[str, Outcome]:
-        """Return the outcomes of a group: the first task asks, and the others wait while other tasks are judged."""
+    async def _group_outcomes(self, number: int) -> dict[str, Outcome]:
+        """Return the outcomes of a group: the first task makes the call, the others wait and lend their slots."""
         if (answer := self._answers.get(number)) is not None:
             with nullcontext() if self._slots is None or answer.done() else self._slots.lent():
                 return await asyncio.shield(answer)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_take_note)
+        answer.add_done_callback(_retrieve_error)
         group = self._groups[number]
         try:
             rows = await self._judge.rows([task.batch_item() for task in group])
@@ -240,44 +239,46 @@ class GroupedTranslationJudge:
         count = max(1, round(self._options.control_share * len(tasks)))
         return set(random.Random(self._options.seed).sample(list(tasks), min(count, len(tasks))))
 
-    def _alone(self, tasks: Iterable[Task], pace: "_Pace") -> AsyncGenerator[tuple[Task, Outcome]]:
+    def _alone(self, tasks: Iterable[Task], limits: "_Limits") -> AsyncGenerator[tuple[Task, Outcome]]:
         async def one(task: Task) -> tuple[Task, Outcome]:
             return task, await self._judge.alone(task.batch_item())
 
         ordered = sorted(tasks, key=lambda task: task.id)
-        return in_order(one, ordered, concurrency=pace.concurrency, stop=pace.stop)
+        return in_order(one, ordered, concurrency=limits.concurrency, stop=limits.stop)
 
-    async def _grouped(self, groups: Sequence[Sequence[Task]], pace: "_Pace") -> AsyncGenerator[tuple[Task, BatchRow]]:
+    async def _grouped(
+        self, groups: Sequence[Sequence[Task]], limits: "_Limits"
+    ) -> AsyncGenerator[tuple[Task, BatchRow]]:
         async def one(group: Sequence[Task]) -> list[tuple[Task, BatchRow]]:
             rows = await self._judge.rows([task.batch_item() for task in group])
             return list(zip(group, rows, strict=True))
 
-        async with aclosing(in_order(one, groups, concurrency=pace.concurrency, stop=pace.stop)) as judged:
+        async with aclosing(in_order(one, groups, concurrency=limits.concurrency, stop=limits.stop)) as judged:
             async for pairs in judged:
                 for pair in pairs:
                     yield pair
 
 
 @dataclass(frozen=True, slots=True)
-class _Pace:
-    """How many calls the preparation may make at once, and when it is to end."""
+class _Limits:
+    """Limits of `prepare`: concurrent calls, and the stop token."""
 
     concurrency: int | Slots
     stop: StopToken
 
 
-def _take_note(answer: "asyncio.Future[dict[str, Outcome]]") -> None:
-    """Take the error of a group that no other task waits for: the one that asked raises it."""
+def _retrieve_error(answer: "asyncio.Future[dict[str, Outcome]]") -> None:
+    """Mark the error of a group as retrieved: the task that made the call raises it."""
     if not answer.cancelled():
         answer.exception()
 
 
-def _prompt_of(outcome: RunOutcome) -> str:
+def _prompt_hash(outcome: RunOutcome) -> str:
     return outcome.provenance.prompt_sha256 if outcome.provenance is not None else ""
 
 
 def judge_of_failures(rubric: Rubric, names: Sequence[ModelName], tasks: Sequence[Task], scores: Path) -> LanguageJudge:
-    """Return the judge that asks alone about each failure in a scores file, and knows the prompts of its groups."""
+    """Return the judge that retries the failures of a scores file alone, with the prompt hashes of its groups."""
     judge, hashes = GroupedJudge(rubric, ""), defaultdict[str, set[str]](set)
     judged = {item_id for item_id, _ in ScoresFile(scores, [], "").rows()}
     earlier = [task for task in tasks if task.id in judged]
@@ -290,22 +291,22 @@ def judge_of_failures(rubric: Rubric, names: Sequence[ModelName], tasks: Sequenc
 
 
 def batches_of(tasks: Sequence[Task], size: int) -> list[list[Task]]:
-    """Return the tasks in calls of so many languages, one prompt of each; no call has a language twice."""
+    """Group tasks into calls of at most `size` languages, with one prompt of each language."""
     batches: list[list[Task]] = []
     rows: dict[int, list[Task]] = defaultdict(list)
     seen = Counter[int]()
-    for task in tasks:  # by its turn among those of its language: in a sample, places in the file have gaps
+    for task in tasks:  # by the order within the language: the indexes of a sample have gaps
         rows[seen[id(task.language)]].append(task)
         seen[id(task.language)] += 1
     for row in rows.values():
         count = -(-len(row) // size)
-        # Evenly, so that the last call is not left with one language alone.
+        # Split evenly, so that the last call does not have a single language.
         batches += [row[number * len(row) // count : (number + 1) * len(row) // count] for number in range(count)]
     return batches
 
 
 def _compare(drift: Drift, singles: Outcomes, batched: Outcomes) -> None:
-    """Measure how far the rows that were judged both ways lie apart; `batched` are those that came from batches."""
+    """Measure the differences of rows judged both ways; `batched` are the outcomes of groups."""
     distances: list[float] = []
     drift.compared = drift.flipped = 0
     for task, single in singles.items():

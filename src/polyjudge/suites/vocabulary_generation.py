@@ -1,4 +1,4 @@
-"""Ask models about words, one model after the other, and store their answers as word records."""
+"""Ask models about words, one model at a time, and store their answers as word records."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
@@ -28,28 +28,30 @@ from .vocabulary import Job, WordTask
 
 _PROVIDER = "local"
 _ATTEMPTS = 3
-_MANY = 1_000_000_000
-"""Tries to reach a server: it answered before the first question, so it may come back."""
-RETRIES = RetryPolicy(attempts=_ATTEMPTS, rate_limited_attempts=_ATTEMPTS, unreachable_attempts=_MANY, first_wait_s=1.0)
-"""How often a local model is asked for an answer."""
-_CUT_OFF = "the answer was cut off before it began; give the model more room"
+_UNLIMITED = 1_000_000_000
+"""Attempts to reach a server that stopped responding: it responded at the start, so it may return."""
+RETRIES = RetryPolicy(
+    attempts=_ATTEMPTS, rate_limited_attempts=_ATTEMPTS, unreachable_attempts=_UNLIMITED, first_wait_s=1.0
+)
+"""Retries of a local model."""
+_CUT_OFF = "the reply was cut off before the answer; raise the limit of output tokens"
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How models are asked."""
+    """Settings of the requests to models."""
 
     temperature: float
     max_tokens: int | None = None
     timeout_s: float = 300.0
-    """To wait for the server before the first question."""
+    """How long to wait for the server before the first request."""
 
 
 class WordGenerator:
-    """Asks local models about words, one model at a time, since their server holds the weights of one.
+    """Asks local models about words, one model at a time, because the server loads one at a time.
 
-    A model that the server does not have fails all its words at once; the others are asked all the same. Local answers
-    are not cached, since the weights behind a name may change.
+    If the server does not have a model, all its words fail at once; the other models are still asked. Local answers
+    are not cached, because the weights behind a name may change.
     """
 
     def __init__(self, job: Job, settings: Generation, source: ProviderSource | None = None) -> None:
@@ -66,12 +68,12 @@ class WordGenerator:
 
     @property
     def models(self) -> ModelAddresses:
-        """The models that are asked, with their address."""
+        """The models with their address."""
         names = dict.fromkeys(task.model for task in self._job.tasks)
         return tuple((ModelName(_PROVIDER, name), address_of(_PROVIDER)) for name in names)
 
     def items(self) -> list[Item]:
-        """Return the questions to the models; the reference definitions are not in them."""
+        """Return the items of all tasks, without reference definitions."""
         return [Item(name, task.text) for name, task in self._tasks.items()]
 
     def bind(self, source: ProviderSource) -> "WordGenerator":
@@ -81,12 +83,12 @@ class WordGenerator:
     async def prepare(
         self, stored: Iterable[tuple[str, RunOutcome]], *, concurrency: int | Slots, stop: StopToken
     ) -> None:
-        """Wait for the server, so that a missing one is noticed before the first question."""
+        """Wait for the server, so that a missing one is an error before the first request."""
         del stored, concurrency
         await unless_stopped(local_models(timeout_s=self._settings.timeout_s), stop)
 
     async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:
-        """Return what the model answers, or why it does not."""
+        """Return the answer of the model, or the failure."""
         task, settings = self._tasks[item.id], self._settings
         request = Request(
             prompt=task.text,
@@ -113,7 +115,7 @@ class WordGenerator:
 
     @asynccontextmanager
     async def _turn_of(self, model: str) -> AsyncGenerator[Provider]:
-        """Wait until no other model is asked, and give the model's provider."""
+        """Wait until no other model has requests in flight, then yield the provider of the model."""
         async with self._turn:
             await self._turn.wait_for(lambda: self._model == model or not self._asking)
             if self._provider is None or self._model != model:
@@ -144,7 +146,7 @@ class WordGenerator:
     def _failure(
         self, provider: Provider, request: Request, error: ProviderError | UnusableError, *, attempts: int
     ) -> Failure:
-        """Return why there is no answer; `attempts` is 0 if the model was not asked, because it cannot answer."""
+        """Return the failure; `attempts` is 0 if the model is known to be unusable and was not asked."""
         reply = Reply(text="", model="", attempts=attempts)
         provenance = provenance_of(provider.origin, request, self._question(request), reply)
         kind = cast(FailureKind, error.kind) if isinstance(error, ProviderError) else "provider_error"
@@ -155,16 +157,16 @@ class WordGenerator:
 
 
 def is_answer(outcome: RunOutcome) -> bool:
-    """Say whether a model answered, if only with nothing; one that was cut off before its answer did not."""
+    """Return whether a model answered, if only with an empty text; a reply cut off before the answer is none."""
     return isinstance(outcome, Generated) and (bool(outcome.text) or outcome.finish != "length")
 
 
 class AnswerStore:
-    """Stores answers as word records, each as soon as it is there: the records of a folder are its own run file.
+    """Stores answers as word records as they arrive: the records of a folder serve as its run file.
 
-    What was answered at this temperature need not be asked again. Only a finished run that is done again needs a start
-    marker: records of the run before must not count for it. One is done again with `refresh`, and if nothing is left
-    and `restarts` says so. With `reread` nothing is asked, and with `read_only` nothing is written.
+    Answers at the same temperature are not requested again. A finished run is repeated with `refresh`, or if nothing is
+    missing and `restarts` returns true; it has a start marker, so that records of the run before do not count.
+    With `reread` nothing is requested, and with `read_only` nothing is written.
     """
 
     def __init__(
@@ -185,13 +187,13 @@ class AnswerStore:
         self._waiting = dict[int, RunOutcome]()
         self._written = set[str]()
         self.started_at = ""
-        """When a run that is done again was started; empty if only missing answers are asked for."""
+        """When a repeated run was started; empty if only missing answers are requested."""
         self._asks = not reread
         self._known = self._answers()
         has_marker = self._marker.exists()
-        self._is_again = self._asks and (has_marker or refresh or (not self.left and restarts()))
-        self._is_new = self._is_again and not has_marker and not read_only
-        if self._is_again:
+        self._is_rerun = self._asks and (has_marker or refresh or (not self.left and restarts()))
+        self._is_new = self._is_rerun and not has_marker and not read_only
+        if self._is_rerun:
             self.started_at = utc_now() if read_only and not has_marker else read_timestamp(self._marker)
             self._known = self._answers()
         if not read_only:
@@ -200,22 +202,22 @@ class AnswerStore:
 
     @property
     def left(self) -> int:
-        """How many answers are to be asked for."""
+        """The number of answers to request."""
         return len(self._tasks) - len(self._known) if self._asks else 0
 
     def stored(self) -> Iterator[tuple[str, RunOutcome]]:
-        """Yield the answers before the first one that is missing."""
+        """Yield the stored answers before the first missing one."""
         for name in self._tasks:
             if name not in self._known:
                 return
             yield name, self._known[name]
 
     def ahead(self) -> Mapping[str, RunOutcome]:
-        """Return all answers that are there."""
+        """Return all stored answers."""
         return self._known
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
-        """Write the record of an item, unless that was done when its outcome came."""
+        """Write the record of an item, unless `append_ahead` has."""
         if item.id in self._known or item.id in self._written:
             return
         task = self._tasks[item.id]
@@ -223,46 +225,46 @@ class AnswerStore:
         self._written.add(item.id)
 
     def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
-        """Write the record of an item ahead of its turn; return where `read_ahead` finds the outcome."""
+        """Write the record of an item out of order; return the position for `read_ahead`."""
         self.append(item, outcome)
         self._waiting[len(self._written)] = outcome
         return len(self._written)
 
     def read_ahead(self, position: int) -> RunOutcome:
-        """Return an outcome that came ahead of its turn."""
+        """Return an outcome that was written out of order."""
         return self._waiting.pop(position)
 
     def finish(self) -> None:
-        """Keep the start marker: what is made of the answers may belong to the same run."""
+        """Keep the start marker: judging the answers may be part of the same run."""
 
     def forget_restart(self) -> None:
-        """Remove the start marker if all was asked again; a part of the suite is not all."""
+        """Remove the start marker if the whole suite was answered again."""
         records = (self._job.record(task) for task in self._job.every_task)
-        if self._is_again and all(record is not None and record.run == self.started_at for record in records):
+        if self._is_rerun and all(record is not None and record.run == self.started_at for record in records):
             self._marker.unlink(missing_ok=True)
 
     def discard_if_empty(self) -> None:
-        """Remove a start marker of this run if it asked nothing."""
+        """Remove the start marker of this run if it wrote nothing."""
         if self._is_new and not self._written:
             self._marker.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Do nothing: no file is open between two answers."""
+        """Do nothing: no file stays open between two answers."""
 
     def _answers(self) -> dict[str, RunOutcome]:
-        """Return what need not be asked, by the names of the tasks."""
+        """Return the answers that need no request, by task id."""
         answers = dict[str, RunOutcome]()
         for name, task in self._tasks.items():
             record = self._job.record(task)
             if record is None or record.response is None or (self.started_at and record.run != self.started_at):
                 continue
-            if record.temperature in (None, self.temperature):  # other programs write records of this form, too
+            if record.temperature in (None, self.temperature):  # records of other programs may have none
                 answers[name] = Generated(record.response, record.model_answered, cached=True)
         return answers
 
 
 def _renew_references(job: Job) -> None:
-    """Update the reference in each record to the suite: an answer stays good when a definition is corrected."""
+    """Update the reference in each record: an answer stays valid when a definition is corrected."""
     for task in job.tasks:
         record = job.record(task)
         if record is not None and record.reference_definition != task.entry.answer:
@@ -270,7 +272,7 @@ def _renew_references(job: Job) -> None:
 
 
 def word_record(task: WordTask, outcome: RunOutcome, temperature: float, run: str) -> WordRecord:
-    """Return the record of an outcome; `run` is when a run that is done again was started."""
+    """Return the record of an outcome; `run` is the start time of a repeated run."""
     record = WordRecord(
         model=task.model,
         word=task.entry.word,

@@ -1,4 +1,4 @@
-"""Have judges say whether models know their words, and store what they say as the file of judgements."""
+"""Judge the answers about words, and store the judgements."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,47 +20,47 @@ from polyjudge.records.vocabulary import Judgement, WordRecord, WordState
 
 from .vocabulary import Job, WordTask
 
-_Known = Callable[[Judgement], bool]
-"""Says whether a judgement of an earlier run counts."""
+_Counts = Callable[[Judgement], bool]
+"""Returns whether a judgement of an earlier run counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordQuestion:
-    """One answer that one judge is asked about."""
+    """One answer for one judge."""
 
     id: str
-    """A name that stays the same from run to run."""
+    """The id of the question, which is the same in every run."""
     task: WordTask
     judge: str
     record: WordRecord | None
-    """None where the model was not asked."""
+    """None if the model was not asked."""
     base_url: str = ""
-    """Where the judge is asked."""
+    """The address of the judge."""
 
     def prompt(self, wording: WordWording) -> str:
-        """Return what the judge is asked."""
+        """Return the prompt to the judge."""
         return self.task.judge_prompt(wording, (self.record and self.record.response) or "")
 
 
 @dataclass(frozen=True, slots=True)
 class WordJudging:
-    """Who is asked about the answers of a job, and in which words."""
+    """The answers of a job, the judges and their wording."""
 
     job: Job
     wording: WordWording
     judges: Mapping[str, str]
-    """The judges, each with its address."""
-    supposing: bool = False
-    """Put the reference in the place of an answer that is missing, for an estimate."""
+    """The judges with their addresses."""
+    assumes_answers: bool = False
+    """Use the reference for a missing answer, to estimate the cost."""
 
     def panel(self, questions: Sequence[WordQuestion], max_tokens: int | None = None) -> Panel:
-        """Return the judges side by side."""
+        """Return the panel of all judges."""
         judges = {name: WordJudge(self.wording, name, max_tokens=max_tokens) for name in self.judges}
         judge_of = {question.id: question.judge for question in questions}
         return Panel(judges, lambda item: judge_of[item.id], needs_judge=True)
 
     def questions(self, tasks: Sequence[WordTask]) -> list[WordQuestion]:
-        """Return every answer with every judge."""
+        """Return a question for every answer and judge."""
         records = [(task, self._record(task)) for task in tasks]
         return [
             WordQuestion(f"{safe_name(judge)}/{self.job.name(task)}", task, judge, record, address)
@@ -69,13 +69,13 @@ class WordJudging:
         ]
 
     def is_settled(self, kept: Mapping[str, Judgement], *, retry_failures: bool) -> bool:
-        """Say whether every answer has its judgement."""
-        questions, counts = self.questions(self.job.tasks), _is_verdict if retry_failures else _any
+        """Return whether every answer has a judgement."""
+        questions, counts = self.questions(self.job.tasks), _is_verdict if retry_failures else _any_judgement
         return len(settled_outcomes(questions, self.wording, kept, counts)) == len(questions)
 
     def _record(self, task: WordTask) -> WordRecord | None:
         record, entry = self.job.record(task), task.entry
-        if record is not None or not self.supposing:
+        if record is not None or not self.assumes_answers:
             return record
         return WordRecord(
             model=task.model,
@@ -87,7 +87,7 @@ class WordJudging:
         )
 
 
-def _any(_: Judgement) -> bool:
+def _any_judgement(_: Judgement) -> bool:
     return True
 
 
@@ -96,16 +96,16 @@ def _is_verdict(judgement: Judgement) -> bool:
 
 
 def settled_outcomes(
-    questions: Sequence[WordQuestion], wording: WordWording, kept: Mapping[str, Judgement], counts: _Known
+    questions: Sequence[WordQuestion], wording: WordWording, kept: Mapping[str, Judgement], counts: _Counts
 ) -> dict[str, Outcome]:
-    """Return the outcomes that need no call, by the ids of their questions."""
+    """Return the outcomes that need no call, by question id."""
     known = {key: judgement for key, judgement in kept.items() if counts(judgement)}
     found = {each.id: _settled(each, wording, known.get(each.id)) for each in questions}
     return {key: outcome for key, outcome in found.items() if outcome is not None}
 
 
 def _settled(question: WordQuestion, wording: WordWording, known: Judgement | None) -> Outcome | None:
-    """Return the outcome that needs no call: there is no answer, an empty one, or the judge's reply is at hand."""
+    """Return an outcome without a call: for no answer, an empty one, or a stored reply of the judge."""
     record = question.record
     if record is None or record.response is None:
         return Failure("the model was not asked" if record is None else record.error or "no answer", "bad_item")
@@ -116,7 +116,7 @@ def _settled(question: WordQuestion, wording: WordWording, known: Judgement | No
     asked, prompt = known.provenance, question.prompt(wording)
     if asked.base_url != question.base_url or asked.prompt_sha256 != prompt_sha256(prompt):
         return None
-    reading = read_word_verdict(known.raw, wording, prompt)  # how replies are read may have changed
+    reading = read_word_verdict(known.raw, wording, prompt)  # the rules of parsing may have changed
     if reading.verdict == "undetermined":
         return Failure(reading.problem, "unreadable", known.raw, asked.model_answered, asked)
     score = float(reading.verdict == "correct")
@@ -126,20 +126,20 @@ def _settled(question: WordQuestion, wording: WordWording, known: Judgement | No
 
 
 def judgement_of(question: WordQuestion, outcome: Outcome, wording: WordWording, run: str) -> Judgement:
-    """Return the judgement that an outcome is; `run` is when the run that asked was started."""
+    """Return the judgement of an outcome; `run` is the start time of the run that made the call."""
     if isinstance(outcome, Failure) and outcome.kind == "bad_item":
-        return _bare(question, "error", stage="generation", reason=outcome.reason)
+        return _judgement(question, "error", stage="generation", reason=outcome.reason)
     if isinstance(outcome, Failure) and outcome.kind != "unreadable":
-        failed = _bare(question, "error", stage="judging", reason=outcome.reason)
+        failed = _judgement(question, "error", stage="judging", reason=outcome.reason)
         return replace(failed, raw=outcome.raw, run=run, provenance=outcome.provenance)
     if outcome.provenance is None:
-        return _bare(question, "incorrect", reason=outcome.reason)
+        return _judgement(question, "incorrect", reason=outcome.reason)
     reading = read_word_verdict(outcome.raw, wording, question.prompt(wording))
-    read = _bare(question, reading.verdict, reason=reading.problem)
+    read = _judgement(question, reading.verdict, reason=reading.problem)
     return replace(read, contradictory=reading.contradictory, raw=outcome.raw, run=run, provenance=outcome.provenance)
 
 
-def _bare(
+def _judgement(
     question: WordQuestion, verdict: WordState, *, reason: str, stage: Literal["", "generation", "judging"] = ""
 ) -> Judgement:
     task = question.task
@@ -156,17 +156,17 @@ def _bare(
     )
 
 
-def kept_judgements(folder: Path) -> dict[str, Judgement]:
-    """Return what earlier runs in a folder left, finished or not, by id; a file that cannot be read is an error."""
+def earlier_judgements(folder: Path) -> dict[str, Judgement]:
+    """Return the judgements of earlier runs in a folder, finished or not, by id."""
     return JudgementLog(folder / JUDGEMENTS_FILE, read_only=True).kept()
 
 
 class JudgementStore:
-    """Stores the outcomes of judges as judgements, each as soon as it is there: their file is the run file.
+    """Stores the outcomes of judges as judgements as they arrive: their file serves as the run file.
 
-    Judgements of earlier runs count if they answer the same question at the same address. With `refresh` only those of
-    this run do, since its start marker, and with `retry_failures` only verdicts. What was paid for and is no part of
-    this run is kept. With `read_only` nothing is written.
+    Judgements of earlier runs count if they answer the same question at the same address; with `refresh` only those
+    since the start marker of this run, with `retry_failures` only verdicts. Valid judgements on the rest of the suite
+    are kept. With `read_only` nothing is written.
     """
 
     def __init__(
@@ -183,29 +183,29 @@ class JudgementStore:
         has_marker = refresh and self._marker.exists()
         self.started_at = read_timestamp(self._marker) if has_marker else utc_now()
         self._is_new = refresh and not has_marker and not read_only
-        self._kept = kept_judgements(folder)
+        self._kept = earlier_judgements(folder)
         self._log = JudgementLog(folder / JUDGEMENTS_FILE, read_only=read_only)
         if self._is_new:
             write_timestamp(self._marker, self.started_at)
         self.questions = judging.questions(judging.job.tasks)
         self._by_id = {question.id: question for question in self.questions}
-        counts = self._is_own if refresh else _is_verdict if retry_failures else _any
+        counts = self._is_own if refresh else _is_verdict if retry_failures else _any_judgement
         self._settled = settled_outcomes(self.questions, judging.wording, self._kept, counts)
         self._found = dict[str, Judgement]()
         self._waiting = dict[int, RunOutcome]()
         self.judgements = list[Judgement]()
-        """All judgements of the finished file, in order."""
+        """All judgements of the finished file, sorted."""
 
     def items(self) -> list[Item]:
-        """Return the questions to the judges."""
+        """Return the items of all questions."""
         return [Item(question.id, question.prompt(self._judging.wording)) for question in self.questions]
 
     def judgement(self, item: Item) -> Judgement:
-        """Return the judgement of an item that has its outcome."""
+        """Return the judgement of an item that has an outcome."""
         return self._found[item.id]
 
     def stored(self) -> Iterator[tuple[str, RunOutcome]]:
-        """Yield nothing: all that is known need not be in the order of the items."""
+        """Yield nothing: stored outcomes may be in any order, so `ahead` returns them."""
         return iter(())
 
     def ahead(self) -> Mapping[str, RunOutcome]:
@@ -213,7 +213,7 @@ class JudgementStore:
         return self._settled
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
-        """Write the row of an item, unless that was done when its outcome came."""
+        """Write the row of an item, unless `append_ahead` has."""
         if item.id in self._found or not isinstance(outcome, JudgeResult | Failure):
             return
         is_known = outcome is self._settled.get(item.id)
@@ -224,20 +224,20 @@ class JudgementStore:
             self._log.append(judgement)
 
     def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
-        """Write the row of an item ahead of its turn; return where `read_ahead` finds the outcome."""
+        """Write the row of an item out of order; return the position for `read_ahead`."""
         self.append(item, outcome)
         self._waiting[len(self._found)] = outcome
         return len(self._found)
 
     def read_ahead(self, position: int) -> RunOutcome:
-        """Return an outcome that came ahead of its turn."""
+        """Return an outcome that was written out of order."""
         return self._waiting.pop(position)
 
     def finish(self) -> None:
-        """Write the judgements in order, with those of earlier runs on the rest of the suite that still fit."""
+        """Write the judgements in order, with the valid ones of earlier runs on the rest of the suite."""
         rest = self._judging.questions(self._judging.job.every_task)
         others = settled_outcomes(
-            [each for each in rest if each.id in self._kept], self._judging.wording, self._kept, _any
+            [each for each in rest if each.id in self._kept], self._judging.wording, self._kept, _any_judgement
         )
         for each in rest:
             if each.id in self._found:
@@ -249,7 +249,7 @@ class JudgementStore:
         self._marker.unlink(missing_ok=True)
 
     def discard_if_empty(self) -> None:
-        """Remove the start marker of a run that asked nothing."""
+        """Remove the start marker of this run if it asked nothing."""
         if self._is_new:
             self._marker.unlink(missing_ok=True)
 
