@@ -21,7 +21,7 @@ from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.outcomes import Failure, JudgeResult
 from polyjudge.records.rubrics import Rubric, RubricCriterion
 from polyjudge.reports.blocks import plain_text
-from polyjudge.reports.trust_card import card_blocks
+from polyjudge.reports.calibration import card_blocks
 
 TABLE = language_table()
 LANGUAGES = ("en", "ru", "ar", "hi", "ne", "th", "ja", "ko")
@@ -87,7 +87,7 @@ def test_an_oracle_is_reliable_in_every_language_and_for_every_kind():
     assert all(each.auc.value == 1 for each in found.perturbations.values())
     assert all(each.rank_correlation.value < -0.9 and each.drop.low > 0.2 for each in found.perturbations.values())
     assert found.controls["white_space"].false_alarms.value == 0
-    assert "Measured in 8 languages: 8 reliable." in card_text(found)
+    assert "Calibration: reliable in 8 of 8 languages." in card_text(found)
     assert "cannot tell" not in card_text(found)
 
 
@@ -97,8 +97,8 @@ def test_a_constant_judge_is_unreliable_in_every_language_and_for_every_kind():
     assert {trust.verdict for trust in found.languages.values()} == {"unreliable"}
     assert {kind: each.verdict for kind, each in found.perturbations.items()} == dict.fromkeys(PERTURBED, "unreliable")
     assert {trust.discrimination.value for trust in found.languages.values()} == {0.5}
-    assert "8 unreliable." in card_text(found)
-    assert "It does not notice: drop letters, drop words, shuffle words, truncate, typos." in card_text(found)
+    assert "unreliable in 8 of 8 languages" in card_text(found)
+    assert "Does not notice: drop letters, drop words, shuffle words, truncate, typos." in card_text(found)
 
 
 @pytest.mark.parametrize("slope", [0.3, 0.6])
@@ -130,7 +130,7 @@ def test_a_judge_that_cannot_read_one_script_is_unreliable_only_in_its_languages
 
     assert {tag for tag, verdict in verdicts.items() if verdict == "unreliable"} == set(DEVANAGARI)
     assert {verdicts[tag] for tag in verdicts if tag not in DEVANAGARI} == {"reliable"}
-    assert "It is unreliable in: Hindi (hi), Nepali (ne)." in card_text(found)
+    assert "Unreliable in: Hindi (hi), Nepali (ne)." in card_text(found)
 
 
 def test_a_judge_that_prefers_perturbed_texts_is_unreliable_and_rises_at_every_step():

@@ -196,7 +196,7 @@ def test_the_card_separates_reliable_from_unreliable_languages(perturb, server, 
 
     verdicts = {tag: each["verdict"] for tag, each in card()["languages"].items()}
     assert verdicts == {"fr": "reliable", "th": "unreliable"}
-    assert "It is unreliable in: Thai (th)." in capsys.readouterr().out
+    assert "Unreliable in: Thai (th)." in capsys.readouterr().out
 
 
 def test_a_judge_with_a_constant_score_is_unreliable(perturb, server, capsys):

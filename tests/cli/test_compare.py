@@ -70,7 +70,7 @@ def test_changes_are_printed_and_without_a_rule_nothing_fails(folder, capsys):
     shown = capsys.readouterr().out
     assert "What changed from a.jsonl to b.jsonl" in shown
     assert "Worse in: Thai (th)." in shown
-    assert "No bar was set" in shown
+    assert "No rule was given" in shown
 
 
 def test_json_fits_its_schema(folder, capsys):
@@ -199,7 +199,7 @@ def test_too_many_lost_verdicts_are_exit_3_and_win_over_1(folder, capsys, option
     write_rows("b.jsonl", rows(worse=1.0, failed=9))
 
     assert compare(*options) == code
-    assert "Newly unjudged: a verdict before, none now (9)" in capsys.readouterr().out
+    assert "Newly unjudged items (9)" in capsys.readouterr().out
 
 
 def test_rows_that_went_missing_do_not_pass(folder):
@@ -289,7 +289,7 @@ def test_a_baseline_of_another_score_is_refused(folder, capsys):
     capsys.readouterr()
 
     assert compare(a="base.jsonl") == 2
-    assert "base.jsonl holds 'subscores.grammar' and b.jsonl holds 'score'" in capsys.readouterr().err
+    assert "base.jsonl has 'subscores.grammar' and b.jsonl has 'score'" in capsys.readouterr().err
     assert compare("--score", "subscores.grammar", a="base.jsonl") == 0
 
 
@@ -380,7 +380,7 @@ def test_a_project_file_may_set_the_rule(folder):
         ("no json\n", "b.jsonl: no scores found: b.jsonl:1: is not JSON"),
         ('{"id": 1, "score": "good grief"}\n', "invalid rating"),
         ('{"id": "x", "score": 1e300}\n', "the score 1e+300 of item 'x' is out of range"),
-        ('{"id": "other", "score": 1}\n', "no item of a.jsonl is in b.jsonl"),
+        ('{"id": "other", "score": 1}\n', "no common items in a.jsonl and b.jsonl"),
         ('{"id": "x", "score": 1}\n{"id": "x", "score": 1}\n', "duplicate scores for id 'x'"),
     ],
 )

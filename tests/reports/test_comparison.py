@@ -15,7 +15,7 @@ from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.comparison import ComparisonOptions, FailOn
 from polyjudge.reports.blocks import html_page, markdown, plain_text
-from polyjudge.reports.comparison import compare_runs, fewest_clusters, notes_on
+from polyjudge.reports.comparison import compare_runs, comparison_notes, fewest_clusters
 from polyjudge.reports.comparison_report import comparison_blocks
 from polyjudge.verdicts.comparison import compare_gate, unlike
 
@@ -134,7 +134,7 @@ def test_ids_pair_within_a_language_only():
     found = compare_runs(run_of(before), run_of({("fr", "1"): 2.0, ("de", "1"): 4.0}), QUICK)
 
     assert [row.score.difference.value for row in found.languages] == [-1, 1]
-    with pytest.raises(DataError, match="no item of a is in b"):
+    with pytest.raises(DataError, match="no common items in a and b"):
         compare_runs(run_of(before), run_of({("th", "1"): 2.0}, name="b"), QUICK)
 
 
@@ -264,7 +264,7 @@ def test_judges_are_alike_where_rubric_and_the_model_that_answered_are(change, d
 
     assert set(unlike(*(run.judges for run in runs))) == differs
     assert set(unlike(*(run.judges for run in reversed(runs)))) == differs
-    assert len(list(notes_on(*runs))) == len(differs)
+    assert len(list(comparison_notes(*runs))) == len(differs)
 
 
 def test_a_second_model_that_answered_part_of_a_run_makes_it_unlike():
@@ -279,7 +279,7 @@ def test_a_run_that_does_not_name_its_judge_is_noted():
     runs = run_of({("fr", "1"): 1.0}, judges=[JUDGE]), run_of({("fr", "1"): 1.0}, name="b")
 
     assert unlike(*(run.judges for run in runs)) == {}
-    assert list(notes_on(*runs)) == ["b does not say which judge gave its scores"]
+    assert list(comparison_notes(*runs)) == ["b does not say which judge gave its scores"]
 
 
 # looks
@@ -293,7 +293,7 @@ def test_the_worst_comes_first_and_no_change_stands_beside_what_could_be_found()
     worst_first = [text.index(row) for row in ("German (de)  worse", "Thai (th)    better", "French (fr)  no change")]
     assert worst_first == sorted(worst_first)
     assert "Failed by the rule regression." in text
-    assert "is not “equal”" in text
+    assert "does not mean “equal”" in text
     assert "Share with a score of at least 3, by language" in text
 
 

@@ -21,9 +21,15 @@ from polyjudge.records.calibration import (
     TrustCard,
 )
 from polyjudge.reports.blocks import markdown, plain_text
-from polyjudge.reports.calibration import agreement_blocks, card_plots, effect_blocks, severity_plot
+from polyjudge.reports.calibration import (
+    agreement_blocks,
+    agreement_table,
+    card_plots,
+    effect_blocks,
+    severity_plot,
+    unnoticed_kinds,
+)
 from polyjudge.reports.translation_formats import CARD_FORMATS
-from polyjudge.reports.trust_card import agreement_table, unnoticed_kinds
 from polyjudge.verdicts.trust import figure_text
 
 TABLE = language_table()
@@ -77,10 +83,11 @@ def test_a_card_says_first_where_the_judge_can_be_trusted_and_where_not():
     text = shown(FULL)
 
     assert text.startswith("Trust card of claude-code/opus, rubric translation\n")
-    assert "Measured in 3 languages: 1 reliable, 1 unreliable, 1 not enough data." in text
-    assert "It notices: typos." in text
-    assert "It does not notice: loop." in text
-    assert "It is unreliable in: Hindi (hi)." in text
+    counts = "reliable in 1, unreliable in 1, not enough data in 1 of 3 languages"
+    assert f"Calibration: {counts} (needs 9 texts per language)." in text
+    assert "Notices: typos." in text
+    assert "Does not notice: loop." in text
+    assert "Unreliable in: Hindi (hi)." in text
     assert "by polyjudge 1.2.3" in text
 
 
@@ -89,8 +96,8 @@ def test_a_card_shows_all_that_it_holds(format_):
     text = shown(FULL, format_)
 
     for part in (
-        "What it notices",
-        "What should not move it",
+        "Perturbations",
+        "Controls",
         "Biases and stability",
         "Agreement with people",
         "By language",

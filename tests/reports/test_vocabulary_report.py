@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from polyjudge.records.outcomes import Provenance
 from polyjudge.records.vocabulary import Judgement
 from polyjudge.reports.blocks import markdown, plain_text
-from polyjudge.reports.vocabulary import VocabularyReport, vocabulary_summary
-from polyjudge.reports.vocabulary_blocks import vocabulary_blocks
+from polyjudge.reports.vocabulary import VocabularyReport, vocabulary_blocks, vocabulary_summary
 
 ASKED = Provenance(provider="local", model="j", rubric="vocabulary", rubric_fingerprint="f", prompt_sha256="p")
 SIGNS = {"+": "correct", "-": "incorrect", "?": "undetermined", "!": "error"}

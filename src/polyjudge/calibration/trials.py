@@ -8,13 +8,12 @@ from hashlib import sha256
 from polyjudge.errors import ConfigError
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import ReferenceText
+from polyjudge.verdicts.trust import TEXTS_FOR_A_VERDICT
 
 from .edits import EditContext
 from .perturbations import CONTROL_TYPES, PERTURBATION_TYPES, neighbours_of, perturbation, perturbed_versions
 
 SEVERITIES = (0.25, 0.5, 0.75, 1.0)
-_VERDICT_TEXTS = 9
-"""Texts that are judged clean and at full severity before the severities between."""
 CLEAN = ""
 """The kind of a trial without a perturbation."""
 
@@ -91,7 +90,7 @@ def plan_trials(texts: Iterable[ReferenceText], options: TrialOptions, table: La
     for rank, each in _ranked(versions):
         for stage, turn, trial, known in each.trials(options, indexes[each.text.language]):
             if known is None:
-                trials.append(((rank + _VERDICT_TEXTS * stage, turn), trial))
+                trials.append(((rank + TEXTS_FOR_A_VERDICT * stage, turn), trial))
             else:
                 repeats.append((trial, known))
     trials.sort(key=lambda each: each[0])

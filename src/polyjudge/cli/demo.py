@@ -26,8 +26,7 @@ from polyjudge.records.calibration import TrustCard
 from polyjudge.records.outcomes import Outcome
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult
 from polyjudge.reports.blocks import plain_text
-from polyjudge.reports.translation import Report
-from polyjudge.reports.translation_blocks import translation_scorecard
+from polyjudge.reports.translation import Report, translation_scorecard
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import update_card
 from polyjudge.suites.translation import MUST_HAVE, quick_choice, tasks_of

@@ -10,8 +10,7 @@ from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.formats.vocabulary import JUDGEMENTS_FILE, SUMMARY_FILE, read_judgements
 from polyjudge.records.vocabulary import Judgement
 from polyjudge.reports.blocks import BLOCK_FORMATS, Heading, Lines
-from polyjudge.reports.vocabulary import VocabularyReport, vocabulary_summary
-from polyjudge.reports.vocabulary_blocks import vocabulary_blocks
+from polyjudge.reports.vocabulary import VocabularyReport, vocabulary_blocks, vocabulary_summary
 from polyjudge.text.display import harmless, one_line
 
 from .options import share

@@ -24,7 +24,7 @@ from .server import Site, answer, document, page
 def comparison_page(before: RunEntry, after: RunEntry, table: LanguageTable) -> Iterator[str]:
     """Yield a page about what changed between two runs; differing judges are noted, not refused."""
     # here, because they load numpy, which the list of runs does not need
-    from polyjudge.reports.comparison import compare_runs, notes_on
+    from polyjudge.reports.comparison import compare_runs, comparison_notes
     from polyjudge.reports.comparison_report import comparison_html
     from polyjudge.verdicts.comparison import compare_gate
 
@@ -32,7 +32,7 @@ def comparison_page(before: RunEntry, after: RunEntry, table: LanguageTable) -> 
     first, second = (  # shown by their names in the list
         replace(read_run(path), path=Path(run.name)) for path, run in zip(paths, (before, after), strict=True)
     )
-    comparison = compare_runs(first, second, ComparisonOptions(), tuple(notes_on(first, second)))
+    comparison = compare_runs(first, second, ComparisonOptions(), tuple(comparison_notes(first, second)))
     return comparison_html(comparison, compare_gate(comparison, None, None), table)
 
 

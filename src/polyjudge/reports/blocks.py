@@ -26,35 +26,35 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines of text, each by itself."""
+    """Separate lines of text."""
 
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; what stands in its cells may come from models."""
+    """A table; its cells may contain text from models."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[int, ...] = ()
-    """Columns that stand right."""
+    """Right-aligned columns."""
 
 
 Block = Heading | Lines | Table
 
 
 def shown(text: str) -> str:
-    """Return any text of a block as it may be shown: on one line and harmless, wherever it comes from."""
+    """Return a text of any origin as one harmless line."""
     return one_line(text, _LONGEST_LINE)
 
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#]")
-_BEGINNING = re.compile(r"^(\d*)([-+=.)])")
+_LIST_MARK = re.compile(r"^(\d*)([-+=.)])")
 
 
 def markdown(blocks: Iterable[Block]) -> Iterator[str]:
-    """Yield the pieces of a report; text from models is escaped, so that it stays text."""
+    """Render blocks as Markdown; text from models is escaped."""
     for block in blocks:
         if isinstance(block, Heading):
             yield f"{'#' * block.level} {escape(block.text)}\n\n"
@@ -66,7 +66,7 @@ def markdown(blocks: Iterable[Block]) -> Iterator[str]:
 
 def _markdown_table(table: Table) -> Iterator[str]:
     yield _row(tuple(map(escape, table.header)))
-    yield _row(tuple("---:" if place in table.numbers else "---" for place in range(len(table.header))))
+    yield _row(tuple("---:" if index in table.numbers else "---" for index in range(len(table.header))))
     for row in table.rows:
         yield _row(tuple(map(escape, row)))
 
@@ -76,12 +76,12 @@ def _row(cells: tuple[str, ...]) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a line that begins no list and underlines nothing."""
-    return _BEGINNING.sub(r"\1\\\2", escape(text))
+    """Escape a line so that it starts no list and underlines no heading."""
+    return _LIST_MARK.sub(r"\1\\\2", escape(text))
 
 
 def escape(text: str) -> str:
-    """Return text that Markdown shows as it is."""
+    """Escape text for Markdown."""
     return _SPECIAL.sub(r"\\\g<0>", shown(text))
 
 
@@ -89,7 +89,7 @@ _UNDERLINES = {1: "=", 2: "-"}
 
 
 def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
-    """Yield the pieces of a report."""
+    """Render blocks as plain text."""
     yield from map(_drawn, blocks)
 
 
@@ -105,34 +105,34 @@ def _drawn(block: Block) -> str:
 
 def _text_table(table: Table) -> Iterator[str]:
     rows = [tuple(map(shown, row)) for row in (table.header, *table.rows)]
-    widths = [max(_width(row[place]) for row in rows) for place in range(len(table.header))]
+    widths = [max(_width(row[index]) for row in rows) for index in range(len(table.header))]
     for row in (rows[0], tuple("-" * width for width in widths), *rows[1:]):
-        cells = [_aligned(cell, widths[place], place in table.numbers) for place, cell in enumerate(row)]
+        cells = [_aligned(cell, widths[index], index in table.numbers) for index, cell in enumerate(row)]
         yield "  ".join(cells).rstrip() + "\n"
 
 
 def _aligned(cell: str, width: int, right: bool) -> str:
     space = " " * (width - _width(cell))
     if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in cell):
-        cell = f"\u2068{cell}\u2069"  # by itself, so that it does not turn the columns after it around
+        cell = f"\u2068{cell}\u2069"  # isolated, so that it does not reorder the columns after it
     return space + cell if right else cell + space
 
 
 def _width(text: str) -> int:
-    from rich.cells import cell_len  # here, because rich takes a while to load
+    from rich.cells import cell_len  # imported late: rich is slow to load
 
     return cell_len(text)
 
 
 def html_page(title: str, blocks: Iterable[Block]) -> Iterator[str]:
-    """Yield any report as a page."""
+    """Render blocks as an HTML page."""
     yield from fill_page("page.html", title, {"blocks": blocks})
 
 
 def fill_page(template: str, title: str, content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a page made from a template; its own style and script are the only ones that it allows itself."""
+    """Render a template; the page allows only its own style and script."""
     markup = _markup()
-    style, script = _own_file("page.css"), _own_file("page.js")
+    style, script = _asset("page.css"), _asset("page.js")
     return (
         _templates()
         .get_template(template)
@@ -150,7 +150,7 @@ def fill_page(template: str, title: str, content: Mapping[str, Any]) -> Iterator
 
 
 def _block(block: Block) -> Any:
-    """Return a block as markup, what stands in it escaped."""
+    """Render a block as markup with escaped content."""
     markup = _markup()
     if isinstance(block, Heading):
         return markup("<h{0}>{1}</h{0}>").format(min(block.level, 6), shown(block.text))
@@ -163,7 +163,7 @@ def _html_table(table: Table) -> Any:
     markup = _markup()
 
     def cells(row: tuple[str, ...], form: str) -> Any:
-        styles = ["num" if place in table.numbers else "" for place in range(len(row))]
+        styles = ["num" if index in table.numbers else "" for index in range(len(row))]
         return markup("").join(markup(form).format(style, shown(cell)) for style, cell in zip(styles, row, strict=True))
 
     head = cells(table.header, '<th scope="col" class="{}">{}</th>')
@@ -177,7 +177,7 @@ def _html_table(table: Table) -> Any:
 
 @lru_cache(maxsize=1)
 def _templates() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # here, because most commands do without
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # imported late: most commands do not need it
 
     return Environment(
         loader=PackageLoader("polyjudge.reports"),
@@ -191,7 +191,7 @@ def _templates() -> Any:
 
 
 def _harmless(value: object) -> object:
-    """Return what a template shows so that it cannot act: text from files is, markup of our own stays."""
+    """Make text that a template shows harmless; our own markup stays."""
     return harmless(value) if isinstance(value, str) and not isinstance(value, _markup()) else value
 
 
@@ -203,7 +203,7 @@ def _markup() -> Any:
 
 
 @lru_cache(maxsize=2)
-def _own_file(name: str) -> str:
+def _asset(name: str) -> str:
     return (files("polyjudge.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -212,7 +212,7 @@ def _hash_of(text: str) -> str:
 
 
 def for_script(text: str) -> Any:
-    """Return JSON as it may stand within a script element: nothing in it can end the element."""
+    """Escape JSON for a script element, so that nothing in it can end the element."""
     escaped = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return _markup()(escaped.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 

@@ -1,17 +1,179 @@
-"""Agreement, corrected estimates and severity plots."""
+"""Render trust cards, agreement with people, corrected estimates and severity plots."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Protocol
 
 from polyjudge.files.ownership import XML_COMMENT
 from polyjudge.languages.table import LanguageTable
-from polyjudge.records.calibration import Effect, Figure, MonotonicityResult, TrustCard
+from polyjudge.records.calibration import Effect, Figure, LanguageTrust, MonotonicityResult, TrustCard
+from polyjudge.store.trust_cards import card_lines
 from polyjudge.text.display import one_line
-from polyjudge.verdicts.trust import figure_text
+from polyjudge.verdicts.trust import TEXTS_FOR_A_VERDICT, TRUST_VERDICTS, JudgeTrust, figure_text
 
 from .blocks import Block, Heading, Lines, Table
-from .trust_card import agreement_table, effects_table, language_title
+
+_MOST_NAMED = 6
+
+
+def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
+    """Yield a card, with the summary first."""
+    yield Heading(1, f"Trust card of {judge_title(card)}")
+    yield Lines(tuple(card_summary(card, table)))
+    if card.perturbations:
+        yield Heading(2, "Perturbations")
+        yield _perturbations(card)
+    if card.controls:
+        yield Heading(2, "Controls")
+        yield _controls(card)
+    if card.effects:
+        yield Heading(2, "Biases and stability")
+        yield effects_table(card.effects)
+    if card.agreement:
+        yield Heading(2, "Agreement with people")
+        yield agreement_table({"all": (card.labels, card.agreement)})
+    if card.languages:
+        yield Heading(2, "By language")
+        yield _languages(card, table)
+
+
+def card_json(card: TrustCard) -> Iterator[str]:
+    """Render a card in the format of its file."""
+    yield from card_lines(card)
+
+
+def judge_title(card: TrustCard) -> str:
+    """Return the judge's name with its rubric."""
+    return f"{card.judge.provider}/{card.judge.model}, rubric {card.judge.rubric}"
+
+
+def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
+    """Yield the summary of a card."""
+    # A language that has only labels was not measured.
+    measured = [trust for trust in card.languages.values() if trust.comparisons or not trust.labels]
+    if measured:
+        yield f"Calibration: {_verdict_counts(measured)}."
+    noticed = [kind for kind, each in card.perturbations.items() if each.verdict == "reliable"]
+    missed = [kind for kind, each in card.perturbations.items() if each.verdict == "unreliable"]
+    if noticed:
+        yield f"Notices: {_named(noticed, most=len(noticed))}."
+    if missed:
+        yield f"Does not notice: {_named(missed, most=len(missed))}."
+    unreliable = [language_title(tag, table) for tag, trust in card.languages.items() if trust.verdict == "unreliable"]
+    if unreliable:
+        yield f"Unreliable in: {', '.join(unreliable)}."
+    yield f"Last measured {card.updated_at[:10] or 'at an unknown time'}, by polyjudge {card.polyjudge_version or '?'}."
+
+
+def _verdict_counts(measured: Sequence[LanguageTrust]) -> str:
+    """Return the number of languages by verdict, and what more data is needed."""
+    counts = Counter(trust.verdict for trust in measured)
+    text = ", ".join(f"{verdict} in {counts[verdict]}" for verdict in TRUST_VERDICTS if counts[verdict])
+    short = [trust.texts for trust in measured if trust.verdict == "not enough data"]
+    needed = f"{TEXTS_FOR_A_VERDICT} texts" if all(texts < TEXTS_FOR_A_VERDICT for texts in short) else "more texts"
+    languages = "language" if len(measured) == 1 else "languages"
+    return f"{text} of {len(measured)} {languages}{f' (needs {needed} per language)' if short else ''}"
+
+
+def unnoticed_kinds(trust: LanguageTrust) -> list[str]:
+    """Return the perturbations that a judge does not notice in a language."""
+    return [kind for kind, each in trust.perturbations.items() if each.verdict == "unreliable"]
+
+
+def agreement_table(rows: Mapping[str, tuple[int, Mapping[str, Figure]]]) -> Table:
+    """Return the measures of agreement, a column per language."""
+    named = dict.fromkeys(name for _, figures in rows.values() for name in figures if figures[name].value is not None)
+    body = [("labels", *(str(count) for count, _ in rows.values()))]
+    for name in named:
+        digits = 0 if name == "pairs" else 3
+        cells = (figure_text(figures.get(name, Figure()), digits) for _, figures in rows.values())
+        body.append((name.replace("_", " "), *cells))
+    return Table(("Measure", *rows), tuple(body), tuple(range(1, len(rows) + 1)))
+
+
+def _perturbations(card: TrustCard) -> Table:
+    numbers = ("Texts", "Clean above perturbed", "AUC", "Drop", "Rank correlation", "Rises", "Noticed from")
+    by_size = sorted(card.perturbations.values(), key=lambda each: -(each.noticed.value or 0))
+    rows = tuple(_perturbation_row(each) for each in by_size)
+    return Table(("Perturbation", *numbers, "Verdict", "Languages"), rows, tuple(range(1, 8)))
+
+
+def _perturbation_row(result: MonotonicityResult) -> tuple[str, ...]:
+    noticed, counts = result.noticed_from, result.languages
+    return (
+        _plain(result.perturbation),
+        str(result.texts),
+        figure_text(result.noticed),
+        figure_text(result.auc),
+        figure_text(result.drop),
+        figure_text(result.rank_correlation),
+        figure_text(result.violations),
+        figure_text(noticed) if noticed.value is not None or not result.texts else "never",
+        result.verdict,
+        ", ".join(f"{counts[verdict]} {verdict}" for verdict in TRUST_VERDICTS if counts.get(verdict)),
+    )
+
+
+def _controls(card: TrustCard) -> Table:
+    rows = [
+        (_plain(each.control), str(each.texts), figure_text(each.false_alarms), figure_text(each.shift))
+        for each in card.controls.values()
+    ]
+    return Table(("Changed", "Texts", "False alarms", "Shift"), tuple(rows), (1, 2, 3))
+
+
+def effects_table(effects: Mapping[str, Effect]) -> Table:
+    """Return the table of biases and stability."""
+    rows = [
+        (_plain(each.name), each.about, figure_text(each.size), each.unit, str(each.count), each.sentence)
+        for each in effects.values()
+    ]
+    return Table(("Bias", "Compared", "Effect", "Unit", "Comparisons", "Result"), tuple(rows), (2, 4))
+
+
+def _languages(card: TrustCard, table: LanguageTable) -> Table:
+    numbers = ("Clean above perturbed", "Texts", "Comparisons", "False alarms")
+    rows = tuple(_language_row(language_title(tag, table), trust) for tag, trust in card.languages.items())
+    return Table(("Language", "Verdict", *numbers, "Notices", "Does not notice"), rows, (2, 3, 4, 5))
+
+
+def _language_row(name: str, trust: LanguageTrust) -> tuple[str, ...]:
+    noticed = [kind for kind, each in trust.perturbations.items() if each.verdict == "reliable"]
+    return (
+        name,
+        trust.verdict,
+        figure_text(trust.discrimination),
+        str(trust.texts),
+        str(trust.comparisons),
+        figure_text(trust.false_alarms),
+        _named(noticed),
+        _named(unnoticed_kinds(trust)),
+    )
+
+
+def _named(kinds: list[str], *, most: int = _MOST_NAMED) -> str:
+    more = f" and {len(kinds) - most} more" if len(kinds) > most else ""
+    return ", ".join(map(_plain, kinds[:most])) + more
+
+
+def _plain(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def language_title(tag: str, table: LanguageTable) -> str:
+    """Return the name and tag of a language."""
+    known = table.find(tag)
+    return f"{known.name} ({tag})" if known and known.tag == tag else tag or "no language given"
+
+
+def trust_lines(trust: JudgeTrust, table: LanguageTable) -> Iterator[str]:
+    """Yield the trust in a judge, in words."""
+    if trust.card is None:
+        yield f"not calibrated ({trust.why})"
+    else:
+        yield from card_summary(trust.card, table)
+
 
 _BY_LANGUAGE = (
     "base_rate",
@@ -28,15 +190,15 @@ _BY_LANGUAGE = (
     "true_negative_rate",
 )
 Found = Mapping[str, tuple[int, Mapping[str, Figure]]]
-"""Under the empty tag over all languages, then by language: how many items, and each measure."""
+"""The number of items and each measure: over all languages under the empty tag, then by language."""
 
 
 def agreement_blocks(found: Found, table: LanguageTable, *, people: bool, alpha: float | None) -> Iterator[Block]:
-    """Yield the measures over all languages, then the most used of them by language."""
+    """Yield the measures over all languages, then the most important ones by language."""
     count, _ = found[""]
     yield Heading(1, f"Agreement with {'people' if people else 'another judge'} on {count} items")
     if alpha is not None:
-        yield Lines((f"The people among themselves: Krippendorff's alpha {alpha:.3f}.",))
+        yield Lines((f"Agreement between annotators: Krippendorff's alpha {alpha:.3f}.",))
     yield agreement_table({"All": found[""]})
     languages = {tag: row for tag, row in found.items() if tag}
     if languages:
@@ -62,38 +224,38 @@ def _value(figures: Mapping[str, Figure], name: str) -> float | None:
 
 
 class Estimates(Protocol):
-    """What people would say, estimated in three ways."""
+    """Three estimates of the scores of people."""
 
     @property
     def figure(self) -> Figure:
-        """The judge's, corrected by labels."""
+        """The estimate of the judge, corrected by labels."""
         ...
 
     @property
     def naive(self) -> Figure:
-        """The judge's alone."""
+        """The estimate of the judge alone."""
         ...
 
     @property
     def labels_only(self) -> Figure:
-        """The labels' alone."""
+        """The estimate of the labels alone."""
         ...
 
     @property
     def judged(self) -> int:
-        """Items that the judge has seen."""
+        """Judged items."""
         ...
 
     @property
     def labelled(self) -> int:
-        """Items that people have seen."""
+        """Labelled items."""
         ...
 
 
 def correction_blocks(
     overall: Estimates, by_language: Mapping[str, Estimates], what: str, table: LanguageTable
 ) -> Iterator[Block]:
-    """Yield the estimate over all items, and each language's."""
+    """Yield the estimates over all items and by language."""
     yield Heading(1, f"The {what} that people would give")
     rows = {"All": overall, **{language_title(tag, table): each for tag, each in by_language.items()}}
     body = tuple(
@@ -110,8 +272,8 @@ def correction_blocks(
     yield Table(("", "Judged", "Labels", "Corrected", "Judge alone", "Labels alone"), body, (1, 2, 3, 4, 5))
     yield Lines(
         (
-            "The corrected number rests on all judged items and on the labels, which must be a random sample of them; "
-            "with few labels a language leans on the others.",
+            "The corrected figure uses all judged items and the labels, which must be a random sample of them; "
+            "a language with few labels borrows from the others.",
         )
     )
 
@@ -119,15 +281,15 @@ def correction_blocks(
 def elsewhere_blocks(
     overall: Figure, languages: Mapping[str, Figure], labels: int, table: LanguageTable
 ) -> Iterator[Block]:
-    """Yield pass rates corrected by how often the judge is right on other items."""
+    """Yield pass rates corrected by the judge's error rates on other items."""
     yield Heading(1, f"The pass rate that people would give, from {labels} labels of other items")
     rows = ((language_title(tag, table), figure_text(each, 3)) for tag, each in languages.items())
     yield Table(("", "Corrected"), (("All", figure_text(overall, 3)), *rows), (1,))
-    yield Lines(("It holds where the judge errs here as it does on the labelled items.",))
+    yield Lines(("This assumes that the judge errs here as often as on the labelled items.",))
 
 
 def effect_blocks(effects: Mapping[str, Effect]) -> Iterator[Block]:
-    """Yield biases and stability, a row each."""
+    """Yield biases and stability, a row per effect."""
     yield Heading(1, "Biases and stability")
     yield effects_table(effects)
 
@@ -143,21 +305,21 @@ _STYLE = (
 
 
 def card_plots(card: TrustCard) -> Iterator[tuple[str, str]]:
-    """Yield the name and the drawing of each kind of spoiling that the card knows over all languages."""
+    """Yield the name and plot of each perturbation of a card, over all languages."""
     for kind, result in card.perturbations.items():
         if len(result.curve) > 1:
             yield kind, severity_plot(result)
 
 
 def severity_plot(result: MonotonicityResult) -> str:
-    """Return the mean score at each severity with its interval; a judge that notices falls from left to right."""
+    """Draw the mean score at each severity with its interval; it falls if the judge notices the perturbation."""
     known = [point for point in result.curve if point.score.value is not None]
     line = " ".join(f"{_x(point.severity):.1f},{_y(point.score.value or 0):.1f}" for point in known)
     title = escape(one_line(f"{result.perturbation.replace('_', ' ')}: {result.verdict}", 80))
-    told = ", ".join(f"{point.severity:g}: {point.score.value:.2f}" for point in known if point.score.value is not None)
+    text = ", ".join(f"{point.severity:g}: {point.score.value:.2f}" for point in known if point.score.value is not None)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'width="{_WIDTH}" height="{_HEIGHT}" aria-label="{title}. Mean score by severity: {told}">',
+        f'width="{_WIDTH}" height="{_HEIGHT}" aria-label="{title}. Mean score by severity: {text}">',
         f"<style>{_STYLE}</style>",
         f'<text class="title" x="{_LEFT}" y="18">{title}</text>',
         *_axes(),

@@ -1,4 +1,4 @@
-"""What changed between two runs over the same items: the numbers."""
+"""Compare two runs over the same items."""
 
 import dataclasses
 import math
@@ -40,21 +40,21 @@ from polyjudge.text.display import harmless, one_line
 from polyjudge.verdicts.comparison import unlike
 
 
-def notes_on(before: ScoredRun, after: ScoredRun) -> Iterator[str]:
-    """Yield what is to be known of the judges of two runs that are compared."""
+def comparison_notes(before: ScoredRun, after: ScoredRun) -> Iterator[str]:
+    """Yield notes about the judges of two compared runs."""
     yield from unlike(before.judges, after.judges).values()
-    silent = [str(run.path) for run in (before, after) if not run.judges]
-    if len(silent) == 1:
-        yield f"{silent[0]} does not say which judge gave its scores"
+    unnamed = [str(run.path) for run in (before, after) if not run.judges]
+    if len(unnamed) == 1:
+        yield f"{unnamed[0]} does not say which judge gave its scores"
 
 
-_LANGUAGES_ALIKE = "languages alike"
-"""Stands where a language would, so that its draws are its own."""
+_LANGUAGES_EQUAL = "languages alike"
+"""Stands for a language in the seed of a test over languages of equal weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Items with a verdict in both runs, by language and id; a place in each array is one item."""
+    """Items with a verdict in both runs, sorted by language and id; each index of the arrays is one item."""
 
     before: Floats
     after: Floats
@@ -76,13 +76,13 @@ class _Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Items:
-    """All items of both runs, sorted by what became of them."""
+    """All items of both runs by kind of change."""
 
     pairs: _Pairs
     tallies: Mapping[str, Counter[str]]
-    """By language, in its order, how many items of each kind there are."""
+    """The number of items of each kind, by language in order."""
     named: Mapping[str, Sequence[ItemChange]]
-    """The first few of each kind but the paired ones."""
+    """The first few items of each kind except paired ones."""
 
     @property
     def kinds(self) -> Counter[str]:
@@ -103,38 +103,40 @@ def compare(
     allow_different: Collection[str] = (),
     options: ComparisonOptions | None = None,
 ) -> Comparison:
-    """Compare two runs over the same items: their files, or baselines, or what `read_run` returned.
+    """Compare two runs over the same items, given as files, baselines, or results of `read_run`.
 
-    `score` names the column that is compared, `cluster` the one that says which items belong together. Scores of
-    different judges or rubrics may not mean the same and are refused, unless `allow_different` holds "judge" or
-    "rubric".
+    `score` names the column to compare, `cluster` the column of items that belong together. Scores of different judges
+    or rubrics may not be comparable and are refused, unless `allow_different` contains "judge" or "rubric".
     """
     first, second = (
         run if isinstance(run, ScoredRun) else read_run(Path(run), measure=score, cluster=cluster)
         for run in (before, after)
     )
     if (first.measure or "score") != (second.measure or "score"):
-        named = " and ".join(f"{run.path} holds {run.measure or 'score'!r}" for run in (first, second))
-        raise ConfigError(harmless(f"the runs are of different scores: {named}; name the same one"), option="score")
-    refused = {kind: told for kind, told in unlike(first.judges, second.judges).items() if kind not in allow_different}
+        named = " and ".join(f"{run.path} has {run.measure or 'score'!r}" for run in (first, second))
+        raise ConfigError(
+            harmless(f"the runs have different scores: {named}; choose the same column for both"), option="score"
+        )
+    found = unlike(first.judges, second.judges)
+    refused = {kind: difference for kind, difference in found.items() if kind not in allow_different}
     if refused:
-        told = one_line("; ".join(refused.values()), _LONGEST_DIFFERENCE)
+        differences = one_line("; ".join(refused.values()), _MAX_MESSAGE)
         needed = "both" if len(refused) > 1 else next(iter(refused))
-        message = f"{told}. The scores may not mean the same. Allow it to compare them"
+        message = f"{differences}. The scores may not be comparable. Allow the difference to compare them"
         raise ConfigError(message, option="allow_different", value=needed)
-    return compare_runs(first, second, options or ComparisonOptions(), tuple(notes_on(first, second)))
+    return compare_runs(first, second, options or ComparisonOptions(), tuple(comparison_notes(first, second)))
 
 
-_LONGEST_DIFFERENCE = 400
+_MAX_MESSAGE = 400
 
 
 def compare_runs(
     before: ScoredRun, after: ScoredRun, options: ComparisonOptions, notes: Sequence[str] = ()
 ) -> Comparison:
-    """Pair two runs by language and id, and say by language and over all what changed."""
+    """Pair two runs by language and id, and compare them over all items and by language."""
     before, after = _with_languages(before, after), _with_languages(after, before)
-    items = _sorted_out(before, after, options.show)
-    worse, better = _moved(before, after, items.pairs, options.show)
+    items = _paired_items(before, after, options.show)
+    worse, better = _largest_changes(before, after, items.pairs, options.show)
     return Comparison(
         before=str(before.path),
         after=str(after.path),
@@ -143,7 +145,7 @@ def compare_runs(
         notes=tuple(notes),
         options=options,
         overall=_overall(items, options),
-        languages_alike=_alike(items.pairs, items.languages, options),
+        languages_alike=_languages_equal(items.pairs, items.languages, options),
         languages=_languages(items, options),
         worse=worse,
         better=better,
@@ -152,7 +154,7 @@ def compare_runs(
 
 
 def _with_languages(run: ScoredRun, other: ScoredRun) -> ScoredRun:
-    """Return a run that names no language with those that the other one gives to the same ids."""
+    """Add the languages of the other run, by id, to a run without languages."""
     if run.items.names_languages or not other.items.names_languages:
         return run
     return dataclasses.replace(
@@ -160,12 +162,12 @@ def _with_languages(run: ScoredRun, other: ScoredRun) -> ScoredRun:
     )
 
 
-_Two = tuple[ScoredItem | None, ScoredItem | None]
-"""One item before and after."""
+_ItemPair = tuple[ScoredItem | None, ScoredItem | None]
+"""One item before and after; None where it is missing."""
 
 
-def _side_by_side(before: ScoredRun, after: ScoredRun) -> Iterator[_Two]:
-    """Yield the items of both runs by language and id."""
+def _joined(before: ScoredRun, after: ScoredRun) -> Iterator[_ItemPair]:
+    """Yield the items of both runs, merged by language and id."""
     rest_before, rest_after = iter(before.items), iter(after.items)
     was, now = next(rest_before, None), next(rest_after, None)
     while was is not None or now is not None:
@@ -178,11 +180,11 @@ def _side_by_side(before: ScoredRun, after: ScoredRun) -> Iterator[_Two]:
             now = next(rest_after, None)
 
 
-def _sorted_out(before: ScoredRun, after: ScoredRun, show: int) -> _Items:
+def _paired_items(before: ScoredRun, after: ScoredRun, show: int) -> _Items:
     scores_before, scores_after, clusters = array("d"), array("d"), _Clusters()
     tallies: defaultdict[str, Counter[str]] = defaultdict(Counter)
     named: defaultdict[str, list[ItemChange]] = defaultdict(list)
-    for was, now in _side_by_side(before, after):
+    for was, now in _joined(before, after):
         kind, change = _kind(was, now), _change(was, now)
         tallies[change.language][kind] += 1
         if change.before is not None and change.after is not None:
@@ -194,8 +196,8 @@ def _sorted_out(before: ScoredRun, after: ScoredRun, show: int) -> _Items:
     if not any(tally.keys() - {"missing", "missing_judged", "added"} for tally in tallies.values()):
         ids = [repr(next(iter(run.items)).id[:40]) for run in (before, after)]
         raise DataError(
-            f"no item of {before.path} is in {after.path}: items pair by language and id, and the first are "
-            f"{' and '.join(ids)}"
+            f"no common items in {before.path} and {after.path}: items are matched by language and id, and the first "
+            f"are {' and '.join(ids)}"
         )
     pairs = _Pairs(np.frombuffer(scores_before), np.frombuffer(scores_after), clusters.codes())
     return _Items(pairs, tallies, named)
@@ -218,7 +220,7 @@ def _change(was: ScoredItem | None, now: ScoredItem | None) -> ItemChange:
 
 
 class _Clusters:
-    """Numbers the clusters of items: those with a name by their names, then each other item by itself."""
+    """Numbers the clusters of items: named ones in the order of names, then each other item separately."""
 
     def __init__(self) -> None:
         self._names = Names()
@@ -241,8 +243,8 @@ def _overall(items: _Items, options: ComparisonOptions) -> LanguageChange:
     return LanguageChange(
         language="",
         counts=_counts(pairs, items.kinds),
-        score=_judged(_difference(pairs, options), options),
-        passes=None if bar is None else _judged(_difference(pairs.passing(bar), options), options),
+        score=_with_verdict(_difference(pairs, options), options),
+        passes=None if bar is None else _with_verdict(_difference(pairs.passing(bar), options), options),
     )
 
 
@@ -263,41 +265,41 @@ def _languages(items: _Items, options: ComparisonOptions) -> tuple[LanguageChang
 
 
 def _by_language(parts: Mapping[str, _Pairs], options: ComparisonOptions) -> dict[str, Difference]:
-    """Return the differences, their p adjusted over all languages that have items enough."""
+    """Return the difference of each language, with p adjusted over all languages with enough items."""
     family = sum(len(np.unique(part.clusters)) >= fewest_clusters(options.alpha) for part in parts.values())
     found = {tag: _difference(part, options, tag, family) for tag, part in parts.items()}
     tested = {tag: each.p for tag, each in found.items() if each.p is not None}
     adjusted = dict(zip(tested, benjamini_hochberg(list(tested.values())), strict=True))
-    return {tag: _judged(replace(each, adjusted_p=adjusted.get(tag)), options) for tag, each in found.items()}
+    return {tag: _with_verdict(replace(each, adjusted_p=adjusted.get(tag)), options) for tag, each in found.items()}
 
 
 def fewest_clusters(alpha: float) -> int:
-    """Return with how few clusters the sign-flip test can reach `alpha` at all."""
+    """Return the minimum number of clusters with which the sign-flip test can reach `alpha`."""
     return max(FEWEST_CLUSTERS, math.floor(1 - math.log2(alpha)) + 1)
 
 
 def _difference(pairs: _Pairs, options: ComparisonOptions, language: str = "", family: int = 1) -> Difference:
-    """Return a measure's difference; of a family of tests, what can be detected is what stands out by itself."""
+    """Return the difference of a measure; its detectable change is corrected for a family of tests."""
     sums = clustered(pairs.differences, pairs.clusters)
     figure = difference_figure(sums, resamples=options.resamples, seed=options.seed)
     return _tested(pairs, sums, figure, options, (language, family))
 
 
-def _alike(pairs: _Pairs, languages: Codes, options: ComparisonOptions) -> Difference:
-    """Return the score's difference where each language counts alike."""
+def _languages_equal(pairs: _Pairs, languages: Codes, options: ComparisonOptions) -> Difference:
+    """Return the difference of scores with equal weight of each language."""
     if not len(pairs):
         return _difference(pairs, options)
     _, languages = np.unique(languages, return_inverse=True)  # some languages may have no pairs
-    moved = pairs.differences
-    figure = alike_figure(moved, pairs.clusters, languages, resamples=options.resamples, seed=options.seed)
-    found = _tested(pairs, alike_shares(moved, pairs.clusters, languages), figure, options, (_LANGUAGES_ALIKE, 1))
+    differences = pairs.differences
+    figure = alike_figure(differences, pairs.clusters, languages, resamples=options.resamples, seed=options.seed)
+    found = _tested(pairs, alike_shares(differences, pairs.clusters, languages), figure, options, (_LANGUAGES_EQUAL, 1))
     counts = np.bincount(languages)
-    strays = (
-        moved - (np.bincount(languages, weights=moved) / counts)[languages]
-    )  # how far languages differ is no spread
-    finds = detectable_difference(alike_shares(strays, pairs.clusters, languages), alpha=options.alpha)
+    residuals = (
+        differences - (np.bincount(languages, weights=differences) / counts)[languages]
+    )  # differences between languages are not noise
+    detectable = detectable_difference(alike_shares(residuals, pairs.clusters, languages), alpha=options.alpha)
     before, after = (_mean(each, 1 / counts[languages]) for each in (pairs.before, pairs.after))
-    return _judged(replace(found, before=before, after=after, detectable=finds), options)
+    return _with_verdict(replace(found, before=before, after=after, detectable=detectable), options)
 
 
 def _tested(
@@ -317,8 +319,8 @@ def _tested(
     )
 
 
-def _judged(found: Difference, options: ComparisonOptions) -> Difference:
-    """Return a difference with what may be said of it."""
+def _with_verdict(found: Difference, options: ComparisonOptions) -> Difference:
+    """Add the verdict to a difference."""
     p = found.p if found.adjusted_p is None else found.adjusted_p
     verdict: Change = "no change seen"
     if p is None:
@@ -347,24 +349,24 @@ def _counts(pairs: _Pairs, kinds: Mapping[str, int]) -> ItemCounts:
     )
 
 
-def _moved(
+def _largest_changes(
     before: ScoredRun, after: ScoredRun, pairs: _Pairs, most: int
 ) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
-    """Return the items that fell and those that rose furthest; of equals, in the order of language and id."""
-    moved = pairs.differences
-    fell, rose = (_furthest(sign * moved, most) for sign in (1, -1))
+    """Return the items that fell and rose most; ties in the order of language and id."""
+    differences = pairs.differences
+    fell, rose = (_furthest(sign * differences, most) for sign in (1, -1))
     found = _pairs_at({*fell, *rose}, before, after)
-    return tuple(found[place] for place in fell), tuple(found[place] for place in rose)
+    return tuple(found[index] for index in fell), tuple(found[index] for index in rose)
 
 
-def _furthest(moved: Floats, most: int) -> list[int]:
-    """Return the places of the lowest numbers below zero, the lowest first."""
-    return [int(place) for place in np.argsort(moved, kind="stable")[:most] if moved[place] < 0]
+def _furthest(differences: Floats, most: int) -> list[int]:
+    """Return the indexes of the lowest numbers below zero, the lowest first."""
+    return [int(index) for index in np.argsort(differences, kind="stable")[:most] if differences[index] < 0]
 
 
-def _pairs_at(places: set[int], before: ScoredRun, after: ScoredRun) -> dict[int, ItemChange]:
-    """Return the pairs at some places; only their scores are at hand, so the runs are gone through again."""
-    if not places:
+def _pairs_at(indexes: set[int], before: ScoredRun, after: ScoredRun) -> dict[int, ItemChange]:
+    """Return the pairs at some indexes; this reads the runs again, because only scores are in memory."""
+    if not indexes:
         return {}
-    both = (_change(was, now) for was, now in _side_by_side(before, after) if _kind(was, now) == "paired")
-    return {place: change for place, change in enumerate(both) if place in places}
+    both = (_change(was, now) for was, now in _joined(before, after) if _kind(was, now) == "paired")
+    return {index: change for index, change in enumerate(both) if index in indexes}

@@ -1,4 +1,4 @@
-"""The comparison of two runs as blocks, JSON, JUnit XML and workflow commands."""
+"""Render the comparison of two runs as blocks, JSON, JUnit XML and workflow commands."""
 
 import re
 from collections import Counter
@@ -22,34 +22,34 @@ from polyjudge.records.comparison import (
 )
 
 from .blocks import Block, Heading, Lines, Table, markdown, plain_text, shown
-from .trust_card import language_title
+from .calibration import language_title
 
 VERDICTS: tuple[Change, ...] = get_args(Change)
 _OF_ITEMS = {
-    "worse": "Items that fell furthest",
-    "better": "Items that rose furthest",
-    "newly_unjudged": "Newly unjudged: a verdict before, none now",
-    "newly_judged": "Newly judged",
-    "missing": "No longer there",
+    "worse": "Items that fell most",
+    "better": "Items that rose most",
+    "newly_unjudged": "Newly unjudged items",
+    "newly_judged": "Newly judged items",
+    "missing": "Removed items",
     "added": "New items",
 }
-_NOT_EQUAL = (
-    "“No change seen” is not “equal”: “Finds” is the smallest true change that such a run finds in four of five cases, "
-    "had it been the only one; a dash where there is none such, or where no score moved at all."
+_DETECTABLE_NOTE = (
+    "“No change seen” does not mean “equal”. The minimum detectable change is the smallest true change that such a run "
+    "detects in four of five cases, as a single test; a dash means that there is none, or that no score changed."
 )
 
 
 def comparison_blocks(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[Block]:
-    """Yield the verdict first, then the whole, the languages and the items."""
+    """Yield the verdict, then the totals, the languages and the items."""
     digits = _digits(comparison)
     yield Heading(1, f"What changed from {comparison.before} to {comparison.after}")
     yield Lines(tuple(_summary(comparison, ruling, table)))
-    yield Heading(2, "Over all")
-    yield _whole(comparison, digits)
+    yield Heading(2, "Overall")
+    yield _overall_table(comparison, digits)
     if comparison.languages:
         yield Heading(2, "By language")
         yield _languages(comparison.languages, table, digits)
-        yield Lines((_NOT_EQUAL,))
+        yield Lines((_DETECTABLE_NOTE,))
     if any(row.passes for row in comparison.languages):
         yield Heading(2, f"Share with a score of at least {comparison.options.pass_from:g}, by language")
         yield _passes(comparison.languages, table)
@@ -61,75 +61,75 @@ def comparison_blocks(comparison: Comparison, ruling: Ruling, table: LanguageTab
 
 
 def rule_text(fail_on: FailOn) -> str:
-    """Return a rule as it is given on the command line."""
+    """Return a rule as text, such as drop:0.2."""
     return "regression" if fail_on.drop is None else f"drop:{fail_on.drop:g}"
 
 
 def _summary(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[str]:
-    whole, digits = comparison.overall, _digits(comparison)
-    yield f"Over all items: {_sentence(whole.score, digits)}."
+    overall, digits = comparison.overall, _digits(comparison)
+    yield f"All items: {_sentence(overall.score, digits)}."
     verdicts = Counter(row.score.verdict for row in comparison.languages)
     yield f"Languages: {', '.join(f'{verdicts[name]} {name}' for name in VERDICTS if verdicts[name])}."
     for verdict in ("worse", "better"):
         named = [language_title(row.language, table) for row in comparison.languages if row.score.verdict == verdict]
         if named:
             yield f"{verdict.capitalize()} in: {', '.join(named)}."
-    yield f"Items: {_counted(whole.counts)}."
+    yield f"Items: {_counts_text(overall.counts)}."
     for note in comparison.notes:
         yield f"Note: {note}."
-    yield _passed(ruling)
+    yield _gate_result(ruling)
 
 
 def _sentence(found: Difference, digits: int) -> str:
     if found.difference.value is None:
         return "no item has a verdict in both runs"
     if found.verdict == "too few items":
-        return f"too few items to say; the difference is {found.difference.value:+.{digits}f}"
-    told = f"{found.verdict}, {_figure(found, digits)}, p = {_p(found.p)}"
+        return f"too few items; the difference is {found.difference.value:+.{digits}f}"
+    text = f"{found.verdict}, {_figure(found, digits)}, p = {_p(found.p)}"
     if found.verdict == "no change seen" and found.detectable is not None:
-        return f"{told}; a change of {found.detectable:.{digits}f} is found in four of five cases"
-    return told
+        return f"{text}; minimum detectable change {found.detectable:.{digits}f}"
+    return text
 
 
-def _counted(counts: ItemCounts) -> str:
-    told = {
+def _counts_text(counts: ItemCounts) -> str:
+    text = {
         "in both": counts.paired,
         "worse": counts.worse,
         "better": counts.better,
         "newly unjudged": counts.newly_unjudged,
         "newly judged": counts.newly_judged,
         "unjudged in both": counts.unjudged,
-        "no longer there": counts.missing,
+        "removed": counts.missing,
         "new": counts.added,
     }
     always = ("in both", "worse", "better", "newly unjudged")
-    return ", ".join(f"{number:,} {name}" for name, number in told.items() if number or name in always)
+    return ", ".join(f"{number:,} {name}" for name, number in text.items() if number or name in always)
 
 
-def _passed(ruling: Ruling) -> str:
+def _gate_result(ruling: Ruling) -> str:
     if ruling.exit_code == 3:
         return (
-            f"Not enough verdicts: {ruling.unjudged_share:.1%} of the items judged before have none now, "
-            f"and {ruling.max_unjudged:.1%} may."
+            f"Not enough verdicts: {ruling.unjudged_share:.1%} of the items judged before have none now; "
+            f"at most {ruling.max_unjudged:.1%} are allowed."
         )
     if ruling.fail_on is None:
-        return "No bar was set, so nothing fails."
-    told = "Failed" if ruling.exit_code else "Passed"
-    return f"{told} by the rule {rule_text(ruling.fail_on)}."
+        return "No rule was given, so nothing fails."
+    text = "Failed" if ruling.exit_code else "Passed"
+    return f"{text} by the rule {rule_text(ruling.fail_on)}."
 
 
-def _whole(comparison: Comparison, digits: int) -> Table:
+def _overall_table(comparison: Comparison, digits: int) -> Table:
     counts = comparison.overall.counts
     rows = [
-        ("Score, each item alike", *_cells(comparison.overall.score, digits)),
-        ("Score, each language alike", *_cells(comparison.languages_alike, digits)),
+        ("Score, equal weight of items", *_cells(comparison.overall.score, digits)),
+        ("Score, equal weight of languages", *_cells(comparison.languages_alike, digits)),
     ]
     if comparison.overall.passes is not None:
         rows.append(
             (f"Share of at least {comparison.options.pass_from:g}", *_cells(comparison.overall.passes, 1, percent=True))
         )
     header = (f"{counts.paired:,} items, {counts.clusters:,} clusters", "Before", "After", "Difference", "p")
-    return Table((*header, "Finds", "Verdict"), tuple(rows), (1, 2, 3, 4, 5))
+    return Table((*header, "Min. detectable change", "Verdict"), tuple(rows), (1, 2, 3, 4, 5))
 
 
 def _languages(rows: Sequence[LanguageChange], table: LanguageTable, digits: int) -> Table:
@@ -142,7 +142,17 @@ def _languages(rows: Sequence[LanguageChange], table: LanguageTable, digits: int
         )
         for row in _sorted(rows, table)
     )
-    numbers = ("Before", "After", "Difference", "p, adjusted", "Finds", "Items", "Worse", "Better", "Newly unjudged")
+    numbers = (
+        "Before",
+        "After",
+        "Difference",
+        "p, adjusted",
+        "Min. detectable change",
+        "Items",
+        "Worse",
+        "Better",
+        "Newly unjudged",
+    )
     return Table(("Language", "Verdict", *numbers), body, tuple(range(2, 2 + len(numbers))))
 
 
@@ -156,7 +166,7 @@ def _passes(rows: Sequence[LanguageChange], table: LanguageTable) -> Table:
         for row in _sorted(rows, table)
         if row.passes is not None
     )
-    header = ("Language", "Before", "After", "Difference", "p, adjusted", "Finds", "Verdict")
+    header = ("Language", "Before", "After", "Difference", "p, adjusted", "Min. detectable change", "Verdict")
     return Table(header, body, (1, 2, 3, 4, 5))
 
 
@@ -169,20 +179,20 @@ def _sorted(rows: Sequence[LanguageChange], table: LanguageTable) -> list[Langua
 def _cells(found: Difference, digits: int, *, percent: bool = False) -> tuple[str, ...]:
     p = found.p if found.adjusted_p is None else found.adjusted_p
     before, after = (_number(each, digits, percent) for each in (found.before, found.after))
-    finds = _number(found.detectable, digits, percent).replace("%", " points")
-    return before, after, _figure(found, digits, percent=percent), _p(p), finds, found.verdict
+    detectable = _number(found.detectable, digits, percent).replace("%", " points")
+    return before, after, _figure(found, digits, percent=percent), _p(p), detectable, found.verdict
 
 
 def _figure(found: Difference, digits: int, *, percent: bool = False) -> str:
-    """Return a difference with its interval; that of two shares is in points of a hundred."""
+    """Return a difference with its interval; a difference of shares is in percentage points."""
     figure, form = found.difference, f"+.{digits}f"
     factor, unit = (100, " points") if percent else (1, "")
     if figure.value is None:
         return "–"
-    told = f"{factor * figure.value:{form}}{unit}"
+    text = f"{factor * figure.value:{form}}{unit}"
     if figure.low is None or figure.high is None:
-        return told
-    return f"{told} [{factor * figure.low:{form}}, {factor * figure.high:{form}}]"
+        return text
+    return f"{text} [{factor * figure.low:{form}}, {factor * figure.high:{form}}]"
 
 
 def _number(value: float | None, digits: int, percent: bool) -> str:
@@ -194,7 +204,7 @@ def _p(value: float | None) -> str:
 
 
 def _digits(comparison: Comparison) -> int:
-    """Return how many digits tell two scores apart: more on a scale from 0 to 1."""
+    """Return the number of digits of scores: more on a scale from 0 to 1."""
     means = (comparison.overall.score.before, comparison.overall.score.after)
     return 2 if any(abs(mean) > 1 for mean in means if mean is not None) else 3
 
@@ -216,13 +226,13 @@ def _plain(value: float | None) -> str:
 
 SCHEMA_VERSION = 1
 _NOT_XML = re.compile("[\ufffe\uffff]")
-"""What a shown text may still have in it and XML cannot hold."""
+"""Characters of a shown text that XML does not allow."""
 _NO_VERDICT = "items judged before have a verdict now"
 
 
 def comparison_json(comparison: Comparison, ruling: Ruling, _: LanguageTable) -> Iterator[str]:
-    """Yield a comparison as JSON."""
-    told = {
+    """Render a comparison as JSON."""
+    text = {
         "schemaVersion": SCHEMA_VERSION,
         "failOn": None if ruling.fail_on is None else rule_text(ruling.fail_on),
         "maxUnjudged": ruling.max_unjudged,
@@ -231,24 +241,24 @@ def comparison_json(comparison: Comparison, ruling: Ruling, _: LanguageTable) ->
         "alarms": [to_json(alarm) for alarm in ruling.alarms],
         **to_json(comparison),
     }
-    yield readable_json(told, indent=1) + "\n"
+    yield readable_json(text, indent=1) + "\n"
 
 
 def comparison_html(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[str]:
-    """Yield a comparison as one page."""
-    from .blocks import html_page  # here, because its templates take a while to load
+    """Render a comparison as an HTML page."""
+    from .blocks import html_page  # imported late: templates are slow to load
 
     title = f"What changed from {comparison.before} to {comparison.after}"
     yield from html_page(title, comparison_blocks(comparison, ruling, table))
 
 
 def comparison_markdown(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[str]:
-    """Yield a comparison as Markdown, which is also what GitHub shows as a step's summary."""
+    """Render a comparison as Markdown, also for the step summary of GitHub."""
     yield from markdown(comparison_blocks(comparison, ruling, table))
 
 
 def comparison_junit(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[str]:
-    """Yield a test case for each language: an alarm is a failure, too few items a skip, too few verdicts an error."""
+    """Render a test case per language: an alarm is a failure, too few items a skip, too few verdicts an error."""
     failing = ruling.alarms if ruling.fail_on is not None else ()
     alarms = {(alarm.language, alarm.is_overall): alarm.sentence for alarm in failing}
     root = ElementTree.Element("testsuites", name="polyjudge compare")
@@ -263,7 +273,7 @@ def comparison_junit(comparison: Comparison, ruling: Ruling, table: LanguageTabl
             ElementTree.SubElement(case, "skipped", message=f"too few items: {row.counts.paired}")
     case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.compare", name=_NO_VERDICT)
     if ruling.exit_code == 3:
-        ElementTree.SubElement(case, "error", message=f"{ruling.unjudged_share:.1%} of them have none")
+        ElementTree.SubElement(case, "error", message=f"{ruling.unjudged_share:.1%} have no verdict")
     for kind, tag in {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}.items():
         suite.set(kind, str(sum(1 for _ in suite.iter(tag))))
     ElementTree.indent(root)
@@ -271,7 +281,7 @@ def comparison_junit(comparison: Comparison, ruling: Ruling, table: LanguageTabl
 
 
 def workflow_commands(ruling: Ruling, table: LanguageTable) -> Iterator[str]:
-    """Yield a line for each alarm that GitHub shows beside the run: an error where it fails, else a warning."""
+    """Render each alarm as an annotation of GitHub: an error if it fails the gate, else a warning."""
     level = "error" if ruling.fail_on is not None else "warning"
     for alarm in ruling.alarms:
         title = "all items" if alarm.is_overall else language_title(alarm.language, table)
@@ -281,7 +291,7 @@ def workflow_commands(ruling: Ruling, table: LanguageTable) -> Iterator[str]:
 
 
 def no_command(text: str) -> str:
-    """Return a text in which GitHub's runner sees no command: `##[` begins one wherever it stands in a line."""
+    """Break up `##[`, which starts a command of GitHub's runner anywhere in a line."""
     return text.replace("##[", "## [")
 
 

@@ -1,4 +1,4 @@
-"""Regression results as blocks and as JUnit XML."""
+"""Render regression results as blocks and JUnit XML."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from polyjudge.text.display import one_line
 
 from .blocks import Block, Heading, Lines, Table
 
-_LONGEST = 600
+_MAX_CELL = 600
 _ORDER = {"ERROR": 0, "FAIL": 1, "PASS": 2}
 
 
@@ -20,17 +20,17 @@ def regression_blocks(results: Sequence[CaseResult]) -> Iterator[Block]:
     yield Heading(1, "Regression report")
     for suite in dict.fromkeys(result.fixture.suite for result in results):
         counts = Counter(result.status for result in results if result.fixture.suite == suite)
-        told = f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['ERROR']} errors"
-        yield Lines((f"{suite}: {told}",))
+        message = f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['ERROR']} errors"
+        yield Lines((f"{suite}: {message}",))
     ordered = sorted(results, key=lambda result: _ORDER[result.status])
     rows = tuple(
         (
             result.fixture.case_id,
             result.status,
             f"{result.fixture.source_lang} → {result.fixture.target_lang}",
-            one_line(result.fixture.input_text, _LONGEST),
-            one_line(result.fixture.expected_output, _LONGEST),
-            one_line(result.message or result.actual, _LONGEST),
+            one_line(result.fixture.input_text, _MAX_CELL),
+            one_line(result.fixture.expected_output, _MAX_CELL),
+            one_line(result.message or result.actual, _MAX_CELL),
         )
         for result in ordered
     )
@@ -42,7 +42,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_xml(results: Sequence[CaseResult], *, name: str = "polyjudge regression") -> str:
-    """Return one test suite for each kind of cases."""
+    """Return one test suite per kind of cases."""
     root = ElementTree.Element("testsuites", name=name)
     for suite in dict.fromkeys(result.fixture.suite for result in results):
         chosen = [result for result in results if result.fixture.suite == suite]
@@ -63,28 +63,28 @@ def junit_xml(results: Sequence[CaseResult], *, name: str = "polyjudge regressio
 
 def _add_case(suite: ElementTree.Element, result: CaseResult) -> None:
     fixture = result.fixture
-    place = f"{fixture.suite}.{fixture.source_lang}-{fixture.target_lang}"
+    index = f"{fixture.suite}.{fixture.source_lang}-{fixture.target_lang}"
     case = ElementTree.SubElement(
         suite,
         "testcase",
-        classname=_clean(place),
+        classname=_clean(index),
         name=_clean(fixture.case_id),
         time=f"{result.duration_ms / 1000:.3f}",
     )
     if result.status == "ERROR":
         ElementTree.SubElement(case, "error", message=_clean(result.message))
     elif _is_failure(result):
-        told = "the output is not the expected one" if result.status == "FAIL" else "the output differs between runs"
-        failure = ElementTree.SubElement(case, "failure", message=told)
+        message = "unexpected output" if result.status == "FAIL" else "the output differs between runs"
+        failure = ElementTree.SubElement(case, "failure", message=message)
         outputs = "\nactual:   ".join(result.variants or [result.actual])
         failure.text = _clean(f"expected: {fixture.expected_output}\nactual:   {outputs}")
 
 
 def _is_failure(result: CaseResult) -> bool:
-    """Say whether a case failed, or passed only now and then."""
+    """Return whether a case failed, or passed only in some runs."""
     return result.status == "FAIL" or (result.status == "PASS" and bool(result.variants))
 
 
 def _clean(text: str) -> str:
-    """Return text without what XML cannot hold."""
+    """Replace characters that XML does not allow."""
     return _NOT_XML.sub("\ufffd", text)

@@ -19,10 +19,9 @@ from polyjudge.verdicts.translation import Totals, Verdict, status_fields
 from polyjudge.verdicts.trust import JudgeTrust
 
 from .blocks import html_page, markdown, plain_text
-from .translation import Report
-from .translation_blocks import translation_blocks
+from .calibration import card_blocks, card_json, judge_title
+from .translation import Report, translation_blocks
 from .translation_page import translation_page
-from .trust_card import card_blocks, card_json, judge_title
 
 SCHEMA_VERSION = 1
 
@@ -35,7 +34,7 @@ def report(
     cards: Sequence[Path | str] = (),
     progress: Callable[[LanguageResult], None] = lambda _: None,
 ) -> Report:
-    """Read what a translator wrote and what judges say of it, and return verdicts and totals.
+    """Read a results file and the scores of judges, and return verdicts and totals.
 
     `quick_judge` and `full_judge` are the scores of `translation quick` and `translation full`; `cards` are trust
     cards, by default the judges' own. `render_report` turns the report into text.
@@ -44,7 +43,7 @@ def report(
     scores = {name: TranslationScores(Path(path)) for name, path in given.items() if path is not None}
     for each in scores.values():
         if not each.holds_scores:
-            raise DataError("holds no scores of a judge; is it another kind of file?", path=each.path)
+            raise DataError("no judge scores found; is this a scores file?", path=each.path)
     return Report(
         TranslationResults(Path(results)),
         scores,
@@ -56,7 +55,7 @@ def report(
 
 
 def render_report(report: Report, format: Literal["markdown", "text", "json", "html"] = "markdown") -> Iterator[str]:
-    """Yield the pieces of a report in a format."""
+    """Render a report in a format, in pieces."""
     return FORMATS[format](report)
 
 
@@ -82,7 +81,7 @@ def _head(report: Report) -> dict[str, Any]:
     head = {
         "schemaVersion": SCHEMA_VERSION,
         "timestamp": report.timestamp,
-        **_named(report),
+        **_about(report),
         "totalLanguages": found.languages,
         "passedLanguages": found.without_failure,  # the founding field: PASS and CHECKED
         "checkedLanguages": found.counts["CHECKED"],
@@ -95,7 +94,7 @@ def _head(report: Report) -> dict[str, Any]:
         "passRateInterval": to_builtins(found.rate_interval) if found.rate_interval else None,
         "statuses": dict(found.counts),
         "scriptFamilies": [_family(family, each) for family, each in report.families.items()],
-        "trust": {name: _trusted(trust) for name, trust in report.trust.items()},
+        "trust": {name: _trust_row(trust) for name, trust in report.trust.items()},
         "verdicts": [_verdict(verdict) for verdict in report.verdicts],
         "warnings": list(report.warnings),
         "skippedRows": report.skipped_rows,
@@ -117,12 +116,12 @@ def _family(family: str, found: Totals) -> dict[str, Any]:
     }
 
 
-def _trusted(trust: JudgeTrust) -> dict[str, Any]:
-    """Return the card of a judge, or why none counts."""
+def _trust_row(trust: JudgeTrust) -> dict[str, Any]:
+    """Return the card of a judge, or why there is none."""
     return {"judge": trust.judge, "card": card_row(trust.card) if trust.card else None, "why": trust.why}
 
 
-def _named(report: Report) -> dict[str, Any]:
+def _about(report: Report) -> dict[str, Any]:
     about = report.about
     return {
         "bindingUsed": about.get("bindingUsed", about.get("binding")),

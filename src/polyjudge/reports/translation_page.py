@@ -1,4 +1,4 @@
-"""The translation report as an HTML page."""
+"""Render the translation report as an HTML page."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,9 +27,9 @@ from polyjudge.verdicts.translation import (
 from polyjudge.verdicts.trust import NOT_MEASURED, TRUST_VERDICTS
 
 from .blocks import Block, Lines, Table, fill_page, for_script, shown
-from .translation import Report
-from .translation_blocks import (
+from .translation import (
     STATUS_NAMES,
+    Report,
     count_note,
     judge_name,
     judge_note,
@@ -42,7 +42,7 @@ _ROW, _LEFT, _WIDTH, _RIGHT = 24, 150, 420, 250
 
 
 def family_bars(families: Mapping[str, Totals]) -> Any:
-    """Return the drawing; each bar has its numbers next to it."""
+    """Draw a bar for each script family, with its numbers."""
     from markupsafe import Markup
 
     height = _ROW * len(families) + 8
@@ -52,14 +52,14 @@ def family_bars(families: Mapping[str, Totals]) -> Any:
         f'<svg viewBox="0 0 {total} {height}" width="{total}" height="{height}" role="img" '
         'aria-label="Share of languages that passed or were checked, by script family, with 95% intervals">'
     ]
-    for place, (family, found) in enumerate(families.items()):
-        parts += _bar(place, family, found)
+    for index, (family, found) in enumerate(families.items()):
+        parts += _bar(index, family, found)
     return Markup("\n".join([*parts, "</svg></div>"]))
 
 
-def _bar(place: int, family: str, found: Totals) -> list[str]:
-    """Draw one family: the share that passed, then the share that was only checked, and the interval of their sum."""
-    top = place * _ROW + 4
+def _bar(index: int, family: str, found: Totals) -> list[str]:
+    """Draw one family: the share that passed, the share that was only checked, and the interval of their sum."""
+    top = index * _ROW + 4
     middle = top + _ROW / 2
     name = escape(shown(family)[:60])
     parts = [
@@ -68,7 +68,7 @@ def _bar(place: int, family: str, found: Totals) -> list[str]:
     ]
     interval = found.rate_interval
     if interval is None:
-        told = f"no verdict on {found.languages}"
+        label = f"no verdict on {found.languages}"
     else:
         start = float(_LEFT)
         for style, count in (("bar", found.counts["PASS"]), ("checked", found.counts["CHECKED"])):
@@ -80,8 +80,8 @@ def _bar(place: int, family: str, found: Totals) -> list[str]:
         low, high = _LEFT + interval.low * _WIDTH, _LEFT + interval.high * _WIDTH
         parts.append(f'<line class="range" x1="{low:.1f}" x2="{high:.1f}" y1="{middle:.0f}" y2="{middle:.0f}"/>')
         counts = [f"{found.counts[status]} {name}" for status, name in _BAR_NAMES.items() if found.counts[status]]
-        told = f"{' and '.join(counts) or '0 passed'} of {found.decided} ({interval.low:.0%} to {interval.high:.0%})"
-    return [*parts, f'<text class="soft" x="{_LEFT + _WIDTH + 8}" y="{middle + 4:.0f}">{told}</text>']
+        label = f"{' and '.join(counts) or '0 passed'} of {found.decided} ({interval.low:.0%} to {interval.high:.0%})"
+    return [*parts, f'<text class="soft" x="{_LEFT + _WIDTH + 8}" y="{middle + 4:.0f}">{label}</text>']
 
 
 _BAR_NAMES: dict[Status, str] = {"PASS": "passed", "CHECKED": "checked"}
@@ -102,16 +102,16 @@ _SAFE_ANCHOR = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One coloured cell; its text says what its colour does."""
+    """One coloured cell; its text has the same information as its colour."""
 
     text: str
     style: str = ""
     value: str = ""
-    """What it is sorted by; empty comes last."""
+    """The sort key; empty comes last."""
 
 
 def translation_page(report: Report) -> Iterator[str]:
-    """Yield the page; texts are read one language at a time."""
+    """Render the page; texts are read one language at a time."""
     content: dict[str, Any] = {
         "facts": [line.split(": ", 1) for line in report_facts(report) if ": " in line],
         "cards": list(_cards(report)),
@@ -120,7 +120,7 @@ def translation_page(report: Report) -> Iterator[str]:
         "comparisons": list(_comparisons(report)),
         "filters": _filters(report),
         "columns": _columns(report),
-        "rows": (_row(report, place, verdict) for place, verdict in enumerate(report.verdicts)),
+        "rows": (_row(report, index, verdict) for index, verdict in enumerate(report.verdicts)),
         "warnings": _warnings(report),
         "details": _details(report),
     }
@@ -128,9 +128,9 @@ def translation_page(report: Report) -> Iterator[str]:
 
 
 def _warnings(report: Report) -> list[str]:
-    told = list(report.warnings[:_WARNINGS_SHOWN])
-    more = report.skipped_rows - len(told)
-    return [*told, f"and {more} more"] if more > 0 else told
+    label = list(report.warnings[:_WARNINGS_SHOWN])
+    more = report.skipped_rows - len(label)
+    return [*label, f"and {more} more"] if more > 0 else label
 
 
 def _cards(report: Report) -> Iterator[dict[str, Any]]:
@@ -166,10 +166,10 @@ def _columns(report: Report) -> list[dict[str, Any]]:
     return [{"name": name, "numeric": numeric} for name, numeric in (*columns, ("Problems", True))]
 
 
-def _row(report: Report, place: int, verdict: Verdict) -> dict[str, Any]:
+def _row(report: Report, index: int, verdict: Verdict) -> dict[str, Any]:
     known = report.table.find(verdict.language, verdict.name)
     return {
-        "anchor": anchor_of(verdict, place),
+        "anchor": anchor_of(verdict, index),
         "name": one_line(verdict.name, _LONGEST_NAME),
         "native": known.native_name if known and known.native_name != verdict.name else "",
         "tag": known.tag if known else "",
@@ -182,9 +182,9 @@ def _row(report: Report, place: int, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def anchor_of(verdict: Verdict, place: int) -> str:
-    """Return what a link to a language ends in: its tag, where that is plain."""
-    return verdict.language if _SAFE_ANCHOR.fullmatch(verdict.language) else f"n{place}"
+def anchor_of(verdict: Verdict, index: int) -> str:
+    """Return the anchor of a language: its tag if that is safe, else its number."""
+    return verdict.language if _SAFE_ANCHOR.fullmatch(verdict.language) else f"n{index}"
 
 
 def _cells(report: Report, verdict: Verdict) -> Iterator[Cell]:
@@ -222,7 +222,7 @@ def _flag(value: bool | None) -> Cell:
 
 
 def _trust(verdict: Verdict) -> Cell:
-    """Return the best that the card of a judge says about the language."""
+    """Return the best verdict on the language in the cards of the judges."""
     for word, style in zip(TRUST_VERDICTS, ("good", "bad", "none"), strict=True):
         if word in verdict.trust_words:
             return Cell(word, style, word)
@@ -230,9 +230,9 @@ def _trust(verdict: Verdict) -> Cell:
 
 
 def _comparisons(report: Report) -> Iterator[Block]:
-    """Yield how often two judges, or a judge and the checks, come to the same verdict on a language."""
+    """Yield how often two judges, or a judge and the checks, give the same verdict on a language."""
     rows = [_pair_row(one, two, report) for one, two in combinations(report.judges, 2)]
-    rows += [_checks_row(judge, report) for judge in report.judges if not _is_the_checks(judge, report)]
+    rows += [_checks_row(judge, report) for judge in report.judges if not _is_offline(judge, report)]
     if rows:
         header = (
             "Compared",
@@ -244,12 +244,12 @@ def _comparisons(report: Report) -> Iterator[Block]:
             "Same",
         )
         yield Table(header, tuple(rows), (1, 2, 3, 4, 5, 6))
-        needed = f"at least {NEEDED_SHARE:.0%} of its outputs must have no finding that fails them"
+        needed = f"at least {NEEDED_SHARE:.0%} of its outputs must have no failing finding"
         yield Lines((f"For the checks to pass a language, {needed}.",))
 
 
-def _is_the_checks(judge: str, report: Report) -> bool:
-    """Say whether a judge is `offline`, which would be compared with itself."""
+def _is_offline(judge: str, report: Report) -> bool:
+    """Return whether a judge is `offline`, which would be compared with itself."""
     return all(verdict.scores[judge].judge == "offline" for verdict in report.verdicts if judge in verdict.scores)
 
 
@@ -280,18 +280,18 @@ def _counts(name: str, pairs: Sequence[tuple[bool, bool]]) -> tuple[str, ...]:
 
 
 def _details(report: Report) -> Iterator[tuple[int, int, Any]]:
-    """Yield the texts of each language in parts that are read only when they are looked at."""
+    """Yield the texts of each language in parts, which the page loads when they are opened."""
     checker = TextChecker(report.table)
-    for place, (verdict, language, scores) in enumerate(report.details()):
+    for number, (verdict, language, scores) in enumerate(report.details()):
         checks = checker.check_outputs(language)
-        said = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
+        remarks = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
         total = len(language.prompts)
         for part, start in enumerate(range(0, total, _ITEMS_IN_A_PART)):
             chosen = range(start, min(start + _ITEMS_IN_A_PART, total))
-            items = [_item(index, language.prompts[index], checks[index], said) for index in chosen]
+            items = [_item(index, language.prompts[index], checks[index], remarks) for index in chosen]
             notes = _notes(verdict, scores) if part == 0 else []
             about = {**_about(language, report.table), "total": total, "notes": notes, "items": items}
-            yield place, part, for_script(readable_json(about))
+            yield number, part, for_script(readable_json(about))
 
 
 def _about(language: LanguageResult, table: LanguageTable) -> dict[str, str]:
@@ -310,37 +310,37 @@ def _item(
     index: int, prompt: PromptResult, check: TextCheck | None, scores: dict[str, dict[int, PromptScore]]
 ) -> dict[str, Any]:
     problems = check.problems if check else ()
-    said = [f"{problem.kind.replace('_', ' ')}: {problem.message}" for problem in problems]
-    said += [f"{name}: {_said(by_index[index])}" for name, by_index in scores.items() if index in by_index]
+    remarks = [f"{problem.kind.replace('_', ' ')}: {problem.message}" for problem in problems]
+    remarks += [f"{name}: {_score_text(by_index[index])}" for name, by_index in scores.items() if index in by_index]
     return {
         "category": one_line(prompt.category, _LONGEST_NAME),
         "source": _cut(prompt.source_text),
         "output": marked(prompt.generated_output, problems) or [["(empty)", ""]],
         "reference": _cut(prompt.reference),
-        "said": [one_line(line, _LONGEST_NOTE) for line in said],
+        "said": [one_line(line, _LONGEST_NOTE) for line in remarks],
     }
 
 
-def _said(score: PromptScore) -> str:
+def _score_text(score: PromptScore) -> str:
     if score.error:
         return f"no verdict ({score.error})"
     named = (("script", score.script_score), ("grammar", score.grammar_score), ("coherence", score.coherence_score))
     points = ", ".join(f"{name} {value:g}" for name, value in named if value is not None)
     wrong = ", wrong language" if score.is_correct_language is False else ""
-    return f"{points or 'nothing seen'}{wrong}. {score.notes}"
+    return f"{points or 'no score'}{wrong}. {score.notes}"
 
 
 def marked(text: str, problems: Sequence[Finding]) -> list[list[str]]:
-    """Return a text in pieces, those with a problem followed by what it is; overlapping ones by the first."""
+    """Split a text into pieces, each with the kind of its problem; of overlapping problems, the first."""
     pieces: list[list[str]] = []
-    place, end = 0, min(len(text), _LONGEST_TEXT)
+    index, end = 0, min(len(text), _LONGEST_TEXT)
     for problem in sorted(problems, key=lambda each: (each.start or 0, -(each.end or 0))):
-        if problem.start is None or problem.end is None or not place <= problem.start < min(problem.end, end):
+        if problem.start is None or problem.end is None or not index <= problem.start < min(problem.end, end):
             continue
-        pieces += [[harmless(text[place : problem.start]), ""]] if problem.start > place else []
-        place = min(problem.end, end)
-        pieces.append([harmless(text[problem.start : place]), problem.kind.replace("_", " ")])
-    pieces += [[harmless(text[place:end]), ""]] if place < end else []
+        pieces += [[harmless(text[index : problem.start]), ""]] if problem.start > index else []
+        index = min(problem.end, end)
+        pieces.append([harmless(text[problem.start : index]), problem.kind.replace("_", " ")])
+    pieces += [[harmless(text[index:end]), ""]] if index < end else []
     if len(text) > end:
         pieces.append([f" … {len(text) - end:,} more characters", ""])
     return pieces

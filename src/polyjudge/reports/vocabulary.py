@@ -1,7 +1,7 @@
-"""The numbers of a vocabulary test, and its `summary.json`."""
+"""Compute and render the report on a word test, and its `summary.json`."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -14,13 +14,15 @@ from polyjudge.records.vocabulary import Judgement, PromptName
 from polyjudge.statistics.agreement import cohen_kappa, exact_agreement, krippendorff_alpha
 from polyjudge.statistics.intervals import benjamini_hochberg, mcnemar_exact, wilson_interval
 
+from .blocks import Block, Heading, Lines, Table
+
 PROMPTS: tuple[PromptName, ...] = ("a", "b")
 DECIDED = ("correct", "incorrect")
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a judge made of one model's answers to one prompt."""
+    """A judge's verdicts on one model's answers to one prompt."""
 
     correct: int
     incorrect: int
@@ -28,7 +30,7 @@ class Figures:
     generation_errors: int
     judging_errors: int
     contradictory: int
-    """Of the undetermined, those where the judge's reply contradicts itself."""
+    """Undetermined verdicts because the judge's reply contradicts itself."""
 
     @property
     def judged(self) -> int:
@@ -37,28 +39,28 @@ class Figures:
 
     @property
     def errors(self) -> int:
-        """Answers that were not given, or that could not be judged."""
+        """Words without an answer, or without a judgement."""
         return self.generation_errors + self.judging_errors
 
     @property
     def total(self) -> int:
-        """Words that were to be judged."""
+        """All words."""
         return self.judged + self.undetermined + self.errors
 
     @property
     def percent(self) -> float | None:
-        """Correct answers in a hundred of those judged."""
+        """The percentage of correct answers among those judged."""
         return self.correct / self.judged * 100 if self.judged else None
 
     @property
     def interval(self) -> Interval | None:
-        """Where the percentage lies with 95% confidence, by Wilson's score."""
+        """The 95% interval of the percentage (Wilson)."""
         rate = wilson_interval(self.correct, self.judged)
         return rate and Interval(rate.low * 100, rate.high * 100)
 
 
 class Comparison(Struct, frozen=True):
-    """Two models on the same words: those that both were judged on."""
+    """Two models on the words that both were judged on."""
 
     first: str
     second: str
@@ -68,13 +70,13 @@ class Comparison(Struct, frozen=True):
     """Words that only the first model knew."""
     only_second: int
     p: float
-    """Of McNemar's exact test."""
+    """The p-value of McNemar's exact test."""
     adjusted_p: float
-    """The same, with all comparisons of the prompt in mind (Benjamini and Hochberg)."""
+    """The p-value adjusted over all comparisons of the prompt (Benjamini-Hochberg)."""
 
 
 class HardWord(Struct, frozen=True):
-    """A word that most of the models that were judged on it missed."""
+    """A word that most models missed, of those judged on it."""
 
     word: str
     category: str
@@ -84,20 +86,20 @@ class HardWord(Struct, frozen=True):
 
 
 class JudgeAgreement(Struct, frozen=True):
-    """How far two judges agree over the answers that both gave a verdict on."""
+    """The agreement of two judges over the answers with a verdict of both."""
 
     first: str
     second: str
     items: int
     exact: float | None
     kappa: float | None
-    """Cohen's."""
+    """Cohen's kappa."""
     alpha: float | None
-    """Krippendorff's, nominal."""
+    """Krippendorff's alpha on a nominal scale."""
 
 
 class VocabularyReport:
-    """Judgements of one run, summed up; the first judge's count, the others show whether it can be believed."""
+    """The judgements of one run: the first judge decides, the others show how far they agree with it."""
 
     def __init__(self, judgements: Iterable[Judgement]) -> None:
         rows = list(judgements)
@@ -111,11 +113,11 @@ class VocabularyReport:
 
     @property
     def judge(self) -> str:
-        """The judge whose verdicts count."""
+        """The first judge, whose verdicts decide."""
         return self.judges[0] if self.judges else ""
 
     def figures(self, judge: str, model: str, prompt: PromptName, category: str | None = None) -> Figures:
-        """Return what a judge made of a model's answers, all or those of one category."""
+        """Return the verdicts on a model's answers, all or of one category."""
         rows = [each for each in self._rows[judge, model, prompt] if category in (None, each.category)]
         counts = Counter(row.verdict for row in rows)
         errors = Counter(row.stage for row in rows if row.verdict == "error")
@@ -133,7 +135,7 @@ class VocabularyReport:
         return [self.figures(judge, model, prompt) for model in self.models for prompt in self.prompts]
 
     def comparisons(self, judge: str) -> list[Comparison]:
-        """Compare every two models on the words that both were judged on."""
+        """Compare all pairs of models on the words that both were judged on."""
         return [each for prompt in self.prompts for each in self._compared(judge, prompt)]
 
     def hard_words(self, judge: str) -> list[HardWord]:
@@ -152,7 +154,7 @@ class VocabularyReport:
         return sorted(found, key=lambda each: (-len(each.missed_by) / each.judged, -each.judged, each.prompt))
 
     def agreements(self) -> list[JudgeAgreement]:
-        """Return how far every two judges agree."""
+        """Return the agreement of all pairs of judges."""
         return [self._agreement(first, second) for first, second in combinations(self.judges, 2)]
 
     def _compared(self, judge: str, prompt: PromptName) -> list[Comparison]:
@@ -183,7 +185,7 @@ class VocabularyReport:
                 pairs += [
                     (a.verdict, b.verdict)
                     for a, b in both
-                    # What no judge was asked about, such as an empty answer, says nothing of their agreement.
+                    # Verdicts without a call, such as on an empty answer, do not count as agreement.
                     if a.verdict in DECIDED and b.verdict in DECIDED and a.provenance and b.provenance
                 ]
         return JudgeAgreement(
@@ -195,7 +197,7 @@ SCHEMA_VERSION = 1
 
 
 def vocabulary_summary(report: VocabularyReport, *, generated_at: str) -> dict[str, Any]:
-    """Return the summary: what the first judge says stands under `models`, what each says under `judges`."""
+    """Return the summary: the first judge's figures under `models`, those of each judge under `judges`."""
     judge = report.judge
     return {
         "schemaVersion": SCHEMA_VERSION,
@@ -243,3 +245,139 @@ def _figures(figures: Figures) -> dict[str, Any]:
 
 def _rounded(interval: Interval | None) -> dict[str, float] | None:
     return interval and {"low": round(interval.low, 1), "high": round(interval.high, 1)}
+
+
+_HEADER = ("Model", "% Correct (Prompt A)", "% Correct (Prompt B)")
+_HARD_WORDS_SHOWN = 20
+_COMPARISONS_SHOWN = 30
+_ALPHA = 0.05
+"""Adjusted p-values below this are called a difference."""
+
+
+def vocabulary_blocks(report: VocabularyReport) -> Iterator[Block]:
+    """Yield the report: percentages of the judged answers, and the answers that could not be judged."""
+    for judge in report.judges:
+        if len(report.judges) > 1:
+            yield Heading(2, f"Judge {judge}")
+        yield Table(_HEADER, tuple(_row(report, judge, model) for model in report.models), numbers=(1, 2))
+        yield Lines(tuple(_unjudged(report, judge)))
+    yield from _agreement(report)
+    yield from _details(report)
+    yield from _categories(report)
+    yield from _comparisons(report)
+    yield from _hard_words(report)
+
+
+def _row(report: VocabularyReport, judge: str, model: str) -> tuple[str, ...]:
+    return model, *(
+        _percent(report.figures(judge, model, prompt)) if prompt in report.prompts else "" for prompt in ("a", "b")
+    )
+
+
+def _percent(figures: Figures) -> str:
+    return "–" if figures.percent is None else f"{figures.percent:.1f}"
+
+
+def _unjudged(report: VocabularyReport, judge: str) -> Iterator[str]:
+    figures = [
+        (model, prompt, report.figures(judge, model, prompt)) for model in report.models for prompt in report.prompts
+    ]
+    total, judged = sum(each.total for *_, each in figures), sum(each.judged for *_, each in figures)
+    yield f"Judged by {judge}: {judged} of {total} answers."
+    for model, prompt, each in figures:
+        if each.judged < each.total:
+            missing = f"{each.total - each.judged} of {each.total}"
+            yield f"Not judged: {model}, prompt {prompt.upper()}: {missing} ({_why(each)})"
+
+
+def _why(figures: Figures) -> str:
+    kinds = {
+        "undetermined": figures.undetermined - figures.contradictory,
+        "undetermined, the judge contradicts itself": figures.contradictory,
+        "not answered": figures.generation_errors,
+        "judge failed": figures.judging_errors,
+    }
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+
+
+def _details(report: VocabularyReport) -> Iterator[Block]:
+    yield Heading(3, "By model")
+    rows = [_detail(report, model, prompt) for model in report.models for prompt in report.prompts]
+    header = ("Model", "Prompt", "Correct", "Incorrect", "Undetermined", "Errors", "Words", "95% interval")
+    yield Table(header, tuple(rows), numbers=(2, 3, 4, 5, 6))
+
+
+def _detail(report: VocabularyReport, model: str, prompt: PromptName) -> tuple[str, ...]:
+    figures = report.figures(report.judge, model, prompt)
+    counts = (figures.correct, figures.incorrect, figures.undetermined, figures.errors, figures.total)
+    interval = figures.interval
+    interval_text = "–" if interval is None else f"{interval.low:.1f}% to {interval.high:.1f}%"
+    return model, prompt.upper(), *map(str, counts), interval_text
+
+
+def _categories(report: VocabularyReport) -> Iterator[Block]:
+    if not report.categories:
+        return
+    yield Heading(3, "By category")
+    rows = [
+        (model, prompt.upper(), *(_share(report, model, prompt, name) for name in report.categories))
+        for model in report.models
+        for prompt in report.prompts
+    ]
+    yield Table(("Model", "Prompt", *report.categories), tuple(rows))
+
+
+def _share(report: VocabularyReport, model: str, prompt: PromptName, category: str) -> str:
+    figures = report.figures(report.judge, model, prompt, category)
+    return f"{figures.correct} of {figures.judged}" if figures.judged else "–"
+
+
+def _comparisons(report: VocabularyReport) -> Iterator[Block]:
+    found = report.comparisons(report.judge)
+    if found:
+        yield Heading(3, "Models on the same words")
+        clearest = sorted(found, key=lambda each: each.adjusted_p)[:_COMPARISONS_SHOWN]
+        shown = found if len(found) <= _COMPARISONS_SHOWN else clearest
+        header = ("Prompt", "First", "Second", "Words", "Only first", "Only second", "p", "Adjusted p", "Result")
+        yield Table(header, tuple(map(_comparison, shown)), numbers=(3, 4, 5, 6, 7))
+        if len(found) > len(shown):
+            yield Lines((f"and {len(found) - len(shown)} more with higher p-values; all are in the summary",))
+
+
+def _comparison(each: Comparison) -> tuple[str, ...]:
+    better = each.first if each.only_first > each.only_second else each.second
+    result = f"{better} knows more" if each.adjusted_p < _ALPHA else "no clear difference"
+    counts = map(str, (each.words, each.only_first, each.only_second))
+    return each.prompt.upper(), each.first, each.second, *counts, f"{each.p:.3g}", f"{each.adjusted_p:.3g}", result
+
+
+def _hard_words(report: VocabularyReport) -> Iterator[Block]:
+    words = report.hard_words(report.judge)
+    if words:
+        yield Heading(3, "Words that most models miss")
+        shown = words[:_HARD_WORDS_SHOWN]
+        rows = [
+            (each.word, each.prompt.upper(), f"{len(each.missed_by)} of {each.judged}", each.category or "–")
+            for each in shown
+        ]
+        yield Table(("Word", "Prompt", "Missed by", "Category"), tuple(rows))
+        if len(words) > len(shown):
+            yield Lines((f"and {len(words) - len(shown)} more",))
+
+
+def _agreement(report: VocabularyReport) -> Iterator[Block]:
+    found = report.agreements()
+    if found:
+        yield Heading(3, "Do the judges agree?")
+        rows = [
+            (
+                each.first,
+                each.second,
+                str(each.items),
+                "–" if each.exact is None else f"{each.exact:.1%}",
+                *("–" if value is None else f"{value:.2f}" for value in (each.kappa, each.alpha)),
+            )
+            for each in found
+        ]
+        header = ("First", "Second", "Answers", "Same verdict", "Cohen's kappa", "Krippendorff's alpha")
+        yield Table(header, tuple(rows), numbers=(2, 3, 4, 5))

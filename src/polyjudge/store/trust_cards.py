@@ -127,7 +127,7 @@ def find_card(judge: JudgeIdentity, folder: Path | None = None, path: Path | Non
     folder = folder or private_path(CARDS_FOLDER)
     place = path or card_path(judge, folder)
     if path is None and not place.exists():
-        return FoundCard(None, None, _other_card(judge, folder) or "no card was made of it yet")
+        return FoundCard(None, None, _other_card(judge, folder) or "it has no trust card yet")
     card = read_card(place)
     expired = expiry(card.judge, judge)
     return FoundCard(None, place, f"its card has expired: {expired}") if expired else FoundCard(card, place)

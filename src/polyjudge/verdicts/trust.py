@@ -14,18 +14,20 @@ from polyjudge.records.calibration import (
 
 TRUST_VERDICTS: tuple[Reliability, ...] = get_args(Reliability)
 NOT_MEASURED = "not measured"
+TEXTS_FOR_A_VERDICT = 9
+"""Texts in a language that are enough for a verdict if all of them agree."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeTrust:
-    """One judge and its card, or why no card counts."""
+    """One judge with its card, or the reason why it has none."""
 
     judge: str
     card: TrustCard | None = None
-    why: str = "no card was made of it yet"
+    why: str = "it has no trust card yet"
 
     def of(self, tag: str, table: LanguageTable) -> LanguageTrust | None:
-        """Return what the card says about a language; None where it was not measured."""
+        """Return the measurement of a language; None if there is none."""
         if self.card is None:
             return None
         if tag in self.card.languages:
@@ -34,28 +36,28 @@ class JudgeTrust:
         return next((each for own, each in self.card.languages.items() if wanted and table.find(own) == wanted), None)
 
     def by_verdict(self, tags: Iterable[str], table: LanguageTable) -> dict[str, list[str]]:
-        """Group languages by how far the judge can be relied on: a verdict of its card, or not measured."""
+        """Group languages by the verdict of the card, or as not measured."""
         found: dict[str, list[str]] = {}
         for tag in tags:
             found.setdefault(self.word(tag, table), []).append(tag)
         return found
 
     def word(self, tag: str, table: LanguageTable) -> str:
-        """Say in a word how far the judge can be relied on in a language."""
+        """Return the verdict on a language, or `NOT_MEASURED`."""
         known = self.of(tag, table)
         return NOT_MEASURED if known is None else known.verdict
 
 
 def unmet_trust(trust: JudgeTrust, tags: Iterable[str], table: LanguageTable) -> dict[str, list[str]]:
-    """Return the languages for which a judge is not known to be reliable, grouped by what is known instead.
+    """Return the languages in which a judge is not calibrated, grouped by verdict; empty if it is reliable in all.
 
-    Empty: the judge may be relied on in all of them. Without a card no language is measured.
+    Without a card no language is measured.
     """
     return {word: group for word, group in trust.by_verdict(tags, table).items() if word != "reliable"}
 
 
 def untrusted(trust: Mapping[str, JudgeTrust], deciding: Sequence[str], tag: str, table: LanguageTable) -> str:
-    """Return why a verdict cannot be relied on: of the judges that decided it, one is unreliable and none reliable."""
+    """Return why a verdict is unreliable: of the judges that decided it, one is unreliable and none reliable."""
     known = {name: trust[name].of(tag, table) for name in deciding if name in trust}
     unreliable = {name: each for name, each in known.items() if each is not None and each.verdict == "unreliable"}
     if not unreliable or any(each is not None and each.verdict == "reliable" for each in known.values()):
@@ -69,7 +71,7 @@ def untrusted(trust: Mapping[str, JudgeTrust], deciding: Sequence[str], tag: str
 def trust_notes(
     trust: Mapping[str, JudgeTrust], judges: Sequence[str], tag: str, table: LanguageTable
 ) -> Iterator[str]:
-    """Yield what the card of each judge says about a language."""
+    """Yield the card's verdict on a language for each judge."""
     for name in judges:
         if name not in trust or trust[name].card is None:
             continue
@@ -78,13 +80,13 @@ def trust_notes(
             yield f"{name}: {NOT_MEASURED} in this language"
             continue
         missed = [kind for kind, each in known.perturbations.items() if each.verdict == "unreliable"]
-        blind = f"; does not notice {', '.join(kind.replace('_', ' ') for kind in missed)}" if missed else ""
+        unnoticed = f"; does not notice {', '.join(kind.replace('_', ' ') for kind in missed)}" if missed else ""
         figure = figure_text(known.discrimination)
-        yield f"{name}: {known.verdict}, clean above perturbed {figure}{blind}"
+        yield f"{name}: {known.verdict}, clean above perturbed {figure}{unnoticed}"
 
 
 def figure_text(figure: Figure, digits: int = 2) -> str:
-    """Return a figure with its interval; a dash where it is not defined."""
+    """Return a figure with its interval as text; a dash if it is undefined."""
     if figure.value is None:
         return "–"
     value, low, high = (_number(each, digits) for each in (figure.value, figure.low, figure.high))
@@ -92,4 +94,4 @@ def figure_text(figure: Figure, digits: int = 2) -> str:
 
 
 def _number(number: float | None, digits: int) -> str:
-    return "" if number is None else f"{round(number, digits) + 0.0:.{digits}f}"  # no minus before a zero
+    return "" if number is None else f"{round(number, digits) + 0.0:.{digits}f}"  # avoids -0.00
