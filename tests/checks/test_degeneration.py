@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.checks.degeneration import copied, cut_off, leaked, length, looping
+from polyjudge.checks.degeneration import copied, cut_off, length, looping
+from polyjudge.checks.leaks import leaked
 from polyjudge.records.findings import Finding
 
 ANY_TEXT = st.text(alphabet=st.characters())

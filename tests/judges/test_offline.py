@@ -49,7 +49,7 @@ def test_of_a_good_translation_the_script_and_the_language_are_seen_and_nothing_
         (f"Here is the translation: {GOOD['de']}", "de", {"script": 5, "coherence": 1}, "prompt leak"),
         (f"{GOOD['de']}<|im_end|>", "de", {"script": 5, "grammar": 2}, "template leak"),
         (GOOD["ru"], "de", {"script": 1, "coherence": 2}, "wrong script"),
-        (GOOD["de"].replace("112", "211"), "de", {"script": 5, "coherence": 2}, "number lost"),
+        (GOOD["de"].replace("112", "211"), "de", {"script": 5, "coherence": 2}, "number changed"),
         ("Ja.", "de", {"script": 5, "coherence": 2}, "wrong length"),
         ("Mein Freund hatte einen Unfall auf der", "de", {"script": 5, "coherence": 3}, "cut off"),
     ],
@@ -66,7 +66,7 @@ def test_another_language_is_told_and_lowers_what_is_said_of_the_meaning():
 
     assert outcome.flags == {"isCorrectLanguage": False}
     assert outcome.subscores == {"script": 5.0, "coherence": 2.0}
-    assert "looks like Hindi" in outcome.reason
+    assert "Hindi, not Marathi" in outcome.reason
 
 
 def test_broken_characters_are_no_good_script_and_no_good_sentence():
@@ -104,7 +104,7 @@ def test_an_unknown_language_is_an_item_that_cannot_be_judged(language):
     outcome = judged("nuqneH", language)
 
     assert isinstance(outcome, Failure)
-    assert (outcome.kind, outcome.model) == ("bad_item", "checks-1")
+    assert (outcome.kind, outcome.model) == ("bad_item", "checks-2")
     assert repr(language) in outcome.reason
 
 
@@ -156,7 +156,7 @@ def test_a_result_says_where_it_came_from_and_is_the_same_each_time():
     first, second = judged(GOOD["de"], "de"), judged(GOOD["de"], "de")
 
     assert first == second
-    assert (first.provenance.provider, first.provenance.model_answered) == ("offline", "checks-1")
+    assert (first.provenance.provider, first.provenance.model_answered) == ("offline", "checks-2")
     assert first.provenance.rubric == "translation"
     assert first.provenance.rubric_fingerprint
     assert first.provenance.polyjudge_version

@@ -1,6 +1,7 @@
 """Run all checks on a text, as `check`, the judge `offline`, `translation check` and reports do."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol, cast
@@ -10,11 +11,12 @@ from msgspec.structs import replace
 from polyjudge.errors import ConfigError
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.plugins import PLUGINS, Plugin, described
-from polyjudge.records.findings import SEVERITIES, CheckedText, Finding, LanguageCheck, TextCheck
+from polyjudge.records.findings import SEVERITIES, CheckedText, Finding, LanguageCheck, ScriptCheck, TextCheck
 from polyjudge.records.translation import Language, LanguageResult
 
-from .degeneration import copied, cut_off, leaked, length, looping
+from .degeneration import copied, cut_off, length, looping
 from .language import language_identifier
+from .leaks import leaked
 from .preservation import lost_parts
 from .reference import chrf
 from .script import check_script, is_blank
@@ -91,43 +93,76 @@ class TextChecker:
     ) -> TextCheck:
         """Return what can be said of a text that should be in a language and, if given, say what the source says."""
         script = check_script(text, language, source)
-        identity = self.check_language(text, language)
+        identity = language_identifier(self.table).check(text, language, source)
+        return self._completed(
+            CheckedText(text=text, language=language, source=source, prompt=prompt, reference=reference),
+            script,
+            identity,
+        )
+
+    def _completed(
+        self, checked: CheckedText, script: ScriptCheck, identity: LanguageCheck, pooled: int = 0
+    ) -> TextCheck:
+        """Return the check of a text whose script and language are known."""
+        text, language, source = checked.text, checked.language, checked.source
         problems = list(script.problems)
         has_text = not is_blank(text)
         if has_text:
-            problems += [*leaked(text, source, prompt), *looping(text, source)]
+            problems += [*leaked(text, source, checked.prompt), *looping(text, source)]
         if has_text and source.strip():
-            if not self._is_in(source, language):
-                problems += [self._weighed(problem, text, language) for problem in copied(text, source)]
+            left = list(copied(text, source))
+            if left and not self._is_in(source, language):
+                problems += [self._weighed(problem, text, language) for problem in left]
             problems += [*cut_off(text, source, language.tag), *length(text, source), *lost_parts(text, source)]
         if any(problem.kind == "source_copied" and problem.severity == "warn" for problem in problems):
             identity = replace(identity, state="unsure")  # a name is of any language
         if identity.state == "wrong" and script.state != "fail":
-            name = self._name(identity.found)
-            problems.append(Finding("wrong_language", "fail", f"this looks like {name}, not {language.name}"))
-        checked = CheckedText(text=text, language=language, source=source, prompt=prompt, reference=reference)
+            problems.append(Finding("wrong_language", "fail", self._wrong_language(language, identity.found, pooled)))
         problems += [finding for plugin in self.plugins for finding in plugin.findings(checked)]
         return TextCheck(script=script, language=identity, problems=tuple(problems))
+
+    def _wrong_language(self, language: Language, found: str, pooled: int) -> str:
+        together = f" (identified together with {pooled - 1} other texts)" if pooled > 1 else ""
+        return f"Wrong language: {self._name(found)}, not {language.name}{together}."
 
     def check_outputs(self, language: LanguageResult) -> list[TextCheck | None]:
         """Return the check of each output of a language; None for all where the table does not have the language."""
         known = self.table.find(language.language_code, language.language_name)
-        return [
-            self.check(
-                each.generated_output,
-                known,
+        if known is None:
+            return [None] * len(language.prompts)
+        outputs = [
+            CheckedText(
+                text=each.generated_output,
+                language=known,
                 source=each.source_text,
                 prompt=each.prompt,
                 reference=each.reference,
             )
-            if known
-            else None
             for each in language.prompts
+        ]
+        return list(self.check_together(outputs))
+
+    def check_together(self, texts: Sequence[CheckedText]) -> list[TextCheck]:
+        """Return the check of each of several texts in one language; short ones are identified together."""
+        if not texts:
+            return []
+        language = texts[0].language
+        identifier = language_identifier(self.table)
+        sources = [each.source for each in texts]
+        identities = identifier.check_together([each.text for each in texts], language, sources)
+        alike = Counter(map(id, identities))
+        return [
+            self._completed(each, check_script(each.text, language, each.source), identity, alike[id(identity)])
+            for each, identity in zip(texts, identities, strict=True)
         ]
 
     def check_language(self, text: str, language: Language) -> LanguageCheck:
         """Say whether a text is in a language, by its words alone."""
         return language_identifier(self.table).check(text, language)
+
+    def check_language_of(self, texts: Sequence[str], language: Language) -> LanguageCheck:
+        """Say whether several texts that belong together are in a language, from their words taken together."""
+        return language_identifier(self.table).check("\n".join(texts), language)
 
     def _weighed(self, problem: Finding, text: str, language: Language) -> Finding:
         """Return words left from the source as a warning where they may be of both languages: `café está demasiado`."""

@@ -1,37 +1,61 @@
 """Is a text in the language asked for, or in a neighbour of it? With *unsure* as a proper answer.
 
-Two identifiers are asked: py3langid, limited to the languages of the table, whose probabilities are calibrated over
-lengths of text; and pycld2, quick and independent. How the thresholds were found is in `docs/design/checks.md`.
+Two identifiers: pycld2, quick, and py3langid, limited to the languages of the table, whose probabilities are calibrated
+over lengths of text. py3langid is used where pycld2 alone does not settle it. `docs/design/checks.md` has the figures.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.findings import LanguageCheck, LanguageState
 from polyjudge.records.translation import Language
-from polyjudge.text.segments import prose, words
+from polyjudge.text.segments import plain_words, running_text, words
 
 _LIKELY = 0.5
-"""A guess at least this likely is believed by itself; the second opinion makes a weaker one believed."""
+"""A guess at least this likely counts by itself; a weaker one needs the agreement of pycld2."""
 _UNLIKELY = 0.1
-"""The language asked for is given up only when it is less likely than this."""
+"""The language asked for is ruled out only when it is less likely than this."""
+_LIKELY_IN_SHORT_TEXT = 0.3
+_UNLIKELY_IN_SHORT_TEXT = 0.03
+_SHORT = 25
+"""With fewer letters, only what both identifiers find on their own is called wrong."""
+_ENOUGH = 40
+"""Letters from which pycld2 alone settles that a text is in the language asked for."""
+_CONFUSED = {"en", "no", "xh", "zu", "hr", "sr", "bs", "id", "ms"}
+"""Languages that pycld2 also finds in text of another: names and quotations in English, Danish, and near relatives."""
 _MOST = 0.8
-"""Share of the text that the second opinion must be about."""
+"""Share of the text that pycld2's answer must be about."""
 _FEWEST_LETTERS = 6
+_FEW_WORDS = 6
+"""In a text of no more words, those that its source has too are not counted at all."""
 _GUESSES_KEPT = 10_000
 _LONGEST = 4_000
-"""Letters looked at; more do not make the answer surer."""
-_THEIR_NAMES = {"iw": "he", "jw": "jv", "zh-Hant": "zh", "nn": "no", "fil": "tl", "sr-ME": "sr"}
-"""Labels of pycld2 that are others than those of py3langid."""
+"""Letters looked at; more do not make the answer more certain."""
+_POOLED = 20
+"""Texts that are identified together where they are too short by themselves."""
+_FEWEST_POOLED = 3
+"""Texts that must be of another language together to be called wrong."""
+_LATIN_END = "\u0250"
+_LABELS_OF_CLD2: dict[str, str] = {"iw": "he", "jw": "jv", "zh-Hant": "zh", "nn": "no", "fil": "tl", "sr-ME": "sr"}
+"""Labels of pycld2 that differ from those of py3langid."""
 _UNSURE = LanguageCheck(state="unsure")
 
 
+class _Guess(NamedTuple):
+    """What pycld2 says of a text."""
+
+    label: str = ""
+    share: float = 0.0
+    """Of the text, what the label is about."""
+    is_reliable: bool = False
+
+
 class LanguageIdentifier:
-    """Tells the languages of one table apart."""
+    """Distinguishes the languages of one table."""
 
     def __init__(self, table: LanguageTable) -> None:
         self._by_label: dict[str, Language] = {}
@@ -39,60 +63,88 @@ class LanguageIdentifier:
             if language.tag == _label(language):  # Spanish, not the Spanish of some region
                 self._by_label[language.tag] = language
             self._by_label.setdefault(_label(language), language)
-        self._guess, self._first = _limited_guesser({each.detector for each in table if each.detector})
-        """Languages that the first identifier knows; the others are left to the second opinion."""
+        self._rank, self._ranked = _limited_guesser({each.detector for each in table if each.detector})
+        """py3langid, and the languages that it knows; the others are left to pycld2."""
         self._guessed: dict[str, str] = {}
-        self._known = self._first | _second_opinions()
+        self._known = self._ranked | _labels_of_cld2()
 
-    def check(self, text: str, language: Language) -> LanguageCheck:
-        """Say whether a text is in a language."""
-        plain = _letters(text)
-        is_short = len(plain.replace(" ", "")) < _FEWEST_LETTERS and not _is_han(plain)
-        if is_short or _label(language) not in self._known:
-            return _UNSURE
-        if _label(language) in ("yue", "zh") and _is_han(plain):
-            return _check_chinese(plain, language)
-        ranked, second = self._guess(plain), _second_opinion(plain)
-        if not ranked:
-            return _UNSURE
-        return self._weigh(language, ranked, *second)
+    def check(self, text: str, language: Language, source: str = "") -> LanguageCheck:
+        """Say whether a text is in a language; words that its source has too count only where there are no others."""
+        return self._check(_letters(text, source), language)
+
+    def check_together(
+        self, texts: Sequence[str], language: Language, sources: Sequence[str] = ()
+    ) -> list[LanguageCheck]:
+        """Check texts that belong together: those that are unsure alone are identified twenty at a time."""
+        sources = sources or [""] * len(texts)
+        plain = [_letters(*pair) for pair in zip(texts, sources, strict=True)]
+        found = [self._check(each, language) for each in plain]
+        is_mostly_right = 2 * sum(each.state == "right" for each in found) >= len(plain)
+        unsure = [place for place, each in enumerate(found) if each.state == "unsure" and plain[place]]
+        for is_latin in (True, False):  # what is in another script has another language
+            for pool in _pools([place for place in unsure if (plain[place] < _LATIN_END) is is_latin]):
+                together = self._check(" ".join(plain[place] for place in pool)[:_LONGEST], language)
+                if together.state == "unsure" and is_mostly_right:
+                    together = self._check(" ".join(plain)[:_LONGEST], language)
+                if together.state == "right" or (together.state == "wrong" and len(pool) >= _FEWEST_POOLED):
+                    found = [together if place in pool else each for place, each in enumerate(found)]
+        return found
 
     def guess(self, text: str) -> str:
         """Return the label of the language that a text most looks like; the same sources come for many languages."""
         if text not in self._guessed:
             if len(self._guessed) >= _GUESSES_KEPT:
                 self._guessed.clear()
-            ranked = self._guess(_letters(text))
-            self._guessed[text] = max(ranked, key=lambda name: ranked[name], default="")
+            plain = _letters(text)
+            found = _cld2(plain)
+            if not (found.is_reliable and found.label in self._ranked and _size(plain) >= _ENOUGH):
+                ranked = self._rank(plain)
+                found = _Guess(max(ranked, key=lambda name: ranked[name], default=""))
+            self._guessed[text] = found.label
         return self._guessed[text]
 
-    def _weigh(self, language: Language, ranked: Mapping[str, float], second: str, share: float) -> LanguageCheck:
+    def _check(self, plain: str, language: Language) -> LanguageCheck:
+        size, wanted = _size(plain), _label(language)
+        if (size < _FEWEST_LETTERS and not _is_han(plain)) or wanted not in self._known:
+            return _UNSURE
+        if wanted in ("yue", "zh") and _is_han(plain):
+            return _check_chinese(plain, language)
+        sure = _cld2(plain)
+        if sure.is_reliable and sure.label == wanted and size >= _ENOUGH and wanted not in _CONFUSED:
+            return LanguageCheck(state="right", found=language.tag, confidence=round(sure.share, 3))
+        ranked = self._rank(plain)
+        return self._weigh(language, ranked, sure, size, plain) if ranked else _UNSURE
+
+    def _weigh(
+        self, language: Language, ranked: dict[str, float], sure: _Guess, size: int, plain: str
+    ) -> LanguageCheck:
+        """Decide from both identifiers: right, wrong, or unsure where they differ or the text is short."""
         wanted = _label(language)
+        second = sure if sure.is_reliable else _cld2(plain, is_best_effort=True)
         best = max(ranked, key=lambda name: ranked[name])
-        likely = ranked.get(wanted, 0.0)
-        likelihood = ranked[best]
-        if wanted not in self._first:
-            best, likely, likelihood = second, share if second == wanted else 0.0, share
-        elif second in self._by_label and second not in self._first and share >= _MOST:
-            best, likelihood = second, share
+        likely, likelihood = ranked.get(wanted, 0.0), ranked[best]
+        if wanted not in self._ranked:
+            best, likelihood = second.label, second.share
+            likely = second.share if best == wanted else 0.0
+        elif second.label in self._by_label and second.label not in self._ranked and second.share >= _MOST:
+            best, likelihood = second.label, second.share
         state: LanguageState = "unsure"
-        if best == wanted and (likely >= _LIKELY or second == wanted):
-            state = "right"
-        elif best != wanted and not self._is_close(language, best, second) and second != wanted:
-            is_sure = likelihood >= _LIKELY or second == best
-            state = "wrong" if likely < _UNLIKELY and is_sure else "unsure"
+        if best == wanted:
+            state = "right" if likely >= _LIKELY or second.label == wanted else "unsure"
+        elif second.label != wanted and not {best, second.label} & set(language.inseparable):
+            is_sure = likely < _UNLIKELY and (likelihood >= _LIKELY or second.label == best)
+            if size < _SHORT:
+                is_clear = likelihood >= _LIKELY_IN_SHORT_TEXT and likely < _UNLIKELY_IN_SHORT_TEXT
+                is_sure = is_sure and is_clear and sure.is_reliable and sure.label == best
+            state = "wrong" if is_sure else "unsure"
         found = self._by_label[best].tag if best in self._by_label else best
         return LanguageCheck(
             state=state, found=language.tag if best == wanted else found, confidence=round(likelihood, 3)
         )
 
-    def _is_close(self, language: Language, best: str, second: str) -> bool:
-        """Say whether one of the guesses is a language that cannot be told from the one asked for."""
-        return any(tag in language.inseparable for tag in (best, second))
-
 
 def _check_chinese(text: str, language: Language) -> LanguageCheck:
-    """Tell Cantonese by its own words: one of them proves it, none proves nothing."""
+    """Recognise Cantonese by its own words: one of them proves it, none proves nothing."""
     wants_cantonese = _label(language) == "yue"
     if _is_cantonese(text):
         found = language.tag if wants_cantonese else "yue"
@@ -104,7 +156,7 @@ def _check_chinese(text: str, language: Language) -> LanguageCheck:
 
 @lru_cache(maxsize=8)
 def language_identifier(table: LanguageTable) -> LanguageIdentifier:
-    """Return the identifier of a table; to load its models takes a third of a second, so it is kept."""
+    """Return the identifier of a table; loading its models takes a third of a second, so it is kept."""
     return LanguageIdentifier(table)
 
 
@@ -112,45 +164,62 @@ def _label(language: Language) -> str:
     return language.detector or language.tag
 
 
-def _letters(text: str) -> str:
-    """Return the words alone: addresses, markup and numbers are of no language."""
-    return " ".join(word.text for word in words(prose(text[:_LONGEST])))
+def _pools(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield the places twenty at a time; the last pool may have up to twice as many."""
+    start = 0
+    while start < len(places):
+        end = start + _POOLED if len(places) - start >= 2 * _POOLED else len(places)
+        yield places[start:end]
+        start = end
 
 
-Guesser = Callable[[str], dict[str, float]]
+def _letters(text: str, source: str = "") -> str:
+    """Return the words alone, without those of the source: addresses, mentions and numbers are of no language."""
+    found = [word.text for word in words(running_text(text[:_LONGEST]))]
+    if source and found:
+        known = set(plain_words(running_text(source[:_LONGEST])))
+        own = [word for word in found if word.casefold() not in known]
+        if own and (sum(map(len, own)) >= _FEWEST_LETTERS or len(found) <= _FEW_WORDS):
+            found = own
+    return " ".join(found)
 
 
-def _limited_guesser(labels: set[str]) -> tuple[Guesser, set[str]]:
-    """Return what guesses among some languages, and those of them that it knows."""
+def _size(plain: str) -> int:
+    return len(plain) - plain.count(" ")
+
+
+_Ranking = Callable[[str], dict[str, float]]
+
+
+def _limited_guesser(labels: Collection[str]) -> tuple[_Ranking, set[str]]:
+    """Return what ranks some languages by likelihood, and those of them that it knows."""
     langid: Any = import_module("py3langid.langid")  # here, because it loads numpy and its model
     model = langid.LanguageIdentifier.from_model_file("data/model.npz.xz", norm_probs=True)
-    known: set[str] = labels & set(model.labels)
+    known: set[str] = set(labels) & set(model.labels)
     model.set_languages(known)
 
-    def guess(text: str) -> dict[str, float]:
+    def rank(text: str) -> dict[str, float]:
         return dict(model.rank(text)[:6]) if text else {}
 
-    return guess, known
+    return rank, known
 
 
-def _second_opinions() -> set[str]:
+def _labels_of_cld2() -> set[str]:
     cld2: Any = import_module("pycld2")
-    detected = set(cld2.DETECTED_LANGUAGES)  # it has names for more than it can tell
-    return {_their_name(label) for name, label in cld2.LANGUAGES if name in detected}
+    detected: set[str] = set(cld2.DETECTED_LANGUAGES)  # it has names for more than it can find
+    named: Sequence[tuple[str, str]] = cld2.LANGUAGES
+    return {_LABELS_OF_CLD2.get(label, label) for name, label in named if name in detected}
 
 
-def _their_name(label: str) -> str:
-    return _THEIR_NAMES.get(label, label)
-
-
-def _second_opinion(text: str) -> tuple[str, float]:
-    """Return a label and the share of the text that it is about."""
+def _cld2(text: str, *, is_best_effort: bool = False) -> _Guess:
+    """Ask pycld2; without best effort it has no answer for most short texts, and is rarely wrong."""
     cld2: Any = import_module("pycld2")
     try:
-        _, _, details = cld2.detect(text, bestEffort=True)
+        is_reliable, _, details = cld2.detect(text, bestEffort=is_best_effort)
     except cld2.error:  # not UTF-8 as it knows it
-        return "", 0.0
-    return _their_name(details[0][1]), details[0][2] / 100
+        return _Guess()
+    label: str = details[0][1]
+    return _Guess(_LABELS_OF_CLD2.get(label, label), details[0][2] / 100, is_reliable and label != "un")
 
 
 def _is_han(text: str) -> bool:

@@ -1,126 +1,83 @@
-"""What must survive a translation as it is: numbers, placeholders, markup, addresses."""
+"""What must be the same in a translation: numbers, placeholders, markup, addresses."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from importlib.resources import files
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from polyjudge.records.findings import Finding, ProblemKind, Severity
-from polyjudge.text.numbers import fold_digits
-from polyjudge.text.segments import PLACEHOLDER, TAG, URL, prose
+from polyjudge.records.findings import Finding
+from polyjudge.text.segments import PLACEHOLDER, TAG, URL
 
-_NUMBER = re.compile(
-    r"([1-9]\d?(?:,\d\d){1,6},\d{3}(?!\d)"  # 12,34,567, as in India
-    r"|[1-9]\d{0,2}(?:[.,٬'’\u00a0\u202f ]\d{3}){1,9}(?!\d)|\d+)(?:[.,](\d+))?"
-)
+from .numbers import lost_numbers
+
 _ANYTHING = re.compile(r"[\d{%<@$]|www\.|://")
 _TAG_NAME = re.compile(r"</?[\w:-]+")
-_AFTERNOON = re.compile(r"\d\s?p\.?\s?m\b", re.IGNORECASE)
-_WRITTEN_OUT = 12
-"""Numbers up to this one are often written as words."""
-
-
-class _Number(NamedTuple):
-    plain: str
-    """Without what groups digits, and with a point for decimals."""
-    parts: tuple[str, ...]
-    """Its runs of digits: a time or a date is parted by other signs in other languages."""
-    is_scaled: bool
-    """A word such as *million* follows."""
-
-    @property
-    def digits(self) -> str:
-        """What stays when it is counted in thousands or millions."""
-        return self.plain.replace(".", "").strip("0")
+_KNOWN_TAG = re.compile(
+    r"a|abbr|b|big|blockquote|body|br|button|center|code|d[dlt]|div|em|font|form|h[1-6]|head|hr|html|i|img|input|kbd|li|link|ol"
+    r"|option|p|pre|q|s|script|section|select|small|span|strike|strong|style|su[bp]|table|tbody|td|th|thead|title|tr|tt|u|ul"
+)
+_PRINTF = re.compile(r"%(?:(\d{1,2})\$)?[-+#0' ]{0,3}\d{0,3}(?:\.\d{1,3})?((?:hh?|ll?|z|j)?[@sdifuxXgeEcp])\Z")
+_SAME_CONVERSION = str.maketrans("iu", "dd")
 
 
 def lost_parts(text: str, source: str) -> Iterator[Finding]:
-    """Find parts of the source that the text should have and has not."""
+    """Find parts of the source that the text should have and does not have."""
     if not _ANYTHING.search(source) and not _ANYTHING.search(text):
         return
-    for kind, parts, what in _EXACT:
-        wanted, given = Counter(parts(source)), Counter(parts(text))
-        for part in wanted - given:
-            yield Finding(kind, "fail", f"{what} {part!r} is missing")
-        if kind == "placeholder_lost":
-            for part in given - wanted:
-                yield Finding(kind, "fail", f"{what} {part!r} is not in the source")
-    yield from _lost_numbers(text, source)
+    yield from _lost_addresses(text, source)
+    yield from _changed_placeholders(text, source)
+    wanted, given = Counter(_tags(source)), Counter(_tags(text))
+    for tag in wanted - given:
+        yield Finding("markup_lost", "fail", f"Tag missing: {tag}.")
+    yield from lost_numbers(text, source)
 
 
-def _lost_numbers(text: str, source: str) -> Iterator[Finding]:
-    wanted, given = _numbers(source), _numbers(text)
-    if not wanted or [each.plain for each in wanted] == [each.plain for each in given]:
+def _lost_addresses(text: str, source: str) -> Iterator[Finding]:
+    """Find addresses that are missing; one that is only broken up by spaces is a warning."""
+    lost = Counter(URL.findall(source)) - Counter(URL.findall(text))
+    if lost:
+        joined = "".join(text.split())
+        for address in lost:
+            if address in joined and address not in text:
+                yield Finding("url_lost", "warn", f"Address broken by a space: {address}.")
+            elif address not in text:
+                yield Finding("url_lost", "fail", f"Address missing or changed: {address}.")
+
+
+def _changed_placeholders(text: str, source: str) -> Iterator[Finding]:
+    wanted, given = PLACEHOLDER.findall(source), PLACEHOLDER.findall(text)
+    if wanted == given:
         return
-    by_clock = bool(_AFTERNOON.search(source) or _AFTERNOON.search(text))
-    lost, added = _unmatched(wanted, given), _unmatched(given, wanted)
-    parted, theirs = _in_parts(lost, added, by_clock), _in_parts(added, lost, by_clock)
-    same, also = set(_in_parts(parted, theirs, by_clock)), set(_in_parts(theirs, parted, by_clock))
-    lost, added = [each for each in lost if each not in same], [each for each in added if each not in also]
-    lost, added = _not_rescaled(lost, added), _not_rescaled(added, lost)
-    severity: Severity = "fail" if added else "warn"
-    others = ", ".join(sorted({number.plain for number in added}))
-    instead = f"; {others} stands there" if added else ""
-    for number in sorted({number.plain for number in lost}):
-        if added or not (len(number) < 3 and number.isdigit() and int(number) <= _WRITTEN_OUT):
-            yield Finding("number_lost", severity, f"the number {number} is missing{instead}")
+    wanted, given = _comparable(wanted, given), _comparable(given, wanted)
+    for part in Counter(wanted) - Counter(given):
+        yield Finding("placeholder_lost", "fail", f"Placeholder missing: {part}.")
+    for part in Counter(given) - Counter(wanted):
+        yield Finding("placeholder_lost", "fail", f"Placeholder that is not in the source: {part}.")
 
 
-@lru_cache(maxsize=256)
-def _numbers(text: str) -> tuple[_Number, ...]:
-    bare = fold_digits(prose(text))
-    return tuple(_number(match, bare) for match in _NUMBER.finditer(bare))
-
-
-def _number(match: re.Match[str], text: str) -> _Number:
-    whole = re.sub(r"\D", "", match[1]).lstrip("0") or "0"
-    rest = (match[2] or "").rstrip("0")
-    parts = tuple(part.lstrip("0") or "0" for part in re.findall(r"\d+", match[0]))
-    is_scaled = _scale_word().match(text, match.end()) is not None
-    return _Number(f"{whole}.{rest}" if rest else whole, parts, is_scaled)
-
-
-def _unmatched(numbers: Sequence[_Number], others: Sequence[_Number]) -> list[_Number]:
-    left = Counter(number.plain for number in numbers) - Counter(number.plain for number in others)
-    return [number for number in numbers if number.plain in left]
-
-
-def _in_parts(numbers: Sequence[_Number], others: Sequence[_Number], by_clock: bool) -> list[_Number]:
-    """Return the numbers whose parts the others have, too: 7:55 is 7.55, and by the clock 3:30 pm is 15.30."""
-    theirs = {part for number in others for part in number.parts}
-    if by_clock:
-        theirs |= {hour for part in theirs for hour in _other_hour(part)}
-    return [number for number in numbers if theirs.issuperset(number.parts)]
-
-
-def _other_hour(part: str) -> set[str]:
-    return {str(int(part) + 12), str(int(part) - 12)} if len(part) < 3 else set()
-
-
-def _not_rescaled(numbers: Sequence[_Number], others: Sequence[_Number]) -> list[_Number]:
-    """Leave out those that the others have in another unit: 30,000 as 30 thousand, 20.4 million as 2040万."""
-    scaled = {number.digits for number in others if number.is_scaled}
-    plain = {number.digits for number in others}
-    return [each for each in numbers if each.digits not in (plain if each.is_scaled else scaled)]
+def _comparable(parts: list[str], others: list[str]) -> list[str]:
+    """Return placeholders so that `%s … %s` equals `%1$s … %2$s`, and `%'d` equals `%d`."""
+    is_numbered = any("$" in part and part[0] == "%" for part in (*parts, *others))
+    found, place = list[str](), 0
+    for part in parts:
+        match = _PRINTF.match(part)
+        if match is None:
+            found.append(part)
+            continue
+        place += 1
+        conversion = match[2].translate(_SAME_CONVERSION)
+        found.append(f"%{match[1] or place}${conversion}" if is_numbered else f"%{conversion}")
+    return found
 
 
 def _tags(text: str) -> list[str]:
-    """Return the tags by name: what stands in an attribute may well be translated."""
-    names = (_TAG_NAME.match(tag) for tag in TAG.findall(text))
-    return [f"{name[0].casefold()}>" for name in names if name]
-
-
-@lru_cache(maxsize=1)
-def _scale_word() -> re.Pattern[str]:
-    lines = (files("polyjudge.checks") / "scale_words.txt").read_text(encoding="utf-8").splitlines()
-    known = [re.escape(word) for line in lines if not line.startswith("#") for word in line.split()]
-    return re.compile(rf"[\s\u00a0-]{{0,2}}(?:{'|'.join(known)})", re.IGNORECASE)
-
-
-_EXACT: tuple[tuple[ProblemKind, Callable[[str], list[str]], str], ...] = (
-    ("url_lost", URL.findall, "the address"),
-    ("placeholder_lost", PLACEHOLDER.findall, "the placeholder"),
-    ("markup_lost", _tags, "the mark"),
-)
+    """Return the tags by name: the text of an attribute may be translated, and so may a word in brackets: <unknown>."""
+    if "<" not in text:
+        return []
+    found = list[str]()
+    closed = {tag[2:-1].strip().casefold() for tag in TAG.findall(text) if tag.startswith("</")}
+    for tag in TAG.findall(text):
+        match = _TAG_NAME.match(tag)
+        name = match[0].strip("</").casefold() if match else ""
+        if match and (_KNOWN_TAG.fullmatch(name) or name in closed or "=" in tag or tag.endswith("/>") or ":" in name):
+            found.append(f"{match[0].casefold()}>")
+    return found

@@ -1,42 +1,64 @@
 """Is a text written in a script of its language, and where is it not?"""
 
+import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-from polyjudge.records.findings import Finding, ScriptCheck, ScriptState
+from polyjudge.records.findings import Finding, ScriptCheck, ScriptState, Severity
 from polyjudge.records.translation import Language
-from polyjudge.text.segments import Word, prose, words
+from polyjudge.text.segments import Word, running_text, words
 
 PASSING_SHARE = 0.8
 FAILING_SHARE = 0.5
 _HAN = {"Hans": "Hani", "Hant": "Hani"}
+_DENSE = {"Hani", "Hira", "Kana", "Hang"}
+_HAN_WEIGHT = 2
+"""A character of Chinese, Japanese or Korean says as much as so many letters of a word left in Latin letters."""
+_MOST_TERMS = 4
+"""Words of the source that a text may keep in another script beside words of its own."""
 _LONE_HAN = 8
-"""So many Chinese characters without a letter of the language's own are Chinese; fewer may be a sign or a name."""
+"""So many Chinese characters without a letter of the language's own may be Chinese; fewer are a sign or a name."""
+_LONGEST_TITLE = 20
+"""Chinese characters in a Japanese title without kana; more are Chinese."""
+_CHINESE_ALONE = frozenset("你您们這这那哪谁誰什么麼吗嗎呢吧很也都就还還把让讓给給没沒说說會会個个嘅係咗佢")
+"""Characters that Chinese sentences have and that Japanese writes with kana, or not at all."""
+_CHINESE_STOPS = frozenset("，。！？；")
 _JAPAN_ALONE = frozenset("駅円気売読図関広験続単弾鉄対実経権団帰沢桜発変薬歩込働畑営応価県検")
 """Characters as Japan alone writes them: signs such as 関係者以外立入禁止 have no kana."""
 _ALPHABETS = {"Latn", "Cyrl", "Grek"}
-"""Scripts whose letters look alike and whose words stand apart; elsewhere Latin letters join words as they are."""
+"""Scripts whose letters look alike and whose words are separate; elsewhere Latin letters join words as they are."""
+_LOOK_ALIKE = re.compile(r"(?<=\s)[acoy](?=\s\w)")
+"""Latin letters that are words in Cyrillic: с, а, о, у."""
+_SCRIPT_NAMES = {"Latn": "Latin", "Cyrl": "Cyrillic", "Grek": "Greek"}
+_MOJIBAKE_MARK = re.compile("[\u00c2-\u00f0\u0420\u0421]")
+"""What every text decoded with the wrong encoding has."""
+_DANDAS = "".join(chr(block + 0x64) + chr(block + 0x65) for block in range(0x980, 0xE00, 0x80))
+"""Places without a character where fonts and texts of India have the full stop."""
 _BLANK = {"Cc", "Cf", "Zs", "Zl", "Zp"}
 _MOST_PLACES = 50
-"""So many places of one kind are told; a text with more is none to be mended place by place."""
+"""So many places of one kind are reported; a text with more is not corrected place by place."""
 
 
 def check_script(text: str, language: Language, source: str = "") -> ScriptCheck:
-    """Say whether the letters are in an accepted script; names and terms of the source may stand as they are."""
+    """Say whether the letters are in an accepted script; names and terms of the source may stay as they are."""
     accepted = {_HAN.get(script, script) for script in language.scripts}
     ours, foreign = _sorted_letters(text, accepted, source)
     count, alien = len(ours), sum(len(word.text) for word in foreign)
     share = count / (count + alien) if count + alien else None
+    if accepted & _DENSE and all(word.text.isascii() for word in foreign):
+        count *= _HAN_WEIGHT
+    weighed = count / (count + alien) if count + alien else None
+    terms = bool(source) and _are_terms(ours, foreign, source)
     problems = (
-        *_whole_text_problems(text, language, source, share, count),
-        *_variant_problems(ours, language),
-        *islice(_foreign_spans(text, foreign, share), _MOST_PLACES),
+        *_whole_text_problems(text, language, source, weighed, len(ours), are_terms=terms),
+        *_variant_problems(text, ours, language, source),
+        *islice(_foreign_spans(text, foreign, share, source), _MOST_PLACES),
         *islice(_mixed_words(text, accepted), _MOST_PLACES),
-        *islice(_broken_characters(text), _MOST_PLACES),
+        *islice(_broken_characters(text, source), _MOST_PLACES),
     )
     return ScriptCheck(state=_state(share, problems), share=share, problems=problems)
 
@@ -50,13 +72,17 @@ def _state(share: float | None, problems: Collection[Finding]) -> ScriptState:
 
 
 def _sorted_letters(text: str, accepted: set[str], source: str) -> tuple[str, list[Word]]:
-    """Return the letters of accepted scripts, and the runs of letters of others that are no names of the source."""
-    plain, names, scripts = prose(text), _names(source), tuple(sorted(accepted))
+    """Return the letters of accepted scripts, and the runs of letters of others that are not names of the source."""
+    plain, names, scripts = running_text(text), _names(source), tuple(sorted(accepted))
     ours = "".join(_accepted_pattern(scripts).findall(plain))
     runs = [Word(run[0], run.start()) for run in _foreign_pattern(scripts).finditer(plain)]
     named = [word for word in words(plain) if word.text in names] if runs else []
     places = {place for name in named for place in range(name.start, name.end)}
-    return ours, [run for run in runs if run.start not in places and run.text not in names]
+    runs = [run for run in runs if run.start not in places and run.text not in names]
+    if runs and source:
+        known = {word.text.casefold() for word in words(source)}
+        runs = [run for run in runs if run.text.islower() or run.text.casefold() not in known]
+    return ours, runs
 
 
 @lru_cache(maxsize=256)
@@ -67,48 +93,105 @@ def _names(source: str) -> frozenset[str]:
     for word in words(source):
         opens = end == 0 or any(mark in ".!?:\n" for mark in source[end : word.start])
         letters = word.text[1:] if opens else word.text
-        if any(letter.isdigit() for letter in word.text) or (letters != letters.lower() and not shouted):
+        is_unit = "/" in (source[word.start - 1 : word.start], source[word.end : word.end + 1])
+        is_symbol = any(letter.isdigit() for letter in word.text) or (is_unit and len(word.text) < 4)
+        is_symbol = is_symbol or (len(word.text) < 3 and word.text.istitle() and source[word.end : word.end + 1] == ",")
+        if is_symbol or (letters != letters.lower() and not shouted):
             names |= {word.text, word.text.removesuffix("'s").removesuffix("’s")}
         end = word.end
     return frozenset(names) - {"I", "I'm", "I’m", "I'd", "I’d", "I've", "I’ve", "I'll", "I’ll"}
 
 
 def _whole_text_problems(
-    text: str, language: Language, source: str, share: float | None, count: int
+    text: str, language: Language, source: str, share: float | None, count: int, *, are_terms: bool
 ) -> Iterator[Finding]:
-    wanted = f"{language.name} is written in {' or '.join(language.scripts)}"
+    wanted = f"{language.name} is written in {' or '.join(language.scripts)}."
     if is_blank(text):
-        yield Finding("empty", "fail", "there is no text")
+        yield Finding("empty", "fail", "The text is empty.")
     elif share is None:
-        if words(prose(source)) and not (words(prose(text)) and _names(source)):
-            yield Finding("wrong_script", "fail", f"there is no letter; {wanted}")
+        if words(running_text(source)) and not (words(running_text(text)) and _names(source)):
+            yield Finding("wrong_script", "fail", f"No letters. {wanted}")
     elif share < FAILING_SHARE:
-        yield Finding("wrong_script", "fail", f"{share:.0%} of the letters are in the right script; {wanted}")
-    elif count < 2 and (len(words(source)) > 2 or not source.strip()):
-        yield Finding("wrong_script", "fail" if source.strip() else "warn", f"there is but one letter; {wanted}")
+        if count or not _is_slang(text, source):
+            severity: Severity = "warn" if are_terms else "fail"
+            yield Finding(
+                "wrong_script", severity, f"Only {share:.0%} of the letters are in the right script. {wanted}"
+            )
+    elif count < 2 and (len(words(running_text(source))) > 2 or not source.strip()):
+        yield Finding("wrong_script", "fail" if source.strip() else "warn", f"Only one letter. {wanted}")
 
 
-def _variant_problems(ours: str, language: Language) -> Iterator[Finding]:
-    """Tell Japanese and Korean from Chinese, and simplified from traditional characters."""
+def _are_terms(ours: str, foreign: Sequence[Word], source: str) -> bool:
+    """Say whether a short text has letters of its own beside a few words of the source, as strings of programs have."""
+    known = {word.text for word in words(source)}
+    return len(ours) > 2 and 0 < len(foreign) <= _MOST_TERMS and all(word.text in known for word in foreign)
+
+
+def _is_slang(text: str, source: str) -> bool:
+    """Say whether a copied text has nothing but a ticker or a mention and abbreviations: `lfg $tslq lol`."""
+    found = words(running_text(text))
+    return running_text(text) != text and text == source and all(len(word.text) < 4 for word in found)
+
+
+def _variant_problems(text: str, ours: str, language: Language, source: str) -> Iterator[Finding]:
+    """Find Chinese in the place of Japanese and Korean, and traditional characters among simplified ones."""
     han = _accepted_pattern(("Hani",)).findall(ours)
     if not han:
         return
     if "Hani" in language.scripts and len(han) == len(ours):
-        if len(han) >= _LONE_HAN and ("Hira" not in language.scripts or _JAPAN_ALONE.isdisjoint(han)):
-            yield Finding("wrong_script", "fail", f"Chinese characters alone; {language.name} has letters of its own")
+        if len(han) >= _LONE_HAN and ("Hira" not in language.scripts or _is_chinese(text, han)):
+            yield Finding("wrong_script", "fail", f"Chinese characters only. {language.name} has letters of its own.")
         return
-    simplified, traditional = _han_variants()
-    counts = {"Hans": sum(sign in simplified for sign in han), "Hant": sum(sign in traditional for sign in han)}
+    if "Hira" in language.scripts:
+        yield from islice(_chinese_in_japanese(text, source), _MOST_PLACES)
     if language.scripts in (("Hans",), ("Hant",)):
+        simplified, traditional = _han_variants()
+        counts = {"Hans": sum(sign in simplified for sign in han), "Hant": sum(sign in traditional for sign in han)}
         right, other = counts[language.scripts[0]], counts["Hant" if language.scripts == ("Hans",) else "Hans"]
-        named = "traditional" if language.scripts == ("Hans",) else "simplified"
+        found, wanted = (
+            ("Traditional", "Simplified") if language.scripts == ("Hans",) else ("Simplified", "Traditional")
+        )
         if other > right and other > 1:
-            yield Finding("wrong_script", "fail", f"{named} characters; {language.name} has the others")
+            yield Finding("wrong_script", "fail", f"{found} characters in {wanted} Chinese text.")
         elif other:
-            yield Finding("mixed_script", "warn", f"{other} {named} characters among the others")
+            yield Finding("mixed_script", "warn", f"{found} characters in {wanted} Chinese text: {other}.")
 
 
-def _foreign_spans(text: str, foreign: list[Word], share: float | None) -> Iterator[Finding]:
+def _is_chinese(text: str, han: Sequence[str]) -> bool:
+    """Say whether a text without kana is Chinese and not a Japanese title or sign."""
+    if not _JAPAN_ALONE.isdisjoint(han):
+        return False
+    if not _CHINESE_ALONE.isdisjoint(han) or any(_is_not_japanese(sign) for sign in han):
+        return True
+    return len(han) > _LONGEST_TITLE or not _CHINESE_STOPS.isdisjoint(text)
+
+
+def _chinese_in_japanese(text: str, source: str) -> Iterator[Finding]:
+    """Find characters that Japanese does not have: 你, 这, 们."""
+    place = 0
+    while place < len(text):
+        start = place
+        while place < len(text) and _is_not_japanese(text[place]):
+            place += 1
+        if place > start and text[start:place] not in source:
+            message = f"Chinese characters in Japanese text: {text[start:place]!r}."
+            yield Finding("foreign_script", "fail" if source else "warn", message, start, place)
+        place += 1
+
+
+@lru_cache(maxsize=4096)
+def _is_not_japanese(sign: str) -> bool:
+    """Say whether a character is Chinese and not among those of the Japanese standard."""
+    if not "\u4e00" <= sign <= "\u9fff":
+        return False
+    try:
+        sign.encode("cp932")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _foreign_spans(text: str, foreign: list[Word], share: float | None, source: str) -> Iterator[Finding]:
     """Name the stretches in another script; words with nothing but signs between them are one."""
     if share is None or not FAILING_SHARE <= share < 1:
         return
@@ -118,19 +201,36 @@ def _foreign_spans(text: str, foreign: list[Word], share: float | None) -> Itera
         while last + 1 < len(foreign) and not any(map(str.isalpha, text[foreign[last].end : foreign[last + 1].start])):
             last += 1
         start, end = foreign[place].start, foreign[last].end
-        yield Finding("mixed_script", "warn", f"{text[start:end]!r} is in another script", start, end)
+        if text[start] <= "\u024f" or "\uff21" <= text[start] <= "\uff5a":
+            if _is_left_over(text, start, foreign[place : last + 1]):
+                yield Finding("mixed_script", "warn", f"Words in another script: {text[start:end]!r}.", start, end)
+        elif text[start:end] not in source:
+            is_sure = bool(source) and foreign[place].end - foreign[place].start > 1
+            message = f"Letters of another script: {text[start:end]!r}."
+            yield Finding("foreign_script", "fail" if is_sure else "warn", message, start, end)
         place = last + 1
+
+
+def _is_left_over(text: str, start: int, run: Sequence[Word]) -> bool:
+    """Say whether Latin words are ordinary ones: not names, abbreviations, units or parts of a code."""
+    if len(run) == 1 and len(run[0].text) == 1:
+        return _LOOK_ALIKE.match(text, start) is not None
+    if text[:start].rstrip()[-1:].isdigit() or text[run[-1].end : run[-1].end + 1].isdigit():
+        return False
+    ordinary = sum(word.text.islower() and len(word.text) > 1 for word in run)
+    return 2 * ordinary > len(run)
 
 
 def _mixed_words(text: str, accepted: set[str]) -> Iterator[Finding]:
     """Find words made of letters of several scripts: one Cyrillic letter among Latin ones looks right and is not."""
-    if not accepted & _ALPHABETS or len(_alphabets_in(prose(text))) < 2:
+    if not accepted & _ALPHABETS or len(_alphabets_in(running_text(text))) < 2:
         return
-    for word in words(prose(text)):
+    for word in words(running_text(text)):
         if not word.text.isascii():
             found = _alphabets_in(word.text)
             if len(found) > 1:
-                message = f"{word.text!r} mixes {' and '.join(sorted(found))}"
+                names = " and ".join(sorted(_SCRIPT_NAMES[script] for script in found))
+                message = f"Word that mixes {names} letters: {word.text!r}."
                 yield Finding("mixed_script", "warn", message, word.start, word.end)
 
 
@@ -138,18 +238,22 @@ def _alphabets_in(text: str) -> set[str]:
     return {script for script in _ALPHABETS if _accepted_pattern((script,)).search(text)}
 
 
-def _broken_characters(text: str) -> Iterator[Finding]:
+def _broken_characters(text: str, source: str) -> Iterator[Finding]:
     if text.isascii() and text.isprintable():
         return
     for match in _no_character().finditer(text) if "\ufffd" in text or not text.isprintable() else ():
-        is_lost = match[0][0] == "\ufffd"
-        message = (
-            "a character was lost (U+FFFD)" if is_lost else f"U+{ord(match[0][0]):04X} is no character of any text"
-        )
-        yield Finding("broken_characters", "fail", message, match.start(), match.end())
+        if match[0][0] == "\ufffd":
+            message = "A character was lost (U+FFFD)."
+        else:
+            message = f"Not a character of any text: U+{ord(match[0][0]):04X}."
+        if match[0][0] not in source:
+            yield Finding("broken_characters", "fail", message, match.start(), match.end())
+    if not _MOJIBAKE_MARK.search(text):
+        return
     for match in _mojibake().finditer(text):
-        message = f"{match[0][:30]!r} is text decoded wrongly"
-        yield Finding("broken_characters", "fail", message, match.start(), match.end())
+        if match[0] not in source:
+            message = f"Text decoded with the wrong encoding: {match[0][:30]!r}."
+            yield Finding("broken_characters", "fail", message, match.start(), match.end())
 
 
 def is_blank(text: str) -> bool:
@@ -193,7 +297,7 @@ def _mojibake() -> Any:
 def _no_character() -> Any:
     import regex
 
-    return regex.compile(r"\ufffd+|[[\p{Cn}\p{Co}\p{Cs}\p{Cc}]--[\n\r\t]]+", regex.V1)
+    return regex.compile(rf"\ufffd+|[[\p{{Cn}}\p{{Co}}\p{{Cs}}\p{{Cc}}]--[\n\r\t{_DANDAS}]]+", regex.V1)
 
 
 @lru_cache(maxsize=1)

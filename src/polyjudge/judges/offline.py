@@ -17,11 +17,15 @@ from polyjudge.version import __version__
 
 from . import base
 
-MODEL = "checks-1"
+MODEL = "checks-2"
 """Named in every result; a change that can move a score changes it."""
 _NO_TRANSLATION = {"empty", "source_copied", "refusal", "repetition", "prompt_leak"}
-_BROKEN_TEXT = {"empty", "repetition", "template_leak", "broken_characters"}
-_INCOMPLETE = {"untranslated", "cut_off", "wrong_length", "number_lost", "placeholder_lost", "markup_lost", "url_lost"}
+_BROKEN_TEXT = {"empty", "repetition", "template_leak", "model_note", "code_fence", "broken_characters"}
+_INCOMPLETE = {"untranslated", "cut_off", "wrong_length", "number_changed", "number_lost"} | {
+    "placeholder_lost",
+    "markup_lost",
+    "url_lost",
+}
 _CHRF_SCORES = ((65.0, 5.0), (45.0, 4.0))
 """Agreement with a reference from which a translation is good; less proves nothing, since wordings differ."""
 

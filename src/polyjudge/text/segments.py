@@ -1,6 +1,7 @@
 """Parts of a text that are the same in every language, and the words between them."""
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -8,16 +9,34 @@ from unicodedata import normalize
 _IN_URL = r"!#-&(-;=?-_a-~"
 """Signs of ASCII alone, for in Chinese or Thai the next word follows an address without a space."""
 URL = re.compile(
-    rf"(?:https?://|www\.)[{_IN_URL}]*(?![.,;:!?)\]])[{_IN_URL}]"
-    r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w",  # from its beginning only, or a long word takes forever
+    rf"(?:https?://|www\.(?=[\w-]{{1,63}}\.))[{_IN_URL}]*(?![.,;:!?)\]])[{_IN_URL}]"
+    r"|(?<![\w.+@-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w",  # from its start only, or a long word takes forever
     re.ASCII,
 )
 PLACEHOLDER = re.compile(
-    r"\{\{\s*[\w.-]+\s*\}\}|\$\{[\w.]+\}|\{[\w.:]*\}|%\([\w]+\)[sdif]|%\d+\$[@sdif]|%(?:\.\d)?[@sdif](?![a-zA-Z])",
+    r"\{\{\s*[\w.-]+\s*\}\}|\$\{[\w.]+\}|\{[\w.:]*\}|%\(\w+\)[-+#0']{0,3}\d{0,3}[sdif]"
+    r"|%(?:\d{1,2}\$[-+#0' ]{0,3}|[-+#0']{0,3})\d{0,3}(?:\.\d{1,3})?(?:hh?|ll?|z|j)?[@sdifuxXgeEcp]"
+    r"(?:(?![a-zA-Z])|(?=(?:st|nd|rd|th|[hmsx])\b))",  # the 3rd copy, 5h
     re.ASCII,
 )
+_ENTITY = r"&lt;[^&]{0,60}&gt;|&[a-z]{2,6};|&#\d{2,5};"
 TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]{0,200})?/?>")
 _NOT_PROSE = re.compile("|".join(f"(?:{each.pattern})" for each in (URL, TAG, PLACEHOLDER)), re.ASCII)
+_TOP_DOMAINS = (
+    "com|net|org|edu|gov|info|biz|io|dev|app|eu|uk|de|fr|es|it|nl|se|ch|at|be|pl|cz|sk|ru|ua|jp|cn|kr|in|br|tv"
+)
+_FILE_ENDINGS = (
+    "html?|php|pdf|txt|csv|json|xml|ya?ml|toml|css|jpe?g|png|gif|svg|mp[34]|zip|gz|exe|docx?|xlsx?|py|js|ts|sh|md"
+)
+_LATIN = "A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
+"""Letters of scripts with spaces between words: where one follows, a name has not ended."""
+_IDENTIFIER = re.compile(
+    rf"{_ENTITY}|(?<![A-Za-z0-9_])[@＠][A-Za-z0-9_]{{1,64}}(?:[@.][A-Za-z0-9_-]{{1,63}}){{0,5}}|(?<![A-Za-z0-9_&])[#＃][A-Za-z0-9_]{{1,99}}(?![{_LATIN}])"
+    rf"|(?<![A-Za-z0-9])\$[A-Za-z]{{1,6}}(?![A-Za-z0-9_{_LATIN}])"
+    rf"|(?<![A-Za-z0-9_@.-])(?:[A-Za-z0-9_-]{{1,63}}\.){{1,5}}(?:{_TOP_DOMAINS}|{_FILE_ENDINGS})(?![A-Za-z0-9_{_LATIN}])(?:[/#][{_IN_URL}]*)?"
+)
+"""Entities, mentions, hashtags, stock tickers, domains and names of files: they are the same in every language."""
+_IDENTIFIER_MARK = re.compile(r"[@＠#＃$&]|\.[a-z]")
 _KEPT = 256
 """Texts whose parts are remembered: each check asks for them, and a source comes back for every language."""
 
@@ -41,6 +60,15 @@ def prose(text: str) -> str:
 
 
 @lru_cache(maxsize=_KEPT)
+def running_text(text: str) -> str:
+    """Return the prose with mentions, hashtags, tickers, domains and names of files blanked out as well."""
+    plain = prose(text)
+    if not _IDENTIFIER_MARK.search(plain):
+        return plain
+    return _IDENTIFIER.sub(lambda match: " " * len(match[0]), plain)
+
+
+@lru_cache(maxsize=_KEPT)
 def words(text: str) -> tuple[Word, ...]:
     """Return the words of a text; scripts written without spaces give one word a phrase."""
     return tuple(Word(match[0], match.start()) for match in _word_pattern().finditer(text))
@@ -50,6 +78,23 @@ def words(text: str) -> tuple[Word, ...]:
 def plain_words(text: str) -> tuple[str, ...]:
     """Return the words without case and with one form for each letter, for comparing."""
     return tuple(normalize("NFC", word.text.casefold()) for word in words(text))
+
+
+def shared_runs(ours: Sequence[str], theirs: Sequence[str], least: int) -> Iterator[tuple[int, int]]:
+    """Yield the stretches of `ours` that `theirs` has too, word by word, of at least so many words."""
+    if len(ours) < least or len(theirs) < least:
+        return
+    parts = {tuple(theirs[place : place + least]) for place in range(len(theirs) - least + 1)}
+    first = last = -1
+    for place in range(len(ours) - least + 1):
+        if tuple(ours[place : place + least]) in parts:
+            if place > last:
+                if last > first >= 0:
+                    yield first, last
+                first = place
+            last = place + least
+    if last > first >= 0:
+        yield first, last
 
 
 @lru_cache(maxsize=1)
