@@ -946,7 +946,7 @@ def test_an_unknown_place_in_the_judge_s_prompt_is_refused(local, capsys):
 
     assert run() == 2
 
-    assert "unknown place {reference}" in capsys.readouterr().err
+    assert "unknown placeholder {reference}" in capsys.readouterr().err
 
 
 def test_words_that_were_not_asked_are_not_called_failed(local, capsys):

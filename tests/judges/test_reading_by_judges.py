@@ -154,7 +154,7 @@ def test_a_critique_keeps_its_words_whole():
 
 @pytest.mark.parametrize("names", [("Script", "script"), ("score",), ("Reason",), ("subscores",)])
 def test_names_that_a_reply_cannot_keep_apart_are_refused(names):
-    with pytest.raises(ConfigError, match="taken twice"):
+    with pytest.raises(ConfigError, match="used twice"):
         RubricJudge([RubricCriterion(name, "?") for name in names])
 
 

@@ -169,11 +169,11 @@ def test_a_custom_template_is_used():
     [
         ("{criteria} {candidate} {context}", "lacks {subscores_schema}"),
         ("no places at all", "lacks {criteria} {candidate} {context} {subscores_schema}"),
-        ("{criteria} {candidate} {context} {subscores_schema} {extra}", "unknown place {extra}"),
-        ("{criteria} {candidate!r} {context} {subscores_schema}", "unknown place {candidate!r}"),
-        ("{criteria} {candidate.x} {context} {subscores_schema}", "unknown place {candidate.x}"),
-        ("{criteria} {} {context} {subscores_schema}", "unknown place {}"),
-        ('{criteria} {candidate} {context} {subscores_schema} {"score": 1}', "written twice"),
+        ("{criteria} {candidate} {context} {subscores_schema} {extra}", "unknown placeholder {extra}"),
+        ("{criteria} {candidate!r} {context} {subscores_schema}", "unknown placeholder {candidate!r}"),
+        ("{criteria} {candidate.x} {context} {subscores_schema}", "unknown placeholder {candidate.x}"),
+        ("{criteria} {} {context} {subscores_schema}", "unknown placeholder {}"),
+        ('{criteria} {candidate} {context} {subscores_schema} {"score": 1}', "literal braces"),
         ("{criteria} {candidate} {context} {subscores_schema} }", "literal braces"),
     ],
 )

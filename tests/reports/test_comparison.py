@@ -1,4 +1,4 @@
-"""What changed between two runs: pairing, verdicts, gates, and what chance alone does."""
+"""Comparison of two runs: pairing, verdicts, gates, and false alarms."""
 
 import dataclasses
 from pathlib import Path
@@ -15,7 +15,7 @@ from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.comparison import ComparisonOptions, FailOn
 from polyjudge.reports.blocks import html_page, markdown, plain_text
-from polyjudge.reports.comparison import compare_runs, comparison_notes, fewest_clusters
+from polyjudge.reports.comparison import compare_runs, comparison_notes, min_clusters
 from polyjudge.reports.comparison_report import comparison_blocks
 from polyjudge.verdicts.comparison import compare_gate, unlike
 
@@ -36,13 +36,13 @@ def run_of(scores, *, name="a", clusters=None, judges=()):
 
 
 def moved_by(differences):
-    before = {(tag, str(place)): 3.0 for tag, each in differences.items() for place in range(len(each))}
-    after = {(tag, str(place)): 3.0 + by for tag, each in differences.items() for place, by in enumerate(each)}
+    before = {(tag, str(index)): 3.0 for tag, each in differences.items() for index in range(len(each))}
+    after = {(tag, str(index)): 3.0 + by for tag, each in differences.items() for index, by in enumerate(each)}
     return run_of(before), run_of(after, name="b")
 
 
 def simulated(seed, items, *, worse=(), by=0.3):
-    """Score seventy languages twice: the same quality, other noise, on a scale of half points from 1 to 5."""
+    """Score seventy languages twice with the same quality and different noise, in half points from 1 to 5."""
     random = np.random.default_rng(seed)
     quality = random.normal(3.5, 0.7, (70, items))
     runs: list[ScoredRun] = []
@@ -51,7 +51,7 @@ def simulated(seed, items, *, worse=(), by=0.3):
         scores[list(worse) if second else []] -= by
         scores = np.clip(np.round(scores * 2) / 2, 1, 5)
         runs.append(
-            run_of({(f"l{tag:02}", str(place)): float(score) for (tag, place), score in np.ndenumerate(scores)})
+            run_of({(f"l{tag:02}", str(index)): float(score) for (tag, index), score in np.ndenumerate(scores)})
         )
     return runs
 
@@ -60,7 +60,7 @@ def verdicts(comparison):
     return {row.language: row.score.verdict for row in comparison.languages}
 
 
-def test_each_language_has_its_difference_p_adjusted_p_and_verdict():
+def test_each_language_has_difference_p_adjusted_p_and_verdict():
     found = compare_runs(*moved_by(MOVED), QUICK)
 
     # scipy 1.17.1, stats.permutation_test over all signs, then statsmodels 0.15.0, multipletests(method="fdr_bh")
@@ -75,7 +75,7 @@ def test_each_language_has_its_difference_p_adjusted_p_and_verdict():
     assert found.overall.score.difference.value == pytest.approx(0.0625)
 
 
-def test_items_and_languages_count_alike_side_by_side():
+def test_there_are_estimates_with_equal_weight_of_items_and_of_languages():
     found = compare_runs(*moved_by({"de": [-1.0] * 30, "fr": [1.0] * 10}), QUICK)
 
     assert found.overall.score.difference.value == pytest.approx(-0.5)
@@ -83,7 +83,7 @@ def test_items_and_languages_count_alike_side_by_side():
     assert found.languages_alike.after == pytest.approx(3.0)
 
 
-def test_no_change_seen_says_what_could_have_been():
+def test_no_change_seen_comes_with_the_detectable_change():
     random = np.random.default_rng(1)
     found = compare_runs(*moved_by({tag: random.normal(0, 1, 50) for tag in ("de", "fr")}), QUICK)
 
@@ -94,7 +94,7 @@ def test_no_change_seen_says_what_could_have_been():
     assert found.languages_alike.detectable == pytest.approx(found.overall.score.detectable, rel=0.05)
 
 
-def test_a_failure_now_is_newly_unjudged_and_never_worse():
+def test_a_new_failure_is_newly_unjudged_and_never_worse():
     before = {("fr", str(n)): 4.0 for n in range(20)} | {("fr", "x"): None, ("fr", "y"): None, ("fr", "gone"): 5.0}
     after = {("fr", str(n)): None if n < 5 else 4.0 for n in range(20)} | {("fr", "x"): 3.0, ("fr", "y"): None}
     found = compare_runs(run_of(before), run_of({**after, ("fr", "new"): 1.0}), QUICK)
@@ -111,7 +111,7 @@ def test_a_failure_now_is_newly_unjudged_and_never_worse():
     assert compare_gate(found, None, 0.1).exit_code == 3
 
 
-def test_a_run_without_any_verdict_is_no_error_and_no_pass():
+def test_a_run_without_verdicts_is_neither_an_error_nor_a_pass():
     found = compare_runs(run_of({("fr", "a"): 4.0}), run_of({("fr", "a"): None}), QUICK)
 
     assert found.overall.score.difference.value is None
@@ -119,7 +119,7 @@ def test_a_run_without_any_verdict_is_no_error_and_no_pass():
     assert compare_gate(found, FailOn(drop=0.1), None).exit_code == 3
 
 
-def test_the_same_run_twice_is_no_change():
+def test_a_run_compared_with_itself_has_no_change():
     run, _ = moved_by(MOVED)
     found = compare_runs(run, run, QUICK)
 
@@ -138,7 +138,7 @@ def test_ids_pair_within_a_language_only():
         compare_runs(run_of(before), run_of({("th", "1"): 2.0}, name="b"), QUICK)
 
 
-def test_a_run_that_names_no_language_takes_those_of_the_other():
+def test_a_run_without_languages_takes_those_of_the_other():
     before = run_of({("fr", "1"): 1.0, ("de", "2"): 5.0, ("fr", "3"): 1.0, ("de", "3"): 1.0})
     found = compare_runs(before, run_of({("", "1"): 2.0, ("", "2"): 4.0}), QUICK)
 
@@ -176,11 +176,11 @@ def test_the_share_that_passes_is_a_second_measure():
     assert found.overall.passes.difference.value == pytest.approx(-0.5)
 
 
-def test_other_levels_need_other_numbers_of_items():
-    assert [fewest_clusters(alpha) for alpha in (0.5, 0.05, 0.01)] == [6, 6, 8]
+def test_other_significance_levels_need_other_numbers_of_items():
+    assert [min_clusters(alpha) for alpha in (0.5, 0.05, 0.01)] == [6, 6, 8]
 
 
-# chance
+# false alarms
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ def test_a_drop_in_three_languages_of_seventy_is_found_and_the_others_are_not():
     assert changed[0] == planted
     assert all(verdicts(found[0])[tag] == "worse" for tag in planted)
     assert sum(len(each & planted) for each in changed) >= 0.95 * 60
-    # What Benjamini and Hochberg promise: of the languages named, at most one of twenty is named wrongly.
+    # The guarantee of Benjamini-Hochberg: at most one of twenty reported languages is wrong.
     assert np.mean([len(each - planted) / max(len(each), 1) for each in changed]) <= 0.05
 
 
@@ -258,7 +258,7 @@ def _shuffled(scores, random):
         ({"rubric_fingerprint": "1" * 16, "model": "n"}, {"rubric", "judge"}),
     ],
 )
-def test_judges_are_alike_where_rubric_and_the_model_that_answered_are(change, differs):
+def test_judges_are_alike_if_rubric_and_answering_model_are(change, differs):
     scores = {("fr", "1"): 1.0}
     runs = run_of(scores, judges=[JUDGE]), run_of(scores, judges=[replace(JUDGE, **change)])
 
@@ -267,7 +267,7 @@ def test_judges_are_alike_where_rubric_and_the_model_that_answered_are(change, d
     assert len(list(comparison_notes(*runs))) == len(differs)
 
 
-def test_a_second_model_that_answered_part_of_a_run_makes_it_unlike():
+def test_a_second_answering_model_in_a_run_makes_the_judges_differ():
     scores = {("fr", "1"): 1.0}
     mixed = run_of(scores, judges=[JUDGE, replace(JUDGE, model_answered="m-2")])
 
@@ -282,10 +282,10 @@ def test_a_run_that_does_not_name_its_judge_is_noted():
     assert list(comparison_notes(*runs)) == ["b does not say which judge gave its scores"]
 
 
-# looks
+# rendering
 
 
-def test_the_worst_comes_first_and_no_change_stands_beside_what_could_be_found():
+def test_languages_are_sorted_by_verdict_and_have_a_detectable_change():
     found = compare_runs(*moved_by(MOVED), replace(QUICK, pass_from=3.0))
     text = "".join(plain_text(comparison_blocks(found, compare_gate(found, FailOn(), None), language_table())))
 
@@ -298,7 +298,7 @@ def test_the_worst_comes_first_and_no_change_stands_beside_what_could_be_found()
 
 
 @pytest.mark.parametrize("shape", [markdown, plain_text, lambda blocks: html_page("x", blocks)])
-def test_hostile_ids_and_languages_stay_text(shape):
+def test_hostile_ids_and_languages_are_only_text(shape):
     evil = "\u202e\x9b31m|<script>alert(1)</script>\n# h"
     before = {(evil, f"{evil}{n}"): 3.0 for n in range(8)}
     found = compare_runs(run_of(before), run_of(dict.fromkeys(before, 1.0), name=evil), QUICK)

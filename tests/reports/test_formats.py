@@ -1,4 +1,4 @@
-"""The three formats over one hostile report: nothing that a model wrote acts, breaks a table, or gets lost."""
+"""The formats of one hostile report: no text of a model acts, breaks a table, or is lost."""
 
 import json
 import re
@@ -78,17 +78,17 @@ def drawn(report, form):
 
 
 def without_folder(text, tmp_path):
-    """Leave out what changes from run to run: where the files stand."""
+    """Remove paths, which change from run to run."""
     return text.replace(str(tmp_path), "FOLDER").replace(str(tmp_path).replace("_", "\\_"), "FOLDER")
 
 
 @pytest.mark.parametrize(("form", "name"), [("markdown", "report.md"), ("text", "report.txt"), ("json", "report.json")])
-def test_the_report_looks_as_it_did(report, snapshot, tmp_path, form, name):
+def test_the_report_matches_its_snapshot(report, snapshot, tmp_path, form, name):
     snapshot(f"translation-{name}", without_folder(drawn(report, form), tmp_path))
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_nothing_that_acts_on_a_terminal_comes_through(report, form):
+def test_no_control_character_reaches_a_terminal(report, form):
     text = drawn(report, form)
 
     marks = "\u200e\u200f" if form == "json" else ""  # they change no direction but their own
@@ -97,26 +97,26 @@ def test_nothing_that_acts_on_a_terminal_comes_through(report, form):
 
 
 def tables_of(text):
-    """Return each table of a Markdown text as rows of cells, as a renderer understands it."""
+    """Return each table of a Markdown text as rows of cells, parsed by a renderer."""
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
     tables = []
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.type == "table_open":
             tables.append([])
         elif token.type == "tr_open":
             tables[-1].append([])
         elif token.type in ("th_open", "td_open"):
-            tables[-1][-1].append(tokens[place + 1])
+            tables[-1][-1].append(tokens[index + 1])
     return tokens, tables
 
 
 def plain(inline):
-    """Return what a reader sees of a cell; anything but plain text in it is an error."""
+    """Return the visible text of a cell; anything but plain text is an error."""
     assert {child.type for child in inline.children} <= {"text", "text_special"}
     return "".join(child.content for child in inline.children)
 
 
-def test_the_markdown_has_just_the_tables_it_should_have(report):
+def test_the_markdown_has_exactly_the_expected_tables(report):
     _, tables = tables_of(drawn(report, "markdown"))
 
     shapes = [(plain(table[0][0]), len(table) - 1, {len(row) for row in table}) for table in tables]
@@ -133,7 +133,7 @@ def test_the_markdown_has_just_the_tables_it_should_have(report):
     ]
 
 
-def test_the_markdown_is_headings_paragraphs_and_tables_and_nothing_else(report):
+def test_the_markdown_has_only_headings_paragraphs_and_tables(report):
     tokens, _ = tables_of(drawn(report, "markdown"))
 
     kinds = {token.type.removesuffix("_open").removesuffix("_close") for token in tokens}
@@ -142,7 +142,7 @@ def test_the_markdown_is_headings_paragraphs_and_tables_and_nothing_else(report)
     assert inner <= {"text", "text_special", "hardbreak"}
 
 
-def test_the_markdown_shows_every_output_as_it_is(report):
+def test_the_markdown_shows_every_output_unchanged(report):
     _, tables = tables_of(drawn(report, "markdown"))
     cells = {plain(row[0]): plain(row[1]) for table in tables[5:7] for row in table[1:]}
 
@@ -162,7 +162,7 @@ def test_the_markdown_shows_every_output_as_it_is(report):
     assert r"\x1b[31mred" in cells["ansi"]
 
 
-def test_no_html_comes_through_a_renderer_that_allows_it(report):
+def test_no_html_survives_a_renderer_that_allows_it(report):
     html = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(drawn(report, "markdown"))
 
     tags = set(re.findall(r"</?([a-zA-Z!][a-zA-Z0-9]*)", html))
@@ -174,7 +174,7 @@ HEADINGS = ("Translation report", "Summary Scorecard", "Expanded Details")
 
 def test_the_scorecard_comes_first_and_every_language_has_its_heading(report):
     tokens, _ = tables_of(drawn(report, "markdown"))
-    headings = [tokens[place + 1] for place, token in enumerate(tokens) if token.type == "heading_open"]
+    headings = [tokens[index + 1] for index, token in enumerate(tokens) if token.type == "heading_open"]
     texts = [plain(heading) for heading in headings]
 
     assert [text for text in texts if text in HEADINGS] == list(HEADINGS)
@@ -188,7 +188,7 @@ def test_the_scorecard_comes_first_and_every_language_has_its_heading(report):
 
 
 @pytest.mark.parametrize("name", ["# x.json", "- x.json", "1. x.json", "+ x", "=", "1) x", "a|b.json", "<b>.json"])
-def test_the_name_of_a_file_draws_nothing(make_report, tmp_path, name, monkeypatch):
+def test_a_file_name_cannot_add_markup(make_report, tmp_path, name, monkeypatch):
     from pathlib import Path
 
     from polyjudge.formats.translation_results import TranslationResults
@@ -207,7 +207,7 @@ def test_the_name_of_a_file_draws_nothing(make_report, tmp_path, name, monkeypat
 
 
 def columns_of(line, starts):
-    """Return the cells of a line of a text table that begin at some display columns."""
+    """Return the cells of a line of a text table that start at some display columns."""
     cells, rest, at = [], line.translate(dict.fromkeys((0x2068, 0x2069))), 0
     for start, end in zip(starts, [*starts[1:], None], strict=True):
         assert at == start
@@ -219,17 +219,17 @@ def columns_of(line, starts):
 
 
 def text_tables(text):
-    """Yield the tables of a text report: where the columns begin, and the lines below the rule."""
+    """Yield the tables of a text report: the starts of columns, and the lines below the rule."""
     for part in text.split("\n\n"):
         lines = part.split("\n")
-        rules = [place for place, line in enumerate(lines) if re.fullmatch(r"-+(  -+)+", line)]
+        rules = [index for index, line in enumerate(lines) if re.fullmatch(r"-+(  -+)+", line)]
         if rules:
-            place = rules[0]
-            starts = [match.start() for match in re.finditer("-+", lines[place])]
-            yield starts, lines[place - 1], lines[place + 1 :]
+            index = rules[0]
+            starts = [match.start() for match in re.finditer("-+", lines[index])]
+            yield starts, lines[index - 1], lines[index + 1 :]
 
 
-def test_the_columns_of_the_text_stand_below_each_other_in_every_script(report):
+def test_the_columns_of_the_text_are_aligned_in_every_script(report):
     tables = list(text_tables(drawn(report, "text")))
 
     assert len(tables) == 9
@@ -241,14 +241,14 @@ def test_the_columns_of_the_text_stand_below_each_other_in_every_script(report):
             assert all(not cell.strip() or cell_len(cell) >= 1 for cell in cells)
 
 
-def test_right_to_left_cells_are_kept_to_themselves(report):
+def test_right_to_left_cells_are_isolated(report):
     text = drawn(report, "text")
 
     assert "\u2068أين أقرب محطة؟ <b>هنا</b>\u2069" in text
     assert text.count("\u2068") == text.count("\u2069")
 
 
-def test_the_json_has_the_founding_names_and_what_the_files_say(report):
+def test_the_json_has_the_required_names_and_the_values_of_the_files(report):
     made = json.loads(drawn(report, "json"), parse_constant=pytest.fail)
 
     assert {
@@ -273,7 +273,7 @@ def test_the_json_has_the_founding_names_and_what_the_files_say(report):
     ]
 
 
-def test_no_name_stands_twice_in_the_json_whatever_the_results_file_holds(make_report):
+def test_no_key_is_duplicated_in_the_json_for_any_results_file(make_report):
     about = dict.fromkeys(("timestamp", "schemaVersion", "judgeScores", "verdicts", "totalLanguages", "own"), "theirs")
 
     def check_unique(pairs):
@@ -287,7 +287,7 @@ def test_no_name_stands_twice_in_the_json_whatever_the_results_file_holds(make_r
     assert (made["own"], made["judgeScores"]) == ("theirs", [])
 
 
-def test_a_report_in_json_can_be_reported_on(report, make_report):
+def test_a_json_report_can_be_read_as_results(report, make_report):
     made = json.loads(drawn(report, "json"))
 
     again = make_report(made["languageResults"], about={"bindingUsed": made["bindingUsed"]})

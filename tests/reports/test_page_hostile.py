@@ -1,4 +1,4 @@
-"""The page of a report beside the same report in other formats, and under files that nobody would write by hand."""
+"""The page of a report compared with other formats, and with hostile files."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def row_of(page, name):
     return next(row for row in re.findall(r"<tr>.*?</tr>", page, re.DOTALL) if name in row)
 
 
-def test_all_formats_take_the_same_one_of_two_verdicts_on_a_prompt(make_report):
+def test_all_formats_use_the_same_of_two_verdicts_on_a_prompt(make_report):
     twice = [{"index": 0, **GOOD, "grammarScore": 1}, {"index": 0, **GOOD, "grammarScore": 4}]
     report = make_report([language("fr", "French", "Bonjour le monde")], full=[score("fr", "French", *twice)])
 
@@ -43,7 +43,7 @@ def test_all_formats_take_the_same_one_of_two_verdicts_on_a_prompt(make_report):
     assert "grammar 4" in details(shown(report, "html"))[0]["items"][0]["said"][-1]
 
 
-def test_the_page_says_as_the_others_do_that_some_prompts_have_no_verdict(make_report):
+def test_the_page_counts_prompts_without_a_verdict_like_the_other_formats(make_report):
     report = make_report(
         [language("fr", "French", "Bonjour le monde")], full=[score("fr", "French", judged=3, unjudged=7, notes="fine")]
     )
@@ -52,7 +52,7 @@ def test_the_page_says_as_the_others_do_that_some_prompts_have_no_verdict(make_r
     assert "3 of 10 judged" in " ".join(details(shown(report, "html"))[0]["notes"])
 
 
-def test_the_page_says_as_the_others_do_why_there_is_no_verdict(make_report):
+def test_the_page_gives_the_reason_of_a_missing_verdict_like_the_other_formats(make_report):
     failed = {"languageCode": "fr", "languageName": "French", "notes": "tried twice", "error": "timed out"}
     report = make_report([language("fr", "French", "Bonjour le monde")], full=[failed])
 
@@ -61,7 +61,7 @@ def test_the_page_says_as_the_others_do_why_there_is_no_verdict(make_report):
     assert "timed out" in notes[0]
 
 
-def test_the_page_says_as_the_others_do_how_many_rows_could_not_be_used(make_report):
+def test_the_page_counts_unusable_rows_like_the_other_formats(make_report):
     broken = [{"languageCode": "fr", "languageName": "French", "prompts": [{"generatedOutput": "Bonjour"}, *[1] * 500]}]
     report = make_report(broken)
 
@@ -69,7 +69,7 @@ def test_the_page_says_as_the_others_do_how_many_rows_could_not_be_used(make_rep
     assert "480 more" in shown(report, "html")
 
 
-def test_a_language_that_the_checks_do_not_know_is_not_compared_with_them(make_report):
+def test_a_language_unknown_to_the_checks_is_not_compared_with_them(make_report):
     report = make_report(
         [language("xx", "Nowhere", "blah"), language("yy", "Skipped")],
         full=[score("xx", "Nowhere"), score("yy", "Skipped")],
@@ -80,7 +80,7 @@ def test_a_language_that_the_checks_do_not_know_is_not_compared_with_them(make_r
 
 
 @pytest.mark.parametrize("family", ["x" * 150, "Old\u00a0Script", "Old\u3000Script"])
-def test_a_family_can_be_filtered_by_whatever_its_name(make_report, family):
+def test_a_family_with_any_name_can_be_filtered(make_report, family):
     page = shown(make_report([language("xx", "Nowhere", "blah", scriptFamily=family)]), "html")
 
     options = {unescape(each) for each in re.findall(r"<option>(.*?)</option>", page)}
@@ -94,7 +94,7 @@ def test_a_long_family_name_is_not_cut_within_an_entity(make_report):
     assert re.fullmatch(r"(?:[^&]|&\w+;)*", drawn)
 
 
-def test_a_link_to_a_language_stays_when_another_language_comes_in(make_report):
+def test_the_anchor_of_a_language_does_not_depend_on_other_languages(make_report):
     def anchor(*before):
         page = shown(make_report([*before, language("zho_Hans", "Z Chinese", "最近的车站在哪里？")]), "html")
         return re.findall(r'href="#(lang-[^"]*)"', page)[-1]
@@ -103,7 +103,7 @@ def test_a_link_to_a_language_stays_when_another_language_comes_in(make_report):
 
 
 @pytest.mark.parametrize("option", ["--results", "--full-judge"])
-def test_a_report_is_not_written_over_what_it_is_of(in_folder, option):
+def test_a_report_does_not_overwrite_its_inputs(in_folder, option):
     Path("r.json").write_text(json.dumps([language("fr", "French", "Bonjour")]), encoding="utf-8")
     Path("s.json").write_text(json.dumps([score("fr", "French")]), encoding="utf-8")
     target = {"--results": "r.json", "--full-judge": "s.json"}[option]

@@ -1,4 +1,4 @@
-"""The numbers of a report: order, families, totals and intervals."""
+"""The figures of a report: order, families, totals and intervals."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_intervals_agree_with_scipy(hits, count):
     assert (interval.low, interval.high) == pytest.approx(WILSON[hits, count], abs=1e-12)
 
 
-def test_priority_languages_come_first_and_then_all_stand_by_the_alphabet(make_report):
+def test_priority_languages_come_first_and_the_rest_is_alphabetical(make_report):
     names = ["Zulu", "arabic", "Bengali", "Thai", "amharic"]
     must = [language("Yue", priority="mustHave"), language("English", priority="must-have")]
 
@@ -111,7 +111,7 @@ def test_totals_and_intervals_are_those_of_scipy(make_report):
     assert (made["passRate"], made["passRateInterval"]["low"]) == pytest.approx((3 / 7, WILSON[3, 7][0]))
 
 
-def test_where_nothing_was_judged_there_is_no_rate(make_report):
+def test_without_verdicts_there_is_no_rate(make_report):
     report = make_report([{"languageName": "empty", "prompts": []}])
 
     assert report.totals.interval("PASS") is None
@@ -121,7 +121,7 @@ def test_where_nothing_was_judged_there_is_no_rate(make_report):
     assert made["scriptFamilies"][0]["rate"] is None
 
 
-def test_a_conflict_is_counted_in_plain_sight_and_in_the_rates(make_report):
+def test_a_conflict_is_shown_and_counts_in_the_rates(make_report):
     from tests.verdicts.test_language_verdicts import HINDI
 
     rows = [{"languageName": "Marathi", "languageCode": "mr", "prompts": [{"generatedOutput": each} for each in HINDI]}]
@@ -133,7 +133,7 @@ def test_a_conflict_is_counted_in_plain_sight_and_in_the_rates(make_report):
     assert "Checked: 1 (50.0%" in text
     assert "Conflict: 1 (50.0%" in text
     assert "| Devanagari | 1 | 0 | 0 | 0 | 1 | 0.0% | 0% to 79% |" in text, "a conflict is no failure in one table only"
-    assert "| Marathi | CONFLICT | a judge passes it, but the check is sure that it is Hindi |" in text
+    assert "| Marathi | CONFLICT | a judge passes it, but the language check identifies Hindi |" in text
 
 
 def test_unused_rows_of_all_files_are_counted_and_the_first_named(make_report):
@@ -162,7 +162,7 @@ def test_a_field_called_extra_does_not_stop_the_report(make_report):
     assert made["judgeScores"][0]["extra"] == [7]
 
 
-def test_what_was_not_checked_is_not_said_to_be_right(make_report):
+def test_an_unchecked_output_is_not_reported_as_right(make_report):
     row = {"languageName": "Klingon", "languageCode": "tlh", "priority": "mustHave"}
 
     report = make_report([{**row, "prompts": [{"sourceText": "hi", "generatedOutput": "blip"}]}])
@@ -181,7 +181,7 @@ def test_a_missing_script_check_is_filled_in(make_report):
     assert [each["scriptValidationPassed"] for each in row["prompts"]] == [True, False]
 
 
-def test_the_same_report_can_be_drawn_many_times(make_report):
+def test_a_report_can_be_rendered_repeatedly(make_report):
     report = make_report([language("Spanish"), language("Thai")])
 
     for form in FORMATS:

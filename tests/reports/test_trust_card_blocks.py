@@ -1,4 +1,4 @@
-"""A card for people: complete, plain, and harmless whatever stands in it."""
+"""A rendered trust card is complete, and harmless with any content."""
 
 import json
 import re
@@ -79,7 +79,7 @@ FULL = card(
 )
 
 
-def test_a_card_says_first_where_the_judge_can_be_trusted_and_where_not():
+def test_a_card_starts_with_where_the_judge_is_reliable():
     text = shown(FULL)
 
     assert text.startswith("Trust card of claude-code/opus, rubric translation\n")
@@ -92,7 +92,7 @@ def test_a_card_says_first_where_the_judge_can_be_trusted_and_where_not():
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown"])
-def test_a_card_shows_all_that_it_holds(format_):
+def test_a_card_shows_all_its_contents(format_):
     text = shown(FULL, format_)
 
     for part in (
@@ -115,11 +115,11 @@ def test_an_empty_card_is_shown_without_empty_tables():
     assert "Trust card of" in text
 
 
-def test_json_is_the_card_as_it_stands_on_disk():
+def test_the_json_format_is_the_card_file():
     assert json.loads(shown(FULL, "json"))["languages"]["hi"]["verdict"] == "unreliable"
 
 
-def test_the_kinds_that_a_judge_does_not_notice_are_its_blind_spots():
+def test_unnoticed_kinds_are_those_that_a_judge_does_not_notice():
     assert unnoticed_kinds(FULL.languages["th"]) == ["loop"]
     assert unnoticed_kinds(LanguageTrust()) == []
 
@@ -138,33 +138,33 @@ def test_a_figure_is_shown_with_its_interval(figure, digits, text):
     assert figure_text(figure, digits) == text
 
 
-def test_nothing_is_shown_without_a_sign():
+def test_zero_is_shown_without_a_minus():
     assert figure_text(Figure(-0.0, -0.001, 0.0)) == "0.00 [0.00, 0.00]"
 
 
-def test_an_interval_open_at_one_end_is_shown_as_such():
+def test_a_half_open_interval_is_shown_as_such():
     assert figure_text(Figure(0.5, 0.25, None)) != figure_text(Figure(0.5))
 
 
-def test_what_was_not_measured_is_not_said_to_be_noticed_never():
+def test_an_unmeasured_kind_is_not_reported_as_never_noticed():
     unmeasured = MonotonicityResult(perturbation="typos", texts=0)
 
     assert "never" not in shown(card(perturbations={"typos": unmeasured}))
 
 
-def test_many_kinds_are_cut_short_in_a_table_and_counted():
+def test_long_lists_of_kinds_are_shortened_in_a_table():
     many = {f"kind_{number}": kind(f"kind_{number}", "unreliable") for number in range(10)}
 
     assert "kind 5 and 4 more" in shown(card(languages={"th": LanguageTrust(perturbations=many)}))
 
 
-def test_measures_of_agreement_that_are_not_defined_are_left_out():
+def test_undefined_measures_of_agreement_are_omitted():
     table = agreement_table({"all": (3, {"kappa": Figure(), "pearson": Figure(0.5)})})
 
     assert [row[0] for row in table.rows] == ["labels", "pearson"]
 
 
-# Whatever stands in a card is harmless
+# Any content of a card is harmless
 
 
 def hostile_card(text):
@@ -209,7 +209,7 @@ def test_no_text_of_a_card_makes_a_line_of_its_own(text):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_effects_and_agreement_are_as_harmless(text):
+def test_effects_and_agreement_are_harmless_too(text):
     effects = {text: Effect(name=text, about=text, unit=text, sentence=text)}
     found = {"": (2, {"kappa": Figure(0.5)}), text: (2, {"kappa": Figure(0.5)}), f"{text}2": (1, {})}
     for blocks in (effect_blocks(effects), agreement_blocks(found, TABLE, people=True, alpha=0.5)):
@@ -226,7 +226,7 @@ def elements(drawing):
     return root, [element.tag.rpartition("}")[2] for element in root.iter()]
 
 
-def test_a_plot_is_well_formed_and_says_what_it_shows():
+def test_a_plot_is_well_formed_and_has_a_description():
     root, tags = elements(severity_plot(kind(curve=CURVE)))
 
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -251,7 +251,7 @@ def test_a_curve_without_a_point_is_drawn_empty():
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(-2, 2), st.floats(-2, 2), st.floats(-2, 2)), max_size=6))
-def test_every_point_lies_within_the_picture(points):
+def test_every_point_is_within_the_plot(points):
     curve = tuple(CurvePoint(severity=severity, score=Figure(*figure)) for severity, *figure in points)
     root, _ = elements(severity_plot(kind(curve=curve)))
 
@@ -263,7 +263,7 @@ def test_every_point_lies_within_the_picture(points):
 @pytest.mark.parametrize(
     "text", ["</text><script>alert(1)</script>", 'a" onload="alert(1)', "a & b", "<", "]]>&lt;\x00"]
 )
-def test_what_stands_in_a_plot_is_escaped(text):
+def test_text_in_a_plot_is_escaped(text):
     root, tags = elements(severity_plot(kind(text, curve=CURVE)))
 
     assert "script" not in tags

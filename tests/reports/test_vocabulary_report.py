@@ -1,4 +1,4 @@
-"""The figures of a word test, worked out by hand."""
+"""The figures of a word test, compared with manual calculation."""
 
 import pytest
 from hypothesis import given
@@ -16,21 +16,21 @@ SIGNS = {"+": "correct", "-": "incorrect", "?": "undetermined", "!": "error"}
 def rows(model, signs, *, judge="local/j", prompt="a", categories=("common", "rare")):
     return [
         Judgement(
-            id=f"{judge}/{model}/{place}/{prompt}",
+            id=f"{judge}/{model}/{index}/{prompt}",
             model=model,
-            word=f"word{place}",
+            word=f"word{index}",
             prompt=prompt,
             judge=judge,
             verdict=SIGNS[sign],
             stage="judging" if sign == "!" else "",
-            category=categories[place % len(categories)],
+            category=categories[index % len(categories)],
             provenance=ASKED,
         )
-        for place, sign in enumerate(signs)
+        for index, sign in enumerate(signs)
     ]
 
 
-def test_what_could_not_be_judged_is_left_out_of_the_percentage_and_counted():
+def test_unjudged_answers_are_excluded_from_the_percentage_and_counted():
     figures = VocabularyReport(rows("m", "++-?!")).figures("local/j", "m", "a")
 
     assert (figures.correct, figures.judged, figures.undetermined, figures.errors, figures.total) == (2, 3, 1, 1, 5)
@@ -38,7 +38,7 @@ def test_what_could_not_be_judged_is_left_out_of_the_percentage_and_counted():
     assert figures.interval.low < 200 / 3 < figures.interval.high
 
 
-def test_nothing_judged_is_no_percentage():
+def test_without_judged_answers_there_is_no_percentage():
     figures = VocabularyReport(rows("m", "?!")).figures("local/j", "m", "a")
 
     assert figures.percent is None
@@ -54,7 +54,7 @@ def test_models_are_compared_on_the_words_that_both_were_judged_on():
     assert compared.adjusted_p == compared.p
 
 
-def test_several_comparisons_are_corrected_together_and_prompt_by_prompt():
+def test_comparisons_are_adjusted_together_for_each_prompt():
     report = VocabularyReport([*rows("m1", "+" * 12), *rows("m2", "-" * 12), *rows("m3", "+" * 12)])
 
     found = {(each.first, each.second): each for each in report.comparisons("local/j")}
@@ -70,7 +70,7 @@ def test_hard_words_are_those_that_most_models_miss():
     assert [(each.word, len(each.missed_by), each.judged) for each in hard] == [("word0", 3, 3)]
 
 
-def test_judges_agree_as_far_as_both_gave_a_verdict():
+def test_agreement_of_judges_counts_only_answers_with_both_verdicts():
     report = VocabularyReport([*rows("m", "++--?+"), *rows("m", "+---++", judge="local/k")])
 
     (agreement,) = report.agreements()
@@ -79,7 +79,7 @@ def test_judges_agree_as_far_as_both_gave_a_verdict():
     assert agreement.kappa == pytest.approx((0.8 - 0.48) / (1 - 0.48))
 
 
-def test_the_first_judge_counts():
+def test_the_first_judge_decides():
     report = VocabularyReport([*rows("m", "++"), *rows("m", "--", judge="local/k")])
 
     summary = vocabulary_summary(report, generated_at="now")
@@ -100,7 +100,7 @@ def test_every_answer_is_counted_once(signs):
 
 
 @pytest.mark.parametrize(("form", "draw"), [("md", markdown), ("txt", plain_text)])
-def test_the_report_as_it_is_shown(form, draw, snapshot):
+def test_the_word_report_matches_its_snapshot(form, draw, snapshot):
     report = VocabularyReport(
         [
             *rows("gemma3:12b", "+++-+?+-+!"),

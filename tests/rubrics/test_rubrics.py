@@ -23,12 +23,12 @@ description = "Is it kind?"
 """
 
 
-def test_every_rubric_that_ships_can_be_loaded_and_bears_its_name():
+def test_every_shipped_rubric_loads_and_has_its_name():
     assert {"general", "translation"} <= set(rubric_names())
     assert [load_rubric(name).name for name in rubric_names()] == rubric_names()
 
 
-def test_a_rubric_of_ones_own_is_read_from_its_file(tmp_path):
+def test_a_custom_rubric_is_read_from_its_file(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(MINIMAL, encoding="utf-8")
 
@@ -39,23 +39,23 @@ def test_a_rubric_of_ones_own_is_read_from_its_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "problem"),
     [
         ("name =", "is not TOML"),
         ('nmae = "x"', "unknown key 'nmae'"),
-        ("[scale]\nlowest = 5\nhighest = 1", "its scale runs from 5 to 1"),
+        ("[scale]\nlowest = 5\nhighest = 1", "the scale must rise, but runs from 5 to 1"),
         ("[scale]\nlow = 5", "scale: unknown key 'low'"),
-        ('[[criteria]]\nname = "tone"\ndescription = "again"', "the name 'tone' is taken twice"),
-        ('[[criteria]]\nname = "x"\ndescription = "y"\nweight = -1', "the weight of 'x' is -1"),
+        ('[[criteria]]\nname = "tone"\ndescription = "again"', "the name 'tone' is used twice"),
+        ('[[criteria]]\nname = "x"\ndescription = "y"\nweight = -1', "the weight of 'x' must be above 0, not -1"),
         ('[[criteria]]\nname = "x"\ndescription = "y"\nweight = "much"', "weight: expected a number, found 'much'"),
         ('[[criteria]]\nname = "x"', "the key 'description' is missing"),
-        ('[[criteria]]\nname = "x"\ndescription = "y"\nanchors = {300 = "?"}', "anchor at 300, off the scale"),
-        ("[passing]\nminimum = 300", "asks for 300, off the scale"),
+        ('[[criteria]]\nname = "x"\ndescription = "y"\nanchors = {300 = "?"}', "anchor at 300, outside the scale"),
+        ("[passing]\nminimum = 300", "requires 300, outside the scale"),
         ('[passing]\nminimum = 3\nflags = ["no"]', "unknown flag 'no'"),
-        ('[[flags]]\nname = "score"\nquestion = "?"', "the name 'score' is taken twice"),
+        ('[[flags]]\nname = "score"\nquestion = "?"', "the name 'score' is used twice"),
     ],
 )
-def test_a_bad_rubric_is_one_error_that_names_file_and_fault(tmp_path, change, complaint):
+def test_a_bad_rubric_gives_one_error_with_file_and_problem(tmp_path, change, problem):
     path = tmp_path / "mine.toml"
     path.write_text(MINIMAL + change + "\n", encoding="utf-8")
 
@@ -63,10 +63,10 @@ def test_a_bad_rubric_is_one_error_that_names_file_and_fault(tmp_path, change, c
         load_rubric(path)
 
     assert str(caught.value).startswith(f"{path}: ")
-    assert complaint in str(caught.value)
+    assert problem in str(caught.value)
 
 
-def test_a_template_without_its_places_is_refused_with_the_file_named(tmp_path):
+def test_a_template_without_its_placeholders_is_refused_with_the_file_name(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(MINIMAL.replace("{context} ", ""), encoding="utf-8")
 
@@ -74,14 +74,14 @@ def test_a_template_without_its_places_is_refused_with_the_file_named(tmp_path):
         load_rubric(path)
 
 
-def test_a_rubric_that_is_not_there_is_named_with_those_that_are(tmp_path):
+def test_an_unknown_rubric_is_refused_with_the_known_ones(tmp_path):
     with pytest.raises(UnknownNameError, match="Unknown rubric: translatoin. Available: .*Did you mean 'translation'"):
         load_rubric("translatoin")
     with pytest.raises(DataError, match="No such file"):
         load_rubric(tmp_path / "absent.toml")
 
 
-def test_the_fingerprint_changes_when_any_word_or_number_does():
+def test_the_fingerprint_changes_with_any_word_or_number():
     rubric = load_rubric("translation")
     first = rubric.criteria[0]
     changed = [
@@ -101,7 +101,7 @@ def test_the_fingerprint_changes_when_any_word_or_number_does():
     assert len(fingerprints) == len(changed) + 1
 
 
-def test_the_fingerprint_does_not_change_with_the_looks_of_the_file(tmp_path):
+def test_the_fingerprint_does_not_depend_on_the_layout_of_the_file(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(MINIMAL, encoding="utf-8")
     before = rubric_fingerprint(load_rubric(path))
@@ -110,8 +110,8 @@ def test_the_fingerprint_does_not_change_with_the_looks_of_the_file(tmp_path):
     assert rubric_fingerprint(load_rubric(path)) == before
 
 
-def test_the_fingerprints_of_shipped_rubrics_are_as_reviewed(snapshot):
-    """Scores made with different fingerprints cannot be compared: a change here belongs under "Score-affecting"."""
+def test_the_fingerprints_of_shipped_rubrics_match_the_reviewed_ones(snapshot):
+    """Scores with different fingerprints are not comparable: list a change here under "Score-affecting"."""
     lines = [f"{name} {rubric_fingerprint(load_rubric(name))}\n" for name in rubric_names()]
 
     snapshot("rubric-fingerprints.txt", "".join(lines))
@@ -130,7 +130,7 @@ def test_a_translation_passes_when_all_three_reach_three_in_the_right_language()
     assert passes(load_rubric("general"), JudgeResult(0.0, "")) is None
 
 
-def test_the_pass_rule_counts_the_overall_score_and_does_not_guess():
+def test_the_pass_rule_includes_the_overall_score_and_is_undecided_without_it():
     rubric = replace(
         load_rubric("general"),
         criteria=(RubricCriterion("a", ""), RubricCriterion("b", "")),
@@ -156,7 +156,7 @@ def test_the_weighted_mean_needs_every_criterion():
     assert weighted_mean(rubric, {"a": 0}) is None
 
 
-def test_the_schema_of_the_answer_asks_for_what_the_rubric_holds():
+def test_the_answer_schema_has_the_fields_of_the_rubric():
     schema = answer_schema(load_rubric("translation"))
 
     assert schema["required"] == ["reason", "subscores", "isCorrectLanguage"]

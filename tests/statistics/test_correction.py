@@ -1,4 +1,4 @@
-"""Corrected estimates cover the truth as often as they say, with fewer labels than labels alone would need."""
+"""Corrected estimates have their nominal coverage, with fewer labels than labels alone would need."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ LABELS, JUDGED, RUNS = 80, 1500, 400
 
 
 def _world(random, count, bias=0.45, shift=0.0):
-    """Return what a judge who is too kind and what people say, from 1 to 5; the two correlate at 0.7."""
+    """Return scores of a lenient judge and of people from 1 to 5, with a correlation of 0.7."""
     quality = random.normal(3.2 + shift, 1.0, count)
     people = np.clip(np.round(quality + random.normal(0, 0.45, count)), 1, 5)
     judge = np.clip(np.round(quality + bias + random.normal(0, 0.7, count)), 1, 5)
@@ -34,7 +34,7 @@ def _width(figure):
 
 
 def _simulate(view, worthless=False):
-    """Return coverage of the corrected, the naive and the plain interval, and the first's width over the last's."""
+    """Return coverage of the corrected, naive and plain interval, and the relative width of the first."""
     truth = view(*_world(np.random.default_rng(99), 1_000_000))[1].mean()
     found = []
     for seed in range(RUNS):
@@ -49,7 +49,7 @@ def _simulate(view, worthless=False):
 
 
 @pytest.mark.parametrize("view", [lambda *both: both, _passes], ids=["scores", "pass rates"])
-def test_the_interval_covers_the_truth_and_is_narrower_than_labels_alone(view):
+def test_the_interval_covers_the_truth_and_is_narrower_than_that_of_labels(view):
     corrected, naive, _, width = _simulate(view)
     assert 0.92 <= corrected <= 0.97
     assert naive < 0.1
@@ -57,14 +57,14 @@ def test_the_interval_covers_the_truth_and_is_narrower_than_labels_alone(view):
 
 
 @pytest.mark.parametrize("view", [lambda *both: both, _passes], ids=["scores", "pass rates"])
-def test_a_worthless_judge_does_no_harm(view):
+def test_an_uninformative_judge_does_not_widen_the_interval(view):
     corrected, _, plain, width = _simulate(view, worthless=True)
     assert corrected >= min(plain, 0.92)
     assert width < 1.02
 
 
 @pytest.mark.parametrize("labels", [2, 3, 5, 6, 10])
-def test_few_labels_are_enough_for_an_honest_interval(labels):
+def test_the_interval_of_few_labels_covers_the_truth(labels):
     truth = _world(np.random.default_rng(99), 1_000_000)[1].mean()
     covered = 0
     for seed in range(200):
@@ -82,28 +82,28 @@ def test_the_estimate_is_that_of_the_ppi_package():
 
 
 def test_with_many_labels_the_interval_is_that_of_the_ppi_package():
-    place = np.arange(2000)
-    judge = place * 7919 % 101 / 100
-    people = 0.6 * judge + 0.2 + 0.3 * (place * 104729 % 97 / 96 - 0.5)
+    index = np.arange(2000)
+    judge = index * 7919 % 101 / 100
+    people = 0.6 * judge + 0.2 + 0.3 * (index * 104729 % 97 / 96 - 0.5)
     found = corrected_mean(judge, judge[:400], people[:400]).figure
-    # ppi-python 0.2.3: ppi_mean_pointestimate and ppi_mean_ci, which take the normal's quantile.
+    # ppi-python 0.2.3: ppi_mean_pointestimate and ppi_mean_ci, which use the normal quantile.
     assert found.value == pytest.approx(0.49895744, abs=1e-5)
     assert (found.low, found.high) == (pytest.approx(0.48741418, abs=1e-4), pytest.approx(0.51050069, abs=1e-4))
 
 
-def test_labels_alone_are_counted_as_statsmodels_counts_them():
+def test_the_interval_of_labels_alone_is_that_of_statsmodels():
     # statsmodels 0.15.0: proportion_confint(10, 12, method="wilson").
     found = corrected_mean([1] * 30 + [0] * 20, [1] * 12, [1] * 10 + [0] * 2).labels_only
     assert (found.low, found.high) == (pytest.approx(0.5519691377470265), pytest.approx(0.9530348578161462))
 
 
-def test_a_judge_who_always_says_the_same_leaves_it_to_the_labels():
+def test_with_a_constant_judge_only_the_labels_count():
     found = corrected_mean([3.0] * 50, [3.0] * 8, [1, 2, 3, 4, 5, 3, 2, 4])
     assert found.figure == found.labels_only
     assert found.weight == 0
 
 
-def test_labels_that_all_agree_do_not_make_us_certain():
+def test_labels_that_all_agree_still_have_an_interval():
     for people in ([5.0] * 5, [5.0] * 30):
         judge = [5.0, 4.0] * 100
         found = corrected_mean(judge, judge[: len(people)], people, bounds=(1, 5)).figure
@@ -114,7 +114,7 @@ def test_labels_that_all_agree_do_not_make_us_certain():
     assert 0.6 < verdicts.low < 0.9
 
 
-def test_no_label_gives_no_value_and_one_label_no_interval():
+def test_without_labels_there_is_no_value_and_with_one_no_interval():
     assert corrected_mean([1, 2, 3], [], []).figure == Figure(None)
     single = corrected_mean([1, 2, 3], [2], [3]).figure
     assert single.value == 3
@@ -127,15 +127,15 @@ def test_estimates_stay_on_the_scale():
     assert 0 <= found.figure.low <= found.figure.value <= found.figure.high <= 1
 
 
-def test_wrong_lengths_are_said():
-    with pytest.raises(ValueError, match="there must be as many"):
+def test_wrong_lengths_are_refused():
+    with pytest.raises(ValueError, match="the numbers must be equal"):
         corrected_mean([1, 2], [1], [1, 2])
-    with pytest.raises(ValueError, match="nothing to correct"):
+    with pytest.raises(ValueError, match="no scores of the judge"):
         corrected_mean([], [], [])
 
 
-def test_a_pass_rate_is_corrected_by_how_often_the_judge_errs():
-    # By hand: (0.6 + 0.8 - 1) / (0.9 + 0.8 - 1) = 4/7.
+def test_a_pass_rate_is_corrected_by_the_error_rates_of_the_judge():
+    # The expected rate is (0.6 + 0.8 - 1) / (0.9 + 0.8 - 1) = 4/7.
     found = rogan_gladen(600, 1000, 90, 100, 80, 100)
     assert found.value == pytest.approx(4 / 7)
     # The delta method gives a standard error of 0.046.
@@ -170,7 +170,7 @@ def _groups(seed, labels=6, languages=12, unlabelled=0, spread=0.3):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 0.3, 0.8])
-def test_languages_with_few_labels_lean_on_the_others(spread):
+def test_languages_with_few_labels_borrow_from_the_others(spread):
     covered, widths, plain = [], [], []
     for seed in range(60):
         samples, truths = _groups(seed, spread=spread)
@@ -195,7 +195,7 @@ def test_a_language_without_labels_gets_the_common_bias_and_a_wider_interval():
     assert np.mean(without) > 1.2 * np.mean(with_labels)
 
 
-def test_a_language_with_many_labels_goes_its_own_way():
+def test_a_language_with_many_labels_keeps_its_own_estimate():
     random = np.random.default_rng(4)
     samples, _ = _groups(1)
     judge, people = _world(random, 600, bias=-1.2)

@@ -1,4 +1,4 @@
-"""Paired differences: their interval, their p and what could have been found, beside other packages."""
+"""Paired differences: interval, p-value and detectable difference, compared with other packages."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.paired import (
     Clustered,
-    alike_figure,
-    alike_shares,
     clustered,
     detectable_difference,
     difference_figure,
+    group_mean_figure,
+    group_weighted,
     sign_flip_p,
 )
 
@@ -20,7 +20,7 @@ FELL = [-1, 0, -0.5, -2, 0.5, -1, -1.5, 0, -0.25, 1.0]
 DIFFERENCES = st.lists(st.integers(-8, 8).map(lambda number: number / 2), min_size=1, max_size=40)
 
 
-# scipy 1.17.1, stats.permutation_test(permutation_type="samples", n_resamples=inf), which goes through all signs.
+# scipy 1.17.1, stats.permutation_test(permutation_type="samples", n_resamples=inf), which uses all signs.
 @pytest.mark.parametrize(
     ("sums", "p"),
     [
@@ -41,7 +41,7 @@ def test_with_many_clusters_p_is_near_that_of_scipy():
     assert sign_flip_p(sums - 0.3, permutations=1000) == pytest.approx(sign_flip_p(sums - 0.3), abs=0.02)
 
 
-def test_a_p_from_draws_is_never_0_and_says_how_many_were_drawn():
+def test_a_p_from_draws_is_never_0_and_depends_on_their_number():
     sums = np.full(40, -1.0)
 
     assert sign_flip_p(sums, permutations=999) == 1 / 1000
@@ -50,7 +50,7 @@ def test_a_p_from_draws_is_never_0_and_says_how_many_were_drawn():
     assert sign_flip_p(np.zeros(0)) == 1
 
 
-def test_all_signs_and_drawn_signs_say_the_same():
+def test_all_signs_and_drawn_signs_give_the_same_p():
     sums = np.array([0.5, -1.5, -2, 1, -0.5, -1, -1, 2, -1.5, -3, -0.25])
 
     assert sign_flip_p(sums, permutations=2047) == pytest.approx(sign_flip_p(sums, permutations=2048), abs=0.03)
@@ -58,7 +58,7 @@ def test_all_signs_and_drawn_signs_say_the_same():
 
 @given(DIFFERENCES, st.integers(0, 5))
 @settings(max_examples=60, deadline=None)
-def test_which_run_is_the_first_changes_only_the_sign(differences, seed):
+def test_exchanging_the_runs_changes_only_the_sign(differences, seed):
     there, back = clustered(differences), clustered([-each for each in differences])
 
     assert sign_flip_p(there.sums, permutations=500, seed=seed) == sign_flip_p(back.sums, permutations=500, seed=seed)
@@ -74,22 +74,22 @@ def _less(value):
 
 @given(DIFFERENCES)
 @settings(max_examples=60, deadline=None)
-def test_p_is_a_probability_and_0_differences_are_no_evidence(differences):
+def test_p_is_a_probability_and_zero_differences_are_no_evidence(differences):
     p = sign_flip_p(clustered(differences).sums, permutations=500)
 
     assert 0 < p <= 1
     assert p >= 2.0 ** (1 - sum(each != 0 for each in differences)) or p >= 1 / 501
 
 
-def test_p_below_a_level_comes_by_chance_no_more_often_than_that():
+def test_the_false_positive_rate_is_at_most_the_level():
     random = np.random.default_rng(7)
-    found = np.array([sign_flip_p(random.normal(size=30), permutations=4000, seed=(1, place)) for place in range(1000)])
+    found = np.array([sign_flip_p(random.normal(size=30), permutations=4000, seed=(1, index)) for index in range(1000)])
 
     for level in (0.01, 0.05, 0.1, 0.2):
         assert (found <= level).mean() <= level + 3 * (level * (1 - level) / 1000) ** 0.5
 
 
-def test_items_of_one_cluster_do_not_count_as_many():
+def test_items_of_one_cluster_are_one_observation():
     differences = np.repeat([-1.0, -1.2, -0.8, 0.9, -1.1, 0.8, -0.9, -0.7], 50)
     clusters = np.repeat(np.arange(8), 50)
 
@@ -127,20 +127,20 @@ def test_the_spread_between_clusters_is_that_of_statsmodels():
         (100, 0.01, 0.3475879364913354),
     ],
 )
-def test_what_can_be_detected_is_that_of_statsmodels(count, alpha, smallest):
+def test_the_detectable_difference_is_that_of_statsmodels(count, alpha, smallest):
     values = np.random.default_rng(3).normal(size=count)
     values = (values - values.mean()) / values.std(ddof=1)
 
     assert detectable_difference(clustered(values), alpha=alpha) == pytest.approx(smallest, rel=0.01)
 
 
-def test_what_can_be_detected_is_found_in_four_of_five_runs():
+def test_the_detectable_difference_is_detected_in_four_of_five_runs():
     random = np.random.default_rng(11)
     smallest = 0.4041829997377859
     runs = (random.normal(smallest, 1, 50) for _ in range(400))
 
     share = np.mean(
-        [sign_flip_p(values, permutations=1000, seed=(2, place)) < 0.05 for place, values in enumerate(runs)]
+        [sign_flip_p(values, permutations=1000, seed=(2, index)) < 0.05 for index, values in enumerate(runs)]
     )
 
     assert 0.74 < share < 0.86
@@ -149,36 +149,36 @@ def test_what_can_be_detected_is_found_in_four_of_five_runs():
 @pytest.mark.parametrize(
     ("values", "alpha"), [([1.0] * 30, 0.05), ([1.0], 0.05), ([1, 2, 3, 4, 5.0], 0.05), (FELL, 0.001)]
 )
-def test_where_nothing_could_be_detected_there_is_no_number(values, alpha):
+def test_without_a_detectable_difference_there_is_no_number(values, alpha):
     assert detectable_difference(clustered(values), alpha=alpha) is None
 
 
-def test_each_group_counts_alike_whatever_its_size():
+def test_groups_have_equal_weight_whatever_their_size():
     differences = np.array([-1.0] * 90 + [1.0] * 10)
     clusters, groups = np.arange(100), np.array([0] * 90 + [1] * 10)
 
     assert clustered(differences).mean == pytest.approx(-0.8)
-    assert alike_figure(differences, clusters, groups).value == pytest.approx(0)
-    assert alike_shares(differences, clusters, groups).mean == pytest.approx(0)
-    assert alike_shares(differences[5:], clusters[5:], groups[5:] * 0).mean == pytest.approx(differences[5:].mean())
+    assert group_mean_figure(differences, clusters, groups).value == pytest.approx(0)
+    assert group_weighted(differences, clusters, groups).mean == pytest.approx(0)
+    assert group_weighted(differences[5:], clusters[5:], groups[5:] * 0).mean == pytest.approx(differences[5:].mean())
 
 
 def test_a_cluster_in_several_groups_is_drawn_for_all_of_them():
     content = np.random.default_rng(2).normal(size=30)
     differences, groups = np.tile(content, 20), np.repeat(np.arange(20), 30)
 
-    together = alike_figure(differences, np.tile(np.arange(30), 20), groups)
-    apart = alike_figure(differences, np.arange(600), groups)
+    together = group_mean_figure(differences, np.tile(np.arange(30), 20), groups)
+    apart = group_mean_figure(differences, np.arange(600), groups)
 
     assert together.value == pytest.approx(content.mean())
     assert together.high - together.low > 3 * (apart.high - apart.low)
 
 
-def test_nothing_paired_is_no_number():
+def test_without_pairs_there_is_no_number():
     nothing = np.zeros(0, dtype=np.int64)
 
     assert difference_figure(clustered([], nothing)) == Figure()
-    assert alike_figure([], nothing, nothing) == Figure()
+    assert group_mean_figure([], nothing, nothing) == Figure()
     assert Clustered(np.ones(1), np.ones(1)).standard_error is None
     with pytest.raises(ValueError, match="2 clusters for 3 differences"):
         clustered([1, 2, 3], np.array([0, 1]))

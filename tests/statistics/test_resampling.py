@@ -1,4 +1,4 @@
-"""Drawing the sample again gives honest intervals, in little memory."""
+"""Bootstrap intervals are correct and need little memory."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyjudge.records.calibration import Figure
-from polyjudge.statistics.resampling import Resamples, figure, mean_figure
+from polyjudge.statistics.resampling import Resamples, figure, ratio, scores_of
 
 
 def _all(resamples):
     return np.concatenate(list(resamples))
+
+
+def mean_figure(values, clusters=None, *, resamples=1000):
+    scores = scores_of(values)
+    blocks = Resamples(clusters, len(scores), resamples=resamples)
+    return figure(np.concatenate([ratio(weights @ scores, weights.sum(axis=1)) for weights in blocks]))
 
 
 def test_the_first_row_is_the_sample_itself():
@@ -21,19 +27,19 @@ def test_the_first_row_is_the_sample_itself():
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=30), st.integers(0, 5))
-def test_a_cluster_is_drawn_as_a_whole_and_as_many_as_there_are(clusters, seed):
+def test_whole_clusters_are_drawn_as_many_as_there_are(clusters, seed):
     for row in _all(Resamples(clusters, len(clusters), resamples=20, seed=seed)):
-        drawn = {name: {row[place] for place, own in enumerate(clusters) if own == name} for name in set(clusters)}
+        drawn = {name: {row[index] for index, own in enumerate(clusters) if own == name} for name in set(clusters)}
         assert all(len(weights) == 1 for weights in drawn.values())
         assert sum(weights.pop() for weights in drawn.values()) == len(set(clusters))
 
 
-def test_blocks_stay_small_whatever_the_number_of_items():
+def test_blocks_are_small_for_any_number_of_items():
     blocks = iter(Resamples(None, 400_000, resamples=1000))
     assert max(next(blocks).nbytes for _ in range(3)) <= 8_000_000
 
 
-def test_the_same_seed_gives_the_same_draws_and_another_gives_others():
+def test_the_same_seed_gives_the_same_draws_and_another_seed_others():
     first, again, other = (_all(Resamples(None, 30, resamples=30, seed=seed)) for seed in (1, 1, 2))
     assert (first == again).all()
     assert not (first == other).all()
@@ -52,13 +58,13 @@ def test_the_interval_of_a_mean_is_as_wide_as_theory_says():
     assert (found.high - found.low) / 2 == pytest.approx(1.96 * values.std() / 20, rel=0.05)
 
 
-def test_items_that_say_the_same_in_each_cluster_count_once():
+def test_equal_items_in_a_cluster_count_once():
     values = np.repeat(np.random.default_rng(3).normal(size=100), 25)
     wide, narrow = mean_figure(values, np.repeat(np.arange(100), 25).tolist()), mean_figure(values)
     assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(5, rel=0.15)
 
 
-def test_what_is_not_defined_is_left_out_of_the_interval():
+def test_undefined_resamples_are_excluded_from_the_interval():
     assert figure(np.array([np.nan, 1.0, 2.0])) == Figure(None)
     assert figure(np.array([1.0, 2.0])) == Figure(1.0)
     assert figure(np.array([0.5] + [0.0, 1.0, np.nan] * 100)) == Figure(0.5, 0.0, 1.0)
@@ -70,8 +76,8 @@ def test_percentiles_are_those_of_numpy():
     assert (found.low, found.high) == (pytest.approx(2.5), pytest.approx(97.5))
 
 
-def test_wrong_lengths_and_missing_numbers_are_said():
+def test_wrong_lengths_and_missing_numbers_are_refused():
     with pytest.raises(ValueError, match="2 clusters for 3 items"):
         Resamples(["a", "b"], 3)
-    with pytest.raises(ValueError, match="score number 1 is not a number"):
+    with pytest.raises(ValueError, match="score number 1 is not a finite number"):
         mean_figure([1.0, float("nan")])

@@ -31,13 +31,13 @@ def test_alpha_is_the_published_one(level, alpha):
     assert krippendorff_alpha(PUBLISHED, level) == pytest.approx(alpha, abs=0.0005)
 
 
-def test_alpha_is_not_defined_without_variation_or_without_pairs():
+def test_alpha_is_undefined_without_variation_or_pairs():
     assert krippendorff_alpha([[1, 1], [1, 1]]) is None
     assert krippendorff_alpha([[1, None], [None, 2]]) is None
     assert krippendorff_alpha([]) is None
 
 
-def test_alpha_takes_labels():
+def test_alpha_accepts_labels():
     assert krippendorff_alpha([["a", "a"], ["b", "b"]]) == 1
     assert krippendorff_alpha([["a", "b"], ["b", "a"]]) == pytest.approx(-0.5)
 
@@ -83,7 +83,7 @@ def test_wilsons_interval_is_that_of_statsmodels(hits, count, low, high):
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50))
-def test_a_running_mean_is_the_mean_and_its_interval_holds_it(values):
+def test_a_running_mean_is_the_mean_and_within_its_interval(values):
     running = RunningMean()
     for value in values:
         running.add(value)
@@ -106,7 +106,7 @@ def test_the_interval_of_a_mean_is_the_textbooks():
     assert (interval.low, interval.high) == (pytest.approx(1.036757, abs=1e-6), pytest.approx(4.963243, abs=1e-6))
 
 
-def test_simple_agreement():
+def test_exact_agreement_and_mean_difference_have_known_values():
     assert exact_agreement([["a", "a", "b"], ["c", None]]) == pytest.approx(1 / 3)
     assert mean_difference([[1.0, 3.0], [2.0, None]]) == 2
     assert exact_agreement([]) is None

@@ -28,12 +28,12 @@ def test_mcnemar_s_exact_p_is_that_of_statsmodels(only_first, only_second, p):
     assert mcnemar_exact(only_first, only_second) == pytest.approx(p, rel=1e-12)
 
 
-def test_without_a_difference_there_is_nothing_to_see():
+def test_without_discordant_pairs_p_is_one():
     assert mcnemar_exact(0, 0) == 1.0
 
 
 @given(COUNTS, COUNTS)
-def test_who_is_first_makes_no_difference_and_p_is_a_probability(first, second):
+def test_the_order_of_the_two_does_not_matter_and_p_is_a_probability(first, second):
     assert mcnemar_exact(first, second) == mcnemar_exact(second, first)
     assert 0 < mcnemar_exact(first, second) <= 1
 
@@ -66,6 +66,6 @@ def test_kappa_of_three_labels_is_that_of_scikit_learn():
     assert cohen_kappa(list(zip("abcabcaabccb", "abbaccabbcab", strict=True))) == pytest.approx(0.5, rel=1e-12)
 
 
-def test_kappa_is_not_defined_where_chance_agrees_on_everything():
+def test_kappa_is_undefined_with_total_chance_agreement():
     assert cohen_kappa([("y", "y")] * 4) is None
     assert cohen_kappa([]) is None

@@ -1,4 +1,4 @@
-"""What at least so many of some values reach, also where a few of them are not known."""
+"""The value that a share of values reach, also with unknown values."""
 
 import math
 from itertools import product
@@ -19,7 +19,7 @@ def share_that_reaches(values, bar):
 
 
 @given(st.lists(SCORES, min_size=1, max_size=40), SHARES)
-def test_enough_of_the_values_reach_it_and_too_few_reach_more(values, share):
+def test_the_needed_share_reaches_the_value_but_no_higher_one(values, share):
     reached = reached_by(values, share)
 
     assert reached in values
@@ -29,19 +29,19 @@ def test_enough_of_the_values_reach_it_and_too_few_reach_more(values, share):
 
 
 @given(st.lists(SCORES, min_size=1, max_size=40), st.randoms(use_true_random=False))
-def test_the_order_of_the_values_is_of_no_matter(values, random):
+def test_the_order_of_the_values_does_not_matter(values, random):
     shuffled = random.sample(values, len(values))
 
     assert reached_by(shuffled, 0.8) == reached_by(values, 0.8)
 
 
 @given(st.lists(SCORES, min_size=1, max_size=40), SCORES)
-def test_better_values_never_make_it_lower(values, better):
+def test_higher_values_never_lower_the_result(values, better):
     assert reached_by([max(value, better) for value in values], 0.8) >= reached_by(values, 0.8)
 
 
 @given(st.lists(SCORES, min_size=1, max_size=40), SHARES, SHARES)
-def test_asking_for_more_of_the_values_never_makes_it_higher(values, one, other):
+def test_a_larger_share_never_raises_the_result(values, one, other):
     assert reached_by(values, max(one, other)) <= reached_by(values, min(one, other))
 
 
@@ -60,12 +60,12 @@ def test_asking_for_more_of_the_values_never_makes_it_higher(values, one, other)
         ([None, None, None], None),
     ],
 )
-def test_the_borders_are_exact(values, expected):
+def test_the_limits_of_shares_are_exact(values, expected):
     assert reached_by(values, 0.8) == expected
 
 
 @for_each("count", range(1, 400))
-def test_four_fifths_are_counted_in_whole_numbers(count):
+def test_four_fifths_are_computed_exactly(count):
     enough = next(part for part in range(count + 1) if 5 * part >= 4 * count)
 
     assert reached_by([5.0] * enough + [1.0] * (count - enough), 0.8) == 5.0
@@ -76,39 +76,39 @@ WITH_UNKNOWN = st.lists(SCORES | st.none(), min_size=1, max_size=8).filter(lambd
 
 
 def answers(values, share, fillings):
-    """Return all answers that there are when each unknown value is one of the fillings."""
-    unknown = [place for place, value in enumerate(values) if value is None]
+    """Return all results when each unknown value is replaced by one of the fillings."""
+    unknown = [index for index, value in enumerate(values) if value is None]
     found = set()
     for filling in product(fillings, repeat=len(unknown)):
         complete = list(values)
-        for place, value in zip(unknown, filling, strict=True):
-            complete[place] = value
+        for index, value in zip(unknown, filling, strict=True):
+            complete[index] = value
         found.add(reached_by(complete, share))
     return found
 
 
 @given(WITH_UNKNOWN, SHARES)
 @example([None, 5.0, 5.0, 5.0, 1.0], 0.8)
-def test_a_number_is_given_only_where_it_does_not_hang_on_what_is_unknown(values, share):
+def test_there_is_a_result_only_if_it_does_not_depend_on_unknown_values(values, share):
     reached = reached_by(values, share)
 
     assert reached is None or answers(values, share, [1.0, 3.0, 5.0]) == {reached}
 
 
 @given(WITH_UNKNOWN, SHARES)
-def test_where_nothing_hangs_on_what_is_unknown_there_is_a_number(values, share):
+def test_if_unknown_values_do_not_matter_there_is_a_result(values, share):
     possible = answers(values, share, [-math.inf, math.inf])
 
     assert reached_by(values, share) is not None or len(possible) > 1 or not math.isfinite(possible.pop())
 
 
 @given(WITH_UNKNOWN, SHARES)
-def test_nothing_that_may_be_is_more_than_what_is_reached_at_best(values, share):
+def test_no_possible_result_is_above_that_at_best(values, share):
     best = reached_at_best(values, share)
 
     assert best is None or max(answers(values, share, [1.0, 3.0, 5.0])) <= best
 
 
 @given(SCORES)
-def test_one_unknown_beside_four_that_agree_changes_nothing(score):
+def test_one_unknown_value_among_five_does_not_matter(score):
     assert reached_by([score, score, None, score, score], 0.8) == score

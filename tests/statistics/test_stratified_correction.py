@@ -1,4 +1,4 @@
-"""The overall estimate counts groups by their items, however the labels are spread over them."""
+"""The overall estimate weights groups by their items, for any distribution of labels."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from polyjudge.statistics.group_correction import GroupSample, stratified_mean
 
 
 def run(random, sizes=(1400, 100), biases=(0.1, 1.1), levels=(4.0, 2.2), labels=40):
-    """Return two languages, judged with another bias in each, and the mean that people would give to all."""
+    """Return two languages with different biases of the judge, and the overall mean of people."""
     groups, truths = {}, []
     for name, size, bias, level in zip("ab", sizes, biases, levels, strict=True):
         people = np.clip(np.round(random.normal(level, 1.0, size)), 1, 5)
@@ -19,7 +19,7 @@ def run(random, sizes=(1400, 100), biases=(0.1, 1.1), levels=(4.0, 2.2), labels=
     return groups, float(np.concatenate(truths).mean())
 
 
-def test_labels_spread_unlike_the_items_give_an_honest_interval():
+def test_the_interval_covers_the_truth_with_uneven_labels():
     random, covered, plainly = np.random.default_rng(5), 0, 0
     for _ in range(200):
         groups, truth = run(random)
@@ -41,7 +41,7 @@ def test_the_interval_is_narrower_than_that_of_the_labels_alone():
     assert np.mean([own for own, _ in widths]) < np.mean([labels for _, labels in widths])
 
 
-def test_one_group_is_much_as_it_is_without_groups():
+def test_one_group_gives_about_the_same_as_no_groups():
     random = np.random.default_rng(7)
     group = run(random)[0]["a"]
 
@@ -55,5 +55,5 @@ def test_one_group_is_much_as_it_is_without_groups():
 
 
 @pytest.mark.parametrize("groups", [{}, {"a": GroupSample([1.0, 2.0], [1.0], [2.0])}])
-def test_a_group_with_hardly_a_label_says_nothing(groups):
+def test_a_group_with_fewer_than_two_labels_gives_no_estimate(groups):
     assert stratified_mean(groups) is None

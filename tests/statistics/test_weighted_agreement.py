@@ -1,4 +1,4 @@
-"""Measures of agreement are those of other packages and of published tables, in the sample and in every resample."""
+"""Measures of agreement equal those of other packages and published tables, in the sample and in resamples."""
 
 import numpy as np
 import pytest
@@ -59,11 +59,11 @@ def _split(ratings):
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_a_measure_is_the_one_of_another_package(name):
+def test_measures_equal_those_of_other_packages(name):
     assert _values(JUDGE, PEOPLE, pass_from=(4, 4))[name] == pytest.approx(GOLDEN[name], abs=1e-12)
 
 
-def test_the_plain_accuracy_is_of_equal_scores():
+def test_the_plain_accuracy_is_the_share_of_equal_scores():
     assert _values(JUDGE, PEOPLE)["accuracy"] == 0.55
 
 
@@ -82,7 +82,7 @@ def test_continuous_scores_give_the_correlations_of_scipy():
     assert values["kendall_tau_b"] == pytest.approx(0.1679438245519263)
 
 
-def test_published_examples_come_out():
+def test_measures_reproduce_published_examples():
     # K. Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections A and B: two observers.
     binary = _values([0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0])
     assert binary["alpha_nominal"] == pytest.approx(0.095, abs=0.0005)
@@ -103,7 +103,7 @@ def test_published_examples_come_out():
 
 @settings(deadline=None, max_examples=60)
 @given(RATINGS)
-def test_kappa_and_alpha_are_those_of_the_light_module(ratings):
+def test_kappa_and_alpha_equal_those_of_the_module_without_numpy(ratings):
     first, second = _split(ratings)
     values = _values(first, second)
     assert values["kappa"] == _close(cohen_kappa(ratings))
@@ -117,7 +117,7 @@ def _close(value):
 
 @settings(deadline=None, max_examples=40)
 @given(RATINGS)
-def test_both_raters_count_alike(ratings):
+def test_exchanging_the_raters_changes_no_symmetric_measure(ratings):
     first, second = _split(ratings)
     one, other = _values(first, second), _values(second, first)
     assert all(one[name] == _close(other[name]) for name in SYMMETRIC)
@@ -125,7 +125,7 @@ def test_both_raters_count_alike(ratings):
 
 @settings(deadline=None, max_examples=40)
 @given(RATINGS)
-def test_measures_of_order_only_see_the_order_and_measures_of_names_only_the_names(ratings):
+def test_rank_measures_depend_only_on_order_and_nominal_ones_only_on_equality(ratings):
     first, second = _split(ratings)
     plain = _values(first, second)
     stretched = _values([score**3 for score in first], [2.5**score for score in second])
@@ -146,7 +146,7 @@ def test_a_resample_is_the_sample_with_items_repeated():
     drawn = np.concatenate(list(Resamples(None, 40, resamples=60, seed=4)))[1:].astype(int)
     figures = agreement_figures(first, second, pass_from=(4, 4), resamples=60, seed=4)
     repeated = [_values(np.repeat(first, row), np.repeat(second, row), pass_from=(4, 4)) for row in drawn]
-    # A pair of an item with its own copy is none, which only this measure notices.
+    # An item does not form a pair with its own copy, which matters only for this measure.
     for name in set(NAMES) - {"pairwise_accuracy"}:
         low, high = np.quantile([values[name] for values in repeated], [0.025, 0.975])
         assert (figures[name].low, figures[name].high) == (pytest.approx(low), pytest.approx(high))
@@ -173,7 +173,7 @@ def test_a_constant_rater_leaves_correlations_undefined_and_not_zero():
     assert same["accuracy"] == 1
 
 
-def test_nothing_is_known_of_no_items_and_little_of_one():
+def test_without_items_there_are_no_values_and_with_one_only_few():
     assert agreement_figures([], []) == dict.fromkeys(NAMES, Figure(None))
     one = agreement_figures([2], [3])
     assert one["mean_difference"] == Figure(-1.0)
@@ -207,7 +207,7 @@ def test_groups_drawn_whole_are_averaged_exactly():
 
 
 @pytest.mark.slow
-def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+def test_the_interval_has_about_its_nominal_coverage():
     hits = 0
     for seed in range(150):
         random = np.random.default_rng(seed)
@@ -220,7 +220,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
 
 
 def test_scores_must_be_of_the_same_items():
-    with pytest.raises(ValueError, match="there must be as many"):
+    with pytest.raises(ValueError, match="the numbers must be equal"):
         agreement_figures([1, 2], [1])
-    with pytest.raises(ValueError, match="there must be as many"):
+    with pytest.raises(ValueError, match="the numbers must be equal"):
         agreement_figures([1, 2], [1, 2], groups=["a"])

@@ -1,4 +1,4 @@
-"""The figures of the WMT23 metrics task come out of the scores it published.
+"""The figures of the WMT23 metrics task are reproduced from its published scores.
 
 M. Freitag and others, "Results of WMT23 Metrics Shared Task" (2023). People's scores are MQM, which is negative: higher
 is better, as for every metric here, so no sign is changed. Left out is the human translation that metrics compare with
@@ -72,7 +72,7 @@ def _files():
 
 
 def _scores(name):
-    """Return the scores of each system, None where there is none."""
+    """Return the scores of each system; None if missing."""
     scores = {}
     for line in _files()[name].splitlines():
         system, score = line.split()
@@ -90,14 +90,14 @@ def _metric(pair, metric, level):
 
 @lru_cache(maxsize=200)
 def _rows(pair, metric, level):
-    """Return metric's score, people's score and number of the segment, for every system people scored."""
+    """Return the metric's score, the score of people and the segment number, for every system scored by people."""
     judge, people = _metric(pair, metric, level), _scores(f"human-scores/{pair}.mqm.{level}.score")
     return [
-        (judge[system][place], score, place)
+        (judge[system][index], score, index)
         for system, scores in people.items()
         if system != REFERENCES[pair]
-        for place, score in enumerate(scores)
-        if score is not None and judge[system][place] is not None
+        for index, score in enumerate(scores)
+        if score is not None and judge[system][index] is not None
     ]
 
 
@@ -120,7 +120,7 @@ def _accuracy_with_ties(pair, metric):
     return tie_calibrated_accuracy(*_columns(_rows(pair, metric, "seg")))[0]
 
 
-def test_there_are_249_pairs_of_systems():
+def test_the_data_have_249_pairs_of_systems():
     counts = [len(_rows(pair, "GEMBA-MQM", "sys")) for pair in REFERENCES]
     assert counts == [12, 13, 15]
     assert sum(count * (count - 1) // 2 for count in counts) == 249

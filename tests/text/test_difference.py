@@ -1,4 +1,4 @@
-"""A person sees why two texts differ, by what a reader takes for one sign, and nothing acts on the terminal."""
+"""Differences are shown by grapheme cluster, and shown text has no control characters."""
 
 import re
 import unicodedata
@@ -39,17 +39,17 @@ def changed(parts):
         ("", []),
     ],
 )
-def test_a_text_falls_into_what_a_reader_takes_for_signs(text, signs):
+def test_a_text_is_split_into_grapheme_clusters(text, signs):
     assert graphemes(text) == signs
 
 
 @given(TEXT)
-def test_the_signs_of_a_text_make_up_the_text(text):
+def test_the_clusters_of_a_text_join_to_the_text(text):
     assert "".join(graphemes(text)) == text
 
 
 @given(TEXT, TEXT)
-def test_the_parts_of_both_sides_joined_are_the_two_texts(expected, actual):
+def test_the_parts_of_each_side_join_to_its_text(expected, actual):
     found = difference(expected, actual)
 
     assert (joined(found.expected), joined(found.actual)) == (expected, actual)
@@ -84,7 +84,7 @@ def test_a_text_does_not_differ_from_itself(text):
         ("🇲🇳🇩🇪", "🇲🇳🇫🇷", ["🇩🇪"], ["🇫🇷"]),
     ],
 )
-def test_whole_signs_differ_never_halves_of_them(expected, actual, removed, added):
+def test_only_whole_clusters_differ(expected, actual, removed, added):
     found = difference(expected, actual)
 
     assert changed(found.expected) == ["".join(removed)]
@@ -114,18 +114,18 @@ def test_whole_signs_differ_never_halves_of_them(expected, actual, removed, adde
         ("☎", "☎\ufe0f", ["U+FE0F VARIATION SELECTOR-16"]),
     ],
 )
-def test_code_points_are_named_where_looking_is_not_enough(expected, actual, words):
+def test_invisible_differences_are_named_by_code_points(expected, actual, words):
     told = "\n".join(difference(expected, actual).notes)
 
     for word in words:
         assert word in told
 
 
-def test_a_difference_that_anyone_can_see_needs_no_words():
+def test_a_visible_difference_has_no_note():
     assert difference("The cat sat.", "The dog sat.").notes == ()
 
 
-def test_a_note_says_where_also_far_into_a_long_text():
+def test_a_note_has_the_position_even_far_into_a_long_text():
     start = "word " * 2_000
 
     [note] = difference(f"{start}café", f"{start}cafe\u0301").notes
@@ -133,7 +133,7 @@ def test_a_note_says_where_also_far_into_a_long_text():
     assert note.startswith("at 10003: ")
 
 
-def test_a_long_text_is_shown_from_where_it_differs():
+def test_a_long_text_is_shown_from_its_first_difference():
     found = difference("a" * 5_000 + "x" + "b" * 5_000, "a" * 5_000 + "y" + "b" * 5_000)
 
     assert found.expected[0] == ("removed", "x")
@@ -156,7 +156,7 @@ def test_a_long_text_is_shown_from_where_it_differs():
     ],
     ids=str.split("other swapped late marks bidi emoji scripts controls"),
 )
-def test_a_megabyte_is_shown_in_part_and_explained_in_few_words(expected, actual):
+def test_a_megabyte_is_shown_in_part_with_few_notes(expected, actual):
     found = difference(expected, actual)
 
     assert len(shown(joined(found.expected) + joined(found.actual))) < 1_000_000
@@ -165,12 +165,12 @@ def test_a_megabyte_is_shown_in_part_and_explained_in_few_words(expected, actual
 
 
 @given(TEXT)
-def test_nothing_that_is_shown_acts_on_a_terminal(text):
+def test_shown_text_has_no_control_characters(text):
     assert ACTING.search(shown(text)) is None
 
 
 @given(st.characters())
-def test_a_single_sign_is_shown_as_itself_or_as_its_number(sign):
+def test_a_character_is_shown_as_itself_or_as_its_code_point(sign):
     seen = shown(sign)
 
     assert seen in (sign, "⏎\n", "⇥", "\\r") or f"{ord(sign):x}".casefold() in seen.casefold()
@@ -191,5 +191,5 @@ def test_a_single_sign_is_shown_as_itself_or_as_its_number(sign):
         ("สวัสดี नमस्ते مَرحبا 🇲🇳", "สวัสดี नमस्ते مَرحبا 🇲🇳"),
     ],
 )
-def test_what_cannot_be_seen_is_shown(text, seen):
+def test_invisible_characters_are_made_visible(text, seen):
     assert shown(text) == seen

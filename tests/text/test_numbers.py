@@ -1,4 +1,4 @@
-"""Numbers are read strictly, in the digits of every script."""
+"""Numbers are parsed strictly, in the digits of every script."""
 
 import sys
 import unicodedata
@@ -17,7 +17,7 @@ ZEROS = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.decimal(
 @pytest.mark.parametrize(
     "value", [85, 85.0, "85", "85/100", " 85 ", "85 / 100", "85.0", "８５", "٨٥", "٨٥٫٠", "８５／１００"]
 )
-def test_what_is_clearly_the_number_is_read(value):
+def test_a_clear_number_is_read(value):
     assert read_number(value, HUNDRED) == 85
 
 
@@ -36,7 +36,7 @@ def test_a_decimal_comma_and_a_share_of_a_hundred_are_read():
         *([85], {"value": 85}, b"85"),
     ],
 )
-def test_what_is_not_clearly_a_number_of_the_scale_is_refused(value):
+def test_anything_but_a_number_of_the_scale_is_refused(value):
     with pytest.raises(ValueError, match=r"is not a number|is off the scale"):
         read_number(value, HUNDRED)
 

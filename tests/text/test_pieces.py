@@ -1,4 +1,4 @@
-"""A text is cut into words, sentences and signs, and nothing that a reader takes for one is torn."""
+"""A text is split into words, sentences and clusters, without splitting any cluster."""
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +9,7 @@ from polyjudge.text.pieces import clusters, pieces, sentences, whole_sentences, 
 
 @settings(max_examples=200)
 @given(st.text(max_size=80))
-def test_pieces_and_signs_put_together_are_the_text_again(text):
+def test_pieces_and_clusters_join_to_the_text(text):
     assert "".join(piece.text for piece in pieces(text)) == text
     assert "".join(clusters(text)) == text
     assert all(text[piece.start : piece.end] == piece.text for piece in pieces(text))
@@ -17,7 +17,7 @@ def test_pieces_and_signs_put_together_are_the_text_again(text):
 
 @settings(max_examples=200)
 @given(st.text(alphabet="ab.!? 。,;\n\u0301क्ष។", max_size=60))
-def test_sentences_and_their_gaps_put_together_are_the_text_again(text):
+def test_sentences_and_gaps_join_to_the_text(text):
     for found in (sentences(text), whole_sentences(text)):
         if found:
             assert text[: found[0].start] + "".join(each.text + each.gap for each in found) == text
@@ -35,7 +35,7 @@ def test_sentences_and_their_gaps_put_together_are_the_text_again(text):
         ("क्षत्रिय लोग", ["क्षत्रिय", "लोग"]),
     ],
 )
-def test_words_stand_apart_where_there_are_spaces(text, expected):
+def test_words_are_split_at_spaces(text, expected):
     assert [piece.text for piece in words(text)] == expected
 
 
@@ -51,7 +51,7 @@ def test_words_stand_apart_where_there_are_spaces(text, expected):
         "最近嘅車站喺邊度呀",
     ],
 )
-def test_where_there_are_no_spaces_a_word_is_a_short_run_of_whole_signs(text):
+def test_without_spaces_a_word_is_a_short_run_of_whole_clusters(text):
     found = words(text)
 
     assert len(found) > 1
@@ -59,7 +59,7 @@ def test_where_there_are_no_spaces_a_word_is_a_short_run_of_whole_signs(text):
     assert [sign for piece in found for sign in piece.clusters] == list(clusters(text))
 
 
-def test_latin_letters_and_digits_among_chinese_stay_whole():
+def test_latin_words_and_numbers_in_chinese_text_are_not_split():
     assert "iPhone" in [piece.text for piece in words("我买了iPhone手机2024年")]
     assert "2024" in [piece.text for piece in words("我买了iPhone手机2024年")]
 
@@ -67,7 +67,7 @@ def test_latin_letters_and_digits_among_chinese_stay_whole():
 @pytest.mark.parametrize(
     ("text", "count"), [("ខ្មែរ", 2), ("ශ්‍රී", 1), ("ਪ੍ਰ", 1), ("ಕನ್ನಡ", 3), ("မန္တလေး", 3), ("क्ष", 1), ("👩🏽‍🚀🇲🇳", 2)]
 )
-def test_what_is_written_under_or_into_a_consonant_belongs_to_it(text, count):
+def test_a_subjoined_letter_belongs_to_its_consonant(text, count):
     assert len(clusters(text)) == count
 
 
@@ -93,12 +93,12 @@ def test_sentences_end_with_the_marks_of_their_script(text, count):
     assert len(whole_sentences(text)) == count
 
 
-def test_a_single_sentence_gives_its_clauses_and_keeps_its_mark_apart():
+def test_a_single_sentence_is_split_into_clauses_without_its_final_mark():
     found = sentences("When it rains, we stay at home.")
 
     assert [each.text for each in found] == ["When it rains", "we stay at home"]
     assert found[-1].gap == "."
 
 
-def test_an_address_is_never_cut():
+def test_an_address_is_never_split():
     assert [each.text for each in whole_sentences("See https://a.org/x. Now.")] == ["See https://a.org/x.", "Now."]

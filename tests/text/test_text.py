@@ -1,4 +1,4 @@
-"""Text that others wrote: fenced off for judges, made harmless for terminals."""
+"""Untrusted text is fenced for judges and made harmless for terminals."""
 
 import re
 
@@ -13,7 +13,7 @@ ANY_TEXT = st.text(alphabet=st.characters())
 
 
 @given(ANY_TEXT)
-def test_a_fence_holds_the_text_unchanged_and_the_text_cannot_end_it(text):
+def test_a_fence_contains_the_text_unchanged_and_the_text_cannot_close_it(text):
     fenced = fence(text)
     tag = fenced.split(">", 1)[0][1:]
 
@@ -22,7 +22,7 @@ def test_a_fence_holds_the_text_unchanged_and_the_text_cannot_end_it(text):
 
 
 @given(ANY_TEXT)
-def test_nothing_harmless_acts_on_a_terminal(text):
+def test_harmless_text_has_no_control_characters(text):
     shown = harmless(text)
 
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]", shown)
@@ -30,14 +30,14 @@ def test_nothing_harmless_acts_on_a_terminal(text):
     assert "\n" not in one_line(text, 20)
 
 
-def test_text_without_such_marks_is_left_as_it_is(text):
+def test_text_without_control_characters_is_unchanged(text):
     assert harmless(text) == text
 
 
-def test_an_escape_and_a_change_of_direction_are_written_out():
+def test_escapes_and_direction_marks_are_written_as_code_points():
     assert harmless("\x1b[31mred\u202eder") == "\\x1b[31mred\\u202eder"
 
 
 @given(ANY_TEXT)
-def test_folding_digits_twice_changes_nothing_more(text):
+def test_folding_digits_is_idempotent(text):
     assert fold_digits(fold_digits(text)) == fold_digits(text)

@@ -1,4 +1,4 @@
-"""The status of one item from what a judge and the checks say."""
+"""The status of one item from a judge's outcome and the findings of the checks."""
 
 import pytest
 

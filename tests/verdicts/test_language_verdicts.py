@@ -1,4 +1,4 @@
-"""Every state that a language can be in, and the borders between them."""
+"""Every status of a language, and the limits between them."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def language(outputs=MARATHI, *, name="Marathi", code="mr", script=None, **more)
 
 
 def with_script(passed, failed):
-    """Return a language of which the file says how many outputs are in the right script."""
+    """Return a language with so many outputs in the right script by its file."""
     prompts = [PromptResult(generated_output=MARATHI[0], script_validation_passed=True)] * passed
     prompts += [PromptResult(generated_output=MARATHI[0], script_validation_passed=False)] * failed
     return LanguageResult(language_name="Marathi", language_code="mr", prompts=tuple(prompts))
@@ -63,7 +63,7 @@ def verdict(of, **scores):
     return language_verdict(of, CHECKER.check_outputs(of), scores, TABLE)
 
 
-def test_without_judges_a_clean_language_is_checked_and_says_what_was_not_judged():
+def test_without_judges_a_clean_language_is_checked_and_names_what_was_not_judged():
     made = verdict(language())
 
     assert (made.status, made.script_only, made.reason) == ("CHECKED", True, "")
@@ -73,7 +73,7 @@ def test_without_judges_a_clean_language_is_checked_and_says_what_was_not_judged
 
 
 @pytest.mark.parametrize("values", [{}, {"coherence_score": 5}, {"coherence_score": 1, "is_correct_language": False}])
-def test_the_scores_of_offline_are_no_judge_s(values):
+def test_the_scores_of_offline_do_not_count_as_a_judge(values):
     made = verdict(language(), full=score(**{"grammar_score": None, "judge": "offline"} | values))
 
     assert (made.status, made.script_only) == ("CHECKED", True)
@@ -83,7 +83,7 @@ def test_the_scores_of_offline_are_no_judge_s(values):
     assert verdict(language(), full=score(judge="offline"), quick=score()).status == "PASS"
 
 
-def test_without_judges_the_wrong_script_fails_by_the_checks_alone():
+def test_without_judges_the_wrong_script_fails_by_the_checks():
     made = verdict(language(["I need your help, please call a doctor."] * 5))
 
     assert (made.status, made.script_only) == ("FAIL", True)
@@ -103,7 +103,7 @@ def test_findings_of_any_kind_fail_a_language_with_and_without_scores(scores, ba
         assert made.reason == "2 of 5 outputs fail the checks (empty 1, repetition 1)"
 
 
-def test_a_pass_without_a_trust_card_says_so():
+def test_a_pass_without_a_trust_card_is_labelled():
     assert status_label(verdict(language(), quick=score())) == "PASS (judge not calibrated)"
 
 
@@ -129,7 +129,7 @@ def test_a_score_below_three_or_a_wrong_language_fails(values, reason):
     assert (made.status, made.script_only, made.reason) == ("FAIL", False, reason)
 
 
-def test_the_wrong_script_fails_whatever_a_judge_says():
+def test_the_wrong_script_fails_with_any_scores():
     made = verdict(with_script(3, 2), quick=score())
 
     assert (made.status, made.script_only) == ("FAIL", False)
@@ -189,7 +189,7 @@ def test_a_judge_without_an_answer_leaves_the_language_unjudged():
         ({"is_correct_language": None}, "quick: no answer about the language"),
     ],
 )
-def test_a_judge_that_leaves_out_a_score_passes_nothing(values, reason):
+def test_a_missing_score_prevents_a_pass(values, reason):
     made = verdict(language(), quick=score(**values))
 
     assert (made.status, made.reason) == ("UNJUDGED", reason)
@@ -214,10 +214,10 @@ def test_a_judge_that_passes_hindi_for_marathi_is_in_conflict_with_the_check():
     assert made.status == "CONFLICT"
     assert made.looks_like == "Hindi"
     assert "Hindi" in made.reason
-    assert made.disagreements == ("quick says that it is Marathi, the check is sure that it is Hindi",)
+    assert made.disagreements == ("quick says that it is Marathi, the language check identifies Hindi",)
 
 
-def test_a_judge_that_fails_hindi_for_marathi_is_in_no_conflict():
+def test_a_judge_that_fails_hindi_for_marathi_does_not_conflict_with_the_check():
     made = verdict(language(HINDI), quick=score(is_correct_language=False))
 
     assert (made.status, made.looks_like, made.disagreements) == ("FAIL", "Hindi", ())
@@ -235,7 +235,7 @@ def test_without_an_answer_there_is_no_conflict():
     assert verdict(language(HINDI), quick=unjudged()).status == "FAIL"
 
 
-def test_other_findings_than_the_language_are_no_conflict():
+def test_findings_about_anything_but_the_language_are_no_conflict():
     assert verdict(language(["", "", *HINDI[2:]]), quick=score()).status == "FAIL"
     assert verdict(language(["", *HINDI[1:]]), quick=score()).status == "CONFLICT"
 
@@ -245,14 +245,14 @@ def test_one_in_five_outputs_may_be_another_language_and_two_may_not(wrong, stat
     assert verdict(language(HINDI[:wrong] + MARATHI[wrong:]), quick=score()).status == status
 
 
-def test_a_language_that_nobody_knows_and_nobody_judged_does_not_pass():
+def test_an_unknown_language_without_scores_does_not_pass():
     made = verdict(language(["blip blop"], name="Klingon", code="tlh"))
 
     assert (made.status, made.script_only) == ("UNJUDGED", False)
     assert (made.script_checked, made.script_passed, made.passes_checks) == (0, 0, None)
 
 
-def test_a_language_that_nobody_knows_goes_by_the_file_and_by_its_judges():
+def test_an_unknown_language_is_decided_by_its_file_and_judges():
     unknown = {"name": "Klingon", "code": "tlh"}
 
     by_file = verdict(language(["blip"], **unknown, script=True))
@@ -263,20 +263,20 @@ def test_a_language_that_nobody_knows_goes_by_the_file_and_by_its_judges():
     assert verdict(language(["blip"], **unknown), quick=score(script_score=1)).status == "FAIL"
 
 
-def test_judges_that_come_to_different_verdicts_disagree():
+def test_judges_with_different_verdicts_disagree():
     made = verdict(language(), quick=score(), full=score(grammar_score=2))
 
     assert made.disagreements == ("quick says PASS, full says FAIL", "grammar: quick 4, full 2")
 
 
-def test_scores_two_points_apart_are_a_disagreement_and_less_is_none():
+def test_a_difference_of_two_points_is_a_disagreement_and_less_is_not():
     assert verdict(language(), quick=score(script_score=3), full=score(script_score=5)).disagreements == (
         "script: quick 3, full 5",
     )
     assert verdict(language(), quick=score(script_score=3), full=score(script_score=4.9)).disagreements == ()
 
 
-def test_a_judge_without_an_answer_disagrees_with_nobody():
+def test_a_judge_without_an_answer_does_not_disagree():
     assert verdict(language(), quick=unjudged(), full=score(grammar_score=1)).disagreements == ()
     assert verdict(language(), quick=score(script_score=None), full=score(script_score=5)).disagreements == ()
 
@@ -297,7 +297,7 @@ def test_a_script_family_is_written_in_one_spelling(given, family):
     assert verdict(language(["水"], name="Chinese", code="zh", script_family=given)).family == family
 
 
-def test_the_mean_speed_is_of_the_prompts_that_have_one():
+def test_the_mean_speed_is_over_prompts_with_a_speed():
     prompts = [PromptResult(generated_output="x", tokens_per_second=each) for each in (10.0, None, 20.0, 0.0)]
 
     assert verdict(LanguageResult(language_name="Marathi", prompts=tuple(prompts))).tokens_per_second == 10.0
@@ -316,7 +316,7 @@ SCORES = st.builds(
 
 
 @given(st.integers(0, 12), st.integers(0, 12), st.dictionaries(st.sampled_from(["quick", "full"]), SCORES))
-def test_a_language_passes_only_by_the_rules_of_the_report(passed, failed, scores):
+def test_a_language_passes_exactly_by_the_pass_rule(passed, failed, scores):
     made = verdict(with_script(passed, failed), **scores)
 
     assert made.status in STATUSES

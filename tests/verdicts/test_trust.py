@@ -1,4 +1,4 @@
-"""Verdicts that rest on a blind judge cannot be relied on; all others stand."""
+"""Verdicts of an unreliable judge are UNRELIABLE; all others count."""
 
 import dataclasses
 import json
@@ -44,8 +44,8 @@ def trust(verdict, tag="mr"):
     return JudgeTrust("p/m", TrustCard(judge=IDENTITY, updated_at="", languages={tag: known}), "")
 
 
-BLIND, SEEING, UNSURE = trust("unreliable"), trust("reliable"), trust("not enough data")
-UNMEASURED, UNKNOWN = trust("unreliable", "th"), JudgeTrust("p/m")
+UNRELIABLE, RELIABLE, UNSURE = trust("unreliable"), trust("reliable"), trust("not enough data")
+NOT_MEASURED, NO_CARD = trust("unreliable", "th"), JudgeTrust("p/m")
 
 
 def verdict(scores, judges, outputs=OUTPUTS, code="mr"):
@@ -55,89 +55,89 @@ def verdict(scores, judges, outputs=OUTPUTS, code="mr"):
 
 
 @pytest.mark.parametrize("score", [GOOD, BAD])
-def test_what_a_blind_judge_passes_or_fails_is_unreliable(score):
-    made = verdict({"quick": score}, {"quick": BLIND})
+def test_a_verdict_of_an_unreliable_judge_is_unreliable(score):
+    made = verdict({"quick": score}, {"quick": UNRELIABLE})
 
     assert made.status == "UNRELIABLE"
     assert made.reason == "quick is unreliable in this language (clean above perturbed: 0.50 [0.45, 0.55])"
     assert made.is_calibrated is False
 
 
-@pytest.mark.parametrize("known", [SEEING, UNSURE, UNMEASURED, UNKNOWN])
+@pytest.mark.parametrize("known", [RELIABLE, UNSURE, NOT_MEASURED, NO_CARD])
 @pytest.mark.parametrize(("score", "status"), [(GOOD, "PASS"), (BAD, "FAIL")])
-def test_what_a_judge_says_that_is_not_known_to_be_blind_stands(known, score, status):
+def test_a_verdict_of_a_judge_that_is_not_unreliable_counts(known, score, status):
     assert verdict({"quick": score}, {"quick": known}).status == status
 
 
-def test_only_a_judge_known_to_see_makes_a_language_calibrated():
-    assert verdict({"quick": GOOD}, {"quick": SEEING}).is_calibrated is True
-    for known in (BLIND, UNSURE, UNMEASURED, UNKNOWN):
+def test_only_a_reliable_judge_makes_a_language_calibrated():
+    assert verdict({"quick": GOOD}, {"quick": RELIABLE}).is_calibrated is True
+    for known in (UNRELIABLE, UNSURE, NOT_MEASURED, NO_CARD):
         assert verdict({"quick": GOOD}, {"quick": known}).is_calibrated is False
-    assert status_label(verdict({"quick": GOOD}, {"quick": SEEING})) == "PASS"
-    for known in (UNSURE, UNMEASURED, UNKNOWN):
+    assert status_label(verdict({"quick": GOOD}, {"quick": RELIABLE})) == "PASS"
+    for known in (UNSURE, NOT_MEASURED, NO_CARD):
         assert status_label(verdict({"quick": GOOD}, {"quick": known})) == "PASS (judge not calibrated)"
 
 
 @pytest.mark.parametrize(("score", "status"), [(GOOD, "PASS"), (BAD, "FAIL")])
-def test_a_second_judge_that_sees_and_says_the_same_rescues_the_verdict(score, status):
-    made = verdict({"quick": score, "full": score}, {"quick": BLIND, "full": SEEING})
+def test_a_reliable_second_judge_that_agrees_makes_the_verdict_count(score, status):
+    made = verdict({"quick": score, "full": score}, {"quick": UNRELIABLE, "full": RELIABLE})
 
     assert (made.status, made.is_calibrated) == (status, True)
 
 
-def test_a_judge_that_sees_and_fails_it_decides_against_a_blind_one_that_passes():
-    assert verdict({"quick": GOOD, "full": BAD}, {"quick": BLIND, "full": SEEING}).status == "FAIL"
+def test_a_reliable_judge_that_fails_decides_against_an_unreliable_one_that_passes():
+    assert verdict({"quick": GOOD, "full": BAD}, {"quick": UNRELIABLE, "full": RELIABLE}).status == "FAIL"
 
 
-def test_a_fail_by_a_blind_judge_alone_is_unreliable_though_another_passes():
-    assert verdict({"quick": BAD, "full": GOOD}, {"quick": BLIND, "full": SEEING}).status == "UNRELIABLE"
+def test_a_fail_by_only_an_unreliable_judge_is_unreliable():
+    assert verdict({"quick": BAD, "full": GOOD}, {"quick": UNRELIABLE, "full": RELIABLE}).status == "UNRELIABLE"
 
 
-@pytest.mark.parametrize("other", [UNSURE, UNMEASURED, UNKNOWN])
-def test_a_second_judge_of_which_nothing_is_known_does_not_rescue(other):
-    assert verdict({"quick": GOOD, "full": GOOD}, {"quick": BLIND, "full": other}).status == "UNRELIABLE"
+@pytest.mark.parametrize("other", [UNSURE, NOT_MEASURED, NO_CARD])
+def test_a_second_judge_without_calibration_does_not_make_the_verdict_count(other):
+    assert verdict({"quick": GOOD, "full": GOOD}, {"quick": UNRELIABLE, "full": other}).status == "UNRELIABLE"
 
 
-def test_a_second_judge_that_brought_no_score_does_not_rescue():
-    assert verdict({"quick": GOOD, "full": FAILED}, {"quick": BLIND, "full": SEEING}).status == "UNRELIABLE"
+def test_a_second_judge_without_scores_does_not_make_the_verdict_count():
+    assert verdict({"quick": GOOD, "full": FAILED}, {"quick": UNRELIABLE, "full": RELIABLE}).status == "UNRELIABLE"
 
 
-def test_the_wrong_script_fails_whatever_a_blind_judge_passes():
-    made = verdict({"quick": GOOD}, {"quick": BLIND}, ENGLISH)
+def test_the_wrong_script_fails_although_an_unreliable_judge_passes_it():
+    made = verdict({"quick": GOOD}, {"quick": UNRELIABLE}, ENGLISH)
 
     assert (made.status, made.reason) == ("FAIL", "3 of 3 outputs fail the checks (wrong script 3)")
 
 
-def test_the_wrong_script_fails_whatever_a_blind_judge_fails():
-    made = verdict({"quick": BAD}, {"quick": BLIND}, ENGLISH)
+def test_the_wrong_script_fails_although_an_unreliable_judge_fails_it_too():
+    made = verdict({"quick": BAD}, {"quick": UNRELIABLE}, ENGLISH)
 
     assert (made.status, made.reason) == ("FAIL", "3 of 3 outputs fail the checks (wrong script 3); quick: grammar 1/5")
 
 
-def test_a_conflict_stays_a_conflict():
-    assert verdict({"quick": GOOD}, {"quick": SEEING}, HINDI).status == "CONFLICT"
-    assert verdict({"quick": GOOD}, {"quick": BLIND}, HINDI).status == "CONFLICT"
+def test_trust_does_not_change_a_conflict():
+    assert verdict({"quick": GOOD}, {"quick": RELIABLE}, HINDI).status == "CONFLICT"
+    assert verdict({"quick": GOOD}, {"quick": UNRELIABLE}, HINDI).status == "CONFLICT"
 
 
-def test_unjudged_skipped_and_script_alone_stay_what_they_are():
-    assert verdict({"quick": FAILED}, {"quick": BLIND}).status == "UNJUDGED"
-    assert verdict({"quick": GOOD}, {"quick": BLIND}, ()).status == "SKIPPED"
-    assert verdict({}, {"quick": BLIND}).status == "CHECKED"
+def test_trust_does_not_change_unjudged_skipped_and_checked():
+    assert verdict({"quick": FAILED}, {"quick": UNRELIABLE}).status == "UNJUDGED"
+    assert verdict({"quick": GOOD}, {"quick": UNRELIABLE}, ()).status == "SKIPPED"
+    assert verdict({}, {"quick": UNRELIABLE}).status == "CHECKED"
     assert verdict({}, {}, ENGLISH).status == "FAIL"
 
 
-def test_a_language_is_known_by_any_of_its_tags():
+def test_a_language_is_found_in_a_card_by_any_of_its_tags():
     assert verdict({"quick": GOOD}, {"quick": trust("unreliable", "mr-IN")}).status == "UNRELIABLE"
-    assert verdict({"quick": GOOD}, {"quick": BLIND}, code="mr-IN").status == "UNRELIABLE"
+    assert verdict({"quick": GOOD}, {"quick": UNRELIABLE}, code="mr-IN").status == "UNRELIABLE"
 
 
-def test_each_judge_with_a_card_is_told_of():
-    card = BLIND.card
+def test_each_judge_with_a_card_has_a_note():
+    card = UNRELIABLE.card
     seen = {"typos": MonotonicityResult(perturbation="typos", texts=9, verdict="unreliable")}
     known = replace(card, languages={"mr": replace(card.languages["mr"], perturbations=seen)})
     made = verdict(
         {"quick": GOOD, "full": GOOD, "none": GOOD},
-        {"quick": dataclasses.replace(BLIND, card=known), "full": UNMEASURED, "none": UNKNOWN},
+        {"quick": dataclasses.replace(UNRELIABLE, card=known), "full": NOT_MEASURED, "none": NO_CARD},
     )
 
     assert len(made.trust) == 2
@@ -146,15 +146,15 @@ def test_each_judge_with_a_card_is_told_of():
     assert made.trust[1] == "full: not measured in this language"
 
 
-def test_a_language_without_a_code_is_known_by_its_name():
+def test_a_language_without_a_code_is_found_by_its_name():
     by_name = trust("reliable", "Marathi")
 
     assert verdict({"quick": GOOD}, {"quick": trust("unreliable", "Marathi")}, code="").status == "UNRELIABLE"
     assert verdict({"quick": GOOD}, {"quick": by_name}, code="").is_calibrated is True
 
 
-def test_a_judge_that_brought_no_score_makes_no_language_calibrated():
-    assert verdict({"quick": GOOD, "full": FAILED}, {"quick": UNKNOWN, "full": SEEING}).is_calibrated is False
+def test_a_judge_without_scores_makes_no_language_calibrated():
+    assert verdict({"quick": GOOD, "full": FAILED}, {"quick": NO_CARD, "full": RELIABLE}).is_calibrated is False
 
 
 # Reports
@@ -186,14 +186,14 @@ def report(folder, trust_of, score=None):
     )
 
 
-def test_the_uncalibrated_are_the_languages_with_scores_that_no_seeing_judge_gave(tmp_path):
-    assert report(tmp_path, SEEING).uncalibrated() == []
-    for known in (BLIND, UNSURE, UNMEASURED, UNKNOWN, None):
+def test_languages_without_scores_of_a_reliable_judge_are_uncalibrated(tmp_path):
+    assert report(tmp_path, RELIABLE).uncalibrated() == []
+    for known in (UNRELIABLE, UNSURE, NOT_MEASURED, NO_CARD, None):
         assert report(tmp_path, known).uncalibrated() == ["Marathi"]
 
 
 def test_unreliable_languages_are_in_no_rate(tmp_path):
-    found = report(tmp_path, BLIND)
+    found = report(tmp_path, UNRELIABLE)
 
     assert found.totals.counts["UNRELIABLE"] == 1
     assert found.totals.decided == found.totals.languages - 1
@@ -201,19 +201,19 @@ def test_unreliable_languages_are_in_no_rate(tmp_path):
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_every_format_names_the_unreliable_language(tmp_path, format_):
-    assert "UNRELIABLE" in "".join(FORMATS[format_](report(tmp_path, BLIND)))
+    assert "UNRELIABLE" in "".join(FORMATS[format_](report(tmp_path, UNRELIABLE)))
 
 
 # Cards
 
 
-def test_scores_that_do_not_say_who_gave_them_are_nobody_s(tmp_path):
+def test_scores_without_provenance_have_an_unknown_judge(tmp_path):
     assert identity_in([GOOD]) is None
     found = trust_in(None)
     assert (found.card, found.why) == (None, "its scores do not say who gave them")
 
 
-def test_scores_say_who_gave_them_by_their_prompts():
+def test_the_judge_of_scores_follows_from_their_prompts():
     origin = Provenance(
         provider="p", model="m", rubric="r", rubric_fingerprint="f", prompt_sha256="x", model_answered="m2"
     )
@@ -224,36 +224,36 @@ def test_scores_say_who_gave_them_by_their_prompts():
     )
 
 
-def test_of_several_cards_named_the_one_of_the_judge_counts(tmp_path):
+def test_of_several_cards_that_of_the_judge_counts(tmp_path):
     other, own = tmp_path / "other.json", tmp_path / "own.json"
-    update_card(other, lambda _: replace(BLIND.card, judge=replace(IDENTITY, model="other")))
-    update_card(own, lambda _: SEEING.card)
+    update_card(other, lambda _: replace(UNRELIABLE.card, judge=replace(IDENTITY, model="other")))
+    update_card(own, lambda _: RELIABLE.card)
 
-    assert trust_in(IDENTITY, [other, own]).card == SEEING.card
+    assert trust_in(IDENTITY, [other, own]).card == RELIABLE.card
     expired = trust_in(IDENTITY, [other])
     assert expired.card is None
     assert "has expired" in expired.why
 
 
-def test_the_folder_of_cards_is_looked_at_where_none_is_named(in_folder):
+def test_without_named_cards_the_folder_is_searched(in_folder):
     from polyjudge.store.trust_cards import card_path
 
     assert trust_in(IDENTITY).card is None
-    update_card(card_path(IDENTITY), lambda _: SEEING.card)
-    assert trust_in(IDENTITY).card == SEEING.card
+    update_card(card_path(IDENTITY), lambda _: RELIABLE.card)
+    assert trust_in(IDENTITY).card == RELIABLE.card
     assert in_folder.exists()
 
 
-def test_languages_are_told_by_what_the_judge_is_in_them():
-    assert BLIND.by_verdict(["mr", "th", "mr-IN", ""], TABLE) == {
+def test_languages_are_grouped_by_verdict():
+    assert UNRELIABLE.by_verdict(["mr", "th", "mr-IN", ""], TABLE) == {
         "unreliable": ["mr", "mr-IN"],
         "not measured": ["th", ""],
     }
-    assert UNKNOWN.by_verdict(["mr"], TABLE) == {"not measured": ["mr"]}
+    assert NO_CARD.by_verdict(["mr"], TABLE) == {"not measured": ["mr"]}
 
 
-def test_trust_is_unmet_in_every_language_in_which_the_judge_is_not_known_to_be_reliable():
-    assert unmet_trust(SEEING, ["mr", "mr-IN"], TABLE) == {}
-    assert unmet_trust(SEEING, ["mr", "th"], TABLE) == {"not measured": ["th"]}
-    assert unmet_trust(BLIND, ["mr", "th"], TABLE) == {"unreliable": ["mr"], "not measured": ["th"]}
-    assert unmet_trust(UNKNOWN, ["mr"], TABLE) == {"not measured": ["mr"]}
+def test_trust_is_unmet_in_every_language_without_a_reliable_verdict():
+    assert unmet_trust(RELIABLE, ["mr", "mr-IN"], TABLE) == {}
+    assert unmet_trust(RELIABLE, ["mr", "th"], TABLE) == {"not measured": ["th"]}
+    assert unmet_trust(UNRELIABLE, ["mr", "th"], TABLE) == {"unreliable": ["mr"], "not measured": ["th"]}
+    assert unmet_trust(NO_CARD, ["mr"], TABLE) == {"not measured": ["mr"]}

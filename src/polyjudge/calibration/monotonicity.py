@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from polyjudge.records.calibration import ControlResult, CurvePoint, Figure, MonotonicityResult, Reliability
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
-from polyjudge.statistics.small_samples import ENOUGH_TO_DRAW, hull, interval_of, mean_of, share_of_wins
+from polyjudge.statistics.small_samples import MIN_TEXTS_FOR_BOOTSTRAP, hull, interval_of, mean_of, share_of_wins
 
 Floats: TypeAlias = NDArray[np.float64]
 NOTICED_FROM = 0.7
@@ -116,7 +116,7 @@ def over_languages(
         texts=texts,
         unjudged=sum(each.result.unjudged for each in measured),
         noticed=noticed,
-        auc=hull(auc, _wilson(auc.value, texts)) if texts < ENOUGH_TO_DRAW else auc,
+        auc=hull(auc, _wilson(auc.value, texts)) if texts < MIN_TEXTS_FOR_BOOTSTRAP else auc,
         drop=interval_of(_average([each.drop for each in measured])),
         rank_correlation=interval_of(_average([each.rank_correlation for each in measured])),
         violations=interval_of(_average([each.violations for each in measured])),

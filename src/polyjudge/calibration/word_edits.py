@@ -27,10 +27,10 @@ def drop_words(draft: Draft) -> EditPlan:
     if len(indexes) < 2:
         return NOTHING
     order = draft.random.shuffled(indexes)[: share(len(indexes) - 1, _MAX_DROPPED)]
-    return EditPlan(len(order), lambda count: _without(every, set(order[:count])), is_sure=True)
+    return EditPlan(len(order), lambda count: _with_own_estimates(every, set(order[:count])), is_sure=True)
 
 
-def _without(every: tuple[Piece, ...], dropped: set[int]) -> str:
+def _with_own_estimates(every: tuple[Piece, ...], dropped: set[int]) -> str:
     """Return the text without the dropped pieces, and without spaces and commas that separate nothing any more."""
     kept: list[str] = []
     for index, piece in enumerate(every):
@@ -113,10 +113,10 @@ def _rotating(parts: list[str], indexes: list[int], draft: Draft) -> EditPlan:
     order.insert(1, different)
 
     def version(count: int) -> str:
-        moved = list(parts)
+        scattered = list(parts)
         for index, origin in zip(order[: count + 1], [order[count], *order[:count]], strict=True):
-            moved[index] = parts[origin]
-        return "".join(moved)
+            scattered[index] = parts[origin]
+        return "".join(scattered)
 
     return EditPlan(len(order) - 1, version)
 

@@ -26,13 +26,13 @@ from polyjudge.records.comparison import (
 )
 from polyjudge.statistics.intervals import benjamini_hochberg
 from polyjudge.statistics.paired import (
-    FEWEST_CLUSTERS,
+    MIN_CLUSTERS,
     Clustered,
-    alike_figure,
-    alike_shares,
     clustered,
     detectable_difference,
     difference_figure,
+    group_mean_figure,
+    group_weighted,
     sign_flip_p,
 )
 from polyjudge.statistics.resampling import Codes, Floats
@@ -266,16 +266,16 @@ def _languages(items: _Items, options: ComparisonOptions) -> tuple[LanguageChang
 
 def _by_language(parts: Mapping[str, _Pairs], options: ComparisonOptions) -> dict[str, Difference]:
     """Return the difference of each language, with p adjusted over all languages with enough items."""
-    family = sum(len(np.unique(part.clusters)) >= fewest_clusters(options.alpha) for part in parts.values())
+    family = sum(len(np.unique(part.clusters)) >= min_clusters(options.alpha) for part in parts.values())
     found = {tag: _difference(part, options, tag, family) for tag, part in parts.items()}
     tested = {tag: each.p for tag, each in found.items() if each.p is not None}
     adjusted = dict(zip(tested, benjamini_hochberg(list(tested.values())), strict=True))
     return {tag: _with_verdict(replace(each, adjusted_p=adjusted.get(tag)), options) for tag, each in found.items()}
 
 
-def fewest_clusters(alpha: float) -> int:
+def min_clusters(alpha: float) -> int:
     """Return the minimum number of clusters with which the sign-flip test can reach `alpha`."""
-    return max(FEWEST_CLUSTERS, math.floor(1 - math.log2(alpha)) + 1)
+    return max(MIN_CLUSTERS, math.floor(1 - math.log2(alpha)) + 1)
 
 
 def _difference(pairs: _Pairs, options: ComparisonOptions, language: str = "", family: int = 1) -> Difference:
@@ -291,13 +291,15 @@ def _languages_equal(pairs: _Pairs, languages: Codes, options: ComparisonOptions
         return _difference(pairs, options)
     _, languages = np.unique(languages, return_inverse=True)  # some languages may have no pairs
     differences = pairs.differences
-    figure = alike_figure(differences, pairs.clusters, languages, resamples=options.resamples, seed=options.seed)
-    found = _tested(pairs, alike_shares(differences, pairs.clusters, languages), figure, options, (_LANGUAGES_EQUAL, 1))
+    figure = group_mean_figure(differences, pairs.clusters, languages, resamples=options.resamples, seed=options.seed)
+    found = _tested(
+        pairs, group_weighted(differences, pairs.clusters, languages), figure, options, (_LANGUAGES_EQUAL, 1)
+    )
     counts = np.bincount(languages)
     residuals = (
         differences - (np.bincount(languages, weights=differences) / counts)[languages]
     )  # differences between languages are not noise
-    detectable = detectable_difference(alike_shares(residuals, pairs.clusters, languages), alpha=options.alpha)
+    detectable = detectable_difference(group_weighted(residuals, pairs.clusters, languages), alpha=options.alpha)
     before, after = (_mean(each, 1 / counts[languages]) for each in (pairs.before, pairs.after))
     return _with_verdict(replace(found, before=before, after=after, detectable=detectable), options)
 
@@ -306,7 +308,7 @@ def _tested(
     pairs: _Pairs, sums: Clustered, figure: Figure, options: ComparisonOptions, test: tuple[str, int]
 ) -> Difference:
     language, family = test
-    enough = len(sums.sums) >= fewest_clusters(options.alpha)
+    enough = len(sums.sums) >= min_clusters(options.alpha)
     seed = (options.seed, crc32(language.encode(errors="surrogatepass")))
     return Difference(
         before=_mean(pairs.before),

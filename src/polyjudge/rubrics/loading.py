@@ -1,4 +1,4 @@
-"""Load a rubric by name or from a file, and check it."""
+"""Load and check a rubric by name or from a file."""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _RESERVED = ("score", "reason", "subscores")
 
 
 def check_rubric(rubric: Rubric) -> None:
-    """Raise a `ConfigError` that names what is wrong with a rubric."""
+    """Raise a `ConfigError` with the first problem of a rubric."""
     problem = next(_problems(rubric), None)
     if problem:
         raise ConfigError(f"rubric {rubric.name!r}: {problem}")
@@ -27,16 +27,18 @@ def check_rubric(rubric: Rubric) -> None:
 def _problems(rubric: Rubric) -> Iterator[str]:
     scale = rubric.scale
     if not rubric.criteria:
-        yield "it has no criteria"
+        yield "no criteria"
     if not scale.lowest < scale.highest:
-        yield f"its scale runs from {scale.lowest:g} to {scale.highest:g}"
-    yield from _doubled([*(each.name for each in rubric.criteria), *(each.name for each in rubric.flags), *_RESERVED])
+        yield f"the scale must rise, but runs from {scale.lowest:g} to {scale.highest:g}"
+    yield from _duplicate_names(
+        [*(each.name for each in rubric.criteria), *(each.name for each in rubric.flags), *_RESERVED]
+    )
     for criterion in rubric.criteria:
         if not (math.isfinite(criterion.weight) and criterion.weight > 0):
-            yield f"the weight of {criterion.name!r} is {criterion.weight:g}; it must be above 0"
+            yield f"the weight of {criterion.name!r} must be above 0, not {criterion.weight:g}"
         for value in criterion.anchors:
             if not scale.lowest <= value <= scale.highest:
-                yield f"{criterion.name!r} has an anchor at {value}, off the scale"
+                yield f"{criterion.name!r} has an anchor at {value}, outside the scale"
     yield from _pass_rule_problems(rubric)
 
 
@@ -45,20 +47,20 @@ def _pass_rule_problems(rubric: Rubric) -> Iterator[str]:
     if rule is None:
         return
     if not scale.lowest <= rule.minimum <= scale.highest:
-        yield f"its pass rule asks for {rule.minimum:g}, off the scale"
+        yield f"the pass rule requires {rule.minimum:g}, outside the scale"
     for name in rule.flags:
         if name not in {flag.name for flag in rubric.flags}:
-            yield f"its pass rule names an unknown flag {name!r}"
+            yield f"the pass rule has an unknown flag {name!r}"
 
 
-def _doubled(names: list[str]) -> Iterator[str]:
-    """Tell names that a reply could not keep apart: judges do not mind their capitals."""
+def _duplicate_names(names: list[str]) -> Iterator[str]:
+    """Yield names that a reply could not distinguish; case does not count."""
     seen: set[str] = set()
     for name in names:
         if not name.strip():
             yield "a criterion or flag has no name"
         if name.casefold() in seen:
-            yield f"the name {name!r} is taken twice"
+            yield f"the name {name!r} is used twice"
         seen.add(name.casefold())
 
 
@@ -66,13 +68,13 @@ _NOT_RUBRICS = {"language_questions.toml"}
 
 
 def rubric_names() -> list[str]:
-    """Return the names of the rubrics that ship with polyjudge."""
+    """Return the names of the shipped rubrics."""
     entries = [entry.name for entry in files("polyjudge.rubrics").iterdir()]
     return sorted(name.removesuffix(".toml") for name in entries if name.endswith(".toml") and name not in _NOT_RUBRICS)
 
 
 def load_rubric(name: str | Path) -> Rubric:
-    """Return a rubric that ships with polyjudge by its name, or one from a TOML file by its path."""
+    """Load a shipped rubric by name, or a TOML file by path."""
     if str(name) in rubric_names():
         return _read(files("polyjudge.rubrics") / f"{name}.toml", Path(f"{name}.toml"))
     path = Path(name)
@@ -87,5 +89,5 @@ def _read(source: Path | Traversable, path: Path) -> Rubric:
         rubric = from_json(Rubric, data)
         check_rubric(rubric)
     except (DataError, ConfigError) as error:
-        raise DataError(f"is no rubric: {error}", path=path) from None
+        raise DataError(f"not a valid rubric: {error}", path=path) from None
     return rubric

@@ -19,7 +19,7 @@ FENCE_NOTE = (
 
 
 def fence(text: str) -> str:
-    """Mark judged text off without altering it; it cannot name its own hash to break out."""
+    """Wrap untrusted text in a tag derived from its own hash, which the text cannot contain."""
     tag = f"text-{sha256(text.encode(errors='surrogatepass')).hexdigest()[:32]}"
     return f"<{tag}>\n{text}\n</{tag}>"
 
@@ -28,12 +28,12 @@ RUBRIC_PLACES = ("criteria", "candidate", "context", "subscores_schema")
 
 
 def check_template(template: str, places: Iterable[str] = RUBRIC_PLACES) -> None:
-    """Raise an error that says which place is unknown, missing or badly written."""
+    """Raise a `ConfigError` for an unknown, missing or malformed placeholder."""
     known = tuple(places)
     try:
         pieces = list(Formatter().parse(template))
     except ValueError as error:
-        raise ConfigError(f"the prompt template is broken: {error}; write {{{{ and }}}} for literal braces") from None
+        raise ConfigError(f"invalid prompt template: {error}; write {{{{ and }}}} for literal braces") from None
     used: set[str] = set()
     for _, place, form, conversion in pieces:
         if place is None:
@@ -43,22 +43,22 @@ def check_template(template: str, places: Iterable[str] = RUBRIC_PLACES) -> None
         used.add(place)
     missing = [place for place in known if place not in used]
     if missing:
-        raise ConfigError(f"the prompt template lacks {_listed(missing)}; it must hold {_listed(known)}")
+        raise ConfigError(f"the prompt template lacks {_listed(missing)}; required are {_listed(known)}")
 
 
 def fill_template(template: str, **values: str) -> str:
-    """Put values in their places; braces inside a value are left alone."""
+    """Replace placeholders by values; braces inside a value are kept."""
     return template.format(**values)
 
 
-def pieces_of(template: str, told: Mapping[str, str]) -> list[tuple[str, str | None]]:
-    """Return the texts of a template, each with the place that follows it; what is `told` already stands in them."""
+def pieces_of(template: str, filled: Mapping[str, str]) -> list[tuple[str, str | None]]:
+    """Split a template into texts, each with the placeholder after it; `filled` placeholders are replaced."""
     pieces: list[tuple[str, str | None]] = []
     text = ""
     for literal, place, _, _ in Formatter().parse(template):
         text += literal
-        if place is not None and place in told:
-            text += told[place]
+        if place is not None and place in filled:
+            text += filled[place]
         elif place is not None:
             pieces.append((text, place))
             text = ""
@@ -68,8 +68,8 @@ def pieces_of(template: str, told: Mapping[str, str]) -> list[tuple[str, str | N
 def _unknown_place(place: str, form: str, conversion: str, known: Iterable[str]) -> str:
     written = place + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
     return (
-        f"the prompt template has an unknown place {{{written}}}; it may hold {_listed(known)}, "
-        "and a literal brace is written twice: {{ or }}"
+        f"the prompt template has an unknown placeholder {{{written}}}; known are {_listed(known)}; "
+        "write {{ and }} for literal braces"
     )
 
 
@@ -78,7 +78,7 @@ def _listed(places: Iterable[str]) -> str:
 
 
 def language_question(tag: str) -> str:
-    """Return the question for a language, or nothing."""
+    """Return the additional question about a language, or an empty text."""
     return _questions().get(tag, "")
 
 
@@ -88,16 +88,16 @@ def _questions() -> dict[str, str]:
 
 
 class PromptRenderer:
-    """Turns candidates into prompts by one rubric; what is the same in all of them is worked out once."""
+    """Renders prompts of one rubric; the common parts are rendered once."""
 
     def __init__(self, rubric: Rubric) -> None:
         self.criteria = "\n".join(_criterion_lines(criterion) for criterion in rubric.criteria)
         self.subscores_form = _subscores_form(rubric)
-        told = {"criteria": self.criteria, "subscores_schema": self.subscores_form}
-        self._pieces = pieces_of(rubric.instruction, told)
+        filled = {"criteria": self.criteria, "subscores_schema": self.subscores_form}
+        self._pieces = pieces_of(rubric.instruction, filled)
 
     def render(self, candidate: str, context: Mapping[str, object] | None = None) -> str:
-        """Return the whole prompt, with all judged and quoted text fenced off."""
+        """Return the whole prompt, with all judged and quoted text fenced."""
         values = {"candidate": fence(candidate), "context": render_context(context or {})}
         parts = [text if place is None else text + values[place] for text, place in self._pieces]
         return f"{FENCE_NOTE}\n\n{''.join(parts)}"
@@ -109,7 +109,7 @@ def render_prompt(rubric: Rubric, candidate: str, context: Mapping[str, object] 
 
 
 def render_context(context: Mapping[str, object]) -> str:
-    """Return the context as a block of its own, each value fenced; nothing at all where there is none."""
+    """Return the context as a block with fenced values; empty without context."""
     if not context:
         return ""
     return "\n\nContext:\n" + "\n".join(
@@ -118,7 +118,7 @@ def render_context(context: Mapping[str, object]) -> str:
 
 
 def answer_schema(rubric: Rubric) -> dict[str, Any]:
-    """Return the JSON Schema of the answer, in the part of the language that every provider enforces."""
+    """Return the JSON Schema of the answer, with only the keywords that every provider enforces."""
     subscores = {criterion.name: {"type": "number"} for criterion in rubric.criteria}
     properties: dict[str, Any] = {"score": {"type": "number"}} if rubric.overall else {}
     properties |= {"reason": {"type": "string"}, "subscores": _closed_object(subscores)}
@@ -127,7 +127,7 @@ def answer_schema(rubric: Rubric) -> dict[str, Any]:
 
 
 def rubric_fingerprint(rubric: Rubric) -> str:
-    """Return sixteen hex digits that change when any word or number of the rubric does."""
+    """Return sixteen hex digits that change with any word or number of the rubric."""
     return fingerprint(rubric, 16)
 
 

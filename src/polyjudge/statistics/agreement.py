@@ -1,4 +1,4 @@
-"""How far raters agree, beyond what chance gives."""
+"""Measure the agreement of raters beyond chance."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -6,18 +6,17 @@ from itertools import combinations
 from typing import Literal
 
 Level = Literal["nominal", "ordinal", "interval"]
-"""What may be made of the values: only told apart, put in order, or subtracted."""
+"""The level of measurement: values can be distinguished, ordered, or subtracted."""
 
 Value = float | str
 Unit = Sequence[Value | None]
-"""What each rater said of one item; None where a rater said nothing."""
+"""The rating of one item by each rater; None for a missing rating."""
 
 
 def krippendorff_alpha(units: Sequence[Unit], level: Level = "nominal") -> float | None:
-    """Return Krippendorff's alpha: 1 is perfect agreement, 0 what chance gives; None where it is not defined.
+    """Return Krippendorff's alpha: 1 is perfect agreement, 0 is chance; None if it is undefined.
 
-    Ratings may be missing. It is not defined when no item has two ratings, or when all ratings are the same value:
-    without variation there is nothing to agree about.
+    Ratings may be missing. Alpha is undefined if no item has two ratings, or if all ratings are equal.
     """
     pairable = [[value for value in unit if value is not None] for unit in units]
     pairable = [values for values in pairable if len(values) > 1]
@@ -32,13 +31,13 @@ def krippendorff_alpha(units: Sequence[Unit], level: Level = "nominal") -> float
 
 
 def exact_agreement(units: Sequence[Unit]) -> float | None:
-    """Return the share of pairs of ratings of the same item that are equal; None where there is no pair."""
+    """Return the share of equal pairs of ratings of the same item; None without a pair."""
     pairs = _pairs(units)
     return sum(first == second for first, second in pairs) / len(pairs) if pairs else None
 
 
 def mean_difference(units: Sequence[Sequence[float | None]]) -> float | None:
-    """Return the mean absolute difference between two ratings of the same item; None where there is no pair."""
+    """Return the mean absolute difference of two ratings of the same item; None without a pair."""
     pairs = _pairs(units)
     return sum(abs(float(first) - float(second)) for first, second in pairs) / len(pairs) if pairs else None
 
@@ -48,7 +47,7 @@ def _pairs(units: Sequence[Unit]) -> list[tuple[Value, Value]]:
 
 
 def _disagreement(counts: Counter[Value], difference: Callable[[Value, Value], float]) -> float:
-    """Return the sum of squared differences over all ordered pairs of different places."""
+    """Return the sum of differences over all ordered pairs of different values."""
     return 2 * sum(counts[a] * counts[b] * difference(a, b) for a, b in combinations(counts, 2))
 
 
@@ -58,14 +57,14 @@ def _difference(level: Level, counts: Counter[Value]) -> Callable[[Value, Value]
     if level == "interval":
         return lambda a, b: (float(a) - float(b)) ** 2
     ordered = sorted(counts, key=float)
-    before = {value: sum(counts[low] for low in ordered[:place]) for place, value in enumerate(ordered)}
-    # The distance of two ranks: all ratings between them, and half of those at either end.
+    before = {value: sum(counts[low] for low in ordered[:index]) for index, value in enumerate(ordered)}
+    # The distance of two ranks: all ratings between them and half of those at both ends.
     middle = {value: before[value] + counts[value] / 2 for value in ordered}
     return lambda a, b: (middle[a] - middle[b]) ** 2
 
 
 def cohen_kappa(pairs: Sequence[tuple[Value, Value]]) -> float | None:
-    """Return Cohen's kappa of two raters over the same items; None where chance alone would agree on everything."""
+    """Return Cohen's kappa of two raters over the same items; None if chance agreement is total."""
     first, second = Counter(pair[0] for pair in pairs), Counter(pair[1] for pair in pairs)
     count = len(pairs)
     by_chance = sum(first[value] * second[value] for value in first)

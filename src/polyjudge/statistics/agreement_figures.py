@@ -1,17 +1,17 @@
-"""How far a judge agrees with people: every usual measure at once, each with its interval.
+"""Compute all usual measures of agreement between a judge and people, with intervals.
 
-- "accuracy": the share of equal scores; with `pass_from` (the lowest score that passes, for the judge and for
-  people), the share of equal verdicts. The latter also takes a scale of many values.
-- "kappa", "kappa_linear", "kappa_quadratic": Cohen's, with a disagreement weighted by 1, by the distance of
-  the two scores, or by its square. It is the distance of the values, not of their places among those that occur.
-- "alpha_nominal", "alpha_ordinal", "alpha_interval": Krippendorff's. These, the kappas and the plain accuracy need
-  categories: None for more than 200 different values.
-- "pearson"; "spearman", ties sharing their middle rank; "kendall_tau_b".
-- "pairwise_accuracy": pairs put in the same order or tied by both, of all pairs.
-- "pairwise_decided_accuracy": pairs put in the same order, of those that people do not tie.
-- "true_positive_rate", "true_negative_rate": of what people pass (fail), how much the judge passes (fails);
-  "base_rate", "judge_rate": how much people (the judge) pass; all need `pass_from`.
-- "mean_difference": the judge's mean less people's.
+- "accuracy": the share of equal scores; with `pass_from` (the lowest passing score of the judge and of people), the
+  share of equal verdicts, which also works for scales of many values.
+- "kappa", "kappa_linear", "kappa_quadratic": Cohen's, with disagreements weighted by 1, by the distance of the two
+  values (not of their ranks), or by its square.
+- "alpha_nominal", "alpha_ordinal", "alpha_interval": Krippendorff's. These, the kappas and the accuracy without
+  `pass_from` need categories: None for more than 200 different values.
+- "pearson"; "spearman", with mean ranks for ties; "kendall_tau_b".
+- "pairwise_accuracy": share of all pairs that both order equally or both tie.
+- "pairwise_decided_accuracy": share of the pairs that people do not tie, which both order equally.
+- "true_positive_rate", "true_negative_rate": share of the items that people pass (fail) that the judge passes (fails);
+  "base_rate", "judge_rate": share that people (the judge) pass; all need `pass_from`.
+- "mean_difference": the mean of the judge minus that of people.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -25,13 +25,13 @@ from polyjudge.records.calibration import Figure
 from .rankings import PairCounts, Spearman, Sums, joined, pair_rates
 from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
 
-MOST_CATEGORIES = 200
-"""With more different values a scale is not one of categories, and what needs categories is None."""
+MAX_CATEGORIES = 200
+"""With more different values the measures of categories are None."""
 
 Flags = NDArray[np.bool_]
 
 Rates = dict[str, Floats]
-"""By name, a number for each resample; NaN where it is not defined."""
+"""By name: a number per resample; NaN where it is undefined."""
 
 OF_CATEGORIES = (
     "accuracy",
@@ -42,7 +42,7 @@ OF_CATEGORIES = (
     "alpha_ordinal",
     "alpha_interval",
 )
-"""What compares equal with unequal values, and so needs a scale of few."""
+"""Measures that compare values for equality, and so need a scale of few values."""
 
 NAMES = (
     *OF_CATEGORIES,
@@ -61,7 +61,7 @@ NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Two raters' scores, in an order of their own: the draws then do not depend on the order they came in."""
+    """Scores of two raters, sorted so that resamples do not depend on the order of the input."""
 
     first: Floats
     second: Floats
@@ -83,13 +83,13 @@ def agreement_figures(
     resamples: int = 1000,
     seed: int = 0,
 ) -> dict[str, Figure]:
-    """Return every measure of agreement (see above) between a judge's scores and people's of the same items.
+    """Compute all measures of agreement (see the module) between scores of a judge and of people for the same items.
 
-    Intervals are percentile intervals of a bootstrap that draws whole clusters (by default each item is one). They
-    have no width where the measure is the same in every resample, such as an accuracy of 1. All values are None where
-    they are not defined, such as a correlation with a rater who always says the same.
+    Intervals are percentile intervals of a bootstrap over clusters (by default items). They have no width if the
+    measure is the same in every resample, such as an accuracy of 1. Values are None where they are undefined, such as
+    the correlation with a constant rater.
 
-    With `groups` a pair is two items of the same group; measures that do not look at pairs are as without.
+    With `groups`, pairs are formed within a group; measures without pairs do not change.
     """
     sample = _sample(scores_of(first), scores_of(second), clusters, groups)
     measures = _measures(sample, pass_from)
@@ -113,7 +113,7 @@ def _sample(
 ) -> _Sample:
     for others in (second, clusters, groups):
         if others is not None and len(others) != len(first):
-            raise ValueError(f"{len(others)} entries for {len(first)} scores: there must be as many")
+            raise ValueError(f"{len(others)} entries for {len(first)} scores; the numbers must be equal")
     group_codes = np.zeros(len(first), dtype=np.int64) if groups is None else codes_of(groups)
     cluster_codes = None if clusters is None else codes_of(clusters)
     keys = (second, first, group_codes)
@@ -142,10 +142,10 @@ def _measures(sample: _Sample, pass_from: tuple[float, float] | None) -> list[Ca
         lambda weights: pair_rates(pairs, weights),
     ]
     values = np.unique(np.concatenate([sample.first, sample.second]))
-    if len(values) <= MOST_CATEGORIES:
+    if len(values) <= MAX_CATEGORIES:
         measures.append(_Categories(sample, values))
     if pass_from is not None:
-        # After the categories, so that this accuracy replaces theirs.
+        # Last, so that this accuracy replaces that of the categories.
         measures.append(_Verdicts(sample.first >= pass_from[0], sample.second >= pass_from[1]))
     return measures
 
@@ -155,7 +155,7 @@ class _Pearson:
 
     def __init__(self, sample: _Sample) -> None:
         self._difference = sample.first - sample.second
-        # Taken from the middle, so that squares lose no digits.
+        # Centred, so that squares do not lose precision.
         first, second = sample.first - sample.first.mean(), sample.second - sample.second.mean()
         self._columns = np.stack([np.ones_like(first), first, second, first**2, second**2, first * second], axis=1)
 
@@ -171,7 +171,7 @@ class _Pearson:
 
 
 def _spread(squares: Floats, of_mean: Floats) -> Floats:
-    """Return the sum of squares about the mean; zero where it is no more than rounding leaves of equal scores."""
+    """Return the sum of squares about the mean; 0 if it is within the rounding error of equal scores."""
     spread = squares - of_mean
     return np.where(spread > 1e-12 * squares, spread, 0.0)
 
@@ -195,7 +195,7 @@ class _Verdicts:
 
 
 class _Margin:
-    """How often a rater gave each value, also those that only the other gave."""
+    """Counts of each value by one rater, including values of only the other rater."""
 
     def __init__(self, codes: Codes, values: int) -> None:
         self._sums, self._present, self._values = Sums(codes), np.unique(codes), values
@@ -207,13 +207,13 @@ class _Margin:
 
 
 class _Categories:
-    """Exact agreement, Cohen's kappa and Krippendorff's alpha, from how often each pair of scores occurs."""
+    """Exact agreement, Cohen's kappa and Krippendorff's alpha, from counts of pairs of scores."""
 
     def __init__(self, sample: _Sample, values: Floats) -> None:
         self._cells = Sums(sample.cells)
-        places = np.unique(sample.cells, return_index=True)[1]
-        self._first = np.searchsorted(values, sample.first[places])
-        self._second = np.searchsorted(values, sample.second[places])
+        indexes = np.unique(sample.cells, return_index=True)[1]
+        self._first = np.searchsorted(values, sample.first[indexes])
+        self._second = np.searchsorted(values, sample.second[indexes])
         self._margins = _Margin(self._first, len(values)), _Margin(self._second, len(values))
         distance = np.abs(values[:, None] - values)
         self._distances = [(distance > 0).astype(np.float64), distance, distance**2]
@@ -234,7 +234,7 @@ class _Categories:
         }
 
     def _ordinal(self, cells: Weights, pooled: Floats, count: Floats) -> Floats:
-        """Return alpha with the distance of two scores counted in ratings between them, half of those at either end."""
+        """Return ordinal alpha: distances are ratings between two scores and half of those at both ends."""
         ranks = np.cumsum(pooled, axis=1) - pooled / 2 - count[:, None]
         observed = (cells * (ranks[:, self._first] - ranks[:, self._second]) ** 2).sum(axis=1)
         return _alpha(observed, 4 * count * (pooled * ranks**2).sum(axis=1), count)
@@ -245,5 +245,5 @@ def _products(first: Floats, distance: Floats, second: Floats) -> Floats:
 
 
 def _alpha(observed: Floats, expected: Floats, count: Floats) -> Floats:
-    """Return Krippendorff's alpha of two raters from summed distances: within items, and of all ordered pairs."""
+    """Return Krippendorff's alpha of two raters from the summed distances within items and of all ordered pairs."""
     return 1 - ratio(2 * observed * (2 * count - 1), expected)

@@ -14,21 +14,21 @@ from polyjudge.records.calibration import Figure
 from .intervals import t_quantile
 from .resampling import Floats, scores_of
 
-TUNED_FROM = 6
-"""With fewer labels than that the judge's weight cannot be learnt from them, and is one half."""
+MIN_LABELS_FOR_WEIGHT = 6
+"""With fewer labels the weight of the judge cannot be estimated, and is one half."""
 
 Bounds = tuple[float, float]
 """The lowest and the highest score of a scale."""
 
 
 class Corrected(Struct, frozen=True, rename="camel"):
-    """What people would say on average, estimated in three ways."""
+    """Three estimates of the mean score of people."""
 
     figure: Figure
-    """The judge's mean, corrected by the labels."""
+    """The mean of the judge, corrected by labels."""
 
     naive: Figure
-    """The judge's mean as it is."""
+    """The mean of the judge."""
 
     labels_only: Figure
     """The mean of the labels, without the judge."""
@@ -36,19 +36,19 @@ class Corrected(Struct, frozen=True, rename="camel"):
     judged: int
     labelled: int
     weight: float
-    """How far the judge's scores are counted on: 0 not at all, 1 fully (the lambda of power tuning)."""
+    """The weight of the judge's scores from 0 to 1 (the lambda of power tuning)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The scores of a sample as arrays, with what is known of the scale."""
+    """The scores of a sample as arrays, with their scale."""
 
     judged: Floats
     judge: Floats
     people: Floats
     bounds: Bounds | None
     step: float
-    """The least difference that one more label can be expected to show."""
+    """The smallest difference that one more label may show."""
 
 
 def read_scores(
@@ -57,12 +57,12 @@ def read_scores(
     labelled_people: Sequence[float] | Floats,
     bounds: Bounds | None,
 ) -> Scores:
-    """Check the scores, and see what their scale is."""
+    """Check the scores and determine their scale."""
     total, judge, people = scores_of(judged), scores_of(labelled_judge), scores_of(labelled_people)
     if len(judge) != len(people):
-        raise ValueError(f"{len(judge)} scores by the judge for {len(people)} labels: there must be as many")
+        raise ValueError(f"{len(judge)} scores of the judge for {len(people)} labels; the numbers must be equal")
     if not len(total):
-        raise ValueError("the judge has scored nothing, so there is nothing to correct")
+        raise ValueError("no scores of the judge to correct")
     values = np.unique(np.concatenate([total, judge, people]))
     if bounds is None and is_rate(values):
         bounds = (0.0, 1.0)
@@ -72,7 +72,7 @@ def read_scores(
 
 
 def plain_mean(values: Floats, scores: Scores) -> Figure:
-    """Return a mean with Student's interval, or a rate with Wilson's."""
+    """Return a mean with Student's t interval, or a rate with Wilson's."""
     if not len(values):
         return Figure(None)
     mean, count = float(values.mean()), len(values)
@@ -85,12 +85,12 @@ def plain_mean(values: Floats, scores: Scores) -> Figure:
 
 
 def is_rate(values: Floats) -> bool:
-    """Tell whether all scores are 0 or 1: fail or pass."""
+    """Return whether all scores are 0 or 1."""
     return bool(np.isin(values, (0.0, 1.0)).all())
 
 
 def wilson(rate: float, count: float) -> Figure:
-    """Return a rate with Wilson's interval for a number of labels that need not be whole."""
+    """Return a rate with Wilson's interval for a possibly fractional number of labels."""
     z = NormalDist().inv_cdf(0.975)
     scale = 1 + z * z / count
     middle = (rate + z * z / (2 * count)) / scale
@@ -99,7 +99,7 @@ def wilson(rate: float, count: float) -> Figure:
 
 
 def bounded(value: float, error: float, degrees: int, bounds: Bounds | None) -> Figure:
-    """Return a value with Student's interval for its standard error, kept within the scale."""
+    """Return a value with Student's t interval of its standard error, clipped to the scale."""
     low, high = bounds or (-math.inf, math.inf)
     half = student(degrees) * error
     if half == 0:
@@ -110,7 +110,7 @@ def bounded(value: float, error: float, degrees: int, bounds: Bounds | None) -> 
 
 @lru_cache(maxsize=1024)
 def student(degrees: int) -> float:
-    """Return the 97.5% quantile of Student's t; beyond 1,000 degrees it no longer changes."""
+    """Return the 97.5% quantile of Student's t, with at most 1,000 degrees of freedom."""
     return t_quantile(min(degrees, 1000))
 
 
@@ -121,18 +121,18 @@ def corrected_mean(
     *,
     bounds: Bounds | None = None,
 ) -> Corrected:
-    """Return what people would say of all items on average, by prediction-powered inference with power tuning.
+    """Estimate the mean score of people over all items, by prediction-powered inference with power tuning.
 
-    `judged` holds the judge's scores of all items, the labelled ones among them; these are a random sample of all.
-    The estimate is people's mean, moved by `weight` times the difference between the judge's mean over all items and
-    over the labelled ones. The weight is the slope of people's scores on the judge's, kept within 0 and 1: a judge who
-    says nothing about people's scores gets 0, and the labels decide alone. It is one half with fewer than six labels.
+    `judged` has the judge's scores of all items, including the labelled ones, which must be a random sample.
+    The estimate is the mean of people plus `weight` times the difference between the judge's mean over all items and
+    over the labelled ones. The weight is the slope of people's scores on the judge's, clipped to 0 to 1: an
+    uninformative judge gets 0, so that only the labels count. With fewer than six labels it is one half.
 
-    The 95% interval is Student's (for verdicts Wilson's, for as many labels as would leave the same variance), and
-    counts that the weight was estimated. Where (nearly) all labels leave the same
-    remainder, the spread is taken to be at least that of one label one step of the scale away: agreement on five
-    labels does not prove agreement on all. Scores that are all 0 or 1 are verdicts, and stay within 0 and 1; for
-    others give the scale's `bounds`. There is no value without labels, and no interval with a single one.
+    The 95% interval is Student's t (for verdicts Wilson's, with the number of labels of the same variance) and includes
+    the uncertainty of the weight. The spread of the remainders is at least that of one label that is one step of the
+    scale away, because agreement on five labels does not prove agreement on all. Scores of 0 and 1 are verdicts and
+    stay within 0 and 1; for others give the `bounds` of the scale. Without labels there is no value, and with a single
+    one no interval.
     """
     scores = read_scores(judged, labelled_judge, labelled_people, bounds)
     count = len(scores.people)
@@ -146,7 +146,7 @@ def _weight(scores: Scores) -> float:
     judge, people = scores.judge, scores.people
     if not len(judge) or np.ptp(scores.judged) == 0:
         return 0.0
-    if len(judge) < TUNED_FROM:
+    if len(judge) < MIN_LABELS_FOR_WEIGHT:
         return 0.5
     if np.ptp(judge) == 0:
         return 0.0
@@ -155,13 +155,13 @@ def _weight(scores: Scores) -> float:
 
 
 def _regression(scores: Scores, weight: float) -> Figure:
-    """Return the estimate with the interval that counts labels, judged items and the weight as drawn by chance."""
+    """Return the estimate with its interval, from the variance of labels, judged items and weight."""
     judge, people, count, total = scores.judge, scores.people, len(scores.judge), len(scores.judged)
     rest = people - weight * judge
     value = weight * float(scores.judged.mean()) + float(rest.mean())
     if count < 2:
         return bounded(value, 0.0, 1, scores.bounds)
-    tuned = count >= TUNED_FROM
+    tuned = count >= MIN_LABELS_FOR_WEIGHT
     degrees = count - 2 if tuned else count - 1
     centred = judge - judge.mean()
     spread = max(float(((rest - rest.mean()) ** 2).sum()), scores.step**2) / degrees
@@ -176,7 +176,7 @@ def _regression(scores: Scores, weight: float) -> Figure:
 
 
 def _rate(value: float, variance: float, scores: Scores) -> Figure:
-    """Return a rate with Wilson's interval for as many plain labels as would leave the same variance."""
+    """Return a rate with Wilson's interval for the number of plain labels of the same variance."""
     count, rate = len(scores.people), float(scores.people.mean())
     plain = max(rate * (1 - rate) * count, scores.step**2) / (count - 1) / count
     return wilson(min(max(value, 0.0), 1.0), count * plain / variance)
@@ -193,13 +193,13 @@ def rogan_gladen(
     draws: int = 20_000,
     seed: int = 0,
 ) -> Figure:
-    """Return the rate people would pass, from the judge's rate and how often it is right elsewhere.
+    """Estimate the pass rate of people from the judge's pass rate and its error rates on other items.
 
-    The judge passed `judge_passes` of the items in question. Of other items, people passed `positives` and the judge
-    `true_pos` of those; people failed `negatives` and the judge `true_neg` of those. The estimate is Rogan and
-    Gladen's (1978), kept within 0 and 1. For the interval the three rates are drawn from their Jeffreys posteriors; a
-    draw in which the judge is no better than chance says nothing of the rate, which may then be anything from 0 to 1.
-    None where the judge's two rates together are no better than chance, or one of the three was not counted.
+    The judge passed `judge_passes` of the `judged` items. Of other items, people passed `positives`, of which the judge
+    passed `true_pos`, and failed `negatives`, of which the judge failed `true_neg`. The estimate is that of Rogan and
+    Gladen (1978), clipped to 0 to 1. For the interval the three rates are drawn from their Jeffreys posteriors; in a
+    draw in which the judge is no better than chance, the rate is uniform from 0 to 1.
+    None if the judge is no better than chance, or one of the three counts is 0.
     """
     if not (judged and positives and negatives):
         return Figure(None)

@@ -1,4 +1,4 @@
-"""Correct the scores of many groups at once, with labels pooled or stratified."""
+"""Correct the scores of several groups at once, with pooled or stratified labels."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,16 +8,16 @@ import numpy as np
 
 from polyjudge.records.calibration import Figure
 
-from .estimates import TUNED_FROM, Bounds, Corrected, Scores, bounded, plain_mean, read_scores
+from .estimates import MIN_LABELS_FOR_WEIGHT, Bounds, Corrected, Scores, bounded, plain_mean, read_scores
 from .resampling import Floats, scores_of
 
-BORROWED = 10
-"""How many labels' worth the common spread counts for in a group's own."""
+BORROWED_LABELS = 10
+"""The weight of the common spread in a group's own, in labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSample:
-    """One group's scores: the judge's of all its items, and both sides' of those with a label."""
+    """The scores of one group: the judge's of all items, and those of both sides for labelled items."""
 
     judged: Sequence[float]
     labelled_judge: Sequence[float] = ()
@@ -26,7 +26,7 @@ class GroupSample:
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """What the labels of all groups say together, of remainders: people's score less the judge's, weighted."""
+    """The remainders of all groups: people's score minus the weighted score of the judge."""
 
     weight: float
     weight_variance: float
@@ -35,7 +35,7 @@ class _Labels:
     """The mean remainder of each group; 0 in a group without labels."""
 
     judge_means: Floats
-    """The judge's mean over the labelled items of each group; over all where a group has none."""
+    """The judge's mean over the labelled items of each group; over all groups if it has none."""
 
     spreads: Floats
     """The variance of one remainder in each group."""
@@ -44,39 +44,41 @@ class _Labels:
 
 
 def corrected_by_group(groups: Mapping[str, GroupSample], *, bounds: Bounds | None = None) -> dict[str, Corrected]:
-    """Return each group's mean as people would give it, groups with few labels leaning on all the others.
+    """Estimate the mean score of people in each group; groups with few labels borrow from the others.
 
-    The judge's weight is learnt from all groups together. What is left of people's scores without the weighted judge
-    (with weight 1, the judge's bias) may differ from group to group, by an amount that is itself estimated: each
-    group's own remainder is drawn towards the common one, the more so the fewer its labels and the more alike the
-    groups. How much groups differ is averaged over, not fixed at one estimate. A group without labels gets the common
-    remainder, and an interval that counts how much groups differ. Without any label there is no value.
+    The weight of the judge is estimated from all groups together. The remainder of people's scores without the weighted
+    judge (with weight 1, the judge's bias) may differ between groups, by an amount that is estimated too: each group's
+    remainder is shrunk towards the common one, more with fewer labels and more similar groups. The estimate averages
+    over how much groups may differ. A group without labels gets the common remainder, and an interval that includes the
+    differences between groups. Without any label there is no value.
     """
-    scale = _together(groups.values(), bounds)
+    scale = _pooled_scores(groups.values(), bounds)
     samples = {
         name: read_scores(sample.judged, sample.labelled_judge, sample.labelled_people, scale.bounds)
         for name, sample in groups.items()
     }
     if not len(scale.people) or scale.step == 0:
         alone = plain_mean(scale.people, scale)
-        return {name: _without(sample, alone, 0.0, scale) for name, sample in samples.items()}
+        return {name: _with_own_estimates(sample, alone, 0.0, scale) for name, sample in samples.items()}
     labels = _labels(list(samples.values()), scale)
     means, variances = _posterior(labels)
     return {
-        name: _without(sample, _figure(sample, labels, place, (means[place], variances[place])), labels.weight, scale)
-        for place, (name, sample) in enumerate(samples.items())
+        name: _with_own_estimates(
+            sample, _figure(sample, labels, index, (means[index], variances[index])), labels.weight, scale
+        )
+        for index, (name, sample) in enumerate(samples.items())
     }
 
 
-def _together(samples: Iterable[GroupSample], bounds: Bounds | None) -> Scores:
-    """Return the scores of all groups as one sample, which shows the scale."""
+def _pooled_scores(samples: Iterable[GroupSample], bounds: Bounds | None) -> Scores:
+    """Return the scores of all groups as one sample, to determine the scale."""
     parts = [(sample.judged, sample.labelled_judge, sample.labelled_people) for sample in samples]
-    judged, judge, people = (np.concatenate([scores_of(part[place]) for part in parts]) for place in range(3))
+    judged, judge, people = (np.concatenate([scores_of(part[index]) for part in parts]) for index in range(3))
     return read_scores(judged, judge, people, bounds)
 
 
-def _without(sample: Scores, figure: Figure, weight: float, scale: Scores) -> Corrected:
-    """Put the corrected figure beside those that need no other group."""
+def _with_own_estimates(sample: Scores, figure: Figure, weight: float, scale: Scores) -> Corrected:
+    """Return a corrected figure with the estimates of the group alone."""
     naive, labels_only = plain_mean(sample.judged, scale), plain_mean(sample.people, scale)
     return Corrected(figure, naive, labels_only, len(sample.judged), len(sample.people), weight)
 
@@ -96,16 +98,16 @@ def _labels(samples: list[Scores], scale: Scores) -> _Labels:
         counts=counts,
         rests=np.array([rest.mean() if len(rest) else 0.0 for rest in rests]),
         judge_means=np.array([sample.judge.mean() if len(sample.judge) else everywhere for sample in samples]),
-        spreads=(BORROWED * common + squares) / (BORROWED + np.maximum(counts - 1, 0)),
+        spreads=(BORROWED_LABELS * common + squares) / (BORROWED_LABELS + np.maximum(counts - 1, 0)),
         degrees=degrees,
     )
 
 
 def _common_weight(samples: list[Scores], owned: int) -> tuple[float, float]:
-    """Return the slope of people's scores on the judge's within groups, and the squares it rests on."""
+    """Return the slope of people's scores on the judge's within groups, and the sum of squares behind it."""
     centred = [(sample.judge - sample.judge.mean(), sample.people) for sample in samples if len(sample.judge)]
     along = float(sum(judge @ judge for judge, _ in centred))
-    if owned < TUNED_FROM:
+    if owned < MIN_LABELS_FOR_WEIGHT:
         return 0.5, 0.0
     if along <= 0:
         return 0.0, 0.0
@@ -115,44 +117,44 @@ def _common_weight(samples: list[Scores], owned: int) -> tuple[float, float]:
 def _posterior(labels: _Labels) -> tuple[Floats, Floats]:
     """Return mean and variance of each group's true remainder, averaged over how much groups may differ.
 
-    Groups' remainders are normal about a common mean of which nothing is known before. Their standard deviation is
-    half-normal before the labels, as wide as single remainders spread: groups seldom differ more than their items do.
+    The remainders of groups are normal about a common mean with a flat prior. Their standard deviation has a
+    half-normal prior with the spread of single remainders, because groups rarely differ more than their items.
     """
     scale = math.sqrt(float(np.average(labels.spreads, weights=labels.counts)))
     between = (np.linspace(0.0, 4.0, 201)[:, None] * scale) ** 2
-    told = labels.counts > 0
-    own = np.where(told, labels.spreads / np.maximum(labels.counts, 1), np.inf)
-    precision = np.where(told, 1 / np.where(told, own + between, 1.0), 0.0)
+    labelled = labels.counts > 0
+    own = np.where(labelled, labels.spreads / np.maximum(labels.counts, 1), np.inf)
+    precision = np.where(labelled, 1 / np.where(labelled, own + between, 1.0), 0.0)
     total = precision.sum(axis=1, keepdims=True)
     common = (precision * labels.rests).sum(axis=1, keepdims=True) / total
     misfit = (precision * (labels.rests - common) ** 2).sum(axis=1) + between[:, 0] / scale**2
-    logged = np.log(np.where(told, precision, 1.0)).sum(axis=1) - np.log(total[:, 0]) - misfit
+    logged = np.log(np.where(labelled, precision, 1.0)).sum(axis=1) - np.log(total[:, 0]) - misfit
     likely = np.exp((logged - logged.max()) / 2)
     likely = (likely / likely.sum())[:, None]
     kept = between * precision
     means = kept * labels.rests + (1 - kept) * common
-    variances = np.where(told, kept * np.where(told, own, 0.0), between) + (1 - kept) ** 2 / total
+    variances = np.where(labelled, kept * np.where(labelled, own, 0.0), between) + (1 - kept) ** 2 / total
     mean = (likely * means).sum(axis=0)
     return mean, (likely * (variances + (means - mean) ** 2)).sum(axis=0)
 
 
-def _figure(sample: Scores, labels: _Labels, place: int, rest: tuple[float, float]) -> Figure:
+def _figure(sample: Scores, labels: _Labels, index: int, rest: tuple[float, float]) -> Figure:
     judged = float(sample.judged.mean())
     spread = float(sample.judged.var(ddof=1)) if len(sample.judged) > 1 else 0.0
     variance = float(rest[1]) + labels.weight**2 * spread / len(sample.judged)
-    variance += labels.weight_variance * (judged - float(labels.judge_means[place])) ** 2
-    degrees = min(labels.degrees, BORROWED + int(labels.counts[place]) - 1)
+    variance += labels.weight_variance * (judged - float(labels.judge_means[index])) ** 2
+    degrees = min(labels.degrees, BORROWED_LABELS + int(labels.counts[index]) - 1)
     return bounded(labels.weight * judged + float(rest[0]), math.sqrt(variance), max(degrees, 1), sample.bounds)
 
 
-_OWN_SPREAD_FROM = 5
-"""With fewer labels than that a group's spread is taken from all groups together."""
+_MIN_LABELS_FOR_SPREAD = 5
+"""With fewer labels a group has the spread of all groups together."""
 
 
 def stratified_mean(groups: Mapping[str, GroupSample], *, bounds: Bounds | None = None) -> Corrected | None:
-    """Return what people would say of all items on average, each group counting by its items and not by its labels.
+    """Estimate the mean score of people over all items; groups are weighted by their items, not by their labels.
 
-    None where a group has fewer than two labels: how it differs from the others cannot be seen then.
+    None if a group has fewer than two labels, because its difference from the others cannot be estimated.
     """
     if not groups or any(len(group.labelled_people) < 2 for group in groups.values()):
         return None
@@ -187,20 +189,20 @@ def stratified_mean(groups: Mapping[str, GroupSample], *, bounds: Bounds | None 
 
 
 def _weight(samples: Sequence[Scores]) -> float:
-    """Return the slope of people's scores on the judge's within groups, kept within 0 and 1."""
+    """Return the slope of people's scores on the judge's within groups, clipped to 0 to 1."""
     judge = np.concatenate([sample.judge - sample.judge.mean() for sample in samples])
     people = np.concatenate([sample.people - sample.people.mean() for sample in samples])
-    if len(judge) < TUNED_FROM:
+    if len(judge) < MIN_LABELS_FOR_WEIGHT:
         return 0.5
     spread = float(judge @ judge)
     return float(np.clip((judge @ people) / spread, 0.0, 1.0)) if spread else 0.0
 
 
 def _variance(parts: Sequence[Floats], shares: Floats, scale: Scores) -> float:
-    """Return the variance of a mean over groups; small groups have the spread of all."""
+    """Return the variance of a mean over groups; small groups have the pooled spread."""
     squares = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
     pooled = max(squares, scale.step**2) / max(1, sum(map(len, parts)) - len(parts))
-    spreads = [float(part.var(ddof=1)) if len(part) >= _OWN_SPREAD_FROM else pooled for part in parts]
+    spreads = [float(part.var(ddof=1)) if len(part) >= _MIN_LABELS_FOR_SPREAD else pooled for part in parts]
     floor = scale.step**2 / max(1, sum(map(len, parts)) - len(parts))
     return sum(
         share**2 * max(spread, floor) / len(part) for share, spread, part in zip(shares, spreads, parts, strict=True)

@@ -1,4 +1,4 @@
-"""Means, rates, their intervals, and tests of significance that need no numpy."""
+"""Compute means, rates, intervals and tests of significance without numpy."""
 
 import math
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from polyjudge.records.calibration import Interval
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
-    """Return the two-sided p of McNemar's exact test, from how many pairs only one of two got right.
+    """Return the two-sided p of McNemar's exact test, from the numbers of pairs that only one of two got right.
 
-    Without a difference, only chance decides which of the two it is: a fair coin, thrown once a pair.
+    Without a difference, each such pair is a fair coin toss.
     """
     count, fewer = only_first + only_second, min(only_first, only_second)
     tail = sum(math.comb(count, hits) for hits in range(fewer + 1))
@@ -19,17 +19,17 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Return p values adjusted so that, of those called significant, only that share is so by chance."""
+    """Return p-values adjusted for the false discovery rate (Benjamini-Hochberg)."""
     adjusted, lowest = [1.0] * len(p_values), 1.0
-    by_size = sorted(range(len(p_values)), key=lambda place: p_values[place], reverse=True)
-    for rank, place in zip(range(len(p_values), 0, -1), by_size, strict=True):
-        lowest = min(lowest, p_values[place] * (len(p_values) / rank))
-        adjusted[place] = lowest
+    by_size = sorted(range(len(p_values)), key=lambda index: p_values[index], reverse=True)
+    for rank, index in zip(range(len(p_values), 0, -1), by_size, strict=True):
+        lowest = min(lowest, p_values[index] * (len(p_values) / rank))
+        adjusted[index] = lowest
     return adjusted
 
 
 class RunningMean:
-    """Mean and spread of a stream, in constant memory and without loss of precision (Welford's way)."""
+    """Mean and standard deviation of a stream in constant memory (Welford's algorithm)."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -37,7 +37,7 @@ class RunningMean:
         self._squares = 0.0
 
     def add(self, value: float) -> None:
-        """Take in one value."""
+        """Add a value."""
         self.count += 1
         step = value - self.mean
         self.mean += step / self.count
@@ -45,7 +45,7 @@ class RunningMean:
 
     @property
     def standard_deviation(self) -> float | None:
-        """The sample's standard deviation; None for fewer than two values."""
+        """The sample standard deviation; None for fewer than two values."""
         return math.sqrt(self._squares / (self.count - 1)) if self.count > 1 else None
 
     def interval(self) -> Interval | None:
@@ -60,14 +60,14 @@ class RunningMean:
 def reached_by(values: Sequence[float | None], share: float) -> float | None:
     """Return the highest value that at least such a share of the values reach.
 
-    A value that is not known may be any: the answer is None where it hangs on those, or where there are no values.
+    None if that depends on unknown values, or if there are no values.
     """
     best = reached_at_best(values, share)
     return best if best is not None and _reached(values, share, -math.inf) == best else None
 
 
 def reached_at_best(values: Sequence[float | None], share: float) -> float | None:
-    """Return what `reached_by` cannot be higher than, whatever the unknown values are; None where it may be any."""
+    """Return the upper limit of `reached_by` over all possible unknown values; None if there is no limit."""
     best = _reached(values, share, math.inf) if values else math.inf
     return None if best == math.inf else best
 
@@ -78,7 +78,7 @@ def _reached(values: Sequence[float | None], share: float, unknown: float) -> fl
 
 
 def wilson_interval(hits: float, count: float) -> Interval | None:
-    """Return the 95% interval of a rate by Wilson's score; None where nothing was counted."""
+    """Return Wilson's 95% interval of a rate; None if the count is 0."""
     if not count:
         return None
     z = NormalDist().inv_cdf(0.975)
@@ -90,7 +90,7 @@ def wilson_interval(hits: float, count: float) -> Interval | None:
 
 @lru_cache(maxsize=4096)
 def t_quantile(degrees: int, probability: float = 0.975) -> float:
-    """Return the quantile of Student's t, found by halving on its distribution."""
+    """Return the quantile of Student's t, by bisection of its distribution."""
     low, high = 0.0, 1e6
     for _ in range(200):
         middle = (low + high) / 2
@@ -99,7 +99,7 @@ def t_quantile(degrees: int, probability: float = 0.975) -> float:
 
 
 def _t_distribution(t: float, degrees: int) -> float:
-    """Return the chance of a value below `t` > 0, by the regularised incomplete beta function."""
+    """Return the probability of a value below `t` > 0, by the regularised incomplete beta function."""
     x = degrees / (degrees + t * t)
     return 1 - _incomplete_beta(degrees / 2, 0.5, x) / 2
 
@@ -114,7 +114,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """Return the continued fraction of the incomplete beta function, by Lentz' method."""
+    """Return the continued fraction of the incomplete beta function (Lentz's method)."""
     tiny = 1e-300
     c, d = 1.0, 1 / max(1 - (a + b) * x / (a + 1), tiny)
     value = d

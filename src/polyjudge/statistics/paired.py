@@ -1,4 +1,4 @@
-"""The same items scored twice: how far the second run is from the first, and could that be chance."""
+"""Compare two runs of the same items: mean difference, significance, and minimum detectable difference."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ from polyjudge.records.calibration import Figure
 from .intervals import t_quantile
 from .resampling import Codes, Floats, Resamples, figure, ratio, scores_of
 
-FEWEST_CLUSTERS = 6
-"""With five clusters, even if all move the same way, chance does as much in one case of sixteen."""
+MIN_CLUSTERS = 6
+"""Minimum number of clusters: with five, even equal signs of all differences have p = 1/16."""
 FIRST_PERMUTATIONS = 1_000
-"""So many are always drawn; more only where p is then below a tenth, which leaves the test exactly as strict."""
-_A_BYTE = 8
+"""Permutations that are always drawn; more follow only if p is then below 0.1, which keeps the test valid."""
+_BITS_PER_BYTE = 8
 _GROUPS_AT_ONCE = 4_096
 _CELLS_AT_ONCE = 1_000_000
 Seed = int | Sequence[int]
@@ -26,29 +26,29 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Clustered:
-    """Differences summed up within clusters: items of one document rise and fall together."""
+    """Differences summed within clusters, because items of one document are correlated."""
 
     sums: Floats
     counts: Floats
-    """How many items each cluster has."""
+    """The number of items of each cluster."""
 
     @property
     def mean(self) -> float:
-        """The mean difference, each item counting alike."""
+        """The mean difference, with equal weight of items."""
         return float(self.sums.sum() / self.counts.sum())
 
     @property
     def standard_error(self) -> float | None:
-        """How far the mean strays by chance, from the spread between clusters; None for fewer than two."""
+        """The standard error of the mean, from the spread between clusters; None for fewer than two."""
         clusters = len(self.sums)
         if clusters < 2:
             return None
-        strays = self.sums - self.counts * self.mean
-        return math.sqrt(clusters / (clusters - 1) * float(strays @ strays)) / float(self.counts.sum())
+        residuals = self.sums - self.counts * self.mean
+        return math.sqrt(clusters / (clusters - 1) * float(residuals @ residuals)) / float(self.counts.sum())
 
 
 def clustered(differences: ArrayLike, clusters: Codes | None = None) -> Clustered:
-    """Sum up differences within clusters; without clusters each item stands alone."""
+    """Sum differences within clusters; without clusters each item is its own."""
     values = scores_of(differences)
     if clusters is None:
         return Clustered(values, np.ones(len(values)))
@@ -59,7 +59,7 @@ def clustered(differences: ArrayLike, clusters: Codes | None = None) -> Clustere
 
 
 def difference_figure(paired: Clustered, *, resamples: int = 1000, seed: int = 0) -> Figure:
-    """Return the mean difference with the interval that drawing whole clusters gives."""
+    """Return the mean difference with a bootstrap interval over clusters."""
     if not len(paired.sums):
         return Figure()
     blocks = Resamples(None, len(paired.sums), resamples=resamples, seed=seed)
@@ -68,15 +68,15 @@ def difference_figure(paired: Clustered, *, resamples: int = 1000, seed: int = 0
     return figure(ratio(drawn[:, 0], drawn[:, 1]))
 
 
-def alike_figure(
+def group_mean_figure(
     differences: ArrayLike, clusters: Codes, groups: Codes, *, resamples: int = 1000, seed: int = 0
 ) -> Figure:
-    """Return the mean over groups of their mean differences; a cluster that is in several is drawn for all of them."""
+    """Return the mean of the groups' mean differences; a cluster in several groups is drawn for all of them."""
     values = scores_of(differences)
     if not len(values):
         return Figure()
     names, clusters = np.unique(clusters, return_inverse=True)
-    cells, codes = np.unique(groups * len(names) + clusters, return_inverse=True)  # one for each cluster in a group
+    cells, codes = np.unique(groups * len(names) + clusters, return_inverse=True)  # one per cluster and group
     sums, counts = _sums(values, codes)
     starts = np.unique(cells // len(names), return_index=True)[1]
     drawn_with = cells % len(names)
@@ -91,23 +91,23 @@ def alike_figure(
     )
 
 
-def alike_shares(differences: ArrayLike, clusters: Codes, groups: Codes) -> Clustered:
-    """Return differences weighted so that their mean is the mean over groups, to be tested by `sign_flip_p`."""
+def group_weighted(differences: ArrayLike, clusters: Codes, groups: Codes) -> Clustered:
+    """Return differences weighted so that their mean is the mean over groups, for `sign_flip_p`."""
     values = scores_of(differences)
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
     return clustered(values * (len(values) / max(len(counts), 1)) / counts[codes], clusters)
 
 
 def sign_flip_p(sums: Floats, *, permutations: int = 10_000, seed: Seed = 0) -> float:
-    """Return the two-sided p of a sum, by letting chance decide for each cluster which run was the first.
+    """Return the two-sided p of a sum, by random signs of the clusters.
 
-    All ways are gone through where there are not too many. Else ways are drawn, and the one that was seen counts
-    among them, (k + 1) / (n + 1), so that p is never 0.
+    All combinations of signs are computed if there are few. Else they are drawn, and the observed one is counted too,
+    (k + 1) / (n + 1), so that p is never 0.
     """
     limit = abs(float(sums.sum())) - 1e-9 * float(np.abs(sums).sum())
     if len(sums) < permutations.bit_length():
         ways = np.arange(2 ** len(sums), dtype="<u8")
-        signs = ways.view(np.uint8).reshape(-1, _A_BYTE)
+        signs = ways.view(np.uint8).reshape(-1, _BITS_PER_BYTE)
         flipped = _flipped(sums, len(ways), lambda start, rows, groups: signs[start : start + rows, :groups])
         return float((np.abs(flipped) >= limit).mean())
     random, drawn, reached = np.random.default_rng(seed), 0, 0
@@ -119,10 +119,10 @@ def sign_flip_p(sums: Floats, *, permutations: int = 10_000, seed: Seed = 0) -> 
 
 
 def detectable_difference(paired: Clustered, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
-    """Return the smallest true difference that a run with this spread finds in such a share of cases.
+    """Return the smallest true difference that a run with this spread detects with probability `power`.
 
-    None where there is no spread to tell it from, or where so few clusters cannot reach `alpha` by flipped signs.
-    The sum of two quantiles of Student's t stands for its noncentral form: within 2% from 20 clusters on.
+    None without a spread, or if the sign-flip test cannot reach `alpha` with so few clusters. The sum of two quantiles
+    of Student's t approximates the noncentral t distribution, within 2% from 20 clusters on.
     """
     clusters, error = len(paired.sums), paired.standard_error
     if not error or math.ldexp(1, 1 - clusters) > alpha:
@@ -132,12 +132,12 @@ def detectable_difference(paired: Clustered, *, alpha: float = 0.05, power: floa
 
 @lru_cache(maxsize=1024)
 def _errors_needed(degrees: int, alpha: float, power: float) -> float:
-    """Return how many standard errors a difference must have; languages with as many items ask for the same."""
+    """Return the detectable difference in standard errors; cached, because many languages have the same count."""
     return t_quantile(degrees, 1 - alpha / 2) + t_quantile(degrees, power)
 
 
 def _sums(values: Floats, codes: Codes) -> tuple[Floats, Floats]:
-    """Return the sum and the number of the values under each code."""
+    """Return the sum and the number of the values of each code."""
     return np.bincount(codes, weights=values).astype(np.float64), np.bincount(codes).astype(np.float64)
 
 
@@ -146,20 +146,20 @@ def _drawn(random: np.random.Generator, rows: int, groups: int) -> Bytes:
 
 
 def _flipped(sums: Floats, rows: int, signs: Callable[[int, int, int], Bytes]) -> Floats:
-    """Return the sum under each row of signs.
+    """Return the sum for each row of signs.
 
-    Eight clusters share a byte: what they add up to under each of its 256 values is worked out once and looked up,
-    which takes an eighth of the random numbers and of the sums.
+    Eight clusters share a byte of signs: their sums for all 256 values are computed once and looked up, which needs an
+    eighth of the random numbers and additions.
     """
     flipped = np.zeros(rows)
-    padded = np.pad(sums, (0, -len(sums) % _A_BYTE)).reshape(-1, _A_BYTE)
+    padded = np.pad(sums, (0, -len(sums) % _BITS_PER_BYTE)).reshape(-1, _BITS_PER_BYTE)
     plus_or_minus = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
     for first in range(0, len(padded), _GROUPS_AT_ONCE):
         tables = padded[first : first + _GROUPS_AT_ONCE] @ plus_or_minus.T
         groups = len(tables)
-        places = np.arange(groups) * 256
+        indexes = np.arange(groups) * 256
         at_once = max(1, _CELLS_AT_ONCE // groups)
         for start in range(0, rows, at_once):
             some = min(at_once, rows - start)
-            flipped[start : start + some] += tables.ravel()[places + signs(start, some, groups)].sum(axis=1)
+            flipped[start : start + some] += tables.ravel()[indexes + signs(start, some, groups)].sum(axis=1)
     return flipped

@@ -1,29 +1,26 @@
-"""Rank agreement of two raters, also over all resamples."""
+"""Compute the rank agreement of two raters over resamples."""
 
 from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyjudge.records.calibration import Figure
-
-from .resampling import Codes, Floats, Resamples, Weights, codes_of, figure, ratio, scores_of
+from .resampling import Codes, Floats, Weights, codes_of, ratio, scores_of
 
 CONCORDANT, DISCORDANT, FIRST_TIED, SECOND_TIED, BOTH_TIED = range(5)
-"""Columns of the counts. A pair tied by both raters is counted in all three of the last."""
+"""Columns of the counts; a pair tied by both raters is counted in the last three."""
 
 CELLS = 2000
-"""With at most so many different cells the pairs of a resample are counted one by one, with more by their slope."""
+"""Up to this number of different cells the pairs of a resample are counted exactly, above it by linearisation."""
 
 
 class PairCounts:
     """Counts of the pairs within a group, for weights of the items.
 
-    A pair of different clusters counts as often as both were drawn together (the product of their weights), a pair
-    within a cluster as often as the cluster was drawn: copies of a cluster are not compared with one another, nor an
-    item with itself. With few cells, or where no pair leaves its cluster, that is exact. With many it is the straight
-    line through the sample (each item's share in the counts times its weight), whose error falls with the number of
-    items while the interval only falls with its root.
+    A pair of different clusters counts with the product of their weights, a pair within a cluster with the weight of
+    the cluster: copies of a cluster are not compared with each other, nor an item with itself. The counts are exact for
+    few cells, or if no pair spans two clusters. For many cells they are linearised about the sample (each item's share
+    in the counts times its weight); this error falls with the number of items, and the interval only with its root.
     """
 
     def __init__(
@@ -49,12 +46,12 @@ class PairCounts:
 
 
 def pair_total(counts: Floats) -> Floats:
-    """Return how many pairs there are in all."""
+    """Return the total number of pairs."""
     return counts @ np.array([1.0, 1.0, 1.0, 1.0, -1.0])
 
 
 def item_pair_counts(first: Codes, second: Codes, groups: Codes) -> Floats:
-    """Return, for each item, in how many pairs of its group it stands, by kind of pair; in O(n log n)."""
+    """Return for each item the number of its pairs within the group, by kind; in O(n log n)."""
     first_tied, second_tied = (_companions(joined(groups, codes)) for codes in (first, second))
     both_tied, others = _companions(joined(groups, first, second)), _companions(groups)
     concordant = _below_both(first, second, groups) + _below_both(-first, -second, groups)
@@ -64,7 +61,7 @@ def item_pair_counts(first: Codes, second: Codes, groups: Codes) -> Floats:
 
 
 def joined(*codes: Codes) -> Codes:
-    """Return one code for each combination of codes, in their order."""
+    """Return one sorted code per combination of codes."""
     total = codes[0]
     for more in codes[1:]:
         combined = total * (int(more.max(initial=0)) + 1) + more
@@ -79,8 +76,8 @@ def _companions(codes: Codes) -> Codes:
 def _below_both(first: Codes, second: Codes, groups: Codes) -> Codes:
     """Count, for each item, those of its group that are lower on both scales.
 
-    Items are laid out by group and first score, and ranked by second score. What is tied, or of another group, is laid
-    out and ranked in opposite ways, so that "earlier and ranked lower" is the same as "lower on both".
+    Items are ordered by group and first score, and ranked by second score. Ties and other groups are ordered and ranked
+    in opposite directions, so that "earlier and ranked lower" is the same as "lower on both".
     """
     count = len(first)
     layout = np.lexsort((-second, first, groups))
@@ -92,34 +89,33 @@ def _below_both(first: Codes, second: Codes, groups: Codes) -> Codes:
 
 
 def _lower_before(ranks: Codes) -> Codes:
-    """Count, for each place of a permutation, the earlier places with a lower number.
+    """Count, for each position of a permutation, the earlier positions with a lower number.
 
-    The numbers are sorted bit by bit from the highest, as in a wavelet tree: at each bit a number with a one has the
-    zeros before it in its block below it. In a permutation the block of a number begins at the number without its
-    lower bits.
+    The numbers are sorted bit by bit from the highest, as in a wavelet tree: at each bit, the zeros before a one in the
+    same block are lower numbers. In a permutation the block of a number starts at the number without its lower bits.
     """
-    below, places, here = np.zeros_like(ranks), np.arange(len(ranks)), ranks
+    below, indexes, here = np.zeros_like(ranks), np.arange(len(ranks)), ranks
     index = np.arange(len(ranks))
     for bit in reversed(range(len(ranks).bit_length())):
         zero = (here >> bit & 1) == 0
         start = here >> (bit + 1) << (bit + 1)
         before = np.cumsum(zero) - zero
         before -= before[start]
-        below[places] += np.where(zero, 0, before)
+        below[indexes] += np.where(zero, 0, before)
         target = index - before + (1 << bit)
         target[zero] = start[zero] + before[zero]
-        here, places = _moved(here, target), _moved(places, target)
+        here, indexes = _scattered(here, target), _scattered(indexes, target)
     return below
 
 
-def _moved(values: Codes, target: Codes) -> Codes:
-    moved = np.empty_like(values)
-    moved[target] = values
-    return moved
+def _scattered(values: Codes, target: Codes) -> Codes:
+    scattered = np.empty_like(values)
+    scattered[target] = values
+    return scattered
 
 
 class Sums:
-    """Sums of the columns that share a code, for columns in any order."""
+    """Sums of the columns with the same code, for columns in any order."""
 
     def __init__(self, codes: Codes) -> None:
         order = np.argsort(codes, kind="stable")
@@ -128,19 +124,19 @@ class Sums:
         self._single = len(self._starts) == len(codes)
 
     def __call__(self, weights: Weights) -> Weights:
-        """Return a column for each code, in their order."""
+        """Return one column per code, in order."""
         ordered = weights if self._order is None else np.take(weights, self._order, axis=1)
         return ordered if self._single else np.add.reduceat(ordered, self._starts, axis=1)
 
 
 class _Squares:
-    """Half of all products of two weights, by kind of pair, each item paired with itself too."""
+    """Half of all products of two weights by kind of pair, including each item with itself."""
 
     def __init__(self, first: Codes, second: Codes, groups: Codes) -> None:
         cells = joined(groups, first, second)
         self._cells = Sums(cells)
-        places = np.unique(cells, return_index=True)[1]
-        first, second, groups = first[places], second[places], groups[places]
+        indexes = np.unique(cells, return_index=True)[1]
+        first, second, groups = first[indexes], second[indexes], groups[indexes]
         self._ties = [Sums(joined(groups, first)), Sums(joined(groups, second))]
         self._groups = [_signs(first[here], second[here], here) for here in _runs(groups)]
 
@@ -156,7 +152,7 @@ class _Squares:
 
 
 def _runs(groups: Codes) -> list[slice]:
-    """Return where each group's cells stand; they are sorted by group."""
+    """Return the range of each group's cells, which are sorted by group."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     return [slice(int(start), int(end)) for start, end in zip(starts, [*starts[1:], len(groups)], strict=True)]
 
@@ -167,16 +163,16 @@ def _signs(first: Codes, second: Codes, here: slice) -> tuple[slice, Floats, Flo
 
 
 class Spearman:
-    """Spearman's rank correlation for weights of the items: Pearson's of the ranks, ties sharing their middle rank."""
+    """Spearman's rank correlation for weights of the items, with mean ranks for ties."""
 
     def __init__(self, first: Codes, second: Codes, cells: Codes) -> None:
-        places = np.unique(cells, return_index=True)[1]
+        indexes = np.unique(cells, return_index=True)[1]
         self._cells = Sums(cells)
-        self._first, self._second = first[places], second[places]
+        self._first, self._second = first[indexes], second[indexes]
         self._sums = Sums(self._first), Sums(self._second)
 
     def __call__(self, weights: Weights) -> Floats:
-        """Return the correlation in each resample; NaN where a rater gave everything the same score."""
+        """Return the correlation in each resample; NaN for a constant rater."""
         cells = self._cells(weights)
         (first, first_spread), (second, second_spread) = (_middle_ranks(sums(cells)) for sums in self._sums)
         product = cells * np.take(first, self._first, axis=1)
@@ -185,7 +181,7 @@ class Spearman:
 
 
 def _middle_ranks(counts: Weights) -> tuple[Weights, Floats]:
-    """Return each value's middle rank, counted from the middle of all, and the ranks' sum of squares."""
+    """Return the centred mean rank of each value, and the sum of squares of the ranks."""
     total = counts.sum(axis=1)
     ranks = np.cumsum(counts, axis=1)
     ranks -= counts / 2
@@ -195,11 +191,11 @@ def _middle_ranks(counts: Weights) -> tuple[Weights, Floats]:
 
 
 def pair_rates(counts: PairCounts, weights: Weights) -> dict[str, Floats]:
-    """Return, for each resample, what is made of the orders of pairs.
+    """Return the measures of pairs in each resample.
 
-    "kendall_tau_b": concordant less discordant pairs, over the root of (pairs the first does not tie times pairs the
-    second does not tie). "pairwise_accuracy": concordant pairs and pairs tied by both, over all pairs (Deutsch and
-    others 2023). "pairwise_decided_accuracy": concordant pairs over the pairs the second does not tie.
+    "kendall_tau_b": concordant minus discordant pairs, divided by the root of (pairs not tied by the first times pairs
+    not tied by the second). "pairwise_accuracy": concordant pairs and pairs tied by both, of all pairs (Deutsch et al.
+    2023). "pairwise_decided_accuracy": concordant pairs, of the pairs not tied by the second.
     """
     pairs = counts(weights)
     total = pair_total(pairs)
@@ -212,37 +208,6 @@ def pair_rates(counts: PairCounts, weights: Weights) -> dict[str, Floats]:
     }
 
 
-def auc_figure(
-    clean: ArrayLike,
-    spoiled: ArrayLike,
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Figure:
-    """Return how often a clean text scores above a spoiled one, a tie counting half (Mann and Whitney).
-
-    Place i of both is the same text, clean and spoiled. The value is over all pairs of a clean and a spoiled text;
-    the bootstrap draws texts (or clusters of texts), always both sides of one together. Every resample is exact.
-    """
-    good, bad = scores_of(clean), scores_of(spoiled)
-    if len(good) != len(bad):
-        raise ValueError(f"{len(good)} clean scores and {len(bad)} spoiled ones: they must be of the same texts")
-    values = np.unique(np.concatenate([good, bad]))
-    good_codes, bad_codes = np.searchsorted(values, good), np.searchsorted(values, bad)
-    blocks = Resamples(clusters, len(good), resamples=resamples, seed=seed)
-    return figure(np.concatenate([_auc(weights, good_codes, bad_codes) for weights in blocks]))
-
-
-def _auc(weights: Weights, good: Codes, bad: Codes) -> Floats:
-    length = int(max(good.max(initial=0), bad.max(initial=0))) + 1
-    above = np.empty(len(weights))
-    for place, row in enumerate(weights):
-        spoiled = np.bincount(bad, row, length)
-        above[place] = row @ (np.cumsum(spoiled) - spoiled / 2)[good]
-    return ratio(above, weights.sum(axis=1) ** 2)
-
-
 def tie_calibrated_accuracy(
     first: ArrayLike,
     second: ArrayLike,
@@ -250,15 +215,15 @@ def tie_calibrated_accuracy(
     *,
     pooled: bool = False,
 ) -> tuple[float, float] | None:
-    """Return the best pairwise accuracy, and the difference up to which the first rater's scores count as a tie.
+    """Return the best pairwise accuracy, and the largest difference of the first rater that counts as a tie.
 
-    A pair within a group is right where both raters tie it, or both put it in the same order (Deutsch and others 2023,
-    "acc-t"). The accuracy is the mean over the groups that have a pair, or of all pairs if pooled. Of several
-    differences that do equally well the least counts. Time and memory grow with the number of pairs; None without any.
+    A pair within a group is correct if both raters tie it, or order it equally (Deutsch et al. 2023, "acc-t"). The
+    accuracy is the mean over groups with a pair, or over all pairs if pooled. Of several equally good differences the
+    smallest is returned. Time and memory grow with the number of pairs; None without pairs.
     """
     judge, people = scores_of(first), scores_of(second)
     if len(judge) != len(people):
-        raise ValueError(f"{len(judge)} scores against {len(people)}")
+        raise ValueError(f"{len(judge)} scores for {len(people)} labels; the numbers must be equal")
     codes = np.zeros(len(judge), dtype=np.int64) if groups is None else codes_of(groups)
     left, right = _pairs_within(codes)
     if not len(left):
@@ -272,7 +237,7 @@ def tie_calibrated_accuracy(
 def _best_threshold(gaps: Floats, orders: Floats, shares: Floats) -> tuple[float, float]:
     sizes = np.abs(gaps)
     by_size = np.argsort(sizes, kind="stable")
-    # A pair up to the threshold is right where people tie it, one beyond it where the order is the same.
+    # A pair up to the threshold is correct if people tie it, a pair above it if the order is the same.
     change = shares * ((orders == 0).astype(np.float64) - ((np.sign(gaps) == orders) & (gaps != 0)))
     untied = float((shares * ((np.sign(gaps) == orders) & (gaps != 0))).sum())
     thresholds, last = np.unique(sizes[by_size][::-1], return_index=True)
@@ -284,14 +249,14 @@ def _best_threshold(gaps: Floats, orders: Floats, shares: Floats) -> tuple[float
 
 
 def _pairs_within(groups: Codes) -> tuple[Codes, Codes]:
-    """Return both places of every pair of items of the same group."""
+    """Return both indexes of every pair of items in the same group."""
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
     starts = np.cumsum(sizes) - sizes
     lefts, rights = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for size in np.unique(sizes):
         left, right = np.triu_indices(int(size), 1)
-        begins = starts[sizes == size][:, None]
-        lefts.append(order[(begins + left).reshape(-1)])
-        rights.append(order[(begins + right).reshape(-1)])
+        first_positions = starts[sizes == size][:, None]
+        lefts.append(order[(first_positions + left).reshape(-1)])
+        rights.append(order[(first_positions + right).reshape(-1)])
     return np.concatenate(lefts), np.concatenate(rights)

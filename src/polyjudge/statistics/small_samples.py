@@ -1,4 +1,4 @@
-"""Intervals that stay honest where there are few texts: drawing five of them again cannot show how far off they are."""
+"""Compute intervals for few texts, where a bootstrap would be too narrow."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -12,13 +12,13 @@ from polyjudge.records.calibration import Figure
 from .intervals import t_quantile, wilson_interval
 
 Floats: TypeAlias = NDArray[np.float64]
-ENOUGH_TO_DRAW = 15
-"""From so many texts on the bootstrap is as good as Student's t, and better where scores are skewed."""
-_PLACES = 4
+MIN_TEXTS_FOR_BOOTSTRAP = 15
+"""From this number of texts on the bootstrap is as good as Student's t, and better for skewed scores."""
+_DIGITS = 4
 
 
 def interval_of(replicates: Floats, *, never: bool = False) -> Figure:
-    """Return the first replicate with the 95% interval of the rest; infinite, where it may be, stands for never."""
+    """Return the first replicate with the 95% interval of the rest; with `never`, infinite replicates mean never."""
     value, rest = float(replicates[0]), replicates[1:]
     rest = rest[~np.isnan(rest)]
     if np.isnan(value):
@@ -29,9 +29,9 @@ def interval_of(replicates: Floats, *, never: bool = False) -> Figure:
 
 
 def mean_of(values: Floats, replicates: Floats) -> Figure:
-    """Return a mean over texts, within -1 and 1, with its interval: by drawing again or, of few, by Student's t."""
+    """Return a mean from -1 to 1 with its interval: of the bootstrap or, for few texts, of Student's t."""
     known = values[~np.isnan(values)]
-    if len(known) >= ENOUGH_TO_DRAW:
+    if len(known) >= MIN_TEXTS_FOR_BOOTSTRAP:
         return interval_of(replicates)
     if len(known) < 2:
         return Figure(_rounded(float(known[0]))) if len(known) else Figure()
@@ -40,11 +40,11 @@ def mean_of(values: Floats, replicates: Floats) -> Figure:
 
 
 def clustered_mean(values: Sequence[float], clusters: Sequence[str], probability: float = 0.975) -> Figure:
-    """Return a mean with its interval by Student's t, where values of one cluster are one piece of evidence."""
+    """Return a mean with its Student's t interval over clusters."""
     scores = np.array(values, dtype=np.float64)
     if not len(scores):
         return Figure()
-    names = {name: place for place, name in enumerate(sorted(set(clusters)))}
+    names = {name: index for index, name in enumerate(sorted(set(clusters)))}
     mean, count = float(scores.mean()), len(names)
     if count < 2:
         return Figure(_rounded(mean))
@@ -59,10 +59,10 @@ def _by_t(mean: float, error: float, count: int, probability: float = 0.975) -> 
 
 
 def share_of_wins(won: float, lost: float, count: float) -> Figure:
-    """Return how often the one comes out above the other, ties counting half, with its interval.
+    """Return the share of wins, ties counting half, with its interval.
 
-    Wins and losses each have Wilson's interval, and the two are joined as Newcombe joins the shares of a paired table:
-    without ties a win is one loss less, so the distances of their bounds add up.
+    The Wilson intervals of wins and losses are combined by Newcombe's method for paired shares: without ties the two
+    are perfectly correlated, so the distances of their bounds add up.
     """
     if not count:
         return Figure()
@@ -83,7 +83,7 @@ def _joined(one: float, other: float, correlation: float) -> float:
 
 
 def hull(*figures: Figure) -> Figure:
-    """Return the first figure with an interval that holds those of all."""
+    """Return the first figure with an interval that contains those of all."""
     lows = [each.low for each in figures if each.low is not None]
     highs = [each.high for each in figures if each.high is not None]
     value = figures[0].value
@@ -93,4 +93,4 @@ def hull(*figures: Figure) -> Figure:
 
 
 def _rounded(number: float) -> float:
-    return round(float(number), _PLACES) + 0.0  # no minus before a zero
+    return round(float(number), _DIGITS) + 0.0  # avoids -0.0

@@ -1,4 +1,4 @@
-"""Show untrusted text safely: without control codes or changes of direction."""
+"""Show untrusted text safely, without control characters or direction marks."""
 
 import re
 from itertools import groupby
@@ -12,42 +12,42 @@ _ACTING = re.compile(
 
 
 def harmless(text: str) -> str:
-    """Return `text` with every character that could act on a terminal, or that no file can hold, as its code point."""
+    """Replace characters that act on a terminal, or that files cannot contain, by escapes."""
     return _ACTING.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def one_line(text: str, longest: int) -> str:
-    """Return `text` harmless, on one line, and cut with an ellipsis to at most `longest` characters."""
+    """Return a text harmless, on one line, cut with an ellipsis to at most `longest` characters."""
     line = " ".join(harmless(text).split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
 SHOWN_AT_ONCE = 20_000
-"""Characters of a text that are sent together; a browser stands still over a line of a million."""
+"""Characters of a text that are sent together; browsers hang on lines of a million characters."""
 
 
 def text_part(text: str, language: Language | None, start: int) -> dict[str, Any]:
-    """Return part of a text in pieces, with how it is to be set; without a language the browser sees to that."""
-    begin = max(0, min(start, len(text)))
-    end = min(len(text), begin + SHOWN_AT_ONCE)
+    """Return part of a text in pieces, with language, direction and script; the browser guesses unknown ones."""
+    first = max(0, min(start, len(text)))
+    end = min(len(text), first + SHOWN_AT_ONCE)
     return {
         "lang": language.tag if language else "",
         "dir": language.direction if language else "auto",
         "script": language.scripts[0] if language else "",
-        "pieces": pieces(text[begin:end]),
+        "pieces": pieces(text[first:end]),
         "end": end,
         "total": len(text),
     }
 
 
 def pieces(text: str) -> list[list[str]]:
-    """Return a text cut in two kinds of pieces: what is shown as it is, and names of what would act or not be seen."""
+    """Split a text into pieces to show unchanged, and code points of characters that would act or be invisible."""
     if harmless(text) == text:
         return [["text", text]] if text else []
     found: list[list[str]] = []
-    for acts, signs in groupby(text, key=lambda sign: harmless(sign) != sign):
+    for acts, chars in groupby(text, key=lambda char: harmless(char) != char):
         if acts:
-            found += [["code", f"U+{ord(sign):04X}"] for sign in signs]
+            found += [["code", f"U+{ord(char):04X}"] for char in chars]
         else:
-            found.append(["text", "".join(signs)])
+            found.append(["text", "".join(chars)])
     return found

@@ -12,16 +12,16 @@ _NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+|,[0-9])?)(?:\s*(?:/|out of)\s*([0
 
 
 def fold_digits(text: str) -> str:
-    """Return `text` with the decimal digits of every script written as 0 to 9, and signs of numbers likewise."""
+    """Replace decimal digits and number signs of every script by those of ASCII."""
     if text.isascii():
         return text
     return _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text).translate(_SIGNS)
 
 
 def plain_number(text: str) -> tuple[float, float | None] | None:
-    """Read text that is nothing but a number, such as '85', '85/100' or '85%': the number, and what it is out of.
+    """Parse a text that is only a number, such as '85', '85/100' or '85%'; return the number and its maximum.
 
-    A comma with one digit after it is a decimal comma; with more digits it may separate thousands or two numbers.
+    A comma before a single digit is a decimal comma; before more digits it may separate thousands or two numbers.
     """
     match = _NUMBER.fullmatch(fold_digits(text).strip())
     if match is None:
@@ -31,7 +31,7 @@ def plain_number(text: str) -> tuple[float, float | None] | None:
 
 
 def read_number(value: object, scale: Scale) -> float:
-    """Return a number of the scale from 85, 85.0, '85' or '85/100'; anything else is a `ValueError`."""
+    """Return a number of the scale from 85, 85.0, '85' or '85/100'; raise `ValueError` for anything else."""
     if (type(value) is float or type(value) is int) and scale.lowest <= value <= scale.highest:
         return float(value)
     number = _number(value, scale)
@@ -46,7 +46,7 @@ def _number(value: object, scale: Scale) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        # An integer too large for a float is off every scale; infinity says so without an OverflowError.
+        # An integer too large for a float is outside every scale; infinity avoids an OverflowError.
         return float(value) if abs(value) < 1e300 else math.inf
     if not isinstance(value, str):
         return None

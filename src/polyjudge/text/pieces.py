@@ -11,12 +11,12 @@ from .segments import PLACEHOLDER, TAG, URL, prose
 
 Kind = Literal["word", "fixed", "space", "mark"]
 
-_KEPT = 64
-"""Texts whose pieces are remembered: each is spoiled in many ways, one after the other."""
+_CACHED_TEXTS = 64
+"""Cached texts: each is perturbed in many ways in turn."""
 _JOINS_NEXT = re.compile("[\u0a4d\u0ccd\u0dca\u1039\u17d2]\u200d?$")
-"""Signs that put the next consonant under or into this one, in scripts that Unicode's rule of clusters leaves out."""
+"""Characters that join the next consonant, in scripts that the cluster rule of Unicode does not cover."""
 _JOINS_LAST = re.compile("[\u102b\u102c\u1038\u1062-\u1064\u1067-\u106d\u1083\u1087-\u108c]")
-"""Burmese signs that never stand alone, and that the rule of clusters takes for letters."""
+"""Burmese signs that never stand alone, but are letters by the cluster rule of Unicode."""
 _FIXED = re.compile("|".join(f"(?:{each.pattern})" for each in (URL, TAG, PLACEHOLDER)), re.ASCII)
 _BEFORE_CONSONANT = "เแโใไເແໂໃໄ"
 _AFTER_CONSONANT = "ะาๅฯๆະາຯໆ"
@@ -34,14 +34,14 @@ _PIECE = re.compile(
     r"|H{3}(?![HK])|H{1,2}K{0,2}|T{1,8}K{0,2}|K{1,3}|V?(?:UA*){4}(?![UA])|V?(?:UA*){2,3}|V?UA*|[VA])"
     r"|(?P<mark>.)",
 )
-"""Over one letter for each sign; in Japanese a word ends where kana end, in Thai never after a vowel's first half."""
+"""Matches one letter per cluster; a Japanese word ends with its kana, a Thai one never after a preceding vowel."""
 _END = re.compile(
     r"(?:[.!?…]+[\"'”’»)\]›]*(?=\s|$)|[。！？｡]+[”’」』）\"']*|[؟۔।॥።።។៕။։፧]+[\"'”’»)\]]*|፡፡|\n+)",
 )
 _GREEK_END = re.compile(r"[.!?;…\u037e]+[\"'”’»)]*(?=\s|$)|\n+")
 _CLAUSE_END = re.compile(r"[,;:،؛፣፤–—](?=\s)|[、，；：၊]")
 _SHORT_WORD = re.compile(r"(?:^|[\s(\"'«„“])((?:\w\.)*\w{1,2})\.$")
-"""With a capital, as Dr. or U.S., it ends no sentence, or seldom."""
+"""With a capital, such as Dr. or U.S., it rarely ends a sentence."""
 _SPACES = re.compile(r"\s*")
 _LAST_MARKS = re.compile(r"[.!?…。！？｡؟۔।॥።፡។៕။։፧]+[\"'”’»」』)]*$")
 _SPACED_CLAUSES = re.compile("[\u0e01-\u0e2e\u0e81-\u0eae]")
@@ -52,11 +52,11 @@ _RISKY_PATTERN = (
 
 
 class HasStart(Protocol):
-    """What begins at a place in a text."""
+    """An object with an offset in a text."""
 
     @property
     def start(self) -> int:
-        """The place."""
+        """The offset."""
         ...
 
 
@@ -64,28 +64,28 @@ Placed = TypeVar("Placed", bound=HasStart)
 
 
 class Piece(NamedTuple):
-    """A word, a stretch that is no prose (an address, a placeholder, markup), white space, or a single mark."""
+    """A word, a span that is not prose (a URL, a placeholder, markup), white space, or a single mark."""
 
     kind: Kind
     text: str
     start: int
     clusters: tuple[str, ...]
     spaced: bool = True
-    """Whether it is of a script with spaces between words."""
+    """Whether its script has spaces between words."""
 
     @property
     def end(self) -> int:
-        """The place after it."""
+        """The offset after it."""
         return self.start + len(self.text)
 
     @property
     def is_word(self) -> bool:
-        """Whether it is moved, dropped and repeated as a word is."""
+        """Whether it counts as a word when words are moved, deleted or repeated."""
         return self.kind in ("word", "fixed")
 
 
 class Sentence(NamedTuple):
-    """A sentence, or a clause, and what parts it from the next."""
+    """A sentence or clause, with the gap before the next."""
 
     text: str
     start: int
@@ -93,59 +93,61 @@ class Sentence(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The place after it, before what parts it from the next."""
+        """The offset after it, before the gap."""
         return self.start + len(self.text)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def clusters(text: str) -> tuple[str, ...]:
-    """Return the signs of a text; a consonant written under another belongs to it."""
+    """Return the grapheme clusters of a text, with subjoined consonants in one cluster."""
     found: list[str] = []
     joins = False
-    for sign in graphemes(text):
-        if (joins and sign[0].isalpha()) or (found and _JOINS_LAST.match(sign) and found[-1][0].isalpha()):
-            found[-1] += sign
+    for cluster in graphemes(text):
+        if (joins and cluster[0].isalpha()) or (found and _JOINS_LAST.match(cluster) and found[-1][0].isalpha()):
+            found[-1] += cluster
         else:
-            found.append(sign)
-        joins = len(sign) > 1 and _JOINS_NEXT.search(sign) is not None
+            found.append(cluster)
+        joins = len(cluster) > 1 and _JOINS_NEXT.search(cluster) is not None
     return tuple(found)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def pieces(text: str) -> tuple[Piece, ...]:
-    """Return the pieces of a text; put together they are the text again."""
-    signs = clusters(text)
-    letters = _letters(text, signs)
+    """Split a text into pieces, which together are the whole text."""
+    found_clusters = clusters(text)
+    letters = _kind_letters(text, found_clusters)
     found: list[Piece] = []
     start = 0
     for match in _PIECE.finditer(letters):
-        own = signs[match.start() : match.end()]
+        own = found_clusters[match.start() : match.end()]
         piece = "".join(own)
         found.append(Piece(cast(Kind, match.lastgroup), piece, start, own, match[0][0] not in "HKTVUA"))
         start += len(piece)
     return tuple(found)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def words(text: str) -> tuple[Piece, ...]:
-    """Return the words of a text, and with them the stretches that are no prose."""
+    """Return the words of a text, including spans that are not prose."""
     return tuple(piece for piece in pieces(text) if piece.is_word)
 
 
 def within(found: Sequence[Placed], start: int, end: int) -> Sequence[Placed]:
-    """Return those that begin from one place on and before another; they stand in their order."""
+    """Return the elements of a sorted sequence that start from `start` to before `end`."""
     first = bisect_left(found, start, key=lambda each: each.start)
     return found[first : bisect_left(found, end, lo=first, key=lambda each: each.start)]
 
 
-def _letters(text: str, signs: tuple[str, ...]) -> str:
-    """Return one letter for each sign that says what it is."""
-    fixed = {place: "F" if place == match.start() else "f" for match in _FIXED.finditer(text) for place in _span(match)}
+def _kind_letters(text: str, found_clusters: tuple[str, ...]) -> str:
+    """Return one letter per cluster that encodes its kind."""
+    fixed = {
+        offset: "F" if offset == match.start() else "f" for match in _FIXED.finditer(text) for offset in _span(match)
+    }
     found: list[str] = []
     start = 0
-    for sign in signs:
-        found.append(fixed.get(start) or _letter(sign[0], "\u103a" in sign[1:3]))
-        start += len(sign)
+    for cluster in found_clusters:
+        found.append(fixed.get(start) or _kind_letter(cluster[0], "\u103a" in cluster[1:3]))
+        start += len(cluster)
     return "".join(found)
 
 
@@ -154,31 +156,31 @@ def _span(match: re.Match[str]) -> range:
 
 
 @lru_cache(maxsize=8192)
-def _letter(sign: str, ends_syllable: bool) -> str:
-    if sign.isspace():
+def _kind_letter(char: str, ends_syllable: bool) -> str:
+    if char.isspace():
         return "S"
-    if sign.isdecimal():
+    if char.isdecimal():
         return "N"
-    if sign.isalpha():
-        match = _UNSPACED.match(sign)
+    if char.isalpha():
+        match = _UNSPACED.match(char)
         return "L" if match is None else "A" if ends_syllable else str(match.lastgroup)
-    return _INSIDE_WORD.get(sign) or _INSIDE_NUMBER.get(sign) or "P"
+    return _INSIDE_WORD.get(char) or _INSIDE_NUMBER.get(char) or "P"
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a text; if there is but one, its clauses."""
+    """Return the sentences of a text, or the clauses of a single sentence."""
     pattern = _GREEK_END if re.search("[α-ω]", text) else _END
-    found = _cut(text, _sentence_ends(text, pattern))
+    found = _split(text, _sentence_ends(text, pattern))
     if len(found) < 2 and _SPACED_CLAUSES.search(text):
-        found = _cut(text, ((match.start(), match.end()) for match in re.finditer(r"\s+", text)))
+        found = _split(text, ((match.start(), match.end()) for match in re.finditer(r"\s+", text)))
     if len(found) < 2:
-        found = _cut(text, ((match.start(), match.end()) for match in _CLAUSE_END.finditer(prose(text))))
+        found = _split(text, ((match.start(), match.end()) for match in _CLAUSE_END.finditer(prose(text))))
         found[-1:] = [_without_end(each) for each in found[-1:]]
     return found
 
 
 def _without_end(clause: Sentence) -> Sentence:
-    """Return a clause whose mark at the end belongs to the sentence, not to it."""
+    """Move the mark at the end of the last clause into its gap."""
     end = _LAST_MARKS.search(clause.text)
     if end is None or not end.start():
         return clause
@@ -186,9 +188,9 @@ def _without_end(clause: Sentence) -> Sentence:
 
 
 def whole_sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a text, be it but one."""
+    """Return the sentences of a text, without splitting a single one."""
     pattern = _GREEK_END if re.search("[α-ω]", text) else _END
-    return _cut(text, _sentence_ends(text, pattern))
+    return _split(text, _sentence_ends(text, pattern))
 
 
 def _sentence_ends(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -199,16 +201,16 @@ def _sentence_ends(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, i
             yield match.end(), match.end()
 
 
-def _cut(text: str, gaps: Iterator[tuple[int, int]] | list[tuple[int, int]]) -> list[Sentence]:
-    """Cut a text at gaps, each of which takes in the white space after it."""
-    places = _boundaries(text)
+def _split(text: str, gaps: Iterator[tuple[int, int]] | list[tuple[int, int]]) -> list[Sentence]:
+    """Split a text at gaps, each extended by the white space after it."""
+    offsets = _boundaries(text)
     found: list[Sentence] = []
     start = len(text) - len(text.lstrip())
     for end, after in gaps:
-        begin = _SPACES.match(text, after).end()  # pyright: ignore[reportOptionalMemberAccess]  # it matches nothing too
-        if start < end and end in places and begin in places and text[start:end].strip():
-            found.append(Sentence(text[start:end], start, text[end:begin]))
-            start = begin
+        next_start = _SPACES.match(text, after).end()  # pyright: ignore[reportOptionalMemberAccess]  # it also matches an empty text
+        if start < end and end in offsets and next_start in offsets and text[start:end].strip():
+            found.append(Sentence(text[start:end], start, text[end:next_start]))
+            start = next_start
     rest = text[start:].rstrip()
     if rest:
         found.append(Sentence(rest, start, text[start + len(rest) :]))
@@ -217,21 +219,21 @@ def _cut(text: str, gaps: Iterator[tuple[int, int]] | list[tuple[int, int]]) -> 
 
 @lru_cache(maxsize=4)
 def _boundaries(text: str) -> frozenset[int]:
-    place, found = 0, {0}
-    for sign in clusters(text):
-        place += len(sign)
-        found.add(place)
+    offset, found = 0, {0}
+    for cluster in clusters(text):
+        offset += len(cluster)
+        found.add(offset)
     return frozenset(found)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def may_join(text: str) -> bool:
-    """Say whether signs of a text may grow together when what stands between them goes."""
-    import regex  # here, because it takes a while to load and most commands do without
+    """Return whether characters of a text may form a cluster when those between them are deleted."""
+    import regex  # imported late: it is slow to load and most commands do not need it
 
     return regex.search(_RISKY_PATTERN, text) is not None
 
 
-def is_unspaced(sign: str) -> bool:
-    """Say whether a sign is of a script that has no spaces between words."""
-    return _UNSPACED.match(sign) is not None
+def is_unspaced(char: str) -> bool:
+    """Return whether a character is of a script without spaces between words."""
+    return _UNSPACED.match(char) is not None

@@ -1,4 +1,4 @@
-"""Parts of a text that are the same in every language, and the words between them."""
+"""Find the parts of a text that are the same in every language, and the words between them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 
 _IN_URL = r"!#-&(-;=?-_a-~"
-"""Signs of ASCII alone, for in Chinese or Thai the next word follows an address without a space."""
+"""Only ASCII characters, because in Chinese or Thai the next word follows a URL without a space."""
 URL = re.compile(
     rf"(?:https?://|www\.(?=[\w-]{{1,63}}\.))[{_IN_URL}]*(?![.,;:!?)\]])[{_IN_URL}]"
-    r"|(?<![\w.+@-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w",  # from its start only, or a long word takes forever
+    r"|(?<![\w.+@-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w",  # from its start only, or long words take quadratic time
     re.ASCII,
 )
 PLACEHOLDER = re.compile(
@@ -37,29 +37,29 @@ _IDENTIFIER = re.compile(
 )
 """Entities, mentions, hashtags, stock tickers, domains and names of files: they are the same in every language."""
 _IDENTIFIER_MARK = re.compile(r"[@＠#＃$&]|\.[a-z]")
-_KEPT = 256
-"""Texts whose parts are remembered: each check asks for them, and a source comes back for every language."""
+_CACHED_TEXTS = 256
+"""Cached texts: every check needs the parts, and a source occurs in every language."""
 
 
 class Word(NamedTuple):
-    """A run of letters and what belongs to them."""
+    """A run of letters with their marks and inner apostrophes."""
 
     text: str
     start: int
 
     @property
     def end(self) -> int:
-        """The place after it."""
+        """The offset after it."""
         return self.start + len(self.text)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def prose(text: str) -> str:
-    """Return the text with addresses, placeholders and markup blanked out; every letter keeps its place."""
+    """Replace URLs, placeholders and markup by spaces, so that all offsets stay."""
     return _NOT_PROSE.sub(lambda match: " " * len(match[0]), text)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def running_text(text: str) -> str:
     """Return the prose with mentions, hashtags, tickers, domains and names of files blanked out as well."""
     plain = prose(text)
@@ -68,15 +68,15 @@ def running_text(text: str) -> str:
     return _IDENTIFIER.sub(lambda match: " " * len(match[0]), plain)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def words(text: str) -> tuple[Word, ...]:
-    """Return the words of a text; scripts written without spaces give one word a phrase."""
+    """Return the words of a text; in scripts without spaces, a word is a phrase."""
     return tuple(Word(match[0], match.start()) for match in _word_pattern().finditer(text))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def plain_words(text: str) -> tuple[str, ...]:
-    """Return the words without case and with one form for each letter, for comparing."""
+    """Return the words casefolded and in NFC, for comparison."""
     return tuple(normalize("NFC", word.text.casefold()) for word in words(text))
 
 
@@ -99,6 +99,6 @@ def shared_runs(ours: Sequence[str], theirs: Sequence[str], least: int) -> Itera
 
 @lru_cache(maxsize=1)
 def _word_pattern() -> Any:
-    import regex  # here, because it takes a while to load and most commands do without
+    import regex  # imported late: it is slow to load and most commands do not need it
 
     return regex.compile(r"\p{L}[\p{L}\p{M}\p{N}\u200c\u200d'’ʼ·]*")

@@ -9,7 +9,7 @@ DEFAULT_MAX_UNJUDGED = 0.2
 
 
 def compare_gate(comparison: Comparison, fail_on: FailOn | None, max_unjudged: float | None) -> Ruling:
-    """Return what got worse and the exit code; too many items that lost their verdict take precedence."""
+    """Return the alarms and the exit code; too many items without a verdict take precedence."""
     alarms = tuple(_alarms(comparison, fail_on or FailOn()))
     if max_unjudged is None and fail_on is not None:
         max_unjudged = DEFAULT_MAX_UNJUDGED
@@ -26,13 +26,13 @@ def compare_gate(comparison: Comparison, fail_on: FailOn | None, max_unjudged: f
 
 
 def _lost_all(row: LanguageChange) -> bool:
-    """Say whether nothing is left to compare of what had a verdict before."""
+    """Return whether no item can be compared, although some had a verdict before."""
     counts = row.counts
     return not counts.paired and bool(counts.newly_unjudged + counts.missing_judged or not row.language)
 
 
 def unjudged_share(comparison: Comparison) -> float:
-    """Return the share of the items with a verdict before that have none now, or are no longer there."""
+    """Return the share of the items with a verdict before that have none now, or are missing."""
     counts = comparison.overall.counts
     lost = counts.newly_unjudged + counts.missing_judged
     if not counts.paired:
@@ -65,20 +65,20 @@ def _sentence(found: Difference) -> str:
 
 
 def unlike(before: Sequence[JudgeIdentity], after: Sequence[JudgeIdentity]) -> dict[str, str]:
-    """Return in what the judges of two runs differ, `rubric` or `judge`, each in words; what is not known does not."""
+    """Return the differences between the judges of two runs, by `rubric` or `judge`; unknown values do not differ."""
     if not before or not after:
         return {}
     found: dict[str, str] = {}
     rubrics = [{judge.rubric_fingerprint or judge.rubric for judge in judges} for judges in (before, after)]
     if rubrics[0] != rubrics[1]:
-        found["rubric"] = f"the rubrics differ: {_rubrics(before)} against {_rubrics(after)}"
+        found["rubric"] = f"the rubrics differ: {_rubrics(before)} and {_rubrics(after)}"
     if _answered(before, after) != _answered(after, before):
-        found["judge"] = f"the judges differ: {_models(before)} against {_models(after)}"
+        found["judge"] = f"the judges differ: {_models(before)} and {_models(after)}"
     return found
 
 
 def _answered(judges: Iterable[JudgeIdentity], others: Iterable[JudgeIdentity]) -> set[tuple[str, str, str]]:
-    """Return who judged; which model answered counts only where the other run knows it too."""
+    """Return the judges; the model that answered counts only if the other run knows it too."""
     known = {(judge.provider, judge.model) for judge in others if judge.model_answered}
     return {
         (judge.provider, judge.model, judge.model_answered if (judge.provider, judge.model) in known else "")

@@ -12,7 +12,7 @@ from polyjudge.records.rubrics import Rubric
 Status = Literal["PASS", "CHECKED", "FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", "SKIPPED"]
 STATUSES: tuple[Status, ...] = ("PASS", "CHECKED", "FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", "SKIPPED")
 OFFLINE = "offline"
-"""Provider and name of the judge that only runs the checks: it looks at neither grammar nor meaning."""
+"""Provider and name of the judge that only runs the checks; it does not judge grammar and meaning."""
 
 
 def meets(scores: Iterable[float | None], flags: Iterable[bool | None], minimum: float) -> bool | None:
@@ -27,7 +27,7 @@ def meets(scores: Iterable[float | None], flags: Iterable[bool | None], minimum:
 
 
 def passes(rubric: Rubric, result: JudgeResult) -> bool | None:
-    """Say whether a result passes; None without a pass rule, or if that depends on a missing score or flag."""
+    """Return whether a result passes; None without a pass rule, or if that depends on a missing score or flag."""
     rule = rubric.passing
     if rule is None:
         return None
@@ -40,7 +40,7 @@ AnyOutcome = TypeVar("AnyOutcome", bound=RunOutcome)
 
 
 def with_passed(rubric: object, outcome: AnyOutcome) -> AnyOutcome:
-    """Return an outcome that says whether it passes, if the rubric has a rule."""
+    """Fill in `passed` if the rubric has a pass rule."""
     if not isinstance(rubric, Rubric) or rubric.passing is None:
         return outcome
     if not isinstance(outcome, JudgeResult) or outcome.passed is not None:
@@ -49,10 +49,10 @@ def with_passed(rubric: object, outcome: AnyOutcome) -> AnyOutcome:
 
 
 def item_status(outcome: RunOutcome | None, findings: Sequence[Finding], rubric: Rubric) -> Status | None:
-    """Return the status of an item from a judge's outcome and what the checks found.
+    """Return the status of an item from a judge's outcome and the findings of the checks.
 
-    Without an outcome, and for a generated text, no judge was asked. None: a judge scored the item, but the rubric has
-    no pass rule, or a score that the rule needs is missing.
+    None: a judge scored the item, but the rubric has no pass rule, or a score that the rule needs is missing.
+    Without an outcome, and for a generated text, only the checks decide.
     """
     failing = {each.kind for each in findings if each.severity == "fail"}
     passed = passes(rubric, outcome) if isinstance(outcome, JudgeResult) else None
@@ -69,7 +69,7 @@ def item_status(outcome: RunOutcome | None, findings: Sequence[Finding], rubric:
 
 
 def is_offline(outcome: Outcome) -> bool:
-    """Say whether an outcome comes from the judge `offline`."""
+    """Return whether an outcome is from the judge `offline`."""
     return (
         isinstance(outcome, JudgeResult) and outcome.provenance is not None and outcome.provenance.provider == OFFLINE
     )

@@ -26,8 +26,8 @@ FAILING: tuple[Status, ...] = ("FAIL", "CONFLICT", "UNRELIABLE")
 """Statuses with which a command that gates on languages exits 1."""
 _DECIDED: tuple[Status, ...] = ("PASS", "CHECKED", "FAIL", "CONFLICT")
 _UNSEEN = {True: ("grammar", "meaning"), False: ("language", "grammar", "meaning")}
-"""What the checks do not look at, for a language that the table has and one that it has not."""
-_FAR_APART = 2.0
+"""What the checks do not judge, for languages in the table and others."""
+_LARGE_DIFFERENCE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Verdict:
     """The status of one language and what it is based on."""
 
     language: str
-    """Tag, as the file gives it."""
+    """The tag in the file."""
     name: str
     family: str
     is_priority: bool
@@ -43,25 +43,25 @@ class Verdict:
     script_only: bool = False
     """No judge scored grammar and meaning: the checks alone decided."""
     not_judged: tuple[str, ...] = ()
-    """What neither a check nor a judge looked at, where the status is CHECKED."""
+    """What neither a check nor a judge has judged, if the status is CHECKED."""
     reason: str = ""
     prompts: int = 0
     script_checked: int = 0
-    """Prompts for which the file or the check gives a script result."""
+    """Prompts with a script result in the file or from the check."""
     script_passed: int = 0
     tokens_per_second: float | None = None
     scores: Mapping[str, LanguageScore] = field(default_factory=dict[str, LanguageScore])
     """Scores of the language as a whole, by judge."""
     disagreements: tuple[str, ...] = ()
     looks_like: str = ""
-    """The other language that the check is sure of, where it is sure in too many outputs."""
+    """The other language of too many outputs, by the check."""
     checked_outputs: int = 0
     failing_outputs: int = 0
     """Of these, outputs with a finding of severity `fail`."""
     trust: tuple[str, ...] = ()
-    """What the trust card of each judge says about this language."""
+    """Notes on this language from the trust card of each judge."""
     trust_words: tuple[str, ...] = ()
-    """How far each judge that gave scores can be relied on in this language, in the words of trust cards."""
+    """The trust-card verdict on this language for each judge with scores."""
     problems: Mapping[str, int] = field(default_factory=dict[str, int])
     """Kinds of findings, and the number of outputs with each."""
 
@@ -72,14 +72,14 @@ class Verdict:
 
     @property
     def passes_checks(self) -> bool | None:
-        """Whether enough outputs are without a finding of severity `fail`; None if none was checked."""
+        """Whether enough outputs have no finding of severity `fail`; None if none was checked."""
         passed = is_enough(self.checked_outputs - self.failing_outputs, self.checked_outputs)
         return passed if self.checked_outputs else None
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many languages have which status. The counts add up to `languages`."""
+    """The number of languages by status. The counts add up to `languages`."""
 
     counts: Mapping[Status, int]
 
@@ -90,7 +90,7 @@ class Totals:
 
     @property
     def decided(self) -> int:
-        """Languages that pass, are checked, fail or are in conflict: the base of every rate."""
+        """Languages with PASS, CHECKED, FAIL or CONFLICT: the base of every rate."""
         return sum(self.counts[status] for status in _DECIDED)
 
     @property
@@ -134,7 +134,7 @@ def family_totals(verdicts: Iterable[Verdict]) -> dict[str, Totals]:
 
 
 def status_label(verdict: Verdict) -> str:
-    """Return the status with what limits it: what was not judged, or that no judge is calibrated."""
+    """Return the status with its limits: what was not judged, or that no judge is calibrated."""
     if verdict.status == "CHECKED":
         return f"CHECKED (script-only; {', '.join(verdict.not_judged)} not judged)"
     if verdict.status == "PASS" and not verdict.is_calibrated:
@@ -143,7 +143,7 @@ def status_label(verdict: Verdict) -> str:
 
 
 def status_fields(verdict: Verdict) -> dict[str, Any]:
-    """Return what every JSON output says about the status of a language."""
+    """Return the status fields of a language in JSON outputs."""
     return {
         "languageName": verdict.name,
         "languageCode": verdict.language,
@@ -156,7 +156,7 @@ def status_fields(verdict: Verdict) -> dict[str, Any]:
 
 
 def counts_text(found: Totals) -> str:
-    """Return the totals in one line, statuses without a language left out."""
+    """Return the totals in one line, without empty statuses."""
     counts = ", ".join(f"{count} {status}" for status, count in found.counts.items() if count)
     return f"{found.languages} {'language' if found.languages == 1 else 'languages'}: {counts or 'none'}"
 
@@ -202,21 +202,21 @@ def language_verdict(
 
 
 def is_enough(part: int, whole: int) -> bool:
-    """Say whether a part is at least the needed share; in whole numbers, because a float cannot hold every share."""
+    """Return whether a part is at least the needed share, in integers because floats are inexact."""
     return 100 * part >= round(100 * NEEDED_SHARE) * whole
 
 
 def reached_by_enough(values: Sequence[float | None], sure_below: float = PASSING_SCORE) -> float | None:
-    """Return the highest value that the needed share of the values reach, None being an unknown value.
+    """Return the highest value that the needed share of the values reach; None in `values` is an unknown value.
 
-    Where that depends on unknown values it is None, unless the value is below `sure_below` even at best.
+    None if that depends on unknown values, unless the result is below `sure_below` in any case.
     """
     best = reached_at_best(values, NEEDED_SHARE)
     return best if best is not None and best < sure_below else reached_by(values, NEEDED_SHARE)
 
 
 def scores_pass(score: LanguageScore | PromptScore) -> bool | None:
-    """Say whether translation scores pass: all three at least 3, in the right language.
+    """Return whether translation scores pass: all three at least 3, in the right language.
 
     None: no scores, or nothing fails but a score or the answer about the language is missing.
     """
@@ -227,20 +227,20 @@ def scores_pass(score: LanguageScore | PromptScore) -> bool | None:
 
 
 def has_scores(score: LanguageScore | PromptScore) -> bool:
-    """Say whether a judge answered at all."""
+    """Return whether there is any score or answer."""
     values = (score.script_score, score.grammar_score, score.coherence_score, score.is_correct_language)
     return not score.error and any(value is not None for value in values)
 
 
 def is_must_have(priority: str) -> bool:
-    """Say whether a priority is the highest, however it is spelled: `must-have`, `mustHave`, `must have`."""
+    """Return whether a priority is the highest in any spelling: `must-have`, `mustHave`, `must have`."""
     return "".join(letter for letter in priority.casefold() if letter.isalpha()) == "musthave"
 
 
 def script_ok(prompt: PromptResult, check: TextCheck | None) -> bool | None:
-    """Say whether an output passes the script check: as the file says or, where it does not, by our own check.
+    """Return whether an output passes the script check, by the file or else by our own check.
 
-    None where the file does not say and the language is not in the table.
+    None if the file has no result and the language is not in the table.
     """
     given = prompt.script_validation_passed
     if given is not None or check is None:
@@ -254,9 +254,9 @@ class _Findings:
 
     outputs: int
     checked: int
-    """Outputs that a check, or the file's own script check, says something about."""
+    """Outputs with a result of a check, or of the file's own script check."""
     failing: Sequence[set[str]]
-    """For each output that fails, the kinds of findings."""
+    """The kinds of findings of each failing output."""
 
     @classmethod
     def of(cls, prompts: Sequence[PromptResult], checks: Sequence[TextCheck | None]) -> "_Findings":
@@ -271,12 +271,12 @@ class _Findings:
 
     @property
     def are_few(self) -> bool:
-        """Whether the needed share of the outputs has none."""
+        """Whether the needed share of the outputs has no finding."""
         return self._are_few(len(self.failing))
 
     @property
     def are_of_language_alone(self) -> bool:
-        """Whether the share would be reached without the findings about the language."""
+        """Whether the needed share would be reached without findings about the language."""
         return self._are_few(sum(kinds != {"wrong_language"} for kinds in self.failing))
 
     def _are_few(self, count: int) -> bool:
@@ -292,7 +292,7 @@ class _Findings:
 def _status(
     findings: _Findings, judging: Mapping[str, LanguageScore], looks_like: str, unreliable: Callable[[list[str]], str]
 ) -> tuple[Status, str]:
-    """Return the status and the reason; `unreliable` says why the judges that decide cannot be relied on."""
+    """Return the status and its reason; `unreliable` returns why the deciding judges are unreliable, or nothing."""
     if not findings.outputs:
         return "SKIPPED", "no usable prompt"
     passing = [name for name, score in judging.items() if scores_pass(score)]
@@ -300,7 +300,7 @@ def _status(
     shortfalls = [f"{name}: {_shortfall(judging[name])}" for name in failing]
     if not findings.are_few:
         if passing and not failing and looks_like and findings.are_of_language_alone:
-            return "CONFLICT", f"a judge passes it, but the check is sure that it is {looks_like}"
+            return "CONFLICT", f"a judge passes it, but the language check identifies {looks_like}"
         return "FAIL", "; ".join([str(findings), *shortfalls])
     if passing or failing:
         if why := unreliable(failing or passing):
@@ -312,7 +312,7 @@ def _status(
 
 
 def _missing(judging: Mapping[str, LanguageScore]) -> str:
-    """Say which scores the judges left out."""
+    """Return which scores of the judges are missing."""
     name, score = next(iter(judging.items()))
     if not has_scores(score):
         return "no score"
@@ -332,7 +332,7 @@ def _shortfall(score: LanguageScore) -> str:
 
 
 def _other_language(checks: Sequence[TextCheck | None], table: LanguageTable) -> str:
-    """Return the language that the check is sure of instead, if it is sure in too many outputs."""
+    """Return another language that the check identifies in too many outputs, or nothing."""
     wrong = [check.language.found for check in checks if check is not None and check.language.state == "wrong"]
     if not wrong or is_enough(len(checks) - len(wrong), len(checks)):
         return ""
@@ -356,9 +356,9 @@ def _disagreements(scores: Mapping[str, LanguageScore], looks_like: str, wanted:
             "coherence": (one.coherence_score, two.coherence_score),
         }
         for dimension, (left, right) in pairs.items():
-            if left is not None and right is not None and abs(left - right) >= _FAR_APART:
+            if left is not None and right is not None and abs(left - right) >= _LARGE_DIFFERENCE:
                 found.append(f"{dimension}: {first} {left:g}, {second} {right:g}")
     for name, score in judged.items():
         if looks_like and score.is_correct_language:
-            found.append(f"{name} says that it is {wanted}, the check is sure that it is {looks_like}")
+            found.append(f"{name} says that it is {wanted}, the language check identifies {looks_like}")
     return found
