@@ -1,4 +1,4 @@
-"""A real translator, Apertium: its phrases captured, run green, and broken in every way that it can break."""
+"""A real translator, Apertium: captured, passing, and failing in every possible way."""
 
 import json
 import os
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(bool(_missing()), reason=_missing())
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory):
-    """The phrases of three pairs and the identifiers, with what Apertium makes of them."""
+    """The phrases of three language pairs and the identifiers, with Apertium's outputs."""
     folder = tmp_path_factory.mktemp("suite")
     for name, inputs in (("translation", "apertium_inputs.tsv"), ("preserve", "apertium_preserve.tsv")):
         options = ["--inputs", str(HERE / inputs), "--command", PAIR, "--version-command", "apertium -V"]
@@ -44,7 +44,7 @@ def run(suite, *options, command=PAIR, capsys=None):
 
 
 def running(marker):
-    """Return the processes whose command line holds a marker."""
+    """Return the processes with a marker in their command line."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -72,7 +72,7 @@ def test_a_captured_suite_is_green_and_keeps_its_comments_and_order(suite, capsy
     assert pairs == {("eng", "spa"), ("es", "pt"), ("fr", "es")}
 
 
-def test_another_mode_fails_and_the_differences_and_the_reason_are_told(suite, capsys):
+def test_another_mode_fails_with_differences_and_the_reason(suite, capsys):
     fixtures = suite / "translation.tsv"
 
     assert main(["regression", "run", "--fixtures", str(fixtures), "--command", "apertium -u eng-cat"]) == 1
@@ -82,8 +82,8 @@ def test_another_mode_fails_and_the_differences_and_the_reason_are_told(suite, c
     assert "captured with the command" in shown.err
 
 
-def test_a_changed_dictionary_is_found_and_the_model_is_told_to_differ(tmp_path, capsys):
-    """The data of a pair as a model: the dictionary of another pair in its place changes what comes out."""
+def test_a_changed_dictionary_is_found_and_the_changed_model_is_reported(tmp_path, capsys):
+    """The data of a pair serve as its model: the dictionary of another pair changes the output."""
     data, model = Path("/usr/share/apertium"), tmp_path / "model"
     shutil.copytree(data / "apertium-eng-spa", model / "data")
     (model / "modes").mkdir()
@@ -121,9 +121,7 @@ _HOLDS_THE_PIPE = "import os, sys, time\nsys.stdout.write('Hola'); sys.stdout.fl
     ],
     ids=["timeout", "crash", "empty", "invalid UTF-8", "10 MB", "a child that holds the pipe"],
 )
-def test_a_translator_that_breaks_ends_in_the_right_state_and_leaves_nothing_running(
-    suite, tmp_path, capsys, script, code, told
-):
+def test_a_broken_translator_has_the_right_status_and_leaves_no_process(suite, tmp_path, capsys, script, code, told):
     program = tmp_path / "translator.py"
     program.write_text(script, encoding="utf-8")
     command = f"{sys.executable} {program}"
@@ -133,7 +131,7 @@ def test_a_translator_that_breaks_ends_in_the_right_state_and_leaves_nothing_run
     assert running(str(program)) == []
 
 
-def test_output_without_a_newline_is_compared_as_it_is(tmp_path, capsys):
+def test_output_without_a_newline_is_compared_unchanged(tmp_path, capsys):
     fixtures = tmp_path / "translation.tsv"
     fixtures.write_text("a\teng\tspa\tHello\tHola\n", encoding="utf-8")
 
@@ -141,7 +139,7 @@ def test_output_without_a_newline_is_compared_as_it_is(tmp_path, capsys):
     assert main(["regression", "run", "--fixtures", str(fixtures), "--command", command]) == 0
 
 
-def test_text_that_a_shell_would_act_on_is_text(tmp_path, capsys):
+def test_no_shell_interprets_the_text(tmp_path, capsys):
     inputs, output = tmp_path / "inputs.tsv", tmp_path / "translation.tsv"
     marker = tmp_path / "made-by-a-shell"
     inputs.write_text(f"a\teng\tspa\tI say \"$(touch {marker})\"; `touch {marker}` and 'go'.\n", encoding="utf-8")
@@ -170,7 +168,7 @@ def test_a_hostile_user_configuration_changes_nothing(suite, tmp_path, monkeypat
     assert run(suite, "--env", "XDG_CONFIG_HOME", command=command) == 1
 
 
-def test_the_results_are_given_to_ci(suite, tmp_path, capsys):
+def test_the_results_are_written_for_ci(suite, tmp_path, capsys):
     junit, results = tmp_path / "junit.xml", tmp_path / "results.json"
 
     assert run(suite, "--junit", str(junit), "--output", str(results), "--repeat", "2") == 0

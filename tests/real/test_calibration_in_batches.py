@@ -15,7 +15,7 @@ JUDGE = "openai/gpt-4o"
 
 
 def verdict(prompt):
-    """A judge of known behaviour: the longer the prompt, the better; of two texts, neither."""
+    """A judge with known behaviour: it prefers longer prompts, and neither of two texts."""
     if "Answer B:" in prompt:
         return json.dumps({"verdict": "tie", "reason": "alike"})
     return json.dumps({"score": len(prompt) % 101, "reason": "by its length", "subscores": {}})

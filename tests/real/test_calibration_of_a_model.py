@@ -1,4 +1,4 @@
-"""A real local model as a judge: what `polyjudge calibrate` finds of one that is known to be bad."""
+"""A real local model as a judge: `polyjudge calibrate` with a model that is known to be bad."""
 
 import json
 from importlib.util import find_spec
@@ -26,19 +26,19 @@ def card() -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_a_worthless_judge_is_not_called_sensitive(judge, capsys):
+def test_an_uninformative_judge_is_not_called_reliable(judge, capsys):
     asked = ["calibrate", "perturb", *judge, "--types", "shuffle_words", "--severities", "1"]
 
     assert main([*asked, "--filter", "language=en,fr,es-419", "--max-unjudged", "0.3"]) == 0
 
     known = card()["perturbations"]["shuffle_words"]
-    assert known["texts"] >= 9  # with fewer nothing could be called sensitive
+    assert known["texts"] >= 9  # with fewer no verdict is possible
     assert known["verdict"] != "reliable"
     assert known["noticed"]["low"] < 0.6
     assert "30 questions, 30 calls at most" in capsys.readouterr().err
 
 
-def test_what_was_asked_of_a_real_model_is_not_asked_again(judge, capsys):
+def test_an_answered_question_is_not_asked_again(judge, capsys):
     asked = ["calibrate", "bias", *judge, "--filter", "language=en", "--effects", "position"]
     asked += ["--texts-per-language", "2"]
 

@@ -1,4 +1,4 @@
-"""The HTML report in a real browser: sorted, filtered, searched, linked to, and harmless whatever models wrote."""
+"""The HTML report in a real browser: sorting, filters, search, links, and harmless text of models."""
 
 import json
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_a_language_opens_by_keyboard_and_shows_what_is_wrong_inside_the_text(pa
     assert details.count() == 0
 
 
-def test_a_link_leads_to_a_language(browser, report):
+def test_a_link_opens_its_language(browser, report):
     with watched_page(browser) as page:
         page.goto(f"{report.as_uri()}#lang-ar")
 
@@ -109,7 +109,7 @@ def test_a_link_leads_to_a_language(browser, report):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_everybody_can_use_the_page(browser, report, scheme, width):
+def test_the_page_is_accessible(browser, report, scheme, width):
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}, "bypass_csp": False}
     with watched_page(browser, **options) as page:
         page.goto(f"{report.as_uri()}#lang-ar")
@@ -118,7 +118,7 @@ def test_everybody_can_use_the_page(browser, report, scheme, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_what_models_wrote_runs_nothing_and_asks_for_nothing(browser, tmp_path):
+def test_text_of_models_runs_no_script_and_loads_nothing(browser, tmp_path):
     languages = [
         {"languageName": text[:200], "languageCode": f"x{place}", "prompts": prompts(text)}
         for place, text in enumerate(HOSTILE)
@@ -185,7 +185,7 @@ def other_pages(tmp_path_factory):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["compare", "card", "agreement"])
-def test_everybody_can_use_the_other_pages(browser, other_pages, name, scheme):
+def test_the_other_pages_are_accessible(browser, other_pages, name, scheme):
     place = other_pages / f"{name}.html"
     with watched_page(browser, color_scheme=scheme, viewport={"width": 390, "height": 900}) as page:
         page.goto(place.as_uri())
@@ -196,7 +196,7 @@ def test_everybody_can_use_the_other_pages(browser, other_pages, name, scheme):
         assert page.asked == [place.as_uri()]
 
 
-def test_a_search_finds_what_is_shown_and_nothing_else(browser, tmp_path):
+def test_a_search_finds_only_shown_text(browser, tmp_path):
     texts = {"French": 'Il dit "bonjour" & s\'en va <vite>', "German": "Hallo Welt und 你好 dazu"}
     place = write_report(
         tmp_path, [{"languageName": name, "prompts": one_prompt(text)} for name, text in texts.items()]

@@ -22,7 +22,7 @@ def judged(candidate, **context):
     return outcome
 
 
-def test_agreement_with_a_reference_proves_a_good_translation_and_little_of_it_proves_nothing():
+def test_agreement_with_a_reference_gives_a_coherence_score_and_little_agreement_gives_none():
     same = judged(GOOD, reference=GOOD)
     near = judged(GOOD, reference="Mein Freund hatte gerade einen Unfall. Rufen Sie doch bitte rasch die Nummer 112!")
     far = judged(GOOD, reference="Hilfe, wählt doch endlich den Notruf, er blutet ja!")
@@ -35,10 +35,10 @@ def test_agreement_with_a_reference_proves_a_good_translation_and_little_of_it_p
     assert "chrF++" in far.reason
 
 
-def test_a_fault_weighs_more_than_agreement_with_a_reference():
-    spoiled = GOOD.replace("112", "211")
+def test_a_failing_check_outweighs_agreement_with_a_reference():
+    perturbed = GOOD.replace("112", "211")
 
-    assert judged(spoiled, reference=spoiled).subscores["coherence"] == 2
+    assert judged(perturbed, reference=perturbed).subscores["coherence"] == 2
     assert judged("", reference=GOOD).subscores["coherence"] == 1
 
 
@@ -53,8 +53,8 @@ def test_a_fault_weighs_more_than_agreement_with_a_reference():
         ("hi", "सबसे नज़दीकी रेलवे स्टेशन कहाँ है?", "सबसे नज़दीकी स्टेशन कहाँ है?", "intl"),
     ],
 )
-def test_words_are_cut_as_the_language_has_them(tag, text, reference, tokenizer):
-    """Cut at spaces, good Chinese and Thai have no word in common with their reference."""
+def test_words_are_split_by_the_rules_of_the_language(tag, text, reference, tokenizer):
+    """If split at spaces, good Chinese and Thai texts have no words in common with their reference."""
     measured = agreement([text], [reference], language_table().find(tag))
 
     assert f"tok:{tokenizer}|" in measured.bleu_signature
@@ -63,7 +63,7 @@ def test_words_are_cut_as_the_language_has_them(tag, text, reference, tokenizer)
     assert "nw:2" in measured.chrf_signature
 
 
-def test_the_numbers_are_those_of_its_own_command_line():
+def test_the_figures_equal_those_of_its_command_line():
     """chrF++ and BLEU of two sentences, by sacrebleu's own command line (2.6.0, `-m chrf bleu --chrf-word-order 2`)."""
     texts = ["The dog bit the man.", "It was not unexpected."]
     references = ["The dog had bit the man.", "No one was surprised."]
