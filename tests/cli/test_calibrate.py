@@ -594,7 +594,7 @@ def test_cards_are_listed_shown_and_drawn(perturb, in_folder, capsys):
     ("arguments", "words"),
     [
         (["missing.json"], "missing.json: cannot be read"),
-        (["no-card.json"], "no-card.json: is no trust card"),
+        (["no-card.json"], "no-card.json: is not a trust card"),
         (["broken.json"], "broken.json: is not JSON"),
         (["--judge", "local/never"], "No valid trust card of local/never"),
     ],

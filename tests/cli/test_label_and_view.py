@@ -121,7 +121,7 @@ def test_the_labels_meet_the_judges_scores_by_their_ids(files, capsys):
         (["label", "r.jsonl", "--items", "items.jsonl", "--host", "0.0.0.0"], "only on 127.0.0.1"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "items.jsonl"], "is an input file"),
         (["label", "t.json", "--items", "items.jsonl"], "contain their texts"),
-        (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "t.json"], "is no labels file"),
+        (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "t.json"], "is not a label file"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--port", "70000"], "Port 70000"),
         (["view", "nowhere"], "is not a folder"),
         (["view", "--host", "::"], "only on 127.0.0.1"),

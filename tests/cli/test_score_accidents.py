@@ -64,7 +64,7 @@ def test_devices_are_no_place_for_results(items, score, server, in_folder, capsy
 
     assert score(output="out") == 2
 
-    assert "is not an ordinary file" in capsys.readouterr().err
+    assert "is not a regular file" in capsys.readouterr().err
     assert (server.asked, Path("out").is_symlink(), Path("/dev/stdout").is_symlink()) == (0, True, True)
 
 

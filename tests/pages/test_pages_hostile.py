@@ -205,10 +205,10 @@ def labelled(folder, path, count=5):
 @pytest.mark.parametrize(
     ("label", "words"),
     [
-        (float("nan"), r"labels\.jsonl:2: is no label: nan"),
-        (float("inf"), r"labels\.jsonl:2: is no label: inf"),
-        (10**400, r"labels\.jsonl:2: is no label: 1000"),
-        (True, r"labels\.jsonl:2: is no label"),
+        (float("nan"), r"labels\.jsonl:2: invalid label: nan"),
+        (float("inf"), r"labels\.jsonl:2: invalid label: inf"),
+        (10**400, r"labels\.jsonl:2: invalid label: 1000"),
+        (True, r"labels\.jsonl:2: invalid label"),
         (99, "the label 99 of item '1' is not on the scale 1-5"),
         (-5, "the label -5 of item '1' is not on the scale 1-5"),
         (2.5, "the label 2.5 of item '1' is not on the scale 1-5"),
@@ -225,7 +225,7 @@ def test_a_label_off_the_scale_is_named_and_the_file_is_closed(tmp_path, label, 
 def test_a_labels_file_that_is_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "labels.jsonl")
 
-    with pytest.raises(DataError, match="is no regular file"):
+    with pytest.raises(DataError, match="is not a regular file"):
         LabelLog(tmp_path / "labels.jsonl")
 
 

@@ -141,5 +141,5 @@ def test_an_unknown_version_is_an_error(tmp_path):
     )
     parquet.write_table(pyarrow.Table.from_pylist([{"id": "a"}], schema=schema), path)
 
-    with pytest.raises(DataError, match="is of a form that this version does not know"):
+    with pytest.raises(DataError, match="unknown version of the results format"):
         list(rows_of(path))

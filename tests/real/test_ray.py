@@ -81,8 +81,8 @@ def start(in_folder, vendor):
 def ended(process):
     """Return exit code, stdout and stderr, without the lines that show progress."""
     out, err = process.communicate(timeout=240)
-    told = [line for line in err.splitlines() if " done, " not in line]
-    return process.returncode, out, "\n".join(told)
+    message = [line for line in err.splitlines() if " done, " not in line]
+    return process.returncode, out, "\n".join(message)
 
 
 def save_items(folder, rows, files):
@@ -99,9 +99,9 @@ def save_items(folder, rows, files):
 
 def without_times(path):
     for _, row in rows_of(path):
-        told = {name: value for name, value in row.items() if name not in ("durationMs", "cached")}
+        message = {name: value for name, value in row.items() if name not in ("durationMs", "cached")}
         origin = row["provenance"]
-        yield {**told, "provenance": {name: origin[name] for name in origin if name not in _OF_THE_MOMENT}}
+        yield {**message, "provenance": {name: origin[name] for name in origin if name not in _OF_THE_MOMENT}}
 
 
 _OF_THE_MOMENT = ("answeredAt", "attempts", "cached")

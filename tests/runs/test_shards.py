@@ -112,7 +112,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_cut(shards):
 
     found = survey_shards(ItemSource(shards), 10)
 
-    assert [told.partition(": ")[0] for told in found.broken] == [f"{shards}/1.jsonl"]
+    assert [message.partition(": ")[0] for message in found.broken] == [f"{shards}/1.jsonl"]
     assert found.shards == (before[0], before[2])
     assert found.survey.count == 4
     with pytest.raises(DataError, match=r"1\.jsonl: is not UTF-8"):
@@ -127,10 +127,10 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_cut(shards):
         ("more/", "unsupported file 'more'"),
     ],
 )
-def test_a_folder_of_this_and_that_is_refused(shards, name, told):
+def test_a_folder_of_this_and_that_is_refused(shards, name, message):
     (shards / name).mkdir() if name.endswith("/") else (shards / name).write_text("id,candidate\n", encoding="utf-8")
 
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         ItemSource(shards).survey()
 
 

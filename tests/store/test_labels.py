@@ -1,4 +1,4 @@
-"""Labels on disk: nothing that was said is lost, and of each person the newest counts."""
+"""Labels on disk: no label is lost, and the newest label of each person counts."""
 
 import json
 import os
@@ -38,7 +38,7 @@ LABELS = st.builds(
 
 
 @given(st.lists(LABELS, max_size=5))
-def test_what_is_written_is_read_back_and_keeps_to_its_schema(tmp_path_factory, labels):
+def test_a_label_survives_a_round_trip_and_fits_its_schema(tmp_path_factory, labels):
     log = LabelLog(tmp_path_factory.mktemp("labels") / "l.jsonl")
     for label in labels:
         log.append(label)
@@ -48,7 +48,7 @@ def test_what_is_written_is_read_back_and_keeps_to_its_schema(tmp_path_factory, 
     log.close()
 
 
-def test_a_row_is_on_disk_when_the_log_says_so(path, text):
+def test_a_row_is_on_disk_when_append_returns(path, text):
     log = LabelLog(path)
     log.append(said(note=text))
 
@@ -57,7 +57,7 @@ def test_a_row_is_on_disk_when_the_log_says_so(path, text):
 
 
 @pytest.mark.parametrize("whole", [0, 2])
-def test_a_torn_last_row_is_cut_and_the_rest_stays_at_whatever_byte_it_was_torn(path, whole):
+def test_an_incomplete_last_row_is_removed_wherever_it_ends(path, whole):
     log = LabelLog(path)
     for _ in range(whole + 1):
         log.append(said(note="ü"))
@@ -73,7 +73,7 @@ def test_a_torn_last_row_is_cut_and_the_rest_stays_at_whatever_byte_it_was_torn(
         again.close()
 
 
-def test_only_one_process_writes(path):
+def test_only_one_process_can_write(path):
     log = LabelLog(path)
     with pytest.raises(DataError, match="another polyjudge"):
         LabelLog(path)
@@ -88,22 +88,22 @@ SCORED = '{"schemaVersion": 1, "id": "a", "outcome": "result", "score": 4.0}'
     "content",
     ["id,label\na,pass", '{"id": "a", "label": 1}', '{"id": "a"}\n', "x\ny", SCORED, SCORED[:40], SCORED[:52]],
 )
-def test_a_file_that_is_not_ours_is_left_as_it_is(tmp_path, content):
+def test_a_file_of_another_kind_is_not_changed(tmp_path, content):
     path = tmp_path / "mine.csv"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match="is no labels file"):
+    with pytest.raises(DataError, match="is not a label file"):
         LabelLog(path)
 
     assert path.read_text(encoding="utf-8") == content
 
 
-def test_a_log_that_nothing_came_into_leaves_no_file(path):
+def test_an_empty_log_leaves_no_file(path):
     LabelLog(path).close()
 
     assert not path.exists()
 
 
-def test_a_row_that_finds_no_room_leaves_no_half_of_itself(path):
+def test_a_row_that_cannot_be_written_leaves_nothing(path):
     log = LabelLog(path)
     log.append(said())
     before = path.read_bytes()
@@ -122,7 +122,7 @@ def test_a_row_that_finds_no_room_leaves_no_half_of_itself(path):
     log.close()
 
 
-def test_the_newest_label_of_each_person_counts_and_what_is_undone_does_not(path):
+def test_the_newest_label_of_each_person_counts_unless_it_was_undone(path):
     log = LabelLog(path)
     for label in (
         said("a", 1),
@@ -142,14 +142,14 @@ def test_the_newest_label_of_each_person_counts_and_what_is_undone_does_not(path
     ]
 
 
-def test_rows_of_other_kinds_pass_as_they_are():
+def test_rows_of_other_kinds_are_unchanged():
     label = label_row(said("a", 1))
     rows = [(1, {"id": "a", "label": 3}), (2, label), (3, "is not JSON"), (4, {**label, "label": 2})]
 
     assert list(newest_rows(rows)) == [(1, {"id": "a", "label": 3}), (3, "is not JSON"), (4, {**label, "label": 2})]
 
 
-def test_words_are_numbers_and_a_label_without_points_is_none():
+def test_pass_and_fail_have_values_and_no_label_has_none():
     assert [said(label=label).value for label in ("pass", "fail", 3, None)] == [1, 0, 3, None]
     assert not said(label=None, passed=True).is_done
     assert said(label=None, reason="skipped").is_done
@@ -159,19 +159,19 @@ def test_words_are_numbers_and_a_label_without_points_is_none():
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ('{"schemaVersion": 1, "id": "a", "annotator": "x"}', "is no row of a labels file"),
+        ('{"schemaVersion": 1, "id": "a", "annotator": "x"}', "is not a row of a label file"),
         ('{"schemaVersion": 1, "id": "a", "annotator": 5, "labelledAt": "t"}', "annotator"),
         ('{"schemaVersion": 1, "id": "a', "is not JSON"),
     ],
 )
-def test_a_broken_row_is_named_by_its_place(path, row, words):
+def test_an_invalid_row_is_an_error_with_its_line(path, row, words):
     path.parent.mkdir()
     path.write_text(json.dumps(label_row(said())) + f"\n{row}\n", encoding="utf-8")
     with pytest.raises(DataError, match=f"labels.jsonl:2: .*{words}"):
         read_labels(path)
 
 
-def test_a_link_to_labels_is_followed_and_one_that_leads_out_to_nothing_is_not(tmp_path):
+def test_a_link_to_labels_is_followed_and_one_to_a_missing_file_elsewhere_is_not(tmp_path):
     (tmp_path / "big").mkdir()
     (tmp_path / "here").mkdir()
     (tmp_path / "big" / "labels.jsonl").touch()

@@ -1,4 +1,4 @@
-"""The file of a run's rows: gone on with, and whole only under its own name."""
+"""The run file can be resumed, and has its final name only when it is complete."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def beside(path):
     return sorted(file.name for file in path.parent.iterdir())
 
 
-def test_a_run_that_is_gone_on_with_knows_when_it_was_begun(tmp_path):
+def test_a_resumed_run_has_its_original_start_time(tmp_path):
     path = tmp_path / "r.jsonl"
     with RunFile(path, "f") as file:
         began = file.started_at
@@ -28,7 +28,7 @@ def test_a_run_that_is_gone_on_with_knows_when_it_was_begun(tmp_path):
     assert beside(path) == ["r.jsonl"]
 
 
-def test_a_note_of_the_beginning_that_a_full_disk_left_empty_is_written_anew(tmp_path):
+def test_an_empty_start_marker_is_written_again(tmp_path):
     (tmp_path / "r.jsonl.f.begun").write_bytes(b"")
 
     with RunFile(tmp_path / "r.jsonl", "f") as file:
@@ -36,8 +36,8 @@ def test_a_note_of_the_beginning_that_a_full_disk_left_empty_is_written_anew(tmp
         assert (tmp_path / "r.jsonl.f.begun").read_text(encoding="ascii") == file.started_at
 
 
-def test_a_run_that_was_killed_while_it_finished_is_finished_and_not_taken_for_the_next_one(tmp_path):
-    """The note goes before the rows get their name; between the two there are rows without a note."""
+def test_a_run_killed_while_finishing_is_finished_and_not_resumed_as_another(tmp_path):
+    """The start marker is deleted before the rows are renamed, so there can be rows without a marker."""
     path = tmp_path / "r.jsonl"
     with RunFile(path, "f") as file:
         file.append(ITEM, OUTCOME)
@@ -49,7 +49,7 @@ def test_a_run_that_was_killed_while_it_finished_is_finished_and_not_taken_for_t
     assert beside(path) == ["r.jsonl"]
 
 
-def test_a_folder_that_is_removed_meanwhile_is_one_clear_error(tmp_path):
+def test_a_folder_deleted_during_the_run_is_an_error(tmp_path):
     path = tmp_path / "folder/r.jsonl"
     with RunFile(path, "f") as file:
         file.append(ITEM, OUTCOME)
@@ -72,7 +72,7 @@ def test_a_file_that_is_deleted_during_the_run_is_written_again(tmp_path):
     assert beside(path) == ["r.jsonl"]
 
 
-def test_a_file_that_is_replaced_during_the_run_holds_the_rows_of_the_run(tmp_path):
+def test_a_file_that_is_replaced_during_the_run_has_the_rows_of_the_run(tmp_path):
     path = tmp_path / "r.jsonl"
     with RunFile(path, "f") as file:
         file.append(ITEM, OUTCOME)
@@ -83,7 +83,7 @@ def test_a_file_that_is_replaced_during_the_run_holds_the_rows_of_the_run(tmp_pa
     assert [item_id for item_id, _ in read_outcomes(path)] == ["i0"]
 
 
-def test_outcomes_that_wait_for_their_turn_are_found_by_position_and_by_id(tmp_path):
+def test_outcomes_stored_ahead_are_found_by_position_and_by_id(tmp_path):
     path = tmp_path / "r.jsonl"
     long = JudgeResult(2.0, "x" * 200_000)
     with RunFile(path, "f") as file:
@@ -108,7 +108,7 @@ def test_an_unfinished_file_of_an_earlier_version_is_resumed_under_its_own_name(
     assert beside(path) == ["r.jsonl"]
 
 
-def test_rows_that_were_exported_are_removed_with_what_is_beside_them(tmp_path):
+def test_exported_rows_are_deleted_with_the_files_beside_them(tmp_path):
     path = tmp_path / "scores.json"
     with RunFile(path, "f", is_exported=True) as file:
         file.append_ahead(ITEM, OUTCOME)
@@ -120,7 +120,7 @@ def test_rows_that_were_exported_are_removed_with_what_is_beside_them(tmp_path):
     assert path.read_text(encoding="utf-8") == "[]"
 
 
-def test_rows_stay_beside_an_export_while_there_are_failures_to_retry_and_those_are_asked_again(tmp_path):
+def test_exported_rows_are_kept_while_there_are_failures_to_retry(tmp_path):
     path, other = tmp_path / "results.json", Item("i1", "another candidate")
     with RunFile(path, "f", is_exported=True, retries_failures=True) as file:
         began = file.started_at
@@ -138,7 +138,7 @@ def test_rows_stay_beside_an_export_while_there_are_failures_to_retry_and_those_
     assert beside(path) == []
 
 
-def test_the_start_marker_of_an_earlier_version_is_taken_over_even_without_rows(tmp_path):
+def test_the_start_marker_of_an_earlier_version_is_used_even_without_rows(tmp_path):
     path = tmp_path / "scores.json"
     (tmp_path / "scores.json.old.begun").write_text("2026-01-01T00:00:00.000Z", encoding="ascii")
 

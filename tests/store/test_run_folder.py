@@ -1,4 +1,4 @@
-"""A folder of results that fills part by part: what is whole is kept, what is another run's is refused."""
+"""A run folder keeps its complete parts, and another run cannot use it."""
 
 import json
 from dataclasses import replace
@@ -42,7 +42,7 @@ def put(folder, shard, *, unjudged=0, text="rows"):
 
 def finished(path, run=RUN, shards=SHARDS, unjudged=(0, 0, 0)):
     folder = RunFolder(path, run, shards)
-    folder.begin()
+    folder.start()
     for shard, count in zip(shards, unjudged, strict=True):
         put(folder, shard, unjudged=count)
     folder.finish()
@@ -51,23 +51,23 @@ def finished(path, run=RUN, shards=SHARDS, unjudged=(0, 0, 0)):
 
 def again(path, run=RUN, shards=SHARDS):
     folder = RunFolder(path, run, shards)
-    return folder, [shard.name[-1] for shard in folder.begin()]
+    return folder, [shard.name[-1] for shard in folder.start()]
 
 
-def test_an_unfinished_run_goes_on_with_what_is_missing(path):
+def test_a_resumed_run_judges_only_the_missing_parts(path):
     folder = RunFolder(path, RUN, SHARDS)
-    assert folder.begin() == SHARDS
+    assert folder.start() == SHARDS
     put(folder, SHARDS[1])
 
     resumed, waiting = again(path)
 
-    assert (waiting, resumed.began, resumed.damaged) == (["0", "2"], folder.began, [])
+    assert (waiting, resumed.started_at, resumed.damaged) == (["0", "2"], folder.started_at, [])
     assert resumed.files == [path / "part-00001.parquet"]
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("rows of part-0000x", encoding="utf-8")])
 @pytest.mark.parametrize("is_finished", [True, False])
-def test_a_damaged_part_is_named_and_made_again(path, damage, is_finished):
+def test_a_damaged_part_is_reported_and_judged_again(path, damage, is_finished):
     folder = finished(path)
     if not is_finished:
         put(folder, SHARDS[2])
@@ -78,7 +78,7 @@ def test_a_damaged_part_is_named_and_made_again(path, damage, is_finished):
     assert (waiting, resumed.damaged) == (["1"], ["part-00001.parquet"])
 
 
-def test_a_finished_run_is_done_again_and_its_parts_stand_until_others_replace_them(path):
+def test_a_finished_run_is_judged_again_and_its_parts_remain_until_replaced(path):
     folder = finished(path)
 
     resumed, waiting = again(path)
@@ -86,23 +86,23 @@ def test_a_finished_run_is_done_again_and_its_parts_stand_until_others_replace_t
     assert waiting == ["0", "1", "2"]
     assert resumed.files == []
     assert [file.read_text(encoding="utf-8")[:4] for file in path.glob("part-*")] == ["rows"] * 3
-    with pytest.raises(DataError, match="holds the results of a run that is not finished"):
+    with pytest.raises(DataError, match="the run in this folder is not finished"):
         list(rows_of(path))
     put(resumed, SHARDS[0])
     assert again(path)[1] == ["1", "2"]
-    assert folder.began <= resumed.began
+    assert folder.started_at <= resumed.started_at
 
 
-def test_where_only_the_end_was_missing_nothing_is_done_again(path):
+def test_a_run_with_all_parts_that_was_not_marked_finished_judges_nothing(path):
     folder = RunFolder(path, RUN, SHARDS)
-    folder.begin()
+    folder.start()
     for shard in SHARDS:
         put(folder, shard)
 
     assert again(path)[1] == []
 
 
-def test_other_items_in_one_shard_are_judged_and_more_shards_too(path):
+def test_changed_and_additional_shards_are_judged(path):
     finished(path)
     changed = [SHARDS[0], replace(SHARDS[1], fingerprint="f" * 16), SHARDS[2], replace(SHARDS[0], name="part-00003")]
 
@@ -111,7 +111,7 @@ def test_other_items_in_one_shard_are_judged_and_more_shards_too(path):
     assert (waiting, resumed.damaged) == (["1", "3"], [])
 
 
-def test_parts_that_nobody_asks_for_any_more_and_half_written_ones_are_removed(path):
+def test_unneeded_parts_and_temporary_files_are_removed(path):
     finished(path)
     half = path / ".part-00001.parquet.0123.part"
     half.write_text("half", encoding="utf-8")
@@ -126,45 +126,53 @@ def test_parts_that_nobody_asks_for_any_more_and_half_written_ones_are_removed(p
 
 
 @pytest.mark.parametrize(
-    ("run", "shards", "told"),
+    ("run", "shards", "message"),
     [
-        (replace(RUN, fingerprint="b" * 12), SHARDS, "another run, with other judges or options; name another folder"),
-        (RUN, [replace(shard, fingerprint="f" * 16) for shard in SHARDS], "other items; name another folder"),
+        (replace(RUN, fingerprint="b" * 12), SHARDS, "other judges or options; use another folder"),
+        (RUN, [replace(shard, fingerprint="f" * 16) for shard in SHARDS], "other items; use another folder"),
     ],
 )
-def test_another_run_is_refused_with_a_remedy(path, run, shards, told):
+def test_the_folder_of_another_run_is_an_error_with_a_remedy(path, run, shards, message):
     finished(path)
 
-    with pytest.raises(DataError, match=told):
-        RunFolder(path, run, shards).begin()
+    with pytest.raises(DataError, match=message):
+        RunFolder(path, run, shards).start()
 
 
-def test_a_folder_of_something_else_is_refused(path):
+def test_an_unfinished_run_started_with_another_option_is_an_error_that_names_it(path):
+    RunFolder(path, replace(RUN, cache_mode="refresh"), SHARDS).start()
+
+    with pytest.raises(DataError, match="started with the option 'refresh'; finish it first") as raised:
+        RunFolder(path, RUN, SHARDS).start()
+    assert raised.value.option == "refresh"
+
+
+def test_a_folder_with_other_files_is_an_error(path):
     (path / "thesis.txt").write_text("mine", encoding="utf-8")
 
-    with pytest.raises(DataError, match="holds no results of polyjudge; name another folder"):
-        RunFolder(path, RUN, SHARDS).begin()
+    with pytest.raises(DataError, match="not a results folder of polyjudge; use another folder"):
+        RunFolder(path, RUN, SHARDS).start()
 
 
-def test_failures_are_asked_about_again_where_there_are_any(path):
-    with pytest.raises(DataError, match="no failures to ask about"):
-        RunFolder(path, replace(RUN, asking="retry-failures"), SHARDS).begin()
+def test_only_parts_with_failures_are_retried(path):
+    with pytest.raises(DataError, match="no failures to retry"):
+        RunFolder(path, replace(RUN, cache_mode="retry-failures"), SHARDS).start()
     finished(path, unjudged=(0, 2, 1))
 
-    folder, waiting = again(path, replace(RUN, asking="retry-failures"))
+    folder, waiting = again(path, replace(RUN, cache_mode="retry-failures"))
     assert waiting == ["1", "2"]
     put(folder, SHARDS[1], unjudged=1)
-    assert again(path, replace(RUN, asking="retry-failures"))[1] == ["2"]
+    assert again(path, replace(RUN, cache_mode="retry-failures"))[1] == ["2"]
 
-    with pytest.raises(DataError, match="begun with --retry-failures; finish that first"):
-        RunFolder(path, RUN, SHARDS).begin()
+    with pytest.raises(DataError, match="started with the option .retry-failures.; finish it first"):
+        RunFolder(path, RUN, SHARDS).start()
 
 
-def test_a_finished_run_is_refreshed_as_a_whole(path):
+def test_a_refresh_of_a_finished_run_judges_all_parts(path):
     finished(path)
     (path / "part-00001.parquet").unlink()
 
-    assert again(path, replace(RUN, asking="refresh"))[1] == ["0", "1", "2"]
+    assert again(path, replace(RUN, cache_mode="refresh"))[1] == ["0", "1", "2"]
 
 
 def test_the_manifest_fits_its_schema(path):
@@ -175,17 +183,17 @@ def test_the_manifest_fits_its_schema(path):
     assert (manifest["rows"], manifest["judged"], manifest["unjudged"]) == (30, 27, 3)
 
 
-def test_a_damaged_manifest_is_one_clear_error(path):
+def test_a_damaged_manifest_is_an_error(path):
     finished(path)
     (path / "manifest.json").write_text('{"kind": "polyjudge results", ', encoding="utf-8")
 
     with pytest.raises(DataError, match=r"manifest\.json: cannot be read"):
-        RunFolder(path, RUN, SHARDS).begin()
+        RunFolder(path, RUN, SHARDS).start()
 
 
-def test_a_part_that_was_changed_is_not_read(path):
+def test_a_changed_part_is_an_error(path):
     finished(path)
     (path / "part-00000.parquet").write_text("rows of part-0000x", encoding="utf-8")
 
-    with pytest.raises(DataError, match=r"part-00000\.parquet: is not as it was written; the command of its run"):
+    with pytest.raises(DataError, match=r"part-00000\.parquet: was changed or damaged"):
         list(rows_of(path))

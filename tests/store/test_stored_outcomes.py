@@ -1,4 +1,4 @@
-"""Outcomes on disk are what a dictionary would make of them."""
+"""Outcomes on disk behave like a dictionary."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ OUTCOMES = st.builds(JudgeResult, st.floats(0, 100), ANY_TEXT) | st.builds(Failu
 
 
 @given(st.lists(st.tuples(ANY_TEXT, OUTCOMES), max_size=20), st.sets(ANY_TEXT), st.data())
-def test_the_last_of_an_id_counts_and_what_is_dropped_is_gone(given, others, data):
+def test_a_later_outcome_replaces_an_earlier_one_and_dropped_ones_are_missing(given, others, data):
     stored, known = StoredOutcomes(), {}
     for item_id, outcome in given:
         stored.add(item_id, outcome)

@@ -1,4 +1,4 @@
-"""Trust cards on disk: whole, never half, never lost, and never of another judge."""
+"""Trust cards on disk are complete, never lost, and never used for another judge."""
 
 import json
 import subprocess
@@ -74,14 +74,14 @@ FULL = TrustCard(
 )
 
 
-def test_a_card_comes_back_as_it_went(tmp_path):
+def test_a_card_survives_a_round_trip(tmp_path):
     path = tmp_path / "card.json"
     update_card(path, lambda _: FULL)
 
     assert read_card(path) == FULL
 
 
-def test_the_folder_of_a_card_is_made(tmp_path):
+def test_the_folder_of_a_card_is_created(tmp_path):
     path = tmp_path / "a" / "b" / "card.json"
 
     assert update_card(path, lambda card: FULL if card is None else replace(FULL, labels=0)) == FULL
@@ -90,7 +90,7 @@ def test_the_folder_of_a_card_is_made(tmp_path):
 
 @settings(max_examples=40)
 @given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=30))
-def test_any_name_of_a_judge_or_a_language_comes_back_as_it_went(tmp_path_factory, provider, model, language):
+def test_any_name_of_a_judge_or_language_survives_a_round_trip(tmp_path_factory, provider, model, language):
     path = tmp_path_factory.mktemp("card") / "card.json"
     judge = replace(JUDGE, provider=provider, model=model)
     card = TrustCard(judge=judge, updated_at="", languages={language: LanguageTrust(texts=3)})
@@ -131,7 +131,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_a_damaged_or_foreign_file_is_one_error_that_names_it(tmp_path, name):
+def test_a_damaged_or_foreign_file_is_an_error_with_its_path(tmp_path, name):
     path = tmp_path / "card.json"
     path.write_bytes(DAMAGED[name])
 
@@ -154,7 +154,7 @@ def test_a_damaged_or_foreign_file_is_one_error_that_names_it(tmp_path, name):
         ("updatedAt", 5),
     ],
 )
-def test_a_field_of_another_kind_is_one_error_that_names_file_and_field(tmp_path, field, value):
+def test_a_field_of_the_wrong_type_is_an_error_with_file_and_field(tmp_path, field, value):
     path = tmp_path / "card.json"
     path.write_text(json.dumps({**card_row(FULL), field: value}), encoding="utf-8")
 
@@ -162,7 +162,7 @@ def test_a_field_of_another_kind_is_one_error_that_names_file_and_field(tmp_path
         read_card(path)
 
 
-def test_a_number_of_thousands_of_digits_is_one_error_that_names_the_file(tmp_path):
+def test_a_number_of_thousands_of_digits_is_an_error_with_the_file(tmp_path):
     path = tmp_path / "card.json"
     path.write_text('{"schemaVersion": 1, "labels": ' + "9" * 5000 + "}")
 
@@ -170,7 +170,7 @@ def test_a_number_of_thousands_of_digits_is_one_error_that_names_the_file(tmp_pa
         read_card(path)
 
 
-def test_a_huge_foreign_value_does_not_fill_the_screen(tmp_path):
+def test_the_message_about_a_huge_value_is_short(tmp_path):
     path = tmp_path / "card.json"
     path.write_text(json.dumps({"schemaVersion": 1, "updatedAt": "", "judge": "x" * 1_000_000}))
 
@@ -180,7 +180,7 @@ def test_a_huge_foreign_value_does_not_fill_the_screen(tmp_path):
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999"])
-def test_what_is_no_number_is_refused(tmp_path, value):
+def test_nan_and_infinity_are_errors(tmp_path, value):
     path = tmp_path / "card.json"
     path.write_text(json.dumps(card_row(FULL)).replace("0.59", value))
 
@@ -188,20 +188,20 @@ def test_what_is_no_number_is_refused(tmp_path, value):
         read_card(path)
 
 
-def test_a_missing_file_and_a_folder_are_each_one_error(tmp_path):
+def test_a_missing_file_and_a_folder_are_errors(tmp_path):
     for path in (tmp_path / "none.json", tmp_path):
         with pytest.raises(DataError, match="cannot be read"):
             read_card(path)
 
 
-def test_unknown_keys_of_a_later_version_are_left_aside(tmp_path):
+def test_unknown_keys_are_ignored(tmp_path):
     path = tmp_path / "card.json"
     path.write_text(json.dumps({**card_row(FULL), "colour": "blue"}), encoding="utf-8")
 
     assert read_card(path) == FULL
 
 
-def test_a_change_that_fails_leaves_the_card_as_it_was(tmp_path):
+def test_a_failed_change_does_not_change_the_card(tmp_path):
     path = tmp_path / "card.json"
     update_card(path, lambda _: FULL)
 
@@ -214,7 +214,7 @@ def test_a_change_that_fails_leaves_the_card_as_it_was(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["card.json"]
 
 
-def test_a_damaged_card_is_not_written_over(tmp_path):
+def test_a_damaged_card_is_not_replaced(tmp_path):
     path = tmp_path / "card.json"
     path.write_text("{")
 
@@ -223,7 +223,7 @@ def test_a_damaged_card_is_not_written_over(tmp_path):
     assert path.read_text() == "{"
 
 
-def test_a_folder_that_cannot_be_made_is_one_error(tmp_path):
+def test_a_folder_that_cannot_be_created_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
 
     with pytest.raises(DataError, match="cannot be written"):
@@ -246,7 +246,7 @@ for number in range(40):
 """
 
 
-def test_processes_that_update_a_card_at_once_lose_nothing(tmp_path):
+def test_concurrent_updates_of_a_card_are_not_lost(tmp_path):
     path = tmp_path / "card.json"
     running = [subprocess.Popen([sys.executable, "-c", ADDING, str(path), name]) for name in ("a", "b", "c")]
 
@@ -258,7 +258,7 @@ def test_processes_that_update_a_card_at_once_lose_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("provider", "codex", "the judge was claude-code/opus, now codex/opus"),
         ("model", "sonnet", "the judge was claude-code/opus, now claude-code/sonnet"),
@@ -267,15 +267,15 @@ def test_processes_that_update_a_card_at_once_lose_nothing(tmp_path):
         ("model_answered", "opus-2026-02", "the model that answers was opus-2026-01, now opus-2026-02"),
     ],
 )
-def test_a_card_expires_when_anything_of_the_judge_changes_and_in_either_direction(field, value, told):
+def test_a_card_expires_when_any_property_of_the_judge_changes(field, value, message):
     other = replace(JUDGE, **{field: value})
 
-    assert expiry(JUDGE, other) == told
+    assert expiry(JUDGE, other) == message
     assert expiry(other, JUDGE)
 
 
 @pytest.mark.parametrize("field", ["rubric_fingerprint", "prompt_sha256", "model_answered"])
-def test_what_is_not_known_of_a_judge_has_not_changed(field):
+def test_unknown_properties_of_a_judge_count_as_unchanged(field):
     unknown = replace(JUDGE, **{field: ""})
 
     assert expiry(JUDGE, unknown) == ""
@@ -293,7 +293,7 @@ def test_a_card_is_found_in_its_folder(tmp_path):
     assert (found.card, found.why) == (FULL, "")
 
 
-def test_without_a_card_or_a_folder_there_is_none_and_nothing_has_expired(tmp_path):
+def test_without_a_card_or_folder_nothing_is_found_or_expired(tmp_path):
     for folder in (tmp_path, tmp_path / "none"):
         found = find_card(JUDGE, folder)
         assert (found.card, found.path) == (None, None)
@@ -301,14 +301,14 @@ def test_without_a_card_or_a_folder_there_is_none_and_nothing_has_expired(tmp_pa
         assert "expired" not in found.why
 
 
-def test_a_card_by_an_older_rubric_of_the_same_name_is_named(tmp_path):
+def test_a_card_of_an_older_rubric_with_the_same_name_is_mentioned(tmp_path):
     update_card(card_path(JUDGE, tmp_path), lambda _: FULL)
     found = find_card(replace(JUDGE, rubric_fingerprint="fedcba9876543210"), tmp_path)
 
     assert (found.card, found.why) == (None, "its card has expired: the rubric has changed")
 
 
-def test_a_card_of_another_judge_is_none_of_this_one(tmp_path):
+def test_a_card_of_another_judge_is_not_used(tmp_path):
     update_card(card_path(JUDGE, tmp_path), lambda _: FULL)
 
     for other in (replace(JUDGE, model="sonnet"), replace(JUDGE, provider="codex"), replace(JUDGE, rubric="other")):
@@ -320,7 +320,7 @@ def test_a_card_of_another_judge_is_none_of_this_one(tmp_path):
 @pytest.mark.parametrize(
     ("field", "value"), [("prompt_sha256", "bb" * 32), ("model_answered", "opus-2026-02"), ("model", "sonnet")]
 )
-def test_a_card_that_is_named_expires_like_any_other(tmp_path, field, value):
+def test_a_given_card_expires_like_any_other(tmp_path, field, value):
     path = tmp_path / "mine.json"
     update_card(path, lambda _: FULL)
     found = find_card(replace(JUDGE, **{field: value}), path=path)
@@ -329,12 +329,12 @@ def test_a_card_that_is_named_expires_like_any_other(tmp_path, field, value):
     assert found.why.startswith("its card has expired: the ")
 
 
-def test_a_card_that_is_named_and_is_not_there_is_an_error(tmp_path):
+def test_a_given_card_that_is_missing_is_an_error(tmp_path):
     with pytest.raises(DataError, match=r"none\.json"):
         find_card(JUDGE, path=tmp_path / "none.json")
 
 
-def test_a_jury_with_a_long_name_is_not_told_of_a_card_that_was_never_made(tmp_path):
+def test_no_card_is_mentioned_for_a_jury_with_a_long_name(tmp_path):
     (tmp_path / "notes.json").write_text("{}")
     jury = replace(JUDGE, provider="jury", model="+".join(f"provider/model-{number}" for number in range(20)))
 

@@ -82,7 +82,7 @@ class RayRun:
             return tally
 
     def _judge(self, folder: RunFolder, cache: str) -> None:
-        waiting = folder.begin()
+        waiting = folder.start()
         for part in folder.damaged:
             self.emit(Warned(f"{part} is damaged or missing, and is made again"))
         fatal = None
@@ -140,10 +140,10 @@ class RayRun:
         judges, rubric = tuple(map(str, self.judges)), rubric_fingerprint(self.rubric)
         chosen = {name: sorted(values) for name, values in self.source.filters.items()}
         cut = [self.source.context, chosen, self.source.limit, self.engine.shard_rows]
-        asking = {"retry-failures": self.retry_failures, "reread": self.reread, "refresh": self.refresh}
+        cache_mode = {"retry-failures": self.retry_failures, "reread": self.reread, "refresh": self.refresh}
         return RunIdentity(
             fingerprint=fingerprint([rubric, judges, self.repeats, cut], 12),
-            asking=next((name for name, given in asking.items() if given), ""),
+            cache_mode=next((name for name, given in cache_mode.items() if given), ""),
             rubric=self.rubric.name,
             rubric_fingerprint=rubric,
             judges=judges or ("offline",),
@@ -159,7 +159,7 @@ class RayRun:
             filters=self.source.filters,
             output=self.output.resolve(),
             cache=cache,
-            since=folder.began if self.refresh or self.retry_failures else "",
+            since=folder.started_at if self.refresh or self.retry_failures else "",
             replay=self.reread,
             keeps_results=self.retry_failures,
             price=self.limits.price,

@@ -18,28 +18,28 @@ from polyjudge.files.ownership import refuse_foreign
 from polyjudge.records.codec import Number, from_json
 
 Where = TypeVar("Where")
-"""Names the place of a row."""
+"""The type of the place of a row."""
 SCHEMA_VERSION = 1
 Reason = Literal["", "cannot read this language", "skipped", "undone"]
-"""Why there is no label; what is undone is as if it had never been labelled."""
+"""Why there is no label; `undone` removes an earlier label."""
 _MOST_POINTS = 1e6
-_MARK = "labelledAt"
-"""By this field a row of ours is known among rows of any kind."""
-_BEGINNING = b'{"schemaVersion": 1, "id": "'
+_TIME_KEY = "labelledAt"
+"""The field that distinguishes a label from rows of other kinds."""
+_ROW_START = b'{"schemaVersion": 1, "id": "'
 _ID = re.compile(rb'(?:[^"\\]|\\.)*\\?')
 _AFTER_ID = b'", "language": "'
-"""Rows of `score` begin as ours do, and go on otherwise."""
+"""Rows of `score` have the same start, and another continuation."""
 
 
 class Label(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one person said of one item, at one moment."""
+    """The label that one person gave one item, at one time."""
 
     id: str
     language: str = ""
     label: Number | str | None
-    """Points, or `pass` or `fail`; None where there are none, or none yet."""
+    """Points, `pass` or `fail`; None if there is no label."""
     passed: bool | None = None
-    """Good enough or not, where that was said beside the points."""
+    """Whether it passes, if that was said in addition to the points."""
     reason: Reason = ""
     """Why there is no label."""
     note: str = ""
@@ -47,9 +47,9 @@ class Label(Struct, frozen=True, kw_only=True, rename="camel"):
     labelled_at: str
     """ISO 8601 in UTC."""
     seconds: Number | None = None
-    """How long the item was looked at."""
+    """How long the person looked at the item."""
     weight: Number | None = None
-    """How many items of its language the item stands for."""
+    """The number of items of its language that the item represents."""
 
     @property
     def value(self) -> float | None:
@@ -60,12 +60,12 @@ class Label(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def is_done(self) -> bool:
-        """The person has nothing more to say of the item."""
+        """Whether the item need not be shown to the person again."""
         return self.label is not None or self.reason in ("cannot read this language", "skipped")
 
 
 class LabelLog:
-    """A file of labels that one process adds to; what others read of it is whole."""
+    """A label file to which one process appends complete rows."""
 
     def __init__(self, path: Path) -> None:
         if path.is_symlink():
@@ -76,26 +76,26 @@ class LabelLog:
         try:
             self._rows.lock()
         except DataError:
-            told = "is being written by another polyjudge; end that one, or name another file"
-            raise DataError(told, path=path, option="labels") from None
+            message = "is being written by another polyjudge process; stop it, or use another file"
+            raise DataError(message, path=path, option="labels") from None
         state = os.fstat(self._rows.descriptor)
         self._file = _identity(state)
         if not stat.S_ISREG(state.st_mode):
             self._rows.close()
-            raise DataError("is no regular file; name another one", path=path, option="labels")
-        self._refuse_others()
+            raise DataError("is not a regular file; use another file", path=path, option="labels")
+        self._check_content()
         self._end_last_row()
         sync_to_disk(path.parent)
 
     def labels(self) -> list[Label]:
-        """Return all rows in the order in which they came."""
+        """Return all rows in order."""
         return list(_labels(self.path))
 
     def append(self, label: Label) -> None:
-        """Put a label on disk; where that fails, nothing of it stays."""
+        """Write a label to disk; if that fails, remove what was written of it."""
         if not self._is_in_place:
-            told = "was removed or replaced while polyjudge wrote to it; end polyjudge and start it again"
-            raise DataError(told, path=self.path)
+            message = "was deleted or replaced while polyjudge was using it; restart polyjudge"
+            raise DataError(message, path=self.path)
         try:
             self._rows.append(label_row(label))
             os.fsync(self._rows.descriptor)
@@ -106,18 +106,18 @@ class LabelLog:
         except OSError as error:
             raise DataError(f"cannot be written: {error.strerror}", path=self.path) from None
 
-    def _refuse_others(self) -> None:
-        """Refuse a file that is not ours before anything is cut off or added."""
+    def _check_content(self) -> None:
+        """Raise DataError if the file has other content, before anything is changed."""
         with self.path.open("rb") as file:
             first = file.readline(1 << 20)
         row = _parsed(first)
-        is_ours = _is_torn_label(first) if row is None else isinstance(row, dict) and _MARK in row
+        is_ours = _is_incomplete_label(first) if row is None else isinstance(row, dict) and _TIME_KEY in row
         if not is_ours:
             self._rows.close()
-            raise DataError("is no labels file; name another one", path=self.path, option="labels")
+            raise DataError("is not a label file; use another file", path=self.path, option="labels")
 
     def _end_last_row(self) -> None:
-        """Drop half a row at the end; a whole one lacks only its line break, as some editors leave it."""
+        """Remove an incomplete last row, or add the line break that some editors leave out."""
         last = self.path.read_bytes().rpartition(b"\n")[2]
         if _parsed(last) is None:
             self._rows.drop_incomplete_row()
@@ -130,21 +130,21 @@ class LabelLog:
 
     @property
     def _is_in_place(self) -> bool:
-        """Under the path still stands the file that is open here."""
+        """Whether the path still is the file that is open here."""
         try:
             return _identity(self.path.stat()) == self._file
         except OSError:
             return False
 
     def close(self) -> None:
-        """Let go of the file; one that nothing came into is gone."""
+        """Close the file; delete it if it is empty."""
         if self._rows.is_empty and self._is_in_place:
             self.path.unlink(missing_ok=True)
         self._rows.close()
 
 
 def label_row(label: Label) -> dict[str, Any]:
-    """Return a label as it stands on disk; what was not said is null."""
+    """Return a label as a row; a field that was not given is null."""
     return {
         "schemaVersion": SCHEMA_VERSION,
         "id": label.id,
@@ -154,30 +154,30 @@ def label_row(label: Label) -> dict[str, Any]:
         "reason": label.reason or None,
         "note": label.note,
         "annotator": label.annotator,
-        _MARK: label.labelled_at,
+        _TIME_KEY: label.labelled_at,
         "seconds": label.seconds,
         "weight": label.weight,
     }
 
 
 def newest_labels(labels: Iterable[Label]) -> dict[tuple[str, str], Label]:
-    """Return the newest label by person and item; what was undone is none."""
+    """Return the newest label by person and item, without those that were undone."""
     newest = {(each.annotator, each.id): each for each in labels}
     return {key: each for key, each in newest.items() if each.reason != "undone"}
 
 
 def read_labels(path: Path) -> list[Label]:
-    """Return the labels of a file that count."""
+    """Return the newest labels of a file."""
     return list(newest_labels(_labels(path)).values())
 
 
 def newest_rows(
     rows: Iterable[tuple[Where, Mapping[str, Any] | str]],
 ) -> Iterator[tuple[Where, Mapping[str, Any] | str]]:
-    """Yield rows of any kind as they come; those of a labels file at the end, only each person's newest."""
+    """Yield rows of other kinds unchanged, then the newest label of each person and item."""
     newest: dict[tuple[str, str], tuple[Where, Mapping[str, Any]]] = {}
     for place, row in rows:
-        if isinstance(row, str) or _MARK not in row:
+        if isinstance(row, str) or _TIME_KEY not in row:
             yield place, row
         else:
             newest[str(row.get("annotator") or ""), str(row.get("id"))] = place, row
@@ -187,34 +187,34 @@ def newest_rows(
 def _labels(path: Path) -> Iterator[Label]:
     for number, row in each_json_line(path):
         if isinstance(row, str):
-            raise DataError(f"{row}; correct the line or name another file", path=path, line=number, option="labels")
-        if row.get("schemaVersion") != SCHEMA_VERSION or _MARK not in row:
-            raise DataError("is no row of a labels file; name another one", path=path, line=number, option="labels")
+            raise DataError(f"{row}; correct the line or use another file", path=path, line=number, option="labels")
+        if row.get("schemaVersion") != SCHEMA_VERSION or _TIME_KEY not in row:
+            raise DataError("is not a row of a label file; use another file", path=path, line=number, option="labels")
         try:
-            said = {name: value for name, value in row.items() if value is not None}
-            label = from_json(Label, {"label": None, **said})
+            given = {name: value for name, value in row.items() if value is not None}
+            label = from_json(Label, {"label": None, **given})
             if isinstance(label.label, float | int) and not abs(label.label) < _MOST_POINTS:
-                raise DataError(f"{str(label.label)[:40]} is no number of points")
+                raise DataError(f"{str(label.label)[:40]} is not a valid number of points")
             yield label
         except DataError as error:
-            raise DataError(f"is no label: {error}", path=path, line=number) from None
+            raise DataError(f"invalid label: {error}", path=path, line=number) from None
 
 
 def _parsed(line: bytes) -> object:
-    """Return what a line says; None where it is no JSON."""
+    """Return the JSON value of a line, or None if it is invalid."""
     try:
         return cast(object, json.loads(line))
     except (ValueError, RecursionError):
         return None
 
 
-def _is_torn_label(line: bytes) -> bool:
-    """Say whether a line is how a label begins, without a line break; nothing at all is too."""
+def _is_incomplete_label(line: bytes) -> bool:
+    """Return whether a line without a line break is the start of a label, or empty."""
     if line.endswith(b"\n"):
         return False
-    if not line.startswith(_BEGINNING):
-        return _BEGINNING.startswith(line)
-    found = _ID.match(line, len(_BEGINNING))
+    if not line.startswith(_ROW_START):
+        return _ROW_START.startswith(line)
+    found = _ID.match(line, len(_ROW_START))
     rest = line[found.end() :] if found else line
     return rest.startswith(_AFTER_ID) or _AFTER_ID.startswith(rest)
 

@@ -1,8 +1,8 @@
 """Run rows in Parquet files.
 
-What every result has is a column of its own kind, so that other tools read it as it is: text, numbers, yes or no, and
-objects by their fields. What has no fixed form is JSON text. A value that its column cannot hold, such as half a
-character, stands as JSON in the column `more`.
+Fields that every result has are typed columns, so that other tools can read them: text, numbers, booleans, and objects
+by their fields. Fields without a fixed type are JSON text. A value that its column cannot store, such as a lone
+surrogate, is stored as JSON in the column `more`.
 """
 
 import json
@@ -19,43 +19,43 @@ from polyjudge.records.codec import field_names
 from polyjudge.records.outcomes import SCHEMA_VERSION, Failure, JudgeResult, Outcome, Provenance, read_outcome
 
 Form = type | str | dict[str, Any]
-"""Of a column: a scalar type, `json`, `texts`, or the forms of an object's fields."""
+"""The form of a column: a scalar type, `json`, `texts`, or the forms of an object's fields."""
 _MARK, _KIND = b"polyjudge", "results"
 _MORE = "more"
 _ROWS_IN_GROUP = 2_000
 _LARGEST_INTEGER = 2**63
-_SUMMED = ("outcome", "kind", "score", "subscores", "flags", "cached", "members", _MORE)
+_SUMMARY_COLUMNS = ("outcome", "kind", "score", "subscores", "flags", "cached", "members", _MORE)
 
 
 class ParquetRows:
-    """Takes rows of outcomes and writes them in groups."""
+    """Writes rows of outcomes in groups."""
 
     def __init__(self, path: Path, forms: Mapping[str, Form]) -> None:
         arrow: Any = require("pyarrow", feature="writing Parquet", extra="parquet")
         parquet: Any = require("pyarrow.parquet", feature="writing Parquet", extra="parquet")
-        told = json.dumps({"kind": _KIND, "schemaVersion": SCHEMA_VERSION})
+        description = json.dumps({"kind": _KIND, "schemaVersion": SCHEMA_VERSION})
         named = [(name, _arrow_type(form, arrow)) for name, form in forms.items()]
-        self._schema = arrow.schema(named, metadata={_MARK: told.encode()})
+        self._schema = arrow.schema(named, metadata={_MARK: description.encode()})
         self._arrow = arrow
         self._forms = forms
         self._rows: list[dict[str, Any]] = []
         self._writer = parquet.ParquetWriter(path, self._schema, compression="zstd", write_page_checksum=True)
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Take a row."""
-        stored, left = _encoded(row, self._forms)
-        stored[_MORE] = readable_json(left) if left else None
+        """Add a row."""
+        stored, rest = _encoded(row, self._forms)
+        stored[_MORE] = readable_json(rest) if rest else None
         self._rows.append(stored)
         if len(self._rows) >= _ROWS_IN_GROUP:
             self._write()
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows."""
         if self._rows:
             self._write()
 
     def close(self) -> None:
-        """End the file."""
+        """Close the file."""
         self._writer.close()
 
     def _write(self) -> None:
@@ -66,7 +66,7 @@ class ParquetRows:
 
 @contextmanager
 def write_parquet_rows(path: Path, criteria: Sequence[str], flags: Sequence[str]) -> Generator[ParquetRows]:
-    """Give somewhere to put rows by a rubric with these criteria and flags; the file is there when all are written."""
+    """Open a file for rows of a rubric with these criteria and flags; it appears when all rows are written."""
     with replacing(path) as part:
         rows = ParquetRows(part, _forms(criteria, flags))
         try:
@@ -77,65 +77,65 @@ def write_parquet_rows(path: Path, criteria: Sequence[str], flags: Sequence[str]
 
 
 def row_decoder(path: Path, metadata: Mapping[bytes, bytes] | None) -> Callable[[dict[str, Any]], Mapping[str, Any]]:
-    """Return what turns a row of a Parquet file into the row that it stands for; foreign rows stay as they are."""
-    told = (metadata or {}).get(_MARK)
-    if told is None:
+    """Return a decoder for the rows of a Parquet file; rows of other programs are not changed."""
+    message = (metadata or {}).get(_MARK)
+    if message is None:
         return lambda row: row
-    about: object = json.loads(told)
+    about: object = json.loads(message)
     if about != {"kind": _KIND, "schemaVersion": SCHEMA_VERSION}:
-        raise DataError(f"is of a form that this version does not know: {told.decode(errors='replace')}", path=path)
+        raise DataError(f"unknown version of the results format: {message.decode(errors='replace')}", path=path)
     return _decoded
 
 
 def outcomes_in(path: Path) -> Iterator[Outcome]:
-    """Yield the outcomes of a file of results with only what they are summed up by; the texts are left out."""
+    """Yield the outcomes of a file of results, with only the fields that summaries need."""
     parquet: Any = require("pyarrow.parquet", feature="reading Parquet", extra="parquet")
     arrow: Any = require("pyarrow", feature="reading Parquet", extra="parquet")
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             decoded = row_decoder(path, file.schema_arrow.metadata)
-            wanted = [name for name in _SUMMED if name in file.schema_arrow.names]
+            wanted = [name for name in _SUMMARY_COLUMNS if name in file.schema_arrow.names]
             for batch in file.iter_batches(batch_size=_ROWS_IN_GROUP, columns=wanted):
                 for row in batch.to_pylist():
-                    yield _summed(decoded(row))
+                    yield _summary_outcome(decoded(row))
     except (arrow.ArrowException, ValueError, OSError) as error:
         raise DataError(f"cannot be read: {error}", path=path) from None
 
 
-def _summed(row: Mapping[str, Any]) -> Outcome:
-    known = {"reason": "", **{name: row[name] for name in _SUMMED if name in row}}
+def _summary_outcome(row: Mapping[str, Any]) -> Outcome:
+    known = {"reason": "", **{name: row[name] for name in _SUMMARY_COLUMNS if name in row}}
     return read_outcome(Failure if row.get("outcome") == "failure" else JudgeResult, known)
 
 
 def _decoded(row: dict[str, Any]) -> dict[str, Any]:
-    left = row.pop(_MORE, None)
-    found = _without_nothing(row)
+    rest = row.pop(_MORE, None)
+    found = _without_empty(row)
     if "members" in found:
         found["members"] = json.loads(found["members"])
     if "parameters" in found.get("provenance", {}):
         found["provenance"]["parameters"] = json.loads(found["provenance"]["parameters"])
-    return _laid_over(found, json.loads(left)) if left else found
+    return _merged(found, json.loads(rest)) if rest else found
 
 
-def _without_nothing(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop what is null, and objects of nothing else."""
+def _without_empty(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Remove nulls and empty objects and lists."""
     cleaned = (
-        (name, _without_nothing(cast(Mapping[str, Any], each)) if isinstance(each, Mapping) else each)
+        (name, _without_empty(cast(Mapping[str, Any], each)) if isinstance(each, Mapping) else each)
         for name, each in row.items()
     )
     return {name: each for name, each in cleaned if each is not None and each != {} and each != []}
 
 
-def _laid_over(row: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(row: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in more.items():
-        under = row.get(name)
-        both = isinstance(under, dict) and isinstance(value, dict)
-        row[name] = _laid_over(cast(dict[str, Any], under), cast(dict[str, Any], value)) if both else value
+        current = row.get(name)
+        both = isinstance(current, dict) and isinstance(value, dict)
+        row[name] = _merged(cast(dict[str, Any], current), cast(dict[str, Any], value)) if both else value
     return row
 
 
 def _forms(criteria: Sequence[str], flags: Sequence[str]) -> dict[str, Form]:
-    """Return the form of each column; an object without fields, which Parquet does not have, is none."""
+    """Return the form of each column; objects without fields are left out, because Parquet does not have them."""
     by_name = {"subscores": dict.fromkeys(criteria, float), "flags": dict.fromkeys(flags, bool)}
     forms: dict[str, Form] = {"schemaVersion": int, "id": str, "outcome": str}
     for name, form in (*_record_forms(JudgeResult), *_record_forms(Failure)):
@@ -152,8 +152,8 @@ def _record_forms(record_type: type) -> Iterator[tuple[str, Form]]:
 
 def _form(hint: Any) -> Form:
     if get_origin(hint) in (Union, types.UnionType):
-        left = [each for each in get_args(hint) if each is not type(None)]
-        hint = float if set(left) == {int, float} else left[0]
+        rest = [each for each in get_args(hint) if each is not type(None)]
+        hint = float if set(rest) == {int, float} else rest[0]
     if hint in (str, bool, int, float):
         return hint
     if get_origin(hint) is Literal:
@@ -171,32 +171,32 @@ def _arrow_type(form: Form, arrow: Any) -> Any:
 
 
 def _encoded(row: Mapping[str, Any], forms: Mapping[str, Form]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what the columns hold of a row, and what they cannot."""
+    """Return the part of a row that the columns can store, and the rest."""
     stored: dict[str, Any] = {}
-    left: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
     for name, value in row.items():
         form = forms.get(name)
         if isinstance(form, dict) and isinstance(value, dict):
             stored[name], inner = _encoded(cast(dict[str, Any], value), form)
             if inner:
-                left[name] = inner
+                rest[name] = inner
         elif form == "json":
             stored[name] = readable_json(value)
         elif form is not None and _fits(value, form):
             stored[name] = value
         else:
-            left[name] = value
+            rest[name] = value
             if isinstance(value, str) and form is str:
                 stored[name] = value.encode(errors="replace").decode()
-    return stored, left
+    return stored, rest
 
 
 def _fits(value: object, form: Form) -> bool:
-    """Say whether a column of this form gives a value back as it was."""
+    """Return whether a column of this form stores a value without loss."""
     if form == "texts":
         return isinstance(value, list) and all(_fits(each, str) for each in cast(list[object], value))
     if form is str:
-        return isinstance(value, str) and _is_whole(value)
+        return isinstance(value, str) and _is_encodable(value)
     if form is float:
         return isinstance(value, float) or (type(value) is int and abs(value) <= 2**53)
     if form is int:
@@ -204,8 +204,8 @@ def _fits(value: object, form: Form) -> bool:
     return isinstance(value, bool)
 
 
-def _is_whole(text: str) -> bool:
-    """Say whether a text has no half of a character in it, which UTF-8 cannot hold."""
+def _is_encodable(text: str) -> bool:
+    """Return whether a text has no lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

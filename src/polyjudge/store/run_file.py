@@ -1,8 +1,9 @@
-"""The run file: rows are appended in order, and the file takes its final name when it is complete.
+"""The run file: rows are appended in order, and the file gets its final name when it is complete.
 
 During a run its rows are in `NAME.FINGERPRINT.partial`, in the order of the items. The same run started again resumes
-there; another run, with other items or another judge, has another fingerprint and starts anew. Outcomes that wait for a
-slow item before them are kept in `NAME.FINGERPRINT.ahead`, and `NAME.FINGERPRINT.begun` says when the run was started.
+there; another run, with other items or another judge, has another fingerprint. Outcomes that wait for a slow item
+before them are stored in `NAME.FINGERPRINT.ahead`, and `NAME.FINGERPRINT.begun` is the start marker, with the time of
+the start.
 """
 
 import json
@@ -23,7 +24,7 @@ _SCHEMA = "CREATE TABLE outcomes (id BLOB PRIMARY KEY, outcome TEXT, is_wanted I
 
 
 class StoredOutcomes(Mapping[str, RunOutcome]):
-    """The outcomes of some items on disk; of an id that occurs twice the last counts."""
+    """The outcomes of items on disk; a later outcome of an id replaces an earlier one."""
 
     def __init__(self) -> None:
         self._scratch = open_scratch(self, _SCHEMA)
@@ -61,15 +62,15 @@ class StoredOutcomes(Mapping[str, RunOutcome]):
         return self._scratch.execute("SELECT count(*) FROM outcomes").fetchone()[0]
 
 
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 _CHUNK = 1 << 20
 _RETRIED: frozenset[str] = frozenset({"transient"})
-"""Failures that a resumed run asks about again: what caused them may have passed."""
+"""Failures that a resumed run retries, because their cause may be temporary."""
 _ALL_FAILURES: frozenset[str] = frozenset(get_args(FailureKind))
 
 
 def is_retried(outcome: RunOutcome) -> bool:
-    """Say whether a resumed run asks again about an item with this stored outcome."""
+    """Return whether a resumed run judges an item with this stored outcome again."""
     return isinstance(outcome, Failure) and outcome.kind in _RETRIED
 
 
@@ -93,19 +94,19 @@ class OutcomeStore(Protocol):
         ...
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
-        """Write the row of the next item; it is with the system when this returns."""
+        """Write the row of the next item; it survives a kill of the process when this returns."""
         ...
 
     def ahead(self) -> Mapping[str, RunOutcome]:
-        """Return the outcomes that an unfinished run kept ahead of their turn, by the ids of their items."""
+        """Return the outcomes that an unfinished run stored ahead of their turn, by item id."""
         ...
 
     def finish(self) -> None:
-        """All rows are written: give the file its name."""
+        """Give the file its final name, after all rows are written."""
         ...
 
     def discard_if_empty(self) -> None:
-        """Forget the start marker if no row was written, so that the next run starts anew."""
+        """Delete the start marker if no row was written, so that the next run starts again."""
         ...
 
     def close(self) -> None:
@@ -115,19 +116,19 @@ class OutcomeStore(Protocol):
 
 @runtime_checkable
 class WaitingStore(Protocol):
-    """Keeps outcomes whose turn has not come; a store that can does."""
+    """A store that can also store outcomes ahead of their turn."""
 
     def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
-        """Keep the outcome of an item whose turn has not come; return where `read_ahead` finds it."""
+        """Store an outcome ahead of its turn; return its position for `read_ahead`."""
         ...
 
     def read_ahead(self, position: int) -> RunOutcome:
-        """Return an outcome that `append_ahead` has kept."""
+        """Return an outcome that `append_ahead` stored."""
         ...
 
 
 class RunFile:
-    """The rows of one run in a file, each on disk before the next is written."""
+    """The rows of one run in a file."""
 
     def __init__(
         self,
@@ -139,10 +140,10 @@ class RunFile:
         is_exported: bool = False,
         retries_failures: bool = False,
     ) -> None:
-        """Open the run file; `legacy` are fingerprints that earlier versions gave to the same run.
+        """Open the run file; `legacy` are the fingerprints of the same run in earlier versions.
 
-        With `is_exported` the file of this name is written by an export: the rows are removed when they are complete.
-        With `retries_failures` they stay as long as there are failures, and all of these are asked again, not only the
+        With `is_exported`, an export writes the file of this name, and the rows are deleted when they are complete.
+        With `retries_failures`, the rows are kept as long as there are failures, and all failures are retried, not only
         transient ones.
         """
         refuse_foreign(path, force=force)
@@ -151,8 +152,8 @@ class RunFile:
         self._retries_failures = retries_failures
         self._retried = _ALL_FAILURES if retries_failures else _RETRIED
         self._has_failures = False
-        if (path.exists() and not path.is_file()) or _leads_to_a_device(path):
-            raise DataError("is not an ordinary file; name another one", path=path)
+        if (path.exists() and not path.is_file()) or _is_device(path):
+            raise DataError("is not a regular file; use another path", path=path)
         path = path.resolve()  # the target of a link is written, and the link stays
         self.path = path
         names = [path.with_name(f"{path.name}.{each}.partial") for each in (fingerprint, *legacy)]
@@ -163,7 +164,7 @@ class RunFile:
         self._rows.lock()
         self._rows.drop_incomplete_row()
         try:
-            self._take_back_retried()
+            self._cut_retried()
             self.started_at = self._write_start_marker()
         except OSError as error:
             self._rows.close()
@@ -174,29 +175,29 @@ class RunFile:
         return self._rows.outcomes()
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
-        """Write the row of the next item; it is with the system when this returns."""
+        """Write the row of the next item; it survives a kill of the process when this returns."""
         self._has_failures |= isinstance(outcome, Failure)
         self._rows.append(item_row(item, outcome))
 
     def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
-        """Keep the outcome of an item whose turn has not come; return where `read_ahead` finds it."""
+        """Store an outcome ahead of its turn; return its position for `read_ahead`."""
         log = self._open_ahead()
         position = os.fstat(log.descriptor).st_size
         log.append(item_row(item, outcome))
         return position
 
     def read_ahead(self, position: int) -> RunOutcome:
-        """Return an outcome that `append_ahead` has kept."""
+        """Return an outcome that `append_ahead` stored."""
         return read_outcome_row(_row_at(self._open_ahead().descriptor, position))[1]
 
     def ahead(self) -> Mapping[str, RunOutcome]:
-        """Return the outcomes that an unfinished run kept ahead of their turn, by the ids of their items."""
+        """Return the outcomes that an unfinished run stored ahead of their turn, by item id."""
         return _Ahead(self._open_ahead(), self._retried) if self._ahead_path.exists() else {}
 
     def finish(self) -> None:
-        """Give the complete file its name; if it was deleted during the run, write it again. Exported rows are removed.
+        """Give the complete file its final name, or delete exported rows; restore a file deleted during the run.
 
-        The files beside it go first: a start marker that outlived its run would be taken for the next one's.
+        The files beside it are deleted first, because the next run would use a start marker that remained.
         """
         try:
             os.fsync(self._rows.descriptor)
@@ -216,7 +217,7 @@ class RunFile:
             raise self._problem(error) from None
 
     def discard_if_empty(self) -> None:
-        """Forget the start marker if no row was written, so that the next run starts anew."""
+        """Delete the start marker if no row was written, so that the next run starts again."""
         if self._rows.is_empty:
             self.partial.unlink(missing_ok=True)
             self._start_marker.unlink(missing_ok=True)
@@ -256,7 +257,7 @@ class RunFile:
             return False
 
     def _write_again(self) -> None:
-        """Copy the rows from the open file, which the system keeps although its name is gone."""
+        """Copy the rows from the open file, which exists although its name was deleted."""
         self.partial.unlink(missing_ok=True)
         with self.partial.open("xb") as file:
             position = 0
@@ -266,8 +267,8 @@ class RunFile:
             file.flush()
             os.fsync(file.fileno())
 
-    def _take_back_retried(self) -> None:
-        """Cut the rows from the first one on that is asked again; the others after it are kept ahead of their turn."""
+    def _cut_retried(self) -> None:
+        """Remove the rows from the first retried one on; store the others after it ahead of their turn."""
         place, end = None, 0
         for line in self._rows.lines():
             retried = _is_retried_line(line, self._retried)
@@ -280,13 +281,13 @@ class RunFile:
             os.ftruncate(self._rows.descriptor, place)
 
     def _write_start_marker(self) -> str:
-        """Return when the run was started: a run that asks everything again must know which replies are its own."""
+        """Return when the run was started, which tells a refresh which replies are its own."""
         marker = self._start_marker
         started_at = marker.read_text(encoding="ascii", errors="replace") if marker.exists() else ""
         if started_at or not self._rows.is_empty:
             return started_at
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        # It is empty if a full disk or a kill interrupted an earlier run here.
+        # The marker is empty if a full disk or a kill interrupted an earlier run here.
         with os.fdopen(os.open(marker, flags, 0o666), "w", encoding="ascii") as file:
             file.write(utc_now())
             file.flush()
@@ -298,7 +299,7 @@ class RunFile:
 
 
 def _adopt_start_marker(partial: Path, names: Sequence[Path]) -> None:
-    """Take over the start marker of a legacy run that has no rows: its replies are in a cache."""
+    """Rename the start marker of a legacy run without rows, whose replies are in a cache."""
     if not partial.exists() and not partial.with_suffix(".begun").exists():
         for name in names:
             if (marker := name.with_suffix(".begun")).exists():
@@ -306,7 +307,7 @@ def _adopt_start_marker(partial: Path, names: Sequence[Path]) -> None:
 
 
 class _Ahead(Mapping[str, RunOutcome]):
-    """Rows that were kept ahead of their turn; memory holds their ids and positions."""
+    """Rows stored ahead of their turn; their ids and positions are in memory."""
 
     def __init__(self, log: RowLog, retried: Collection[str]) -> None:
         self._descriptor = log.descriptor
@@ -338,20 +339,20 @@ def _row_at(descriptor: int, position: int) -> dict[str, Any]:
 
 
 def _is_retried_line(line: bytes, retried: Collection[str]) -> bool:
-    """Say whether a row is asked again; most rows need not be parsed for that."""
+    """Return whether a row is retried, without parsing most rows."""
     if b'"failure"' not in line or not any(b'"%b"' % kind.encode() in line for kind in retried):
         return False
     try:
         row = parse_json(line.decode())
     except ValueError:
-        return False  # it is reported as damaged where the rows are read
+        return False  # reported as damaged when the rows are read
     return isinstance(row, dict) and cast(dict[str, object], row).get("kind") in retried
 
 
-def _leads_to_a_device(path: Path) -> bool:
-    """Say whether a path is a device such as /dev/stdout, or a link to one."""
+def _is_device(path: Path) -> bool:
+    """Return whether a path is a device such as /dev/stdout, or a link to one."""
     here = path.absolute()
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         if here.is_relative_to("/dev") or here.is_relative_to("/proc"):
             return True
         if not here.is_symlink():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from msgspec import Struct
+from msgspec import field as struct_field
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
@@ -19,17 +20,17 @@ from polyjudge.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Some rows of one file, one after the other."""
+    """Consecutive rows of one file of items."""
 
     name: str
-    """What its results are called: `part-00000`."""
+    """The name of its results: `part-00000`."""
     path: Path
     start: Mark
     rows: int
-    """Rows in it, also those that are no items or not wanted."""
+    """The number of rows, including invalid and excluded ones."""
     items: int
     fingerprint: str
-    """Of its items."""
+    """The fingerprint of its items."""
 
 
 MANIFEST_FILE = "manifest.json"
@@ -45,42 +46,42 @@ class ResultsPart(Struct, frozen=True, kw_only=True, rename="camel"):
     judged: int
     unjudged: int
     sha256: str
-    """Of the file."""
+    """The hash of the file."""
     items_file: str
-    """The name of the file that its items stand in."""
+    """The name of the file with its items."""
     items_line: int
-    """How many lines, or of Parquet rows, come before them there."""
+    """The number of lines before them in that file; in Parquet, of rows."""
     items_fingerprint: str
-    """Of the items: others have another one."""
+    """The fingerprint of the items."""
 
 
 class ResultsManifest(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A run whose results are a folder of parts."""
+    """The manifest of a run whose results are a folder of parts."""
 
     schema_version: int
     kind: Literal["polyjudge results"]
     finished: bool
-    """All parts are there; otherwise the run can be resumed."""
+    """Whether all parts are complete; otherwise the run can be resumed."""
     fingerprint: str
-    """Of what makes a run the same: rubric, judges, which columns and items, how they are cut."""
-    asking: str
-    """How what is kept is treated: `refresh`, `reread`, `retry-failures`, or empty."""
-    began: str
-    """When the run was first begun, ISO 8601 in UTC."""
+    """The fingerprint of rubric, judges, columns, filters and shard size."""
+    cache_mode: str = struct_field(name="asking")
+    """How stored replies are used: `refresh`, `reread`, `retry-failures`, or empty for the default."""
+    started_at: str = struct_field(name="began")
+    """When the run was first started, ISO 8601 in UTC."""
     polyjudge_version: str
     rubric: str
     rubric_fingerprint: str
     judges: tuple[str, ...]
     rows: int
-    """In all parts that are there."""
+    """The number of rows in all complete parts."""
     judged: int
     unjudged: int
     parts: tuple[ResultsPart, ...]
-    """In the order of the items."""
+    """The complete parts, in the order of the items."""
 
 
 def manifest_of(parts: tuple[ResultsPart, ...], *, finished: bool, about: Mapping[str, Any]) -> ResultsManifest:
-    """Return the manifest of a run about which this is known."""
+    """Return the manifest of a run; `about` has the fields that do not follow from the parts."""
     return ResultsManifest(
         schema_version=SCHEMA_VERSION,
         kind=_KIND,
@@ -94,13 +95,13 @@ def manifest_of(parts: tuple[ResultsPart, ...], *, finished: bool, about: Mappin
 
 
 def write_manifest(folder: Path, manifest: ResultsManifest) -> None:
-    """Put a manifest into its folder."""
+    """Write the manifest of a folder."""
     with write_atomically(folder / MANIFEST_FILE) as file:
         file.write(readable_json(to_json(manifest), indent=1) + "\n")
 
 
 def read_manifest(folder: Path) -> ResultsManifest | None:
-    """Return the manifest of a folder of results; None where there is none of ours."""
+    """Return the manifest of a run folder, or None if the folder has none of polyjudge."""
     path = folder / MANIFEST_FILE
     if not path.is_file():
         return None
@@ -112,8 +113,8 @@ def read_manifest(folder: Path) -> ResultsManifest | None:
         return None
     manifest = cast(dict[str, Any], found)
     if manifest.get("schemaVersion") != SCHEMA_VERSION:
-        told = f"schemaVersion is {manifest.get('schemaVersion')!r}, expected {SCHEMA_VERSION}"
-        raise DataError(told, path=path)
+        message = f"schemaVersion is {manifest.get('schemaVersion')!r}, expected {SCHEMA_VERSION}"
+        raise DataError(message, path=path)
     try:
         return from_json(ResultsManifest, manifest)
     except DataError as error:
@@ -121,7 +122,7 @@ def read_manifest(folder: Path) -> ResultsManifest | None:
 
 
 def is_intact(folder: Path, part: ResultsPart) -> bool:
-    """Say whether a part is there as it was written."""
+    """Return whether a part exists and is unchanged."""
     try:
         return sha256_of(folder / part.file) == part.sha256
     except OSError:
@@ -129,40 +130,40 @@ def is_intact(folder: Path, part: ResultsPart) -> bool:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the hash of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
 
 
 def finished_parts(folder: Path) -> Iterator[Path] | None:
-    """Return the parts of a folder of results in order, None where it is no such folder; refuse an unfinished one."""
+    """Return the parts of a run folder in order, or None if it is not one; raise DataError for an unfinished run."""
     manifest = read_manifest(folder)
     if manifest is None:
         return None
     if not manifest.finished:
-        raise DataError("holds the results of a run that is not finished; give its command again", path=folder)
+        raise DataError("the run in this folder is not finished. Run its command again to resume it.", path=folder)
     return _intact_parts(folder, manifest)
 
 
 def _intact_parts(folder: Path, manifest: ResultsManifest) -> Iterator[Path]:
     for part in manifest.parts:
         if not is_intact(folder, part):
-            told = "is not as it was written; the command of its run makes it again"
-            raise DataError(told, path=folder / part.file)
+            message = "was changed or damaged. Run the command again to recreate it."
+            raise DataError(message, path=folder / part.file)
         yield folder / part.file
 
 
 RETRYING = "retry-failures"
-_ANEW = "name another folder, or remove it"
+_REMEDY = "use another folder, or delete this one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIdentity:
-    """What makes a run the same as another."""
+    """What identifies a run."""
 
     fingerprint: str
-    asking: str = ""
-    """How what is kept is treated: `refresh`, `reread`, `retry-failures`, or empty."""
+    cache_mode: str = ""
+    """How stored replies are used: `refresh`, `reread`, `retry-failures`, or empty for the default."""
     rubric: str
     rubric_fingerprint: str
     judges: tuple[str, ...]
@@ -170,79 +171,80 @@ class RunIdentity:
 
 @dataclass(slots=True)
 class RunFolder:
-    """The results of one run; nobody else may write there meanwhile."""
+    """The results of one run, in a folder that only this run writes to."""
 
     path: Path
     run: RunIdentity
     shards: Sequence[Shard]
-    began: str = ""
-    """When the run was first begun."""
+    started_at: str = ""
+    """When the run was first started."""
     damaged: list[str] = field(default_factory=list[str])
-    """Parts that were there once and are not as they were."""
+    """Parts that are missing or were changed."""
     _parts: dict[str, ResultsPart] = field(default_factory=dict[str, ResultsPart])
 
-    def begin(self) -> list[Shard]:
-        """Go on with an unfinished run, or begin one; return the shards that are to be judged."""
+    def start(self) -> list[Shard]:
+        """Start the run, or resume an unfinished one; return the shards to judge."""
         manifest = read_manifest(self.path)
         if manifest is None:
-            self._refuse_strangers()
-            self.began = utc_now()
+            self._check_new_folder()
+            self.started_at = utc_now()
         else:
-            self._refuse_others(manifest)
-            self._keep_of(manifest)
+            self._check_same_run(manifest)
+            self._select_parts(manifest)
         self._write(finished=False)
         self._clean_up({*self._parts, *map(file_of, self.shards)})
         return [shard for shard in self.shards if file_of(shard) not in self._parts]
 
     def put(self, part: ResultsPart) -> None:
-        """Take note of a part that is there now."""
+        """Record a complete part."""
         self._parts[part.file] = part
         self._write(finished=False)
 
     def finish(self) -> None:
-        """All parts are there."""
+        """Mark the run as finished."""
         self._write(finished=True)
         self._clean_up(set(self._parts))
 
     @property
     def files(self) -> list[Path]:
-        """The parts that are there, in the order of the items."""
+        """The complete parts, in the order of the items."""
         return [self.path / file_of(shard) for shard in self.shards if file_of(shard) in self._parts]
 
     @property
     def unjudged(self) -> int:
-        """Items without a verdict in them."""
+        """The number of items without a verdict in the complete parts."""
         return sum(part.unjudged for part in self._parts.values())
 
-    def _refuse_strangers(self) -> None:
-        if self.run.asking == RETRYING:
-            raise DataError("holds no results, so there are no failures to ask about again", path=self.path)
+    def _check_new_folder(self) -> None:
+        if self.run.cache_mode == RETRYING:
+            raise DataError("no results, so there are no failures to retry", path=self.path)
         if any(not file.name.startswith(".") for file in self.path.iterdir()):
-            raise DataError(f"is not empty and holds no results of polyjudge; {_ANEW}", path=self.path)
+            raise DataError(f"is not empty, and not a results folder of polyjudge; {_REMEDY}", path=self.path)
 
-    def _refuse_others(self, manifest: ResultsManifest) -> None:
+    def _check_same_run(self, manifest: ResultsManifest) -> None:
         wanted = {shard.fingerprint for shard in self.shards}
         if manifest.fingerprint != self.run.fingerprint:
-            raise DataError(f"holds the results of another run, with other judges or options; {_ANEW}", path=self.path)
+            raise DataError(f"contains the results of other judges or options; {_REMEDY}", path=self.path)
         if manifest.parts and wanted.isdisjoint(part.items_fingerprint for part in manifest.parts):
-            raise DataError(f"holds the results of other items; {_ANEW}", path=self.path)
-        if not manifest.finished and manifest.asking != self.run.asking:
-            begun = f"with --{manifest.asking}" if manifest.asking else f"without --{self.run.asking}"
-            raise DataError(f"holds an unfinished run that was begun {begun}; finish that first", path=self.path)
+            raise DataError(f"contains the results of other items; {_REMEDY}", path=self.path)
+        if not manifest.finished and manifest.cache_mode != self.run.cache_mode:
+            how, option = "with" if manifest.cache_mode else "without", manifest.cache_mode or self.run.cache_mode
+            message = f"contains an unfinished run that was started {how} the option {option!r}; finish it first"
+            raise DataError(message, path=self.path, option=option)
 
-    def _keep_of(self, manifest: ResultsManifest) -> None:
-        """Keep what need not be done again of an earlier run: nothing where that is finished and whole."""
+    def _select_parts(self, manifest: ResultsManifest) -> None:
+        """Keep the parts of an earlier run that need not be judged again; none if it is finished and intact."""
         fingerprints = {file_of(shard): shard.fingerprint for shard in self.shards}
         same = [part for part in manifest.parts if fingerprints.get(part.file) == part.items_fingerprint]
-        whole = {part.file: part for part in same if is_intact(self.path, part)}
-        self.damaged = [part.file for part in same if part.file not in whole]
-        if manifest.finished and self.run.asking == RETRYING:
-            whole = {file: part for file, part in whole.items() if not part.unjudged}
-        elif manifest.finished and (len(whole) == len(fingerprints) or manifest.asking != self.run.asking):
-            whole = {}
-        is_same = not manifest.finished or (bool(whole) and self.run.asking != RETRYING)
-        self.began = manifest.began if is_same else utc_now()
-        self._parts = whole
+        intact = {part.file: part for part in same if is_intact(self.path, part)}
+        self.damaged = [part.file for part in same if part.file not in intact]
+        if manifest.finished and self.run.cache_mode == RETRYING:
+            intact = {file: part for file, part in intact.items() if not part.unjudged}
+        elif manifest.finished and (len(intact) == len(fingerprints) or manifest.cache_mode != self.run.cache_mode):
+            intact = {}
+        is_same = not manifest.finished or (bool(intact) and self.run.cache_mode != RETRYING)
+        self.started_at = manifest.started_at if is_same else utc_now()
+        self._parts = intact
 
     def _write(self, *, finished: bool) -> None:
         manifest = manifest_of(
@@ -250,8 +252,8 @@ class RunFolder:
             finished=finished,
             about={
                 "fingerprint": self.run.fingerprint,
-                "asking": self.run.asking,
-                "began": self.began,
+                "cache_mode": self.run.cache_mode,
+                "started_at": self.started_at,
                 "polyjudge_version": __version__,
                 "rubric": self.run.rubric,
                 "rubric_fingerprint": self.run.rubric_fingerprint,
@@ -261,7 +263,7 @@ class RunFolder:
         write_manifest(self.path, manifest)
 
     def _clean_up(self, wanted: set[str]) -> None:
-        """Remove parts that nobody asks for any more, and what killed workers left half written."""
+        """Remove parts that are no longer needed, and the temporary files of killed workers."""
         for pattern in ("part-*.parquet", ".part-*.part", f".{MANIFEST_FILE}.*.part"):
             for file in self.path.glob(pattern):
                 if file.name not in wanted:
@@ -270,5 +272,5 @@ class RunFolder:
 
 
 def file_of(shard: Shard) -> str:
-    """Return the name of the file that a shard's results stand in."""
+    """Return the name of the file with a shard's results."""
     return f"{shard.name}.parquet"

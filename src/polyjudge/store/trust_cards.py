@@ -24,7 +24,7 @@ _LONGEST_REASON = 200
 
 
 def card_path(judge: JudgeIdentity, folder: Path | None = None) -> Path:
-    """Return where the card of a judge is: another model or rubric has another card."""
+    """Return the path of a judge's card; each model and rubric has its own."""
     folder = folder or private_path(CARDS_FOLDER)
     name = safe_name("-".join([judge.provider, judge.model, judge.rubric]))
     return folder / f"{name}-{judge.rubric_fingerprint[:8]}.json"
@@ -36,14 +36,14 @@ def read_card(path: Path) -> TrustCard:
         found = parse_data(path.read_text(encoding="utf-8"), path, finite=True)
         row = cast(dict[str, Any], found) if isinstance(found, dict) else {}
         if row.pop("schemaVersion", None) != SCHEMA_VERSION:
-            raise DataError(f"is no trust card of version {SCHEMA_VERSION}", path=path)
+            raise DataError(f"is not a trust card of version {SCHEMA_VERSION}", path=path)
         return from_json(TrustCard, cast(dict[str, Any], _current_words(row)))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except DataError as error:
         if error.path:
             raise
-        raise DataError(f"is no trust card: {error}", path=path) from None
+        raise DataError(f"invalid trust card: {error}", path=path) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not JSON: {str(error)[:_LONGEST_REASON]}", path=path) from None
 
@@ -64,12 +64,12 @@ def _current_words(value: object) -> object:
 
 
 def card_row(card: TrustCard) -> dict[str, Any]:
-    """Return a card as it stands on disk: numbers to four places, more of which nobody has measured."""
+    """Return a card as a row, with numbers rounded to four decimal places."""
     return {"schemaVersion": SCHEMA_VERSION, **cast(dict[str, Any], _rounded(to_json(card)))}
 
 
 def card_lines(card: TrustCard) -> Iterator[str]:
-    """Yield a card as text: a line for each language and each kind, which keeps it short and its changes readable."""
+    """Yield a card as text, with one line per language and perturbation, so that differences are readable."""
     ends = "{\n"
     for name, value in card_row(card).items():
         yield f"{ends} {readable_json(name)}: "
@@ -90,14 +90,14 @@ def write_card(path: Path, card: TrustCard) -> None:
 
 def _rounded(value: object) -> object:
     if isinstance(value, float):
-        return round(value, 4) + 0.0  # no minus before a zero
+        return round(value, 4) + 0.0  # avoids -0.0
     if isinstance(value, dict):
         return {key: _rounded(each) for key, each in cast(dict[str, object], value).items()}
     return [_rounded(each) for each in cast(list[object], value)] if isinstance(value, list) else value
 
 
 def update_card(path: Path, change: Callable[[TrustCard | None], TrustCard]) -> TrustCard:
-    """Change a card, or make it; two runs that do so at once come one after the other, and neither is lost."""
+    """Change or create a card under a lock, so that concurrent updates are not lost."""
     try:
         make_folder(path.parent)
         folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
@@ -114,32 +114,32 @@ def update_card(path: Path, change: Callable[[TrustCard | None], TrustCard]) -> 
 
 @dataclass(frozen=True, slots=True)
 class FoundCard:
-    """The card of a judge, or why there is none that counts."""
+    """The card of a judge, or why there is no valid one."""
 
     card: TrustCard | None
     path: Path | None = None
     why: str = ""
-    """Why no card counts: there is none, or it was made of another model or rubric."""
+    """Why there is no valid card: none was made, or it is of another model or rubric."""
 
 
 def find_card(judge: JudgeIdentity, folder: Path | None = None, path: Path | None = None) -> FoundCard:
-    """Return the card of a judge: the one named, or else the one in the folder."""
+    """Return the card of a judge from a path, or from the folder."""
     folder = folder or private_path(CARDS_FOLDER)
-    place = path or card_path(judge, folder)
-    if path is None and not place.exists():
+    card_file = path or card_path(judge, folder)
+    if path is None and not card_file.exists():
         return FoundCard(None, None, _other_card(judge, folder) or "it has no trust card yet")
-    card = read_card(place)
+    card = read_card(card_file)
     expired = expiry(card.judge, judge)
-    return FoundCard(None, place, f"its card has expired: {expired}") if expired else FoundCard(card, place)
+    return FoundCard(None, card_file, f"its card has expired: {expired}") if expired else FoundCard(card, card_file)
 
 
-def expiry(carded: JudgeIdentity, judge: JudgeIdentity) -> str:
-    """Return what of a judge has changed since its card was made; what is not known of it has not."""
+def expiry(card_judge: JudgeIdentity, judge: JudgeIdentity) -> str:
+    """Return what has changed about a judge since its card was made; unknown fields count as unchanged."""
     pairs = {
-        "judge": (f"{carded.provider}/{carded.model}", f"{judge.provider}/{judge.model}"),
-        "rubric": (carded.rubric_fingerprint, judge.rubric_fingerprint),
-        "prompt": (carded.prompt_sha256, judge.prompt_sha256),
-        "model that answers": (carded.model_answered, judge.model_answered),
+        "judge": (f"{card_judge.provider}/{card_judge.model}", f"{judge.provider}/{judge.model}"),
+        "rubric": (card_judge.rubric_fingerprint, judge.rubric_fingerprint),
+        "prompt": (card_judge.prompt_sha256, judge.prompt_sha256),
+        "model that answers": (card_judge.model_answered, judge.model_answered),
     }
     for what, (old, new) in pairs.items():
         if old and new and old != new:
@@ -148,15 +148,15 @@ def expiry(carded: JudgeIdentity, judge: JudgeIdentity) -> str:
 
 
 def _other_card(judge: JudgeIdentity, folder: Path) -> str:
-    """Say that there is a card of the same judge by an older rubric of the same name."""
+    """Return a message if there is a card of the same judge and an older rubric of the same name."""
     mine = card_path(judge, folder).name.rpartition("-")[0]
-    places = sorted(folder.glob("*.json")) if folder.is_dir() else []
-    others = [place for place in places if place.name.rpartition("-")[0] == mine]
+    files = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    others = [card_file for card_file in files if card_file.name.rpartition("-")[0] == mine]
     return "its card has expired: the rubric has changed" if others else ""
 
 
 def trust_in(judge: JudgeIdentity | None, cards: Sequence[Path] = ()) -> JudgeTrust:
-    """Return the trust in a judge by the cards named, or else by its own in the folder of cards."""
+    """Return the trust in a judge by the given cards, or by its card in the folder."""
     if judge is None:
         return JudgeTrust("unknown judge", None, "its scores do not say who gave them")
     title, found = f"{judge.provider}/{judge.model}", FoundCard(None, None, "")
@@ -175,6 +175,6 @@ def trust_in(judge: JudgeIdentity | None, cards: Sequence[Path] = ()) -> JudgeTr
 
 
 def identity_in(scores: Iterable[LanguageScore]) -> JudgeIdentity | None:
-    """Return who gave scores, by the first of them that says so."""
+    """Return the judge of scores, from the first one that names it."""
     origins = (prompt.provenance for score in scores for prompt in score.prompts)
     return next((identity_of(origin) for origin in origins if origin is not None), None)
