@@ -249,7 +249,7 @@ def test_results_that_are_no_longer_stored_are_failures(server, items, monkeypat
 
     assert batch("anthropic") == 3
     assert {outcome.kind for outcome in outcomes().values()} == {"provider_error"}
-    assert "no longer keeps" in outcomes()["i0"].reason
+    assert "no longer stores" in outcomes()["i0"].reason
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def test_results_and_failures_of_jury_members_are_recognised_without_a_tag():
     ("change", "message"),
     [
         ({"criteria": [{"name": "a"}]}, "criteria: the key 'description' is missing"),
-        ({"scale": {"low": 1}}, "scale: unknown key 'low'; known are lowest, highest"),
+        ({"scale": {"low": 1}}, "scale: unknown key 'low'; known keys: lowest, highest"),
         (
             {"criteria": [{"name": "a", "description": "b", "anchors": {"one": "x"}}]},
             "anchors: expected a whole number as a key, found 'one'",

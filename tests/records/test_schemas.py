@@ -42,9 +42,9 @@ def test_the_schemas_are_current():
 
 
 def test_the_docstring_of_a_field_is_its_description():
-    assert field_docstrings(JudgeResult)["raw"] == "The reply as it came."
+    assert field_docstrings(JudgeResult)["raw"] == "The unchanged reply."
     described = schema("outcome")["$defs"]["result"]["properties"]
-    assert described["raw"] == {"type": "string", "description": "The reply as it came."}
+    assert described["raw"] == {"type": "string", "description": "The unchanged reply."}
     assert described["weightedScore"]["type"] == ["number", "null"]
 
 

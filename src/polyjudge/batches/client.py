@@ -19,7 +19,7 @@ from polyjudge.records.requests import (
     BatchForm,
     BatchState,
     ItemFailure,
-    ItemTrouble,
+    ItemFailureKind,
     ModelName,
     Reply,
     Request,
@@ -124,7 +124,7 @@ def failure_for(error: PolyjudgeError) -> ItemFailure:
     return ItemFailure(kind=_kind(error), reason=without_keys(str(error)))
 
 
-def _kind(error: PolyjudgeError) -> ItemTrouble:
+def _kind(error: PolyjudgeError) -> ItemFailureKind:
     if isinstance(error, UnusableError):
         return "unusable"
     if isinstance(error, TransientError):

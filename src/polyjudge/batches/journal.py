@@ -194,8 +194,9 @@ def _intent(line: bytes, path: Path) -> BatchIntent:
             raise ValueError("createdAt has no time zone")
         if not (intent.most_tokens >= 0 and 0 <= intent.most_cost_usd < math.inf):
             raise ValueError("mostTokens and mostCostUsd must be numbers from 0 on")
-        if cast(dict[str, Any], record).get("schemaVersion") != SCHEMA_VERSION:
-            raise DataError(f"schemaVersion is not {SCHEMA_VERSION}")
+        version = cast(dict[str, Any], record).get("schemaVersion")
+        if version != SCHEMA_VERSION:
+            raise DataError(f"schemaVersion is {version!r}, expected {SCHEMA_VERSION}")
     except (ArithmeticError, ValueError, RecursionError, DataError) as error:
         message = f"invalid record of a batch ({str(error)[:200]}); {_REMEDY}"
         raise DataError(message, path=path, line=1) from None

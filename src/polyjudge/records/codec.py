@@ -1,7 +1,7 @@
 """Convert records to and from JSON values, checked against their types; load the JSON Schemas that ship with polyjudge.
 
-A field that may be missing is left out when it is None or empty; numbers and yes or no are always written. Records
-keep the numbers of a file as they are written there: a field of the type `Number` does not turn 4 into 4.0.
+An optional field is left out when it is None or empty; numbers and booleans are always written. Records keep the
+numbers of a file as written: a field of the type `Number` does not change 4 to 4.0.
 """
 
 import json
@@ -44,22 +44,22 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def from_json(record_type: type[Record], data: object) -> Record:
-    """Build a record from JSON values, or say in a `DataError` which value is wrong and what was expected."""
+    """Build a record from JSON values, or raise DataError with the invalid value and what was expected."""
     try:
         return convert(data, record_type, str_keys=True)
     except ValidationError:
-        raise DataError(_what_is_wrong(record_type, data)) from None
+        raise DataError(_error_message(record_type, data)) from None
 
 
 def from_open_json(record_type: type[Record], data: Mapping[str, Any]) -> Record:
-    """Build a record whose field `extra` takes the keys that it does not know; null is as good as missing."""
+    """Build a record with unknown keys in its field `extra`; null is the same as missing."""
     names = set(field_names(record_type).values()) - {"extra"}
     known = {key: value for key, value in data.items() if key in names and value is not None}
     return from_json(record_type, {**known, "extra": {key: data[key] for key in data if key not in names}})
 
 
 def to_json(record: Struct) -> dict[str, Any]:
-    """Return a record as JSON-ready values; fields that may be missing are left out when they are None or empty."""
+    """Return a record as JSON values; optional fields are left out when they are None or empty."""
     data: dict[str, Any] = {}
     for name, key, is_needed in _written(type(record)):
         value = getattr(record, name)
@@ -69,20 +69,20 @@ def to_json(record: Struct) -> dict[str, Any]:
 
 
 def to_open_json(record: Struct) -> dict[str, Any]:
-    """Return a record as JSON-ready values, what is in its field `extra` beside the others."""
+    """Return a record as JSON values, with the content of its field `extra` merged in."""
     written = to_json(record)
     extra = written.pop("extra", {})
     return {**written, **extra}
 
 
 def field_names(record_type: type[Struct]) -> dict[str, str]:
-    """Return the names of a record's fields in files, by their names in Python."""
+    """Return the names of a record's fields in files, by their Python names."""
     return dict(zip(record_type.__struct_fields__, record_type.__struct_encode_fields__, strict=True))
 
 
 @cache
 def _written(record_type: type[Struct]) -> list[tuple[str, str, bool]]:
-    """Return each field's name, its name in files, and whether it must be there."""
+    """Return each field's name, its name in files, and whether it is required."""
     return [(field.name, field.encode_name, field.required) for field in fields(record_type)]
 
 
@@ -91,7 +91,7 @@ def _value_to_json(value: object) -> object:
         return value
     if isinstance(value, Struct):
         return to_json(value)
-    if type(value) is dict or isinstance(value, Mapping):  # most are dicts, and to ask for a mapping takes long
+    if type(value) is dict or isinstance(value, Mapping):  # most are dicts, and the check for Mapping is slow
         pairs = cast(Mapping[object, object], value)
         return {str(key): each if type(each) in _SCALARS else _value_to_json(each) for key, each in pairs.items()}
     if isinstance(value, tuple | list):
@@ -99,54 +99,54 @@ def _value_to_json(value: object) -> object:
     return value
 
 
-def _what_is_wrong(hint: Any, value: object) -> str:
-    """Say why a value is not of a type, where it is known that it is not: the path to it, and what was expected."""
+def _error_message(hint: Any, value: object) -> str:
+    """Return the path to the part of a value that does not have the expected type, and what was expected."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _SCALARS:
         return f"expected {_SCALARS[hint]}, found {_shown(value)}"
     if origin is Literal:
         return f"expected one of {', '.join(map(repr, arguments))}, found {_shown(value)}"
     if origin in (Union, types.UnionType):
-        return _what_is_wrong(_most_likely(arguments, value), value)
+        return _error_message(_most_likely(arguments, value), value)
     if origin is tuple:
         if not isinstance(value, list | tuple):
             return f"expected a list, found {_shown(value)}"
         elements = cast(list[object], value)
-        return next(_what_is_wrong(arguments[0], each) for each in elements if not _fits(arguments[0], each))
+        return next(_error_message(arguments[0], each) for each in elements if not _fits(arguments[0], each))
     if not isinstance(value, Mapping):
         return f"expected an object, found {_shown(value)}"
     if isinstance(hint, type) and issubclass(hint, Struct):
-        return _what_is_wrong_in_record(hint, cast(Mapping[str, object], value))
-    return _what_is_wrong_in_mapping(hint, cast(Mapping[str, object], value))
+        return _error_in_record(hint, cast(Mapping[str, object], value))
+    return _error_in_mapping(hint, cast(Mapping[str, object], value))
 
 
-def _what_is_wrong_in_mapping(hint: Any, pairs: Mapping[str, object]) -> str:
+def _error_in_mapping(hint: Any, pairs: Mapping[str, object]) -> str:
     key_type, value_type = get_args(hint)
     key, value = next((key, value) for key, value in pairs.items() if not _fits(hint, {key: value}))
     if _fits(value_type, value):
         return f"expected {_SCALARS[key_type]} as a key, found {_shown(key)}"
-    return f"{key}: {_what_is_wrong(value_type, value)}"
+    return f"{key}: {_error_message(value_type, value)}"
 
 
-def _what_is_wrong_in_record(record_type: type[Struct], given: Mapping[str, object]) -> str:
+def _error_in_record(record_type: type[Struct], given: Mapping[str, object]) -> str:
     config = record_type.__struct_config__
     expected = {field.encode_name: field for field in fields(record_type)}
     unknown = [key for key in given if key not in expected]
     if unknown and config.forbid_unknown_fields:
-        return f"unknown key {unknown[0]!r}; known are {', '.join(expected)}"
+        return f"unknown key {unknown[0]!r}; known keys: {', '.join(expected)}"
     missing = [key for key, field in expected.items() if field.required and key not in given]
     if missing:
         return f"the key {missing[0]!r} is missing"
     for key, field in expected.items():
         if key in given and not _fits(field.type, given[key]):
-            return f"{key}: {_what_is_wrong(field.type, given[key])}"
+            return f"{key}: {_error_message(field.type, given[key])}"
     if config.tag_field is not None and config.tag_field in given:
         return f"{config.tag_field}: expected {config.tag!r}, found {_shown(given[config.tag_field])}"
     return f"expected text as keys, found {_shown(given)}"
 
 
 def _most_likely(hints: tuple[Any, ...], value: object) -> Any:
-    """Return which type of a union a value was meant to have: of records the one with its tag, else the first."""
+    """Return the type of a union that a value most likely was meant to have: the record with its tag, or the first."""
     if set(hints) >= {int, float}:
         return Number
     if isinstance(value, Mapping):
@@ -167,6 +167,6 @@ def _fits(hint: Any, value: object) -> bool:
 
 
 def _shown(value: object) -> str:
-    """Return a value as a message may name it: an error must not be as long as the file."""
+    """Return a value for a message, shortened."""
     text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

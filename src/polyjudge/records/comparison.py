@@ -1,4 +1,4 @@
-"""What changed between two runs over the same items."""
+"""The comparison of two runs over the same items."""
 
 from typing import Literal
 
@@ -7,60 +7,60 @@ from msgspec import Struct
 from .calibration import Figure, JudgeIdentity
 
 Change = Literal["worse", "better", "no change seen", "too few items"]
-"""What may be said of a difference; "no change seen" is not "equal"."""
+"""The verdict about a difference; "no change seen" does not mean "equal"."""
 
 
 class Difference(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How far one measure moved, over the items that have a verdict in both runs; None where it is not known."""
+    """The difference of one measure, over the items with a verdict in both runs; None if it is not known."""
 
     before: float | None
     after: float | None
     difference: Figure
-    """After less before."""
+    """After minus before."""
     p: float | None
-    """The chance of a difference as large, were the two runs alike."""
+    """The p-value: the probability of a difference this large if the runs did not differ."""
     adjusted_p: float | None
-    """The same over all languages together, by Benjamini and Hochberg."""
+    """The p-value adjusted over all languages, by Benjamini and Hochberg."""
     detectable: float | None
-    """The smallest true difference that this run finds in four of five cases, had nothing else changed."""
+    """The minimum detectable difference, with a power of 80%."""
     verdict: Change
 
 
 class ItemCounts(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of the items."""
+    """The items of both runs, counted."""
 
     paired: int
-    """With a verdict in both runs."""
+    """Items with a verdict in both runs."""
     clusters: int
-    """Groups of items that rise and fall together; without any, each item is one."""
+    """Groups of dependent items; without clusters, each item is one."""
     better: int
     worse: int
     newly_unjudged: int
-    """With a verdict before, and asked about without one now."""
+    """Items with a verdict in the first run only, although judged in both."""
     newly_judged: int
     unjudged: int
-    """Without a verdict in both."""
+    """Items without a verdict in both runs."""
     missing: int
-    """In the first run alone."""
+    """Items in the first run only."""
     missing_judged: int
-    """Of them, those that had a verdict."""
+    """Those of them with a verdict."""
     added: int
-    """In the second run alone."""
+    """Items in the second run only."""
 
 
 class LanguageChange(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What changed in one language, or over all of them."""
+    """The change in one language, or over all languages."""
 
     language: str
-    """BCP 47 tag as the files give it; empty over all languages, or where none is given."""
+    """BCP 47 tag as in the files; empty over all languages, or if the files name none."""
     counts: ItemCounts
     score: Difference
     passes: Difference | None
-    """Of the share that passes; None where no bar was given."""
+    """The difference of the share that passes; None without a pass score."""
 
 
 class ItemChange(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One item, before and after; None where there is no verdict."""
+    """One item, before and after; None without a verdict."""
 
     id: str
     language: str
@@ -77,11 +77,11 @@ class ComparisonOptions(Struct, frozen=True, kw_only=True, rename="camel"):
     permutations: int = 10_000
     seed: int = 0
     show: int = 10
-    """Items named of each kind."""
+    """The number of items to list of each kind."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What changed from one run to another."""
+    """The comparison of two runs."""
 
     before: str
     """The first run's file."""
@@ -89,15 +89,15 @@ class Comparison(Struct, frozen=True, kw_only=True, rename="camel"):
     judges_before: tuple[JudgeIdentity, ...]
     judges_after: tuple[JudgeIdentity, ...]
     notes: tuple[str, ...]
-    """What a reader must know to take the numbers rightly."""
+    """Notes that a reader needs to interpret the numbers."""
     options: ComparisonOptions
     overall: LanguageChange
-    """Each item counts alike."""
+    """Over all items, with equal weight."""
     languages_alike: Difference
-    """Of the score, where each language counts alike."""
+    """The difference of the score, with equal weight for each language."""
     languages: tuple[LanguageChange, ...]
     worse: tuple[ItemChange, ...]
-    """Those that fell furthest."""
+    """The items with the largest falls."""
     better: tuple[ItemChange, ...]
     newly_unjudged: tuple[ItemChange, ...]
     newly_judged: tuple[ItemChange, ...]
@@ -106,17 +106,17 @@ class Comparison(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class FailOn(Struct, frozen=True, kw_only=True):
-    """When a comparison counts as failed."""
+    """The rule by which a comparison fails."""
 
     drop: float | None = None
-    """How far a score may fall; None looks for any significant fall."""
+    """The largest allowed fall of a score; None for any significant fall."""
 
 
 class Alarm(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One thing that got worse."""
+    """One measure that got worse."""
 
     language: str
-    """Empty for the whole."""
+    """BCP 47 tag; empty over all languages."""
     is_overall: bool
     sentence: str
 
@@ -125,9 +125,9 @@ class Ruling(Struct, frozen=True, kw_only=True):
     """Whether a comparison passes."""
 
     fail_on: FailOn | None
-    """None where nothing could fail it; the alarms are then those of a significant fall, for people to see."""
+    """None if there is no rule; the alarms are then those of any significant fall, for information."""
     alarms: tuple[Alarm, ...]
     unjudged_share: float
-    """Of the items with a verdict before: those without one now, or no longer there."""
+    """The share of the items with a verdict in the first run that have none in the second, or are missing."""
     max_unjudged: float | None
     exit_code: int

@@ -1,4 +1,4 @@
-"""What the checks of a text found."""
+"""The findings of the checks of a text."""
 
 from typing import Literal, get_args
 
@@ -10,7 +10,7 @@ ScriptState = Literal["pass", "warn", "fail", "unknown"]
 LanguageState = Literal["right", "wrong", "unsure"]
 Severity = Literal["fail", "warn", "info"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""The text fails; a person should look; for information."""
+"""The text fails, a person should look at it, or for information."""
 ProblemKind = Literal[
     "empty",
     "wrong_script",
@@ -34,33 +34,33 @@ ProblemKind = Literal[
     "markup_lost",
     "url_lost",
 ]
-"""What the built-in checks find; the checks of plugins have other kinds."""
+"""The kinds of findings of the built-in checks; checks of plugins have others."""
 
 
 class Finding(Struct, frozen=True, rename="camel"):
-    """Something that a check has to say about a text, and where."""
+    """One finding of a check about a text."""
 
     kind: str
     """A `ProblemKind`, or a kind of a plugin's check."""
     severity: Severity
     message: str
     start: int | None = None
-    """Place in the text, in code points; None where it is the whole or something missing."""
+    """Position in the text, in code points; None for the whole text or something missing."""
     end: int | None = None
 
 
 class CheckedText(Struct, frozen=True, kw_only=True):
-    """A text as a plugin's check sees it."""
+    """The input of a plugin's check."""
 
     text: str
     language: Language
     """The language that the text should be in."""
     source: str = ""
-    """What the text is a translation of."""
+    """The text that it translates."""
     prompt: str = ""
-    """What the model was told, where that is known."""
+    """The prompt of the model, if known."""
     reference: str = ""
-    """A translation that is known to be good."""
+    """A reference translation."""
 
 
 class ScriptCheck(Struct, frozen=True, kw_only=True):
@@ -68,29 +68,29 @@ class ScriptCheck(Struct, frozen=True, kw_only=True):
 
     state: ScriptState
     share: float | None = None
-    """Of the letters that count, those in an accepted script; None where no letter counts."""
+    """The share of the counted letters in an accepted script; None without counted letters."""
     problems: tuple[Finding, ...] = ()
 
 
 class LanguageCheck(Struct, frozen=True, kw_only=True):
-    """Whether a text is in the language asked for; on short text and between close neighbours that is often unsure."""
+    """Whether a text is in the expected language; often unsure for short texts and closely related languages."""
 
     state: LanguageState
     found: str = ""
-    """Tag of the language that it most looks like."""
+    """Tag of the most likely language."""
     confidence: float = 0.0
-    """How likely `found` is, 0 to 1, among the languages of the table."""
+    """The probability of `found` among the languages of the table, 0 to 1."""
 
 
 class TextCheck(Struct, frozen=True, kw_only=True):
-    """All that the checks say of one text."""
+    """The results of all checks of one text."""
 
     script: ScriptCheck
     language: LanguageCheck
     problems: tuple[Finding, ...] = ()
-    """Of all kinds, the script's and the language's among them."""
+    """All findings, including those of script and language."""
 
     @property
     def fails(self) -> bool:
-        """At least one problem is more than a warning."""
+        """Whether any finding has the severity fail."""
         return any(problem.severity == "fail" for problem in self.problems)

@@ -10,12 +10,12 @@ from msgspec import Struct
 
 
 def prompt_sha256(prompt: str) -> str:
-    """Return the hash by which results and recordings name a prompt."""
+    """Return the hash that identifies a prompt in results and recordings."""
     return sha256(prompt.encode(errors="surrogatepass")).hexdigest()
 
 
 def canonical_json(value: object) -> str:
-    """Return the one JSON text that stands for `value`: sorted keys, no spaces, 1.0 written as 1."""
+    """Return the canonical JSON text of a value: sorted keys, no spaces, 1.0 written as 1."""
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -43,5 +43,5 @@ def _plain(value: object) -> object:
 def _plain_mapping(mapping: Mapping[object, object]) -> dict[str, object]:
     plain = {str(key): _plain(each) for key, each in mapping.items()}
     if len(plain) != len(mapping):
-        raise TypeError(f"two keys are written the same in {mapping!r}")
+        raise TypeError(f"two keys have the same text in {mapping!r}")
     return plain

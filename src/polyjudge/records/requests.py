@@ -20,45 +20,45 @@ class ModelName(Struct, frozen=True):
 
 
 class Price(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a million tokens cost in USD."""
+    """The price of a million tokens in USD."""
 
     input: Number
     output: Number
 
 
 Finish = Literal["stop", "length", "refusal"]
-"""Why the model stopped: it was done, it ran out of room, or it declined."""
+"""Why the model stopped: it was done, it reached the limit of tokens, or it declined."""
 
 
 class Origin(Struct, frozen=True):
-    """Who answers: a provider's name and, where it has one, the address it is reached at."""
+    """The provider that answers, and its base URL if it has one."""
 
     provider: str
     base_url: str = ""
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """Everything that can change an answer, and nothing that cannot: the cache key is made of these fields."""
+    """A request to a model: all fields that can change the reply, which make up the cache key."""
 
     prompt: str
     model: str
     system: str = ""
     schema: Mapping[str, Any] | None = None
-    """JSON Schema of the wanted answer; a provider that can enforces it, the others ignore it."""
+    """JSON Schema of the reply; providers that can enforce it do, others ignore it."""
     temperature: Number | None = None
-    """A wish: providers leave it out for models that do not take it, and say so in the reply."""
+    """Left out for models that do not accept it, which the reply records."""
     max_tokens: int | None = None
     repeat: int = 0
-    """Which of several askings of the same question this is."""
+    """The index of the repeat of the same question."""
 
 
 class Parameter(Struct, frozen=True):
-    """What a field of `Request` is called outside: a new request parameter is a field there and a row below."""
+    """The names of a field of `Request` outside polyjudge; a new parameter is a field there and a row below."""
 
     sent_as: Mapping[str, str] = {}
-    """Its name in each API that takes it as a plain value."""
+    """Its name in each API that accepts it as a plain value."""
     refused_as: tuple[str, ...] = ()
-    """Words by which error messages name it; without any, it is never left out."""
+    """Words for it in error messages; without any, it is never left out."""
 
 
 PARAMETERS: Mapping[str, Parameter] = {
@@ -66,7 +66,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         {"anthropic": "temperature", "chat": "temperature", "google": "temperature", "openai": "temperature"},
         ("temperature",),
     ),
-    # Caps on spend rest on this one.
+    # Never left out, because cost limits depend on it.
     "max_tokens": Parameter(
         {"anthropic": "max_tokens", "chat": "max_tokens", "google": "max_output_tokens", "openai": "max_output_tokens"}
     ),
@@ -78,78 +78,78 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
 }
 VALUES = tuple(name for name, parameter in PARAMETERS.items() if parameter.sent_as)
-"""The parameters that are plain values; a `BatchForm` has them too."""
+"""The parameters that are plain values, which a `BatchForm` also has."""
 
 
 def parameters_of(request: "Request | BatchForm") -> dict[str, Any]:
-    """Return the parameters that are plain values, by their fields."""
+    """Return the parameters that are plain values, by field name."""
     return {name: getattr(request, name) for name in VALUES}
 
 
 class Reply(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a provider gave back, kept whole so that reading it again costs nothing."""
+    """The reply of a provider, complete, so that it can be parsed again without cost."""
 
     text: str
     model: str
-    """The model that answered, which need not be the one asked for."""
+    """The model that answered, which can differ from the requested one."""
     response_id: str = ""
-    """What the provider calls its response. Nothing is decided by it: servers repeat ids, or have none."""
+    """The provider's id of the response; for information only, because servers repeat ids or have none."""
     reasoning: str = ""
-    """What the model thought aloud, where the provider gives it apart from the answer."""
+    """The reasoning of the model, if the provider returns it separately."""
     finish: Finish = "stop"
     schema_enforced: bool = False
-    """The provider says that it held the answer to the schema; the reader checks all the same."""
+    """Whether the provider enforced the schema; the reply is validated in any case."""
     parameters: Mapping[str, Any] = {}
-    """The parameters really sent."""
+    """The parameters that were sent."""
     dropped: tuple[str, ...] = ()
-    """Parameters asked for and left out because the model does not take them."""
+    """Requested parameters that were left out because the model does not accept them."""
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: Number | None = None
     attempts: int = 1
     duration_ms: int = 0
     answered_at: str = ""
-    """When the answer arrived, ISO 8601 in UTC."""
+    """When the reply arrived, ISO 8601 in UTC."""
     client: str = ""
-    """The program that asked, with its version, where it is not polyjudge itself."""
+    """The program that asked, with its version, if it is not polyjudge itself."""
     batch: str = ""
-    """The provider's id of the batch in which this was asked, if it was."""
+    """The provider's id of the batch, if it was asked in one."""
     cached: bool = False
 
 
 _ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}(?:/[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199})?")
 
 BatchState = Literal["running", "ended", "failed", "canceled", "expired"]
-"""What the provider says of a batch; all but the first are final."""
+"""The state of a batch at the provider; all but the first are final."""
 
-ItemTrouble = Literal["refused", "transient", "provider_error", "unusable", "again", "unkept"]
-"""Why an item brought nothing that the cache keeps.
+ItemFailureKind = Literal["refused", "transient", "provider_error", "unusable", "again", "unkept"]
+"""Why nothing is stored in the cache for an item of a batch.
 
-The first three are kinds of failures. `unusable`: no item can work, because of the key or the model. `again`: it must
-be asked anew without a parameter. `unkept`: there is a reply, but it was cut off or declined.
+The first three are kinds of failures. `unusable`: no item can succeed, because of the key or the model. `again`: it
+must be asked again without a parameter. `unkept`: there is a reply, but it was cut off or declined.
 """
 
 
 def is_batch_id(text: str) -> bool:
-    """Say whether a provider's id of a batch can be part of an address: it leads nowhere else, and is short."""
+    """Return whether a provider's id of a batch is short and can be part of a URL without changing its path."""
     return _ID.fullmatch(text) is not None
 
 
 class BatchForm(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What all requests of a batch have in common; with it a result can be read without its request."""
+    """The fields that all requests of a batch share, with which a result can be parsed without its request."""
 
     temperature: Number | None = None
     max_tokens: int | None = None
     with_schema: bool = False
     dropped: tuple[str, ...] = ()
-    """Parameters asked for and left out."""
+    """Requested parameters that were left out."""
 
 
 class BatchIntent(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is written down before a batch is handed over: enough to know it again, and no prompt."""
+    """The record of a batch before its submission: enough to recognise it, without prompts."""
 
     tag: str
-    """Our own name for it, which goes with it to the provider."""
+    """Our own name of the batch, which is sent to the provider."""
     provider: str
     base_url: str = ""
     model: str
@@ -157,18 +157,18 @@ class BatchIntent(Struct, frozen=True, kw_only=True, rename="camel"):
     """ISO 8601 in UTC."""
     form: BatchForm
     most_tokens: int = 0
-    """The most that its requests can take together."""
+    """The most tokens that its requests can use together."""
     most_cost_usd: Number = 0.0
     keys: tuple[str, ...]
     """The cache keys of its requests."""
 
 
 class ItemFailure(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an item of a batch came back as, where that is no reply to keep."""
+    """The result of an item of a batch, if there is no reply to store in the cache."""
 
-    kind: ItemTrouble
+    kind: ItemFailureKind
     reason: str = ""
     parameter: str = ""
-    """What the model does not take, for `again`."""
+    """The parameter that the model does not accept, for `again`."""
     reply: Reply | None = None
-    """What came, for `unkept`."""
+    """The reply, for `unkept`."""

@@ -11,10 +11,10 @@ ROWS_IN_SHARD = 10_000
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What a run may use; None is no limit."""
+    """The limits of a run; None means no limit."""
 
     concurrency: int = 16
-    """Calls in flight at most."""
+    """The maximum number of calls in flight."""
     rpm: float | None = None
     """Calls a minute."""
     tpm: float | None = None
@@ -23,7 +23,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     max_cost_usd: float | None = None
     price: Price | None = None
-    """In place of the known price of the model."""
+    """Replaces the known price of the model."""
     timeout_s: float | None = None
     """For one call; by default 120 seconds, and 300 for an agent."""
     deadline_s: float | None = None
@@ -36,13 +36,13 @@ class RayEngine(Struct, frozen=True, kw_only=True):
     """Judge shards of the items on a Ray cluster, into a folder of Parquet parts."""
 
     workers: int | None = None
-    """Shards judged at once; by default one a CPU."""
+    """Shards judged at the same time; by default one per CPU."""
     shard_rows: int = ROWS_IN_SHARD
-    """Rows of a shard at most."""
+    """The maximum number of rows in a shard."""
 
 
 class Estimate(Struct):
-    """What a run would take; tokens and cost are estimates."""
+    """The estimated calls, tokens and cost of a run."""
 
     calls: int = 0
     cached: int = 0
@@ -53,7 +53,7 @@ class Estimate(Struct):
 
 
 class Caps(Struct, frozen=True):
-    """The most that a run may use; None is no cap."""
+    """The caps on what a run may use; None means no cap."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -68,14 +68,14 @@ class Spent(Struct):
     output_tokens: int = 0
     cost_usd: float = 0.0
     unpriced_calls: int = 0
-    """Calls whose cost nobody knows."""
+    """Calls without a known price."""
     rate_limited: int = 0
     lost_calls: int = 0
-    """Calls that broke off without an answer; they may have been charged, and the caps count them as if."""
+    """Calls that ended without a reply; they may have been charged, and count against the caps."""
     lost_tokens: int = 0
     lost_cost_usd: float = 0.0
     in_flight: int = 0
-    """Calls that are being made now."""
+    """Calls that are in flight now."""
 
     @property
     def tokens(self) -> int:
@@ -112,7 +112,7 @@ class ItemFinished(Struct, frozen=True):
 
 
 class Progressed(Struct, frozen=True):
-    """How many items are done in all, and how many of them have no verdict; emitted by engines on other machines."""
+    """The number of finished items, and of those without a verdict; emitted by engines on other machines."""
 
     done: int
     unjudged: int
@@ -128,24 +128,24 @@ class Retried(Struct, frozen=True):
 
 
 class RateChanged(Struct, frozen=True):
-    """A provider has refused calls for their rate, and calls are made at this rate now."""
+    """A provider has limited the rate of calls, and calls are now made at this rate."""
 
     provider: str
     calls_per_s: float
 
 
 class BatchesSearched(Struct, frozen=True):
-    """Batches that an interrupted run may have submitted are looked for at the provider."""
+    """The provider is searched for batches that an interrupted run may have submitted."""
 
     batches: int
 
 
 class ItemCollected(Struct, frozen=True):
-    """An item was looked at, and its requests are put into batches."""
+    """The requests of an item were put into batches."""
 
 
 class BatchesWaiting(Struct, frozen=True):
-    """How far the submitted batches have come; the first of these follows the submission."""
+    """The progress of the submitted batches; emitted for the first time after their submission."""
 
     done: int
     requests: int
@@ -163,7 +163,7 @@ class BatchesLeft(Struct, frozen=True):
 
 
 class Warned(Struct, frozen=True):
-    """Something that the caller should know, and that does not stop the run."""
+    """A warning, which does not stop the run."""
 
     message: str
 

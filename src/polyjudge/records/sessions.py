@@ -1,4 +1,4 @@
-"""Regression cases with their results, and the events and reviews of an agent's session."""
+"""Regression cases and their results, and the events and reviews of an agent's session."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -13,7 +13,7 @@ CaseStatus = Literal["PASS", "FAIL", "ERROR"]
 
 
 class Fixture(Struct, frozen=True, kw_only=True):
-    """One case: a text, and what the translator is known to make of it."""
+    """One case: a text, and its expected translation."""
 
     case_id: str
     source_lang: str
@@ -21,26 +21,26 @@ class Fixture(Struct, frozen=True, kw_only=True):
     input_text: str
     expected_output: str
     suite: Suite = "translation"
-    """Natural language, or identifiers that must come back unchanged."""
+    """Natural language, or identifiers that must stay unchanged."""
     path: str = ""
     line: int = 0
 
 
 class CaseResult(Struct, frozen=True, kw_only=True):
-    """What a translator did with a case."""
+    """The result of a translator for one case."""
 
     fixture: Fixture
     status: CaseStatus
     actual: str = ""
     message: str = ""
-    """Why it is an error."""
+    """The error message, if the status is ERROR."""
     duration_ms: int = 0
     variants: tuple[str, ...] = ()
-    """Other outputs of the same case, where it was run more than once and they differ."""
+    """Different outputs of repeated runs of the case."""
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """What a captured file says of the translator that filled it."""
+    """What a captured file records about its translator."""
 
     command: str = ""
     model_sha256: str = ""
@@ -48,18 +48,18 @@ class Recorded(Struct, frozen=True, kw_only=True):
 
 
 EventKind = Literal["user", "agent", "reasoning", "call", "result", "system", "unknown"]
-"""Who speaks: `call` is the agent's use of a tool, `result` what the tool gave back, `system` all around them."""
+"""The source of an event: `call` is a tool call of the agent, `result` its result, `system` everything else."""
 
 ReviewVerdict = Literal["PASS", "FAIL_AGENT", "FAIL_SYSTEM", "FAIL_BOTH"]
 
 
 class TranscriptEvent(Struct, frozen=True):
-    """One thing that was said or done."""
+    """One message or action."""
 
     kind: EventKind
     text: str
     name: str = ""
-    """The tool, or what the system calls the event."""
+    """The name of the tool, or of the event in the system."""
     failed: bool = False
 
 
@@ -70,18 +70,18 @@ class Review(Struct, frozen=True, kw_only=True):
     system_score: float
     verdict: ReviewVerdict
     derived: bool = False
-    """The review gives no verdict; it follows from the scores."""
+    """Whether the verdict follows from the scores, because the review gives none."""
     contradictory: bool = False
-    """The verdict that the review gives is not the one that its scores come to."""
+    """Whether the verdict of the review differs from that of its scores."""
 
 
 class ReviewRow(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a review came to, as its file holds it; nothing is left out."""
+    """The result of a review, as written to its file with all fields."""
 
     schema_version: int
     scenario_id: str
     agent_score: Number | None
-    """None where the review gives none."""
+    """None if the review gives none."""
     system_score: Number | None
     verdict: ReviewVerdict | None
     provider: str
@@ -91,15 +91,15 @@ class ReviewRow(Struct, frozen=True, kw_only=True, rename="camel"):
     template_path: str | None
     review_path: str
     derived: bool
-    """The review gives no verdict; it follows from the scores."""
+    """Whether the verdict follows from the scores, because the review gives none."""
     contradictory: bool
-    """The verdict is not what the scores come to."""
+    """Whether the verdict differs from that of the scores."""
     error: str | None
     """Why there is no verdict."""
     transcript_format: str
     events: int
     left_out: str | None
-    """What of the session did not fit."""
+    """The parts of the session that did not fit."""
     unknown_events: Mapping[str, int]
     unreadable_rows: int
     provenance: Provenance | None

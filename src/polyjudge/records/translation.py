@@ -1,4 +1,4 @@
-"""Languages, a translator's outputs in them, and a judge's scores for the outputs."""
+"""Languages, translation results, and translation scores."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -12,23 +12,23 @@ Direction = Literal["ltr", "rtl"]
 
 
 class Language(Struct, frozen=True, kw_only=True):
-    """One language, or one way of writing it."""
+    """One language, or one written form of it."""
 
     tag: str
     """BCP 47."""
     name: str
-    """In English."""
+    """The English name."""
     native_name: str
     scripts: tuple[str, ...]
-    """Accepted scripts by ISO 15924, the most usual first."""
+    """Accepted scripts by ISO 15924, the most common first."""
     family: str
     """Script family, as reports group languages."""
     direction: Direction = "ltr"
     speakers_millions: float = 0.0
     detector: str = ""
-    """The label that language identification has for it; variants of one language share it."""
+    """The label in language identification, which variants of one language share."""
     inseparable: tuple[str, ...] = ()
-    """Tags of languages that cannot be told from it on short text."""
+    """Tags of languages that cannot be distinguished from it in short texts."""
     aliases: tuple[str, ...] = ()
     """Other tags for it."""
 
@@ -37,21 +37,21 @@ DIMENSIONS = ("script", "grammar", "coherence")
 
 
 class PromptResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One thing that was to be translated, and what came of it."""
+    """One text to translate, and the output."""
 
     category: str = ""
     source_text: str = ""
     prompt: str = ""
-    """What the translator was told, the source text in it."""
+    """The prompt of the translator, which contains the source text."""
     generated_output: str
     token_count: int | None = None
     tokens_per_second: Number | None = None
     script_validation_passed: bool | None = None
     duration_ms: Number | None = None
     reference: str = ""
-    """One good translation."""
+    """A reference translation."""
     extra: Mapping[str, Any] = {}
-    """Fields of the file that polyjudge does not know; they are written back as they were."""
+    """Unknown fields of the file, which are written back unchanged."""
 
 
 class LanguageResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -67,10 +67,10 @@ class LanguageResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PromptScore(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a judge says of one prompt; None where it cannot tell."""
+    """A judge's scores of one prompt; None if a score is unknown."""
 
     index: int
-    """Place among the prompts of its language that can be used, from 0."""
+    """The index among the valid prompts of its language, from 0."""
     script_score: Number | None = None
     grammar_score: Number | None = None
     coherence_score: Number | None = None
@@ -79,13 +79,13 @@ class PromptScore(Struct, frozen=True, kw_only=True, rename="camel"):
     error: str = ""
     """Why there is no verdict."""
     raw: str = ""
-    """The reply as it came, where it held no verdict."""
+    """The unchanged reply, if it had no verdict."""
     provenance: Provenance | None = None
     extra: Mapping[str, Any] = {}
 
 
 class LanguageScore(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A judge's scores of a language: what the needed share of its judged prompts reach."""
+    """A judge's scores of a language: those that the needed share of its judged prompts reach."""
 
     language_name: str
     language_code: str = ""
@@ -103,5 +103,5 @@ class LanguageScore(Struct, frozen=True, kw_only=True, rename="camel"):
     means: Mapping[str, Number] = {}
     prompts: tuple[PromptScore, ...] = ()
     batching: Mapping[str, Any] = {}
-    """How many languages shared a call, and how far that moved the scores."""
+    """The number of languages per call, and the effect on the scores."""
     extra: Mapping[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Words that models are asked about, what they answered, and what judges made of it."""
+"""Vocabulary suites, the answers of models, and their judgements."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -9,49 +9,49 @@ from .codec import Number
 from .outcomes import Provenance
 
 PromptName = Literal["a", "b"]
-"""Prompt A asks what a word means, prompt B to use it."""
+"""Prompt A asks for the meaning of a word, prompt B for its use."""
 
 WordState = Literal["correct", "incorrect", "undetermined", "error"]
-"""What an answer came to: `undetermined` is a reply of the judge without a verdict, `error` no reply at all."""
+"""The state of an answer: `undetermined` is a judge's reply without a verdict, `error` no reply."""
 
 
 class VocabularyWord(Struct, frozen=True):
-    """A word and what it means."""
+    """A word and its meaning."""
 
     word: str
     answer: str
-    """The reference definition; it reaches the judge and never the model."""
+    """The reference definition, which only the judge sees."""
     category: str = ""
 
 
 class Vocabulary(Struct, frozen=True, kw_only=True):
-    """A suite of words, with what models and judges are asked about them."""
+    """A suite of words, with the prompts for models and judges."""
 
     name: str
     words: tuple[VocabularyWord, ...]
     prompts: Mapping[PromptName, str]
-    """What models are asked, with the place {word}."""
+    """The prompts for models, with the placeholder {word}."""
     language: str = "es"
-    """Which of the shipped wordings the judge is asked in."""
+    """The language of the judge's wording."""
     judge_wording: Mapping[str, str | tuple[str, ...]] = {}
-    """What replaces parts of that wording."""
+    """Replacements for parts of that wording."""
     models: tuple[str, ...] | None = None
-    """The models that are asked; None where the suite does not say."""
+    """The models to ask; None if the suite does not list them."""
 
 
 class WordRecord(Struct, frozen=True, kw_only=True):
-    """What one model answered to one prompt about one word, as its file holds it."""
+    """The answer of one model to one prompt about one word, as stored in its file."""
 
     model: str
     word: str
     prompt: str
     response: str | None
-    """None where the model could not be asked."""
+    """None if the model could not be asked."""
     reference_definition: str
     timestamp: str
     error: str = ""
     reasoning: str = ""
-    """What the model thought aloud, which is no part of its answer."""
+    """The reasoning of the model, which is not part of its answer."""
     finish: str = ""
     temperature: Number | None = None
     dropped: tuple[str, ...] = ()
@@ -62,27 +62,27 @@ class WordRecord(Struct, frozen=True, kw_only=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     run: str = ""
-    """When the run that asked was begun."""
+    """The start time of the run."""
     polyjudge_version: str = ""
 
 
 class Judgement(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a judge made of one answer."""
+    """A judge's verdict on one answer."""
 
     id: str
     model: str
-    """The model whose answer it is."""
+    """The model that gave the answer."""
     word: str
     prompt: PromptName
     judge: str
     verdict: WordState
     category: str = ""
     stage: Literal["", "generation", "judging"] = ""
-    """Where an error happened."""
+    """The stage of an error."""
     contradictory: bool = False
-    """The judge's reply says one thing and then the other."""
+    """Whether the judge's reply contradicts itself."""
     reason: str = ""
     raw: str = ""
-    """The judge's reply as it came."""
+    """The unchanged reply of the judge."""
     run: str = ""
     provenance: Provenance | None = None
