@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from polyjudge.checks.checker import Check
     from polyjudge.formats.tables import Format
     from polyjudge.judges.base import ItemJudge
-    from polyjudge.providers.plugin import ProviderPlugin
+    from polyjudge.providers.registry import ProviderPlugin
     from polyjudge.records.findings import CheckedText, Finding
     from polyjudge.records.rubrics import Rubric
     from polyjudge.records.translation import Language

@@ -364,7 +364,7 @@ def test_a_rejected_key_or_an_unknown_model_stops_the_run_at_once(items, score, 
     assert score(items(500), "--output", "r.jsonl") == 3
     printed = capsys.readouterr().err
     assert server.asked <= 64
-    assert ("Check the key" if "keys" in faults else "Has it a model") in printed
+    assert ("Check the key" if "keys" in faults else "has a model") in printed
     assert SECRET not in printed
 
 

@@ -439,9 +439,9 @@ def test_a_key_from_the_env_file_is_used(programs, monkeypatch):
         (["--prompt", "empty.md"], "empty.md: is empty"),
         (["--template", "broken.md"], "broken.md: is not UTF-8 text"),
         (["--workspace", "none"], "'none' is not a folder"),
-        (["--judge=codex", "--workspace", "."], "codex cannot be kept to a workspace"),
-        (["--judge=gemini", "--workspace", "."], "gemini cannot be kept to a workspace"),
-        (["--judge=anthropic", "--workspace", "."], "anthropic reads no files"),
+        (["--judge=codex", "--workspace", "."], "codex cannot be confined to a workspace"),
+        (["--judge=gemini", "--workspace", "."], "gemini cannot be confined to a workspace"),
+        (["--judge=anthropic", "--workspace", "."], "anthropic cannot read files"),
     ],
 )
 def test_wrong_usage_is_reported_before_any_call(programs, capsys, arguments, message):
@@ -591,7 +591,7 @@ def test_a_large_session_is_sent_whole_to_claude_and_refused_for_codex(programs,
 
     assert programs.calls("claude")[0]["given"].count("wor") >= 400_000 - 2
     assert programs.calls("codex") == []
-    assert "codex takes 1,048,576" in capsys.readouterr().out
+    assert "codex accepts 1,048,576" in capsys.readouterr().out
 
 
 # --- files of the scenario ---------------------------------------------------------------------------------------

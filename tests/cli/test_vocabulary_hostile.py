@@ -203,7 +203,7 @@ def test_a_reply_that_is_none_leaves_an_error_record_for_every_word(body, local,
     records = [json.loads(path.read_text(encoding="utf-8")) for path in Path("output").glob("*/*.json")]
     assert len(records) == 6
     assert all(row["response"] is None for row in records)
-    assert all("no chat completion" in row["error"] or "with an error" in row["error"] for row in records)
+    assert all("not with a chat completion" in row["error"] or "with an error" in row["error"] for row in records)
     assert summary()["models"]["m1"]["generation_errors"] == 3
     assert asked(local)["judge"] == 0
 

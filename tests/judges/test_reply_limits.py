@@ -116,7 +116,7 @@ def test_a_provider_that_has_no_answer_yet_is_asked_once():
     """A dry run counts the questions, and a batch collects them."""
 
     def answer(_):
-        raise NotRecordedError("a dry run asks nothing")
+        raise NotRecordedError("a dry run makes no calls")
 
     model = Model("local", answer)
     [outcome] = judged(model)

@@ -1,4 +1,4 @@
-"""Agents are asked through their CLIs: what those are given, what they never see, and that nothing stays behind."""
+"""Calls of agent CLIs: their input and environment, what they cannot see, and that nothing is left behind."""
 
 import asyncio
 import shutil
@@ -153,7 +153,7 @@ def test_judged_text_runs_nothing_and_reads_nothing(programs, name):
 
 
 @each_agent
-def test_a_system_prompt_stands_before_the_prompt(programs, name):
+def test_a_system_prompt_precedes_the_prompt(programs, name):
     programs.add(name)
 
     ask(name, "Second.", system="First.")
@@ -187,7 +187,7 @@ def test_tools_are_off_and_the_model_is_named(programs, name, wanted):
     assert any(arguments[place : place + len(wanted)] == wanted for place in range(len(arguments)))
 
 
-def test_claude_chooses_its_model_itself_unless_told(programs):
+def test_claude_chooses_its_own_model_by_default(programs):
     programs.add("claude")
 
     ask("claude")
@@ -237,7 +237,7 @@ def test_a_hostile_model_name_stays_a_name_in_the_files_of_a_program(programs):
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_BASE_URL"])
 @pytest.mark.parametrize("address", ["nonsense", "ftp://host", "http://user:secret@host"])
-def test_an_address_that_is_none_is_refused_without_showing_it(programs, monkeypatch, variable, address):
+def test_an_invalid_address_is_refused_without_showing_it(programs, monkeypatch, variable, address):
     programs.add("claude")
     monkeypatch.setenv(variable, address)
 
@@ -246,7 +246,7 @@ def test_an_address_that_is_none_is_refused_without_showing_it(programs, monkeyp
     assert "secret" not in str(caught.value)
 
 
-def test_what_the_program_cannot_be_told_is_said_to_be_dropped(programs):
+def test_parameters_that_a_program_does_not_take_are_reported_as_dropped(programs):
     programs.add("codex")
 
     assert ask("codex", temperature=0.0, max_tokens=5).dropped == ("max_tokens", "temperature")
@@ -269,18 +269,18 @@ def test_a_large_prompt_arrives_whole(programs, name, size):
 
 
 @pytest.mark.parametrize(
-    ("name", "prompt", "told"),
+    ("name", "prompt", "message"),
     [
-        ("codex", "x" * 1_048_577, "1,048,577 characters, and codex takes 1,048,576"),
+        ("codex", "x" * 1_048_577, "1,048,577 characters; codex accepts 1,048,576"),
         ("codex", "x" * 2_000_000, "2,000,000 characters"),
-        ("gemini", "x" * (8 * 2**20 + 1), "8,388,609 bytes, and gemini takes 8,388,608"),
+        ("gemini", "x" * (8 * 2**20 + 1), "8,388,609 bytes; gemini accepts 8,388,608"),
         ("gemini", "é" * (4 * 2**20 + 1), "8,388,610 bytes"),
     ],
 )
-def test_a_prompt_that_would_be_refused_or_cut_is_refused_before_anything_is_started(programs, name, prompt, told):
+def test_a_prompt_that_is_too_long_is_refused_before_a_program_starts(programs, name, prompt, message):
     programs.add(name)
 
-    with pytest.raises(RefusedError, match=told):
+    with pytest.raises(RefusedError, match=message):
         ask(name, prompt)
     assert programs.calls(name) == []
     assert programs.left() == []
@@ -318,10 +318,10 @@ def test_the_environment_is_built_from_nothing(programs, monkeypatch, name):
     environment = only_call(programs, name)["environment"]
     # A Python program may be given LC_CTYPE by its own start.
     assert set(environment) - MAY - {"LC_CTYPE"} == ALWAYS | {KEYS[name], *load_agent(name).environment}
-    told = str(environment.values())
-    assert "other-secret" not in told
-    assert "leaked" not in told
-    assert "key-of-" not in told
+    text = str(environment.values())
+    assert "other-secret" not in text
+    assert "leaked" not in text
+    assert "key-of-" not in text
 
 
 @each_agent
@@ -338,7 +338,7 @@ def test_the_key_is_in_no_argument_and_no_file(programs, name):
 
 
 @each_agent
-def test_home_working_folder_and_temporary_folder_are_private_and_gone_afterwards(programs, name):
+def test_home_working_folder_and_temporary_folder_are_private_and_removed(programs, name):
     programs.add(name, {"out": answer(name), "does": "open(os.environ['TMPDIR'] + '/dump', 'w').write('prompt')"})
 
     ask(name)
@@ -356,7 +356,7 @@ def test_home_working_folder_and_temporary_folder_are_private_and_gone_afterward
 
 
 @each_agent
-def test_folders_are_gone_after_a_failure_too(programs, name):
+def test_folders_are_removed_after_a_failure_too(programs, name):
     programs.add(name, {"err": "boom", "code": 3})
 
     with pytest.raises(PolyjudgeError):
@@ -415,12 +415,12 @@ def test_codex_takes_its_own_name_of_the_key_too(programs, monkeypatch):
 
 
 def log_in(programs, name, *, folder=None):
-    """Leave what a login leaves in the user's home folder, and more that is nobody's business."""
+    """Create the files of a login in the home folder, and unrelated ones."""
     path = (folder or programs.home) / LOGINS[name][0]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text('{"token": "of the login"}', encoding="utf-8")
     for other in ("history.jsonl", "settings.json", "config.toml", "CLAUDE.md", "AGENTS.md"):
-        (path.parent / other).write_text("nobody's business", encoding="utf-8")
+        (path.parent / other).write_text("unrelated", encoding="utf-8")
     return path
 
 
@@ -435,7 +435,7 @@ def test_of_a_login_only_the_credential_is_copied(programs, monkeypatch, name):
 
     call = only_call(programs, name)
     assert call["home"][LOGINS[name][1]] == '{"token": "of the login"}'
-    assert "nobody's business" not in str(call)
+    assert "unrelated" not in str(call)
     assert set(call["home"]) <= {LOGINS[name][1], "config.toml", ".gemini/settings.json"}
     assert "of the login" not in str(call["environment"]) + str(call["argv"])
     assert programs.left() == []
@@ -480,14 +480,14 @@ def test_the_files_of_a_login_name_no_key_to_read(programs, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "command"), [("gemini", "npm i -g @google/gemini-cli"), ("llm", "pip install llm")])
-def test_a_missing_program_is_told_with_the_command_that_installs_it(programs, name, command):
+def test_the_error_for_a_missing_program_has_the_command_to_install_it(programs, name, command):
     with pytest.raises(MissingExtraError) as caught:
         opened(name)
     assert str(caught.value) == f"{name} CLI not found. Install: {command}"
 
 
 @each_agent
-def test_a_missing_key_is_told_with_its_name(programs, monkeypatch, name):
+def test_the_error_for_a_missing_key_names_its_variable(programs, monkeypatch, name):
     monkeypatch.delenv(KEYS[name])
     programs.add(name)
 
@@ -500,7 +500,7 @@ def test_a_missing_key_is_told_with_its_name(programs, monkeypatch, name):
 
 
 @each_agent
-def test_readiness_says_what_an_agent_lacks_and_starts_nothing(programs, monkeypatch, name):
+def test_readiness_lists_what_an_agent_lacks_and_starts_nothing(programs, monkeypatch, name):
     programs.add(name)
     state = {each.name: each for each in readiness()}[name]
     assert state.missing == ()
@@ -520,7 +520,7 @@ def test_a_file_that_cannot_be_run_is_not_the_program(programs):
         opened("gemini")
 
 
-def test_a_program_that_is_none_is_an_error_and_leaves_no_folder(programs):
+def test_an_invalid_program_is_an_error_and_leaves_no_folder(programs):
     (programs.folder / "gemini").write_bytes(b"\x7fELF but not really")
     (programs.folder / "gemini").chmod(0o755)
 
@@ -564,7 +564,7 @@ def test_a_rate_limit_is_waited_for_and_then_answered(programs, name):
 
 
 @each_agent
-def test_a_rate_limit_is_known_for_one(programs, name):
+def test_a_rate_limit_is_recognised(programs, name):
     programs.add(name, RATE_LIMITED[name])
 
     with pytest.raises(RateLimitedError, match=name):
@@ -572,7 +572,7 @@ def test_a_rate_limit_is_known_for_one(programs, name):
 
 
 @each_agent
-def test_a_broken_server_is_asked_again_and_then_told(programs, name):
+def test_a_broken_server_is_retried_and_then_reported(programs, name):
     programs.add(name, BROKEN[name])
 
     with pytest.raises(TransientError, match=name) as caught:
@@ -608,7 +608,7 @@ def test_nothing_on_stdout_is_no_answer(programs, name):
 
 @each_agent
 @pytest.mark.parametrize("code", [1, 41, 53, 137, 255])
-def test_an_odd_code_is_told_with_the_last_words(programs, name, code):
+def test_an_unusual_exit_code_is_reported_with_the_end_of_stderr(programs, name, code):
     programs.add(name, {"err": "a warning\nthe reason", "code": code})
 
     with pytest.raises(ProviderError, match=rf"^{name}: a warning the reason \(code {code}\)$"):
@@ -623,7 +623,7 @@ def test_a_program_that_kills_itself_is_no_answer(programs):
 
 
 @each_agent
-def test_noise_on_stderr_does_not_spoil_an_answer(programs, name):
+def test_noise_on_stderr_does_not_affect_an_answer(programs, name):
     programs.add(name, {"out": answer(name), "err": "ERROR status 500: not logged in, model not found\n" * 1000})
 
     assert ask(name).text.strip() == REVIEW
@@ -647,7 +647,7 @@ def test_a_program_need_not_read_its_stdin(programs):
 
 
 @each_agent
-def test_broken_bytes_on_stdout_are_no_crash(programs, name):
+def test_invalid_bytes_on_stdout_do_not_crash(programs, name):
     programs.add(
         name, {"out": answer(name), "does": "sys.stdout.buffer.write(b'\\xff\\xfe\\n'); sys.stdout.buffer.flush()"}
     )
@@ -656,7 +656,7 @@ def test_broken_bytes_on_stdout_are_no_crash(programs, name):
 
 
 @each_agent
-def test_a_key_that_the_program_says_is_not_passed_on(programs, name):
+def test_a_key_in_the_output_is_not_passed_on(programs, name):
     programs.add(
         name,
         {"out": answer(name, f"Your key is {KEY}.")},
@@ -696,7 +696,7 @@ def cancelled(programs, name):
 
 @linux
 @pytest.mark.parametrize("name", ["claude", "gemini"])
-def test_a_program_that_hangs_is_ended_by_the_timeout_with_all_its_family(programs, name):
+def test_a_program_that_hangs_is_ended_by_the_timeout_with_its_child_processes(programs, name):
     programs.add(name, {"does": FORKS_AND_HANGS})
 
     with pytest.raises(TransientError, match=f"{name} took longer than 3 seconds") as caught:
@@ -720,7 +720,7 @@ def test_a_program_that_refuses_to_end_is_ended(programs):
 
 @linux
 @each_agent
-def test_a_cancellation_leaves_nothing(programs, name):
+def test_a_cancellation_leaves_no_process_and_no_folder(programs, name):
     programs.add(name, {"does": FORKS_AND_HANGS})
 
     cancelled(programs, name)
@@ -745,7 +745,7 @@ def test_what_a_program_leaves_behind_when_it_ends_is_ended_too(programs, code):
 
 
 @linux
-def test_who_waits_for_a_place_starts_nothing_when_cancelled(programs):
+def test_a_waiting_call_starts_nothing_when_cancelled(programs):
     programs.add("gemini", {"does": HANGS})
 
     async def asked():
@@ -787,7 +787,7 @@ def workspace(tmp_path):
     return folder
 
 
-def test_an_agent_may_read_a_copy_of_a_workspace_and_no_more(programs, workspace):
+def test_an_agent_may_read_only_a_copy_of_a_workspace(programs, workspace):
     does = "open('README', 'w').write('spoiled'); open('new', 'w').close(); os.remove('src/main.py')"
     programs.add("claude", {"out": claude(), "does": does})
 
@@ -809,15 +809,15 @@ def test_an_agent_may_read_a_copy_of_a_workspace_and_no_more(programs, workspace
 def test_an_agent_that_cannot_be_confined_gets_no_workspace(programs, workspace, name):
     programs.add(name)
 
-    with pytest.raises(ConfigError, match=f"{name} cannot be kept to a workspace"):
+    with pytest.raises(ConfigError, match=f"{name} cannot be confined to a workspace"):
         opened(name, workspace=workspace)
 
 
 @pytest.mark.parametrize("name", ["anthropic/x", "openai/x", "google/x", "local/x"])
-def test_what_is_no_agent_gets_no_workspace(programs, workspace, name):
+def test_only_an_agent_gets_a_workspace(programs, workspace, name):
     provider, _, model = name.partition("/")
 
-    with pytest.raises(ConfigError, match=f"{provider} reads no files"):
+    with pytest.raises(ConfigError, match=f"{provider} cannot read files"):
         open_provider(ModelName(provider, model), workspace=workspace)
 
 
@@ -848,7 +848,7 @@ def test_git_in_a_hostile_workspace_runs_nothing(programs, workspace, tmp_path, 
     assert not any(name.startswith(".git/") for name in only_call(programs, "claude")["work"])
 
 
-def test_a_workspace_that_went_away_is_told_and_leaves_no_folder(programs, workspace):
+def test_a_workspace_that_has_disappeared_is_an_error_and_leaves_no_folder(programs, workspace):
     programs.add("claude")
     shutil.rmtree(workspace)
 
@@ -857,7 +857,7 @@ def test_a_workspace_that_went_away_is_told_and_leaves_no_folder(programs, works
     assert programs.left() == []
 
 
-def test_each_question_has_a_fresh_copy(programs, workspace):
+def test_each_call_has_a_fresh_copy(programs, workspace):
     programs.add("claude", {"out": claude(), "does": "open('README', 'w').write('spoiled')"})
 
     ask("claude", workspace=workspace)
@@ -894,7 +894,7 @@ def test_a_folder_of_the_working_folder_is_not_searched_for_programs(programs, m
     assert not Path("ran").exists()
 
 
-def test_the_stand_in_for_gemini_answers_in_pieces(programs):
+def test_the_fake_gemini_answers_in_parts(programs):
     programs.add("gemini", {"out": gemini("AGENT_SC", "ORE: 5/100")})
 
     assert ask("gemini").text == "AGENT_SCORE: 5/100"

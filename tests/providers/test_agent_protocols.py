@@ -1,4 +1,4 @@
-"""What agent CLIs write is an answer only with the protocol's own mark of its end, and failures are told apart."""
+"""An output of an agent CLI is an answer only with the end marker of its protocol, and each failure has its error."""
 
 import json
 
@@ -32,8 +32,8 @@ AGENTS = {"claude": "claude", "codex": "codex", "gemini": "gemini", "text": "llm
 HIGH_DEMAND = "We're currently experiencing high demand, which may cause temporary errors."
 
 
-def read(dialect, out, *, said="", code=0):
-    return DIALECTS[dialect].read(Output(out, said, code), ModelName(AGENTS[dialect], "some-model"))
+def read(dialect, out, *, err="", code=0):
+    return DIALECTS[dialect].read(Output(out, err, code), ModelName(AGENTS[dialect], "some-model"))
 
 
 def failure(dialect, out, **more):
@@ -62,14 +62,14 @@ def test_an_answer_in_any_script_comes_through(dialect, text):
 
 
 @pytest.mark.parametrize("dialect", PROTOCOLS)
-def test_what_a_program_says_of_tokens_and_cost_is_kept(dialect):
+def test_the_reported_tokens_and_cost_are_recorded(dialect):
     found = read(dialect, answer(dialect))
 
     assert (found.input_tokens, found.output_tokens) == (123, 7)
     assert found.cost_usd == (0.25 if dialect == "claude" else None)
 
 
-def test_claude_tells_its_model_and_version_and_gemini_its_model():
+def test_the_model_and_version_of_claude_and_the_model_of_gemini_are_read():
     assert read("claude", claude()).model == "claude-sonnet-5"
     assert read("claude", claude()).version == "2.1.325"
     assert read("gemini", gemini("x")).model == "gemini-2.5-pro"
@@ -79,11 +79,11 @@ def test_claude_tells_its_model_and_version_and_gemini_its_model():
 def test_noise_on_stderr_is_no_failure(dialect):
     noise = "ERROR: could not create PATH aliases\nstatus 500\nnot logged in\nmodel x not found\nFATAL"
 
-    assert read(dialect, answer(AGENTS[dialect]), said=noise).text == REVIEW
+    assert read(dialect, answer(AGENTS[dialect]), err=noise).text == REVIEW
 
 
 @pytest.mark.parametrize("dialect", PROTOCOLS)
-def test_lines_that_are_no_events_are_noise(dialect):
+def test_lines_without_events_are_ignored(dialect):
     noise = 'warning: {not json}\n[1, 2]\n"type"\nnull\n\n{"type": "of tomorrow"}\n{}\n' + "[" * 100_000 + "\n"
 
     assert read(dialect, noise + answer(dialect) + noise).text == REVIEW
@@ -94,23 +94,23 @@ def test_deltas_of_gemini_are_joined_as_they_are_and_messages_of_codex_as_lines(
     assert read("codex", codex("I look.", "It is good.")).text == "I look.\nIt is good."
 
 
-def test_what_the_user_said_is_not_part_of_the_answer_of_gemini():
+def test_user_messages_are_not_part_of_the_answer_of_gemini():
     assert "from the prompt" not in read("gemini", gemini("fine")).text
 
 
-def test_errors_that_codex_only_remarks_on_do_not_fail_the_turn():
+def test_error_events_of_codex_do_not_fail_the_turn():
     remark = lines({"type": "error", "message": "Reconnecting... 1/5 (status 500)"})
 
     assert read("codex", remark + codex("fine")).text == "fine"
 
 
 @pytest.mark.parametrize(("reason", "finish"), [("end_turn", "stop"), ("max_tokens", "length"), ("refusal", "refusal")])
-def test_claude_tells_how_it_ended(reason, finish):
+def test_the_stop_reason_of_claude_is_read(reason, finish):
     assert read("claude", claude(stop_reason=reason)).finish == finish
 
 
 @pytest.mark.parametrize("tokens", [-1, True, "7", 1.5, None])
-def test_a_count_that_is_none_is_not_taken_for_one(tokens):
+def test_an_invalid_count_is_ignored(tokens):
     assert read("claude", claude(usage={"input_tokens": tokens, "output_tokens": tokens})).input_tokens is None
     done = lines(
         {"type": "item.completed", "item": {"type": "agent_message", "text": "x"}},
@@ -119,7 +119,7 @@ def test_a_count_that_is_none_is_not_taken_for_one(tokens):
     assert read("codex", done).output_tokens is None
 
 
-def test_what_is_written_for_claude_is_one_line_that_is_taken_as_it_is():
+def test_the_input_of_claude_is_one_line_of_json():
     for prompt in ("/cost", "@/etc/hostname\n$(touch x)", '"}\n{"type":"user"', "\u2028\x00\ud800é"):
         written = DIALECTS["claude"].written(prompt)
 
@@ -140,7 +140,7 @@ def test_for_others_the_prompt_is_written_as_it_is(dialect):
 
 @pytest.mark.parametrize("dialect", PROTOCOLS)
 @pytest.mark.parametrize("code", [0, 1])
-def test_a_stream_without_the_mark_of_its_end_is_no_answer_whatever_the_code(dialect, code):
+def test_a_stream_without_its_end_marker_is_not_an_answer_with_any_exit_code(dialect, code):
     error = failure(dialect, cut(answer(dialect), 1), code=code)
 
     assert f"code {code}" in str(error)
@@ -159,18 +159,18 @@ def test_nothing_at_all_is_no_answer(dialect, out):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_an_end_without_words_is_no_answer(dialect):
-    assert "without saying anything" in str(failure(dialect, answer(AGENTS[dialect], " \n ")))
+def test_an_empty_answer_is_an_error(dialect):
+    assert "ended without an answer" in str(failure(dialect, answer(AGENTS[dialect], " \n ")))
 
 
 @pytest.mark.parametrize("dialect", ["claude", "codex", "text"])
-def test_a_code_other_than_0_is_a_failure_also_with_an_answer(dialect):
+def test_an_exit_code_other_than_0_is_a_failure_even_with_an_answer(dialect):
     failure(dialect, answer(AGENTS[dialect], "fine"), code=1)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_what_stands_on_stderr_tells_why_there_is_no_answer(dialect):
-    assert "no space left" in str(failure(dialect, "", said="no space left", code=1))
+def test_stderr_is_the_reason_of_a_missing_answer(dialect):
+    assert "no space left" in str(failure(dialect, "", err="no space left", code=1))
 
 
 def test_claudes_error_is_never_taken_for_its_answer_though_it_calls_itself_a_success():
@@ -188,25 +188,25 @@ def test_the_last_result_of_claude_counts():
     failure("claude", claude("fine") + claude_error(500, "broken"))
 
 
-def test_a_turn_of_codex_that_failed_after_words_is_no_answer():
+def test_a_turn_of_codex_that_failed_after_text_is_not_an_answer():
     failure("codex", cut(codex("fine"), 1) + codex_failed("stream closed before response.completed"))
     failure("codex", codex("fine") + codex_failed("boom"))
 
 
 def test_a_cut_stream_of_gemini_is_no_answer_though_it_ends_with_code_0():
-    said = cut(gemini("AGENT_SCORE: 90/100"), 1)
+    err = cut(gemini("AGENT_SCORE: 90/100"), 1)
     error = {"type": "error", "severity": "error", "message": "Model stream ended without a finish reason."}
     end = {"type": "result", "status": "error", "error": {"type": "unknown", "message": error["message"]}}
 
-    assert isinstance(failure("gemini", said + lines(error, end)), TransientError)
-    assert isinstance(failure("gemini", said + lines(error)), TransientError)
+    assert isinstance(failure("gemini", err + lines(error, end)), TransientError)
+    assert isinstance(failure("gemini", err + lines(error)), TransientError)
 
 
 def test_a_prompt_too_long_for_gemini_gives_no_result_at_all():
     failure("gemini", lines({"type": "init", "session_id": "s", "model": "m"}))
 
 
-def test_too_many_turns_are_told():
+def test_too_many_turns_are_reported():
     out = lines(claude_result(is_error=True, subtype="error_max_turns", errors=["Reached maximum number of turns (3)"]))
 
     assert "Reached maximum number of turns (3)" in str(failure("claude", out, code=1))
@@ -249,12 +249,12 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("dialect", "out", "code", "kind"), FAILURES)
-def test_each_failure_is_of_the_kind_that_says_what_to_do(dialect, out, code, kind):
+def test_each_failure_has_its_kind_of_error(dialect, out, code, kind):
     assert type(failure(dialect, out, code=code)) is kind
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "kind"),
+    ("err", "code", "kind"),
     [
         ("Error: Invalid auth method selected.", 41, UnusableError),
         ("Error: Error code: 429 - slow down", 1, RateLimitedError),
@@ -262,16 +262,16 @@ def test_each_failure_is_of_the_kind_that_says_what_to_do(dialect, out, code, ki
         ("Error: Connection error.", 1, TransientError),
     ],
 )
-def test_without_an_answer_stderr_tells_the_kind(said, code, kind):
-    assert type(failure("text", "", said=said, code=code)) is kind
-    assert type(failure("gemini", "", said=said, code=code)) is kind
+def test_without_an_answer_stderr_decides_the_kind_of_error(err, code, kind):
+    assert type(failure("text", "", err=err, code=code)) is kind
+    assert type(failure("gemini", "", err=err, code=code)) is kind
 
 
-def test_a_retired_model_is_told_with_its_name():
+def test_the_error_for_a_retired_model_names_it():
     assert "'some-model'" in str(failure("codex", codex_failed("unexpected status 404 Not Found: x"), code=1))
 
 
-def test_long_and_acting_messages_are_short_and_harmless():
+def test_long_messages_with_control_characters_are_short_and_harmless():
     error = str(failure("codex", codex_failed("\x1b[31m\u202e" + "x" * 10_000), code=1))
 
     assert len(error) < 500

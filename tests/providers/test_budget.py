@@ -16,8 +16,8 @@ PRICE = Price(input=10.0, output=100.0)
 REQUEST = Request(prompt="p" * 100, model="m", max_tokens=50)
 
 
-def run(meter, script, count=200, price=PRICE):
-    provider = BudgetedProvider(ScriptedProvider(script), meter, price)
+def run(budget, script, count=200, price=PRICE):
+    provider = BudgetedProvider(ScriptedProvider(script), budget, price)
 
     async def all_at_once():
         return await asyncio.gather(*(provider.complete(REQUEST) for _ in range(count)), return_exceptions=True)
@@ -30,24 +30,24 @@ async def answer(_):
     return Reply(text="x", model="m", input_tokens=90, output_tokens=30)
 
 
-def test_what_was_used_is_booked_and_the_reply_says_what_it_cost():
-    meter = Budget()
-    replies = run(meter, answer, count=3)
+def test_usage_is_recorded_and_the_reply_has_its_cost():
+    budget = Budget()
+    replies = run(budget, answer, count=3)
 
-    assert (meter.spent.calls, meter.spent.input_tokens, meter.spent.output_tokens) == (3, 270, 90)
-    assert meter.spent.cost_usd == pytest.approx(3 * (90 * 10 + 30 * 100) / 1e6)
+    assert (budget.spent.calls, budget.spent.input_tokens, budget.spent.output_tokens) == (3, 270, 90)
+    assert budget.spent.cost_usd == pytest.approx(3 * (90 * 10 + 30 * 100) / 1e6)
     assert replies[0].cost_usd == pytest.approx((90 * 10 + 30 * 100) / 1e6)
 
 
 def test_the_cap_on_cost_is_never_passed_with_two_hundred_at_once():
     cap = 0.1
-    meter = Budget(Caps(cost_usd=cap))
-    replies = run(meter, answer)
+    budget = Budget(Caps(cost_usd=cap))
+    replies = run(budget, answer)
 
     stopped = [reply for reply in replies if isinstance(reply, CapReachedError)]
     assert stopped
-    assert cap - 0.007 < meter.spent.cost_usd <= cap
-    assert len(replies) - len(stopped) == meter.spent.calls
+    assert cap - 0.007 < budget.spent.cost_usd <= cap
+    assert len(replies) - len(stopped) == budget.spent.calls
 
 
 def test_the_caps_on_calls_and_tokens_hold():
@@ -60,59 +60,59 @@ def test_the_caps_on_calls_and_tokens_hold():
     assert 4_500 < tokens.spent.tokens <= 5_000
 
 
-def test_a_reservation_too_small_for_one_call_stops_at_once_with_the_reason():
+def test_a_cap_too_small_for_one_call_stops_at_once_with_the_reason():
     [error] = run(Budget(Caps(cost_usd=0.0001)), answer, count=1)
 
     assert isinstance(error, CapReachedError)
     assert "the next call may cost $0.0066" in str(error)
 
 
-def test_calls_that_broke_off_count_as_charged_for_the_cap_but_are_not_claimed_as_spent():
+def test_lost_calls_count_for_the_cap_but_not_as_spent():
     def broken(_):
         raise TransientError("lost", may_be_charged=True)
 
-    meter = Budget(Caps(cost_usd=0.05))
-    run(meter, broken)
+    budget = Budget(Caps(cost_usd=0.05))
+    run(budget, broken)
 
-    assert meter.spent.cost_usd == 0
-    assert meter.spent.lost_calls == meter.spent.calls == 7
-    assert meter.spent.lost_cost_usd <= 0.05
+    assert budget.spent.cost_usd == 0
+    assert budget.spent.lost_calls == budget.spent.calls == 7
+    assert budget.spent.lost_cost_usd <= 0.05
 
 
-def test_an_answer_that_is_none_counts_as_charged():
-    meter = Budget(Caps(cost_usd=0.1))
+def test_a_malformed_response_counts_as_charged():
+    budget = Budget(Caps(cost_usd=0.1))
 
     async def odd(_):
         raise MalformedResponseError("no completion")
 
-    replies = run(meter, odd)
+    replies = run(budget, odd)
 
     assert isinstance(replies[-1], CapReachedError)
-    assert (meter.spent.calls, meter.spent.lost_calls) == (
+    assert (budget.spent.calls, budget.spent.lost_calls) == (
         sum(isinstance(each, MalformedResponseError) for each in replies),
     ) * 2
 
 
-def test_a_call_that_reached_nobody_is_none():
-    meter = Budget(Caps(calls=3))
+def test_a_call_without_a_connection_is_not_counted():
+    budget = Budget(Caps(calls=3))
 
-    async def nobody(_):
+    async def unreachable(_):
         raise TransientError("refused", unreachable=True)
 
-    replies = run(meter, nobody, count=10)
+    replies = run(budget, unreachable, count=10)
 
     assert not any(isinstance(each, CapReachedError) for each in replies)
-    assert (meter.spent.calls, meter.spent.lost_calls) == (0, 0)
+    assert (budget.spent.calls, budget.spent.lost_calls) == (0, 0)
 
 
-def test_refusals_for_asking_too_often_cost_nothing():
+def test_rate_limited_calls_cost_nothing():
     def limited(_):
         raise RateLimitedError("slow down")
 
-    meter = Budget(Caps(cost_usd=0.05))
-    run(meter, limited, count=30)
+    budget = Budget(Caps(cost_usd=0.05))
+    run(budget, limited, count=30)
 
-    assert (meter.spent.rate_limited, meter.spent.lost_cost_usd) == (30, 0)
+    assert (budget.spent.rate_limited, budget.spent.lost_cost_usd) == (30, 0)
 
 
 def test_a_cap_on_cost_needs_a_price():
@@ -120,7 +120,7 @@ def test_a_cap_on_cost_needs_a_price():
         BudgetedProvider(ScriptedProvider(answer), Budget(Caps(cost_usd=1.0)), None, name="some/model")
 
 
-def test_an_answer_without_a_bound_is_given_one_when_there_is_a_cap():
+def test_a_cap_sets_a_token_limit_for_replies_without_one():
     seen = []
 
     def script(request):
@@ -133,23 +133,23 @@ def test_an_answer_without_a_bound_is_given_one_when_there_is_a_cap():
     assert seen == [4096]
 
 
-def test_a_price_is_remembered_until_the_table_is_newer(in_folder):
+def test_a_price_is_cached_until_the_table_is_newer(in_folder):
     memory = in_folder / ".polyjudge" / "prices.json"
     opus = ModelName("anthropic", "claude-opus-4-6")
     known = price_of(opus)
-    told = json.loads(memory.read_text(encoding="utf-8"))
+    cached = json.loads(memory.read_text(encoding="utf-8"))
 
     assert known is not None
-    told["prices"][str(opus)] = [1.0, 2.0]
-    memory.write_text(json.dumps(told), encoding="utf-8")
+    cached["prices"][str(opus)] = [1.0, 2.0]
+    memory.write_text(json.dumps(cached), encoding="utf-8")
     assert price_of(opus) == Price(1.0, 2.0)
-    memory.write_text(json.dumps({**told, "edition": "older"}), encoding="utf-8")
+    memory.write_text(json.dumps({**cached, "edition": "older"}), encoding="utf-8")
     assert price_of(opus) == known
     memory.write_text("damaged", encoding="utf-8")
     assert price_of(opus) == known
 
 
-def test_prices_are_known_for_the_default_models_and_nothing_is_charged_for_ones_own_server(in_folder):
+def test_default_models_have_prices_and_the_users_own_server_is_free(in_folder):
     for name in ("anthropic/claude-opus-4-6", "openai/gpt-5", "google/gemini-3.6-flash"):
         price = price_of(ModelName(*name.split("/")))
         assert price is not None

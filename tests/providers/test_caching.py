@@ -32,7 +32,7 @@ def test_a_run_can_be_replayed_from_the_cache_alone(tmp_path):
     assert missing.kind == "not_recorded"
 
 
-def test_a_repeat_is_another_question(tmp_path):
+def test_a_repeat_is_another_request(tmp_path):
     with JudgeCache(tmp_path / "c.sqlite") as cache:
         provider = CachedProvider(ScriptedProvider(lambda request: f"answer {request.repeat}"), cache)
 
@@ -42,7 +42,7 @@ def test_a_repeat_is_another_question(tmp_path):
         assert [asyncio.run(ask(repeat)) for repeat in (0, 1, 0)] == ["answer 0", "answer 1", "answer 0"]
 
 
-def test_a_reply_that_was_whole_is_kept_even_if_nobody_can_read_it(tmp_path):
+def test_a_complete_reply_is_stored_even_if_it_cannot_be_parsed(tmp_path):
     asked = []
     provider = ScriptedProvider(lambda request: asked.append(request) or "mumble")
     judge = RubricJudge([RubricCriterion("a", "b")], cache_db=tmp_path / "c.sqlite", provider=provider)
@@ -59,5 +59,5 @@ def test_a_missing_answer_names_the_cache(tmp_path):
     JudgeCache(tmp_path / "c.sqlite").close()
     with JudgeCache(tmp_path / "c.sqlite", read_only=True) as cache:
         replay = ReplayProvider(ScriptedProvider(lambda _: "").origin, cache)
-        with pytest.raises(NotRecordedError, match=r"c\.sqlite holds no reply of scripted/m"):
+        with pytest.raises(NotRecordedError, match=r"c\.sqlite has no reply from scripted/m"):
             asyncio.run(replay.complete(Request(prompt="p", model="m")))

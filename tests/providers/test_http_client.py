@@ -102,7 +102,7 @@ async def until(condition):
     raise AssertionError("it did not happen")
 
 
-def test_a_request_says_all_that_is_needed_and_no_more():
+def test_a_request_has_only_the_needed_headers():
     async def play():
         host = Host()
         async with client_of(host, Authorization="Bearer k") as client:
@@ -188,13 +188,13 @@ def test_a_request_that_a_server_read_and_did_not_answer_is_not_sent_again():
 
 
 @pytest.mark.parametrize("answer", [OK[:-1], b"", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"])
-def test_half_an_answer_is_none(answer):
+def test_an_incomplete_response_is_an_error(answer):
     with pytest.raises(BadResponseError, match="missing|Empty reply|outstanding"):
         sent(answer)
 
 
 @pytest.mark.parametrize("give_up", ["timeout", "cancel"])
-def test_a_call_that_is_given_up_closes_its_connection(give_up):
+def test_an_abandoned_call_closes_its_connection(give_up):
     async def play():
         host = Host(None)
         async with client_of(host, timeout_s=0.05 if give_up == "timeout" else 60.0) as client:
@@ -213,14 +213,14 @@ def test_a_call_that_is_given_up_closes_its_connection(give_up):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:1", "no-such-host.invalid", "[::1]:1"])
-def test_nobody_there_is_told_apart_from_a_call_that_broke_off(host):
+def test_no_connection_and_a_lost_connection_are_different_errors(host):
     client = HttpClient(f"http://{host}/v1", {}, timeout_s=20.0)
 
     with pytest.raises(NotReachedError, match="no connection to"):
         asyncio.run(client.send("GET", "/"))
 
 
-def test_a_path_with_odd_letters_is_escaped_once():
+def test_a_path_with_unusual_characters_is_escaped_once():
     async def play():
         host = Host()
         async with client_of(host, path="/mod%20els/größe x/../y") as client:
@@ -230,7 +230,7 @@ def test_a_path_with_odd_letters_is_escaped_once():
     assert asyncio.run(play()) == "/mod%20els/gr%C3%B6%C3%9Fe%20x/../y/"
 
 
-def test_a_handshake_that_never_comes_is_nobody_there():
+def test_a_missing_tls_handshake_counts_as_no_connection():
     async def play():
         async def silent(reader, writer):
             await reader.read()
@@ -255,7 +255,7 @@ def reset(writer):
 
 
 @pytest.mark.parametrize("start", [b'HTTP/1.1 200 OK\r\n\r\n{"half": ', b"HTTP/1.1 200 OK\r\nContent-Le", b""])
-def test_an_answer_that_breaks_off_is_none(start):
+def test_a_response_that_stops_early_is_an_error(start):
     async def broken(body, writer):
         writer.write(start)
         await writer.drain()
@@ -286,7 +286,7 @@ def test_a_refusal_before_the_request_was_read_is_read():
     assert asyncio.run(play()) == (413, b"long")
 
 
-def test_what_is_in_flight_at_the_end_is_allowed_to_finish():
+def test_requests_in_flight_are_allowed_to_finish():
     asked, may_answer = asyncio.Event(), asyncio.Event()
 
     async def late(body, writer):
@@ -405,7 +405,7 @@ def test_no_proxy_is_respected_also_for_addresses_in_numbers(monkeypatch, no_pro
     assert (response.status, proxy.heads) == (200, [])
 
 
-def test_a_proxy_that_is_not_there_is_nobody_there(monkeypatch):
+def test_an_unreachable_proxy_counts_as_no_connection(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
 
     with pytest.raises(NotReachedError, match="proxy"):
@@ -528,7 +528,7 @@ def test_a_response_in_any_pieces_is_what_the_standard_library_reads(status, hea
 
 @over_a_socket
 @given(head=BODIES, body=BODIES, framing=FRAMINGS)
-def test_any_bytes_are_read_or_refused_and_nothing_else(head, body, framing):
+def test_any_bytes_are_either_read_or_refused(head, body, framing):
     for data in (head, b"HTTP/1.1 200 OK\r\n" + head, written(200, {}, body, framing)[: len(head)], head + body):
         status = 999
         with suppress(BadResponseError):
@@ -547,7 +547,7 @@ def test_a_response_that_was_cut_off_is_never_taken_for_a_whole_one(body, framin
         sent(data[: left % len(data)])
 
 
-def test_what_a_server_says_before_its_response_is_passed_over():
+def test_informational_responses_are_skipped():
     early = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
     early += b"HTTP/1.1 102 Processing\r\n\r\n" * 20
 
@@ -566,19 +566,22 @@ def test_what_a_server_says_before_its_response_is_passed_over():
         "HTTP/1.1 200\r\nContent-Length: 0",
     ],
 )
-def test_an_empty_answer_is_one(head):
+def test_an_empty_body_is_a_response(head):
     assert sent(f"{head}\r\n\r\n".encode(), closes=False).body == b""
 
 
 @pytest.mark.parametrize(
-    ("data", "complaint"),
+    ("data", "message"),
     [
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "HTTP/0.9"),
-        (b"HTTP/2 200\r\n\r\n", "not HTTP/1.1: it begins with 'HTTP/2"),
+        (b"HTTP/2 200\r\n\r\n", "not HTTP/1.1: it starts with 'HTTP/2"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "Content-Length"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "Content-Length"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: \xb2\r\n\r\n", "Content-Length"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nok\r\n0\r\n\r\n", "two ways"),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            "has both",
+        ),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "Transfer-Encoding"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "hex"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n", "chunk"),
@@ -591,6 +594,6 @@ def test_an_empty_answer_is_one(head):
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnone", "incorrect header check"),
     ],
 )
-def test_what_is_no_response_is_refused_with_the_reason(data, complaint):
-    with pytest.raises(BadResponseError, match=complaint):
+def test_an_invalid_response_is_refused_with_the_reason(data, message):
+    with pytest.raises(BadResponseError, match=message):
         sent(data)

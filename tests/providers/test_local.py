@@ -1,4 +1,4 @@
-"""The local provider against a server on loopback: what it sends, what it reads, what it makes of trouble."""
+"""The local provider with a server on loopback: requests, replies and errors."""
 
 import asyncio
 import json
@@ -87,7 +87,7 @@ def test_the_openai_key_is_never_sent_to_a_local_server(ask, server, monkeypatch
         ({"refused_parameters": ("messages",)}, RefusedError),
     ],
 )
-def test_each_kind_of_trouble_becomes_its_own_error(ask, server, faults, error):
+def test_each_kind_of_failure_becomes_its_own_error(ask, server, faults, error):
     server.faults = replace(server.faults, **faults)
 
     with pytest.raises(error) as caught:
@@ -149,7 +149,7 @@ def completion(text):
     ],
 )
 @pytest.mark.parametrize("place", ["response", "choice"])
-def test_an_error_with_status_200_is_told_by_its_code(ask_raw, error, kind, place):
+def test_an_error_with_status_200_is_recognised_by_its_code(ask_raw, error, kind, place):
     choice = {"message": {"content": "half an ans"}, "finish_reason": "error", "error": error}
     body = {"error": error} if place == "response" else {"choices": [choice]}
 
@@ -159,7 +159,7 @@ def test_an_error_with_status_200_is_told_by_its_code(ask_raw, error, kind, plac
     assert type(caught.value) is kind
 
 
-def test_an_error_with_status_200_that_passes_is_asked_again(ask, server):
+def test_a_temporary_error_with_status_200_is_retried(ask, server):
     server.odd_body = json.dumps({"error": {"code": 503, "message": "starting"}}).encode()
     said = []
 
@@ -172,11 +172,11 @@ def test_an_error_with_status_200_that_passes_is_asked_again(ask, server):
     assert "starting" in said[0]
 
 
-def test_no_error_is_no_error(ask_raw):
+def test_an_empty_error_field_is_ignored(ask_raw):
     assert ask_raw(whole(json.dumps({**json.loads(completion("good")), "error": None}).encode())).text == "good"
 
 
-def test_an_answer_that_ended_in_an_error_is_a_failure_that_keeps_its_text(ask_raw):
+def test_an_answer_that_ended_in_an_error_is_a_failure_with_its_text(ask_raw):
     choice = {"message": {"content": "half an ans"}, "finish_reason": "error"}
 
     with pytest.raises(MalformedResponseError, match="200 with an error") as caught:
@@ -193,7 +193,7 @@ def test_a_refusal_keeps_its_text(ask_raw, content):
     assert (reply.text, reply.finish) == ("I will not judge this.", "refusal")
 
 
-def test_a_tool_call_is_no_verdict_and_keeps_its_text(ask_raw):
+def test_a_tool_call_is_an_error_with_its_text(ask_raw):
     call = {"type": "function", "function": {"name": "verdict", "arguments": '{"score": 5}'}}
     choice = {"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}
 
@@ -209,7 +209,7 @@ def test_the_id_of_a_response_is_recorded(ask_raw, given, recorded):
     assert ask_raw(whole(json.dumps(body).encode())).response_id == recorded
 
 
-def test_an_answer_that_is_too_long_is_not_asked_for_again(ask_raw):
+def test_a_response_that_is_too_long_is_not_requested_again(ask_raw):
     packer = zlib.compressobj(9, wbits=31)
     bomb = b"".join([*(packer.compress(bytes(2**20)) for _ in range(65)), packer.flush()])
 
@@ -227,7 +227,7 @@ def test_an_answer_that_is_too_long_is_not_asked_for_again(ask_raw):
 )
 def test_a_server_that_has_moved_says_where_to_and_is_not_followed(ask_raw, location, address):
     # The key and the texts go to the address that was named, and to no other.
-    with pytest.raises(UnusableError, match=rf"308: it is at {address} now. Set LOCAL_OPENAI_BASE"):
+    with pytest.raises(UnusableError, match=rf"308: the server has moved to {address}. Set LOCAL_OPENAI_BASE"):
         ask_raw(whole(b"", b"HTTP/1.1 308 Moved\r\nLocation: %b\r\n" % location))
 
 
@@ -238,7 +238,7 @@ def test_a_key_that_is_no_secret_is_left_in_the_answer(ask_raw, monkeypatch, key
     assert ask_raw(whole(completion("1 EMPTY box"))).text == "1 EMPTY box"
 
 
-def test_a_secret_that_a_careless_server_says_back_is_kept(ask_raw, monkeypatch):
+def test_a_key_that_a_server_repeats_is_redacted(ask_raw, monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_API_KEY", "sk-0123456789")
 
     assert ask_raw(whole(completion("the key sk-0123456789"))).text == "the key •••"
@@ -246,7 +246,7 @@ def test_a_secret_that_a_careless_server_says_back_is_kept(ask_raw, monkeypatch)
         ask_raw(whole(b"no key sk-0123456789", b"HTTP/1.1 400 Bad Request\r\n"))
 
 
-def test_a_mark_before_the_answer_is_passed_over(ask_raw):
+def test_a_byte_order_mark_is_ignored(ask_raw):
     assert ask_raw(whole("\ufeff".encode() + completion("good"))).text == "good"
 
 
@@ -263,21 +263,21 @@ def test_a_model_that_is_being_loaded_is_waited_for_like_a_limit(ask_raw):
         (json.dumps({"error": "bad input", "input": '{"code": "model_not_found"}'}).encode(), RefusedError),
     ],
 )
-def test_what_a_prompt_says_of_models_does_not_stop_the_run(ask_raw, body, error):
+def test_a_prompt_about_models_in_an_error_does_not_stop_the_run(ask_raw, body, error):
     with pytest.raises(error):
         ask_raw(whole(body, b"HTTP/1.1 422 Unprocessable\r\n"))
 
 
-def test_a_wait_until_a_date_that_never_comes_is_no_wait(ask_raw):
+def test_an_impossible_date_to_wait_for_is_ignored(ask_raw):
     with pytest.raises(RateLimitedError) as caught:
         ask_raw(whole(b"", b"HTTP/1.1 429 Slow\r\nRetry-After: Mon, 01 Jan 99999999999 00:00:00 GMT\r\n"))
     assert caught.value.retry_after_s is None
 
 
-def test_a_server_that_is_not_there_is_trouble_that_may_pass(ask, monkeypatch):
+def test_an_unreachable_server_is_a_temporary_error(ask, monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
 
-    with pytest.raises(TransientError, match="broke off"):
+    with pytest.raises(TransientError, match="the call to local failed"):
         ask()
 
 
@@ -313,7 +313,7 @@ def test_the_bound_on_an_answer_is_never_dropped(ask, server):
         b'{"choices": [{"message": null}]}',
     ],
 )
-def test_a_200_that_is_no_completion_is_an_error_of_the_provider_and_not_asked_again(ask, server, body):
+def test_a_200_without_a_completion_is_a_provider_error_and_not_retried(ask, server, body):
     server.odd_body = body
 
     with pytest.raises(MalformedResponseError):
@@ -321,7 +321,7 @@ def test_a_200_that_is_no_completion_is_an_error_of_the_provider_and_not_asked_a
     assert server.asked == 1
 
 
-def test_content_in_parts_and_odd_usage_are_read_as_far_as_they_go(ask, server):
+def test_content_in_parts_is_read_and_invalid_usage_is_ignored(ask, server):
     content = [{"type": "text", "text": "a"}, {"text": "b"}]
     odd = {"choices": [{"message": {"content": content}}], "usage": {"prompt_tokens": "12"}}
     server.odd_body = json.dumps(odd).encode()

@@ -1,4 +1,4 @@
-"""What the names of models mean."""
+"""Names of models."""
 
 import pytest
 

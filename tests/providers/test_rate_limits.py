@@ -1,4 +1,4 @@
-"""The pace: bounded, told by refusals for asking too often, and by nothing else."""
+"""The rate of calls: limited, lowered by rate limits, and by no other errors."""
 
 import asyncio
 import random
@@ -47,40 +47,40 @@ def test_calls_in_flight_grow_to_the_most_allowed_and_not_beyond():
     assert state["most"] == 20
 
 
-def test_it_begins_with_a_few():
+def test_it_starts_with_a_few_calls():
     script, state = counting(delay=0.05)
     provider, pace = ScriptedProvider(script), RateLimiter(100)
 
-    async def a_moment():
+    async def a_run():
         tasks = [asyncio.create_task(RateLimitedProvider(provider, pace).complete(REQUEST)) for _ in range(100)]
         await asyncio.sleep(0.02)
-        begun = state["most"]
+        started = state["most"]
         await asyncio.gather(*tasks)
-        return begun
+        return started
 
-    assert asyncio.run(a_moment()) == 8
+    assert asyncio.run(a_run()) == 8
 
 
-def test_trouble_of_other_kinds_does_not_slow_it_down():
+def test_other_errors_do_not_lower_the_rate():
     script, state = counting(error=TransientError)
     pace = RateLimiter(8)
     run(script, pace, 100)
-    begun, state["calls"] = state["calls"], 0
+    started, state["calls"] = state["calls"], 0
     good, after = counting()
     run(good, pace, 100)
 
-    assert (begun, after["most"]) == (100, 8)
+    assert (started, after["most"]) == (100, 8)
 
 
 @pytest.mark.slow
-def test_refusals_give_every_place_back():
+def test_refused_calls_release_their_slots():
     script, _ = counting(error=RateLimitedError)
     errors = run(script, RateLimiter(4), 12)
 
     assert [type(error) for error in errors] == [RateLimitedError] * 12
 
 
-def test_cancelled_calls_give_their_places_back():
+def test_cancelled_calls_release_their_slots():
     script, _ = counting(delay=0.05)
     pace = RateLimiter(2)
     provider = RateLimitedProvider(ScriptedProvider(script), pace)
@@ -100,7 +100,7 @@ def test_cancelled_calls_give_their_places_back():
 @pytest.mark.parametrize(
     ("rate", "size", "latency_s"), [(150.0, 30.0, 0.02), (40.0, 10.0, 0.1), (40.0, 5.0, 0.3), (600.0, 60.0, 0.05)]
 )
-def test_a_token_bucket_is_used_to_nine_tenths_with_hardly_a_refusal(rate, size, latency_s):
+def test_nine_tenths_of_a_token_bucket_are_used_with_few_refusals(rate, size, latency_s):
     """In virtual time, so that the numbers are the algorithm's; long enough for the first overshoot to count little."""
     count = round(rate * 90)
 
@@ -136,17 +136,17 @@ def test_a_token_bucket_is_used_to_nine_tenths_with_hardly_a_refusal(rate, size,
 
 @pytest.mark.parametrize("limit", ["rpm", "tpm"])
 def test_a_stated_limit_spaces_the_calls(limit):
-    begun = []
+    started = []
 
     def script(_):
-        begun.append(asyncio.get_running_loop().time())
+        started.append(asyncio.get_running_loop().time())
         return "answer"
 
     # Sixty calls a second: sixteen or seventeen milliseconds apart, whatever the machine is doing besides.
     value = 3600 if limit == "rpm" else 3600 * likely_tokens(REQUEST)
     run(script, RateLimiter(50, **{limit: value}), 20)
 
-    assert begun[-1] - begun[0] >= 17 / 60 - 0.06
+    assert started[-1] - started[0] >= 17 / 60 - 0.06
 
 
 @pytest.mark.slow
@@ -179,7 +179,7 @@ def test_a_storm_that_refuses_at_any_rate_is_forgotten_when_it_is_over(storm_s, 
     assert run_in_virtual_time(use_it()) < 4 * (count / calls_per_s + storm_s)
 
 
-def test_after_a_stop_no_call_starts_and_those_that_wait_are_told():
+def test_after_a_stop_no_call_starts_and_waiting_calls_end_with_an_error():
     async def waits():
         limiter = RateLimiter(2)
         await limiter.enter()

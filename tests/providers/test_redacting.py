@@ -1,4 +1,4 @@
-"""No part of a key reaches an error message, however a server quotes it; honest words and good replies stay."""
+"""No part of a key is in an error message, however a server quotes it; ordinary words and replies are unchanged."""
 
 import asyncio
 
@@ -61,7 +61,7 @@ def ask_raw(monkeypatch):
 
 
 def quoted_parts(text, key=KEY, size=6):
-    """The parts of a key of so many characters that stand in a text, but for the prefix that says nothing."""
+    """Return the parts of a key of this size that are in a text, without the common prefix."""
     parts = (key[at : at + size] for at in range(len("sk-local"), len(key) - size + 1))
     return [part for part in parts if part.casefold() in text.casefold()]
 
@@ -69,9 +69,9 @@ def quoted_parts(text, key=KEY, size=6):
 @pytest.mark.parametrize("quoted", QUOTED)
 def test_no_fragment_of_a_key_stays_in_a_message(quoted, monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_API_KEY", KEY)
-    told = f"Incorrect API key provided: {quoted}. Get one at http://localhost/keys."
+    message = f"Incorrect API key provided: {quoted}. Get one at http://localhost/keys."
 
-    shown = without_keys(told)
+    shown = without_keys(message)
 
     assert quoted_parts(shown) == []
     assert KEY[-4:] not in shown
@@ -95,11 +95,11 @@ def test_any_eight_characters_in_a_row_are_redacted(start, size, before, after):
 @pytest.mark.parametrize(
     "key", ["", "x", "1", "EMPTY", "none", "ollama", "lm-studio", "sk-no-key-required", "not-needed"]
 )
-def test_a_key_that_is_no_secret_cuts_nothing_out(key, monkeypatch):
+def test_a_key_that_is_not_secret_is_not_redacted(key, monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_API_KEY", key)
-    told = "x: the field 'messages' is required and not EMPTY; ollama has none (1 key needed)... lm-studio"
+    message = "x: the field 'messages' is required and not EMPTY; ollama has none (1 key needed)... lm-studio"
 
-    assert without_keys(told) == told
+    assert without_keys(message) == message
 
 
 def test_a_short_key_is_redacted_as_a_word_and_not_within_others(monkeypatch):
@@ -117,11 +117,11 @@ def test_ordinary_words_that_a_key_is_made_of_stay(monkeypatch):
     assert "server-for" not in without_keys("bad key my-local-server-for")
 
 
-def test_every_kind_of_error_is_free_of_keys(monkeypatch):
+def test_no_kind_of_error_contains_a_key(monkeypatch):
     monkeypatch.setenv("LOCAL_OPENAI_API_KEY", KEY)
-    name, told = ModelName("local", "m"), f"{KEY[:15]} and {KEY}"
-    errors = [error_for_status(status, told, name) for status in (400, 401, 404, 429, 500)]
-    errors += [error_for_reply(ValueError(told), name), error_for_transport(OSError(told), name)]
+    name, message = ModelName("local", "m"), f"{KEY[:15]} and {KEY}"
+    errors = [error_for_status(status, message, name) for status in (400, 401, 404, 429, 500)]
+    errors += [error_for_reply(ValueError(message), name), error_for_transport(OSError(message), name)]
 
     assert [quoted_parts(str(error)) for error in errors] == [[]] * len(errors)
 

@@ -1,4 +1,4 @@
-"""Asking again: by the class of the error, after the wait that was named, and not for ever."""
+"""Retries: decided by the class of the error, after the requested wait, and limited in number."""
 
 import asyncio
 
@@ -31,7 +31,7 @@ def retrying(answers, **policy):
     return RetryingProvider(ScriptedProvider(script), RetryPolicy(**policy), sleep=sleep), waits
 
 
-def test_trouble_that_passes_is_waited_out_with_growing_waits_and_jitter():
+def test_temporary_errors_are_retried_with_growing_waits_and_jitter():
     provider, waits = retrying(
         [TransientError("a"), TransientError("b"), TransientError("c"), "answer"], first_wait_s=1.0
     )
@@ -44,7 +44,7 @@ def test_trouble_that_passes_is_waited_out_with_growing_waits_and_jitter():
     ] * 3
 
 
-def test_a_named_wait_goes_before_our_own():
+def test_a_wait_from_the_provider_replaces_our_own():
     provider, waits = retrying([RateLimitedError("slow down", retry_after_s=30.0), "answer"])
 
     asyncio.run(provider.complete(REQUEST))
@@ -60,7 +60,7 @@ def test_a_refusal_is_final():
     assert waits == []
 
 
-def test_the_tries_end_and_the_failure_says_how_many_there_were():
+def test_the_number_of_tries_is_limited_and_in_the_failure():
     provider, waits = retrying([TransientError("busy")] * 9, attempts=3)
     [outcome] = RubricJudge([RubricCriterion("a", "b")], provider=provider).score_batch_sync(["t"])
 
@@ -70,7 +70,7 @@ def test_the_tries_end_and_the_failure_says_how_many_there_were():
     assert outcome.provenance.attempts == 3
 
 
-def test_a_refusal_after_trouble_tells_of_all_tries():
+def test_a_refusal_after_temporary_errors_counts_all_tries():
     provider, _ = retrying([TransientError("busy"), RateLimitedError("wait"), RefusedError("no")])
 
     with pytest.raises(RefusedError) as refused:
@@ -98,11 +98,11 @@ def test_a_server_that_was_never_reached_stops_the_run_after_a_few_tries_of_all_
         with pytest.raises(TransientError):
             asyncio.run(provider.complete(REQUEST))
 
-    with pytest.raises(UnusableError, match="nobody answers at .*is the server running"):
+    with pytest.raises(UnusableError, match="no answer from .*is the server running"):
         asyncio.run(provider.complete(REQUEST))
 
 
-def test_a_server_that_has_answered_before_may_be_away_for_a_while():
+def test_a_server_that_has_answered_before_may_be_unreachable_for_a_while():
     away = [TransientError("refused", unreachable=True)] * 12
     provider, _ = retrying(["first", *away, "second"], attempts=20)
 

@@ -1,4 +1,4 @@
-"""Answers given beforehand."""
+"""Replies from functions and recordings."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ def test_a_function_answers_with_text_or_a_whole_reply_at_once_or_later():
     assert reply.answered_at.endswith("Z")
 
 
-def test_the_most_particular_row_answers(recording, text):
+def test_the_most_specific_row_answers(recording, text):
     path = recording(
         {"text": "default"},
         {"text": "two pieces", "contains": ["a", text]},
@@ -80,7 +80,7 @@ def test_two_recordings_are_two_origins(recording):
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"),
+    ("line", "message"),
     [
         ('{"text": 5}', "text: expected text, found 5"),
         ('{"txet": "x"}', "unknown key 'txet'"),
@@ -89,7 +89,7 @@ def test_two_recordings_are_two_origins(recording):
         ("{", "is not JSON"),
     ],
 )
-def test_a_bad_row_is_an_error_with_its_line(tmp_path, line, complaint):
+def test_an_invalid_row_is_an_error_with_its_line(tmp_path, line, message):
     path = tmp_path / "r.jsonl"
     path.write_text('{"text": "fine"}\n\n' + line + "\n", encoding="utf-8")
 
@@ -97,7 +97,7 @@ def test_a_bad_row_is_an_error_with_its_line(tmp_path, line, complaint):
         ScriptedProvider.from_recording(path)
 
     assert str(caught.value).startswith(f"{path}:3: ")
-    assert complaint in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_recording_is_opened_by_name(recording):

@@ -1,4 +1,4 @@
-"""What an answer says of itself becomes our own error, without the key."""
+"""Errors in the responses of an SDK become our own errors, without the key."""
 
 import asyncio
 
@@ -21,13 +21,13 @@ def calls():
 
 
 @pytest.mark.parametrize("kind", [ProviderError, RefusedError])
-def test_an_answer_that_repeats_the_key_is_told_without_it(kind, monkeypatch):
+def test_an_error_message_that_repeats_the_key_is_shown_without_it(kind, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
 
     async def answer(client):
-        raise kind(f"openai could not answer: {SECRET} is unknown")
+        raise kind(f"openai failed to respond: {SECRET} is unknown")
 
-    with pytest.raises(kind, match="could not answer") as caught:
+    with pytest.raises(kind, match="failed to respond") as caught:
         asyncio.run(calls().make(answer))
 
     assert SECRET not in str(caught.value)

@@ -1,4 +1,4 @@
-"""The table of services: what it names, and that one row adds a service."""
+"""The table of services, and that one row adds a service."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_only_an_own_server_shares_no_key_and_needs_none(monkeypatch):
     with pytest.raises(MissingKeyError, match="export ANTHROPIC_API_KEY=sk-ant-"):
         key_for(ModelName("anthropic", "m"))
     monkeypatch.setenv("OPENAI_API_KEY", "a b")
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY holds characters"):
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY contains characters"):
         key_for(ModelName("openai", "m"))
 
 
@@ -94,7 +94,7 @@ def test_a_row_adds_a_service_with_its_own_key_and_address(package, server, in_f
     assert [headers["Authorization"] for headers in server.headers] == ["Bearer acme-key"]
 
 
-def test_a_row_is_shown_and_held_to_the_rules_for_keys_and_folders(package, in_folder):
+def test_a_new_service_is_listed_and_follows_the_rules_for_keys_and_folders(package, in_folder):
     listed = {row["name"]: row for row in json.loads(run(package, "providers", "--format", "json").stdout)}
     Path(".env").write_text("ACME_BASE_URL=http://127.0.0.1:9\n", encoding="utf-8")
     refused = run(package, "providers", ACME_API_KEY="of-the-shell")

@@ -1,4 +1,4 @@
-"""What went wrong on the wire, in our own words."""
+"""Waits that a server requests after an error."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -24,17 +24,17 @@ def date(seconds: float, now: datetime = SERVER_TIME) -> str:
     return format_datetime(now + timedelta(seconds=seconds), usegmt=True)
 
 
-@pytest.mark.parametrize(("told", "seconds"), [("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("inf", None), ("soon", None)])
-def test_a_wait_is_told_in_seconds(told, seconds):
-    assert wait_s(Retry_After=told) == seconds
+@pytest.mark.parametrize(("message", "seconds"), [("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("inf", None), ("soon", None)])
+def test_a_wait_is_given_in_seconds(message, seconds):
+    assert wait_s(Retry_After=message) == seconds
 
 
 @pytest.mark.parametrize(("later_s", "seconds"), [(90, 90.0), (0, None), (-3600, None)])
-def test_a_wait_until_a_date_goes_by_the_clock_of_the_server(later_s, seconds):
+def test_a_wait_until_a_date_uses_the_clock_of_the_server(later_s, seconds):
     assert wait_s(Retry_After=date(later_s), Date=date(0)) == seconds
 
 
-def test_a_server_that_does_not_tell_its_time_is_taken_to_have_ours():
+def test_without_a_date_header_our_clock_is_used():
     waited = wait_s(Retry_After=date(3600, datetime.now(UTC)), Date="today")
 
     assert waited is not None

@@ -14,7 +14,7 @@ from polyjudge.providers.anthropic import (
     sampling_in,
 )
 from polyjudge.providers.sdk import Call, SdkCalls
-from polyjudge.providers.wire_errors import ODD_REPLY, error_for_reply, error_for_status
+from polyjudge.providers.wire_errors import MALFORMED_REPLY, error_for_reply, error_for_status
 from polyjudge.records.requests import BatchForm, ItemFailure, ModelName, Reply, Request
 
 from .client import (
@@ -156,7 +156,7 @@ class AnthropicBatches:
         for row in rows:
             try:
                 answer = self._answer(row["result"], batch_id, request)
-            except ODD_REPLY as error:
+            except MALFORMED_REPLY as error:
                 answer = failure_for(error_for_reply(error, self._name))
             yield str(row.get("custom_id", "")), answer
 

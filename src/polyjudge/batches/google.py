@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from polyjudge.errors import PolyjudgeError, ProviderError
 from polyjudge.providers.google import content_config, content_reply, google_module, google_sdk
 from polyjudge.providers.sdk import Call, SdkCalls
-from polyjudge.providers.wire_errors import ODD_REPLY, error_for_reply, error_for_status
+from polyjudge.providers.wire_errors import MALFORMED_REPLY, error_for_reply, error_for_status
 from polyjudge.records.requests import BatchForm, BatchState, ItemFailure, ModelName, Reply, Request
 
 from .client import (
@@ -159,7 +159,7 @@ class GoogleBatches:
                 answer = self._answer(each, request)
             except ProviderError as error:
                 answer = failure_for(error)
-            except ODD_REPLY as error:
+            except MALFORMED_REPLY as error:
                 answer = failure_for(error_for_reply(error, self._name))
             yield (each.metadata or dict[str, str]()).get(_NAME_FIELD, ""), answer
 

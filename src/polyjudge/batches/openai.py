@@ -7,7 +7,7 @@ from typing import Any
 from polyjudge.errors import PolyjudgeError, ProviderError, TransientError
 from polyjudge.providers.openai import openai_sdk, response_arguments, response_reply
 from polyjudge.providers.sdk import Call, SdkCalls
-from polyjudge.providers.wire_errors import ODD_REPLY, error_for_reply, error_for_status, shown
+from polyjudge.providers.wire_errors import MALFORMED_REPLY, error_for_reply, error_for_status, shown
 from polyjudge.records.requests import BatchForm, BatchState, ItemFailure, ModelName, Reply, Request
 
 from .client import (
@@ -148,7 +148,7 @@ class OpenAIBatches:
                 answer = self._answer(row, batch_id, request)
             except ProviderError as error:
                 answer = failure_for(error)
-            except ODD_REPLY as error:
+            except MALFORMED_REPLY as error:
                 answer = failure_for(error_for_reply(error, self._name))
             yield str(row.get("custom_id", "")), answer
 

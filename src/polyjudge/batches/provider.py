@@ -16,9 +16,9 @@ from polyjudge.errors import (
     TransientError,
     UnusableError,
 )
+from polyjudge.providers.base import ParameterFilter
 from polyjudge.providers.budget import Budget, need_price
 from polyjudge.providers.models import model_facts
-from polyjudge.providers.request_support import ParameterFilter
 from polyjudge.providers.services import origin_of
 from polyjudge.records.requests import ModelName, Origin, Price, Reply, Request
 

@@ -15,9 +15,9 @@ from polyjudge.errors import (
     TransientError,
     UnusableError,
 )
-from polyjudge.providers.budget import most_cost, most_of, most_tokens
-from polyjudge.providers.request_support import error_message_in
-from polyjudge.providers.retrying import Tries, persist
+from polyjudge.providers.base import refused_parameter_in
+from polyjudge.providers.budget import bound_request, most_cost, most_tokens
+from polyjudge.providers.retrying import Tries, call_with_retries
 from polyjudge.providers.services import origin_of
 from polyjudge.providers.wire_errors import error_for_reply
 from polyjudge.records.requests import BatchForm, BatchIntent, ItemFailure, Origin, Reply, Request
@@ -151,7 +151,7 @@ class BatchQueue:
                 self._require(job)
                 return
             allowed, dropped = self._context.parameters.allowed(request)
-            bounded, _, _ = most_of(allowed, self._context.meter.caps, self._context.price)
+            bounded, _, _ = bound_request(allowed, self._context.meter.caps, self._context.price)
             form, size = form_of(bounded, dropped), self.size(bounded)
             if form in self._open and not self._open[form].has_room_for(size):
                 await self._submit_batch(form)
@@ -177,7 +177,7 @@ class BatchQueue:
             await self._find(job)
             return 0
         client, retries = self._context.client, self._context.polling.retries
-        status = await persist(lambda: client.status(job.id), retries)
+        status = await call_with_retries(lambda: client.status(job.id), retries)
         if status.state == "running":
             return min(status.done, len(job.keys))
         if await store_results(job, status, self._context):
@@ -258,7 +258,7 @@ class BatchQueue:
             await self._submit_once(job, batch)
         except RefusedError as error:
             self._abandon(job, str(error))
-            parameter = error_message_in(str(error), request_like(form, name.model))
+            parameter = refused_parameter_in(str(error), request_like(form, name.model))
             if parameter is None:
                 raise UnusableError(f"{name.provider} rejects the batch: {error}") from None
             self._context.parameters.leave_out(parameter)
@@ -292,7 +292,7 @@ class BatchQueue:
         query = BatchQuery(job.intent.tag, _created_at(job), len(job.keys), frozenset(self._known | job.foreign_ids))
         for wait_s in search_waits_s:
             await asyncio.sleep(wait_s)
-            found = await persist(lambda: self._context.client.find(query), self._context.polling.retries)
+            found = await call_with_retries(lambda: self._context.client.find(query), self._context.polling.retries)
             if found is not None:
                 self._submitted(job, found, found=True)
                 return True

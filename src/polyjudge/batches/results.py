@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from polyjudge.cache.protocol import Cache
 from polyjudge.clock import utc_now
 from polyjudge.errors import TransientError
+from polyjudge.providers.base import ParameterFilter, refused_parameter_in
 from polyjudge.providers.budget import Budget
 from polyjudge.providers.caching import once
-from polyjudge.providers.request_support import ParameterFilter, error_message_in
-from polyjudge.providers.retrying import RetryPolicy, persist
+from polyjudge.providers.retrying import RetryPolicy, call_with_retries
 from polyjudge.records.requests import ItemFailure, ModelName, Price, Reply
 
 from .client import BatchClient, BatchStatus, BrokenRowsError, canceled, expired, item_name, request_like
@@ -73,7 +73,7 @@ async def store_results(job: BatchJob, status: BatchStatus, context: BatchContex
     """
     reader = _ResultReader(job, context, is_whole=status.state == "ended")
     if status.state != "failed":
-        await persist(reader.results, context.polling.retries)
+        await call_with_retries(reader.results, context.polling.retries)
     if reader.is_foreign:
         return False
     job.ended(status.state, status.rest, len(reader.pending))
@@ -159,7 +159,7 @@ class _ResultReader:
         if failure.kind != "refused":
             return failure
         intent = self._job.intent
-        parameter = error_message_in(failure.reason, request_like(intent.form, intent.model))
+        parameter = refused_parameter_in(failure.reason, request_like(intent.form, intent.model))
         if parameter is None:
             return failure
         self._context.parameters.leave_out(parameter)

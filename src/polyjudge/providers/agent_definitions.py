@@ -1,4 +1,4 @@
-"""Agent programs as described by the files in `agents/`."""
+"""Agent programs, as described by the files in `agent_programs/`."""
 
 import os
 import shutil
@@ -18,55 +18,55 @@ _FOLDER = "agent_programs"
 
 
 class Login(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How somebody is known who logged in to the CLI instead of setting a key."""
+    """Describes where a CLI stores the credentials of a user who has logged in instead of setting a key."""
 
     folder_variable: str
-    """Names the CLI's own folder, where the user moved it."""
+    """Environment variable with the CLI's own folder, if the user has moved it."""
     folder: str
-    """Where it is else, within the home folder."""
+    """Its default, within the home folder."""
     file: str
-    """The one file of it that is copied."""
+    """The file in it with the credentials, the only one that is copied."""
     files: Mapping[str, str] = {}
-    """Instead of the agent's own `files`."""
+    """Used instead of the agent's own `files`."""
 
 
 class AgentCli(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one CLI is found, called and read."""
+    """Describes how one CLI is found, called and read."""
 
     answers: str
     program: str
     install: str
     dialect: str
-    """How its stdin is written and its stdout read: a name in `agent_dialects`."""
+    """The format of its stdin and stdout: a name in `agent_protocols.DIALECTS`."""
     arguments: tuple[str, ...]
     bundled: str = ""
-    """`package:path` of a program that comes inside a Python package."""
+    """`package:path` of a program that is included in a Python package."""
     model: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
-    """What must stand after all other arguments."""
+    """Arguments after all others."""
     without_tools: tuple[str, ...] = ()
     with_key: tuple[str, ...] = ()
-    """Arguments that a CLI takes with a key and not with a login."""
+    """Arguments that are passed with a key, but not with a login."""
     with_workspace: tuple[str, ...] = ()
-    """What lets it read the files in its folder and no others; empty for a CLI that cannot be confined so."""
+    """Arguments that let it read only the files in its folder; empty for a CLI that cannot be confined."""
     most_characters: int | None = None
     most_bytes: int | None = None
     keys: tuple[str, ...] = ()
-    """Variables of ours that may hold its key."""
+    """Environment variables that may contain its key."""
     key_example: str = "..."
     key_variable: str = ""
-    """What the CLI itself calls the key; the same as ours where it is empty."""
+    """The variable that the CLI itself reads the key from; if empty, the same as ours."""
     base_url_variable: str = ""
     environment: Mapping[str, str] = {}
     files: Mapping[str, str] = {}
-    """What is written into its private home folder before it starts."""
+    """Files that are written to its private home folder before it starts."""
     login: Login | None = None
     at_once: int = 4
-    """Processes at the same time at most: each takes some hundred megabytes."""
+    """Maximum number of concurrent processes: each takes some hundred megabytes."""
 
 
 def agent_names() -> list[str]:
-    """Return the agents that are described."""
+    """Return the names of all described agents."""
     return sorted(entry.name.removesuffix(".toml") for entry in (files("polyjudge.providers") / _FOLDER).iterdir())
 
 
@@ -81,7 +81,7 @@ def load_agent(name: str) -> AgentCli:
 
 
 def program_of(agent: AgentCli) -> Path:
-    """Return where the program is; without one, raise an error that names the command to install it."""
+    """Return the path of the program; if it is not installed, raise an error with the command to install it."""
     found = shutil.which(agent.program)
     if found is not None:
         return Path(found)
@@ -95,7 +95,7 @@ def program_of(agent: AgentCli) -> Path:
 
 
 def key_of(agent: AgentCli) -> tuple[str, str] | None:
-    """Return the name that the CLI has for its key, and the key; None where there is none."""
+    """Return the variable that the CLI reads its key from, and the key; None if no key is set."""
     for variable in agent.keys:
         key = os.environ.get(variable, "").strip()
         if key:
@@ -104,7 +104,7 @@ def key_of(agent: AgentCli) -> tuple[str, str] | None:
 
 
 def credential_of(agent: AgentCli) -> Path | None:
-    """Return the file by which the CLI knows who logged in, if somebody did."""
+    """Return the file with the credentials of a login, if there is one."""
     if agent.login is None:
         return None
     moved = os.environ.get(agent.login.folder_variable, "").strip()
@@ -114,6 +114,6 @@ def credential_of(agent: AgentCli) -> Path | None:
 
 
 def need_access(agent: AgentCli, name: str) -> None:
-    """Raise an error that names the key to set, where there is neither a key nor a login."""
+    """Raise an error that names the key to set if there is neither a key nor a login."""
     if agent.keys and key_of(agent) is None and credential_of(agent) is None:
         raise MissingKeyError(agent.keys[0], example=agent.key_example, skipped=name)

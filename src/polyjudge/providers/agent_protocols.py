@@ -15,7 +15,7 @@ from .wire_errors import error_for_status
 _LONGEST_MESSAGE = 300
 _STATUSES = {400, 401, 403, 404, 408, 409, 413, 429, 500, 502, 503, 504}
 _STATUS = re.compile(r"(?:status(?: code)?:?|error code:|\"code\":|HTTP) ?\"?([45]\d\d)\b", re.IGNORECASE)
-_BROKEN_OFF = re.compile(
+_TEMPORARY = re.compile(
     r"stream (?:closed|disconnected|ended)|finish reason|high demand|timed? ?out|connection|overloaded|network"
     r"|terminated|aborted|econnreset|try again",
     re.IGNORECASE,
@@ -26,7 +26,7 @@ _NO_ACCESS = re.compile(r"not logged in|missing environment variable|auth\w* (?:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentAnswer:
-    """What an agent answered, and what its CLI says it took."""
+    """The answer of an agent, and the usage that its CLI reports."""
 
     text: str
     model: str = ""
@@ -39,21 +39,21 @@ class AgentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a CLI is spoken with."""
+    """The format of a CLI's stdin and stdout."""
 
     written: Callable[[str], str]
-    """Return what stands on stdin for a prompt."""
+    """Return the stdin for a prompt."""
     read: Callable[["Output", ModelName], AgentAnswer]
     """Return the answer, or raise an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a CLI wrote, and the code it ended with."""
+    """The output of a CLI, and its exit code."""
 
     out: str
-    said: str
-    """The end of its stderr: for messages, and never a sign of failure."""
+    err: str
+    """The end of its stderr, used only in error messages: it does not indicate a failure."""
     code: int
 
 
@@ -61,8 +61,8 @@ Event = Mapping[str, Any]
 
 
 def _events(out: str) -> Iterator[Event]:
-    """Yield the JSON objects among the lines; other lines are noise."""
-    for line in out.split("\n"):  # and not at the other signs that end a line: they may stand inside a text
+    """Yield the JSON objects among the lines; other lines are ignored."""
+    for line in out.split("\n"):  # not splitlines: other line separators may occur inside a text
         try:
             value: object = json.loads(line)
         except (ValueError, RecursionError):
@@ -72,43 +72,43 @@ def _events(out: str) -> Iterator[Event]:
 
 
 def _part(event: Event, key: str) -> Event:
-    """Return an object inside an event; what is none is empty."""
+    """Return an object in an event; empty if it is missing or not an object."""
     value = event.get(key)
     return cast(Event, value) if isinstance(value, dict) else {}
 
 
 def _text(event: Event, key: str) -> str:
-    """Return a text inside an event; what is none is empty."""
+    """Return a text in an event; empty if it is missing or not a text."""
     value = event.get(key)
     return value if isinstance(value, str) else ""
 
 
 def _failure(message: str, name: ModelName, status: int | None = None) -> PolyjudgeError:
-    """Return the error that a CLI's own message stands for."""
+    """Return our error for an error message of a CLI."""
     line = one_line(message, len(message) + 1)
-    told = line if len(line) <= _LONGEST_MESSAGE else "…" + line[-_LONGEST_MESSAGE:]  # the reason stands last
+    short = line if len(line) <= _LONGEST_MESSAGE else "…" + line[-_LONGEST_MESSAGE:]  # the reason is at the end
     found = _STATUS.search(message)
     code = status or (int(found[1]) if found else 404 if _NO_MODEL.search(message) else None)
     if code is not None:
-        return error_for_status(code, told, name)
+        return error_for_status(code, short, name)
     if _NO_ACCESS.search(message):
-        return UnusableError(f"{name.provider} cannot be used: {told}")
-    if _BROKEN_OFF.search(message):
-        return TransientError(f"{name.provider}: {told}")
-    return ProviderError(f"{name.provider}: {told}")
+        return UnusableError(f"{name.provider} cannot be used: {short}")
+    if _TEMPORARY.search(message):
+        return TransientError(f"{name.provider}: {short}")
+    return ProviderError(f"{name.provider}: {short}")
 
 
-def _complete(answer: AgentAnswer, name: ModelName) -> AgentAnswer:
+def _checked(answer: AgentAnswer, name: ModelName) -> AgentAnswer:
     if not answer.text.strip():
-        raise ProviderError(f"{name.provider} came to its end without saying anything")
+        raise ProviderError(f"{name.provider} ended without an answer")
     return answer
 
 
-def _no_end(name: ModelName, output: Output) -> PolyjudgeError:
-    """Return the error for an output without the mark of its end; what stands on stderr may say why."""
-    if output.said:
-        return _failure(f"{output.said} (code {output.code})", name)
-    return ProviderError(f"{name.provider} ended with code {output.code} and without the mark of an answer's end")
+def _incomplete(name: ModelName, output: Output) -> PolyjudgeError:
+    """Return the error for an output without its end marker; stderr may contain the reason."""
+    if output.err:
+        return _failure(f"{output.err} (code {output.code})", name)
+    return ProviderError(f"{name.provider} ended with code {output.code} and an incomplete answer")
 
 
 # --- Claude Code -------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def _claude_written(prompt: str) -> str:
 
 
 def _read_claude(output: Output, name: ModelName) -> AgentAnswer:
-    """Read stream-json; `subtype` says "success" also of failures, so only `is_error` counts."""
+    """Read stream-json; `subtype` is "success" also for failures, so only `is_error` is used."""
     model = version = ""
     result: Event | None = None
     for event in _events(output.out):
@@ -129,7 +129,7 @@ def _read_claude(output: Output, name: ModelName) -> AgentAnswer:
         elif event.get("type") == "result":
             result = event
     if result is None:
-        raise _no_end(name, output)
+        raise _incomplete(name, output)
     if result.get("is_error") is not False or output.code:
         errors = result.get("errors")
         listed = "; ".join(map(str, cast(list[object], errors))) if isinstance(errors, list) else ""
@@ -149,7 +149,7 @@ def _read_claude(output: Output, name: ModelName) -> AgentAnswer:
         output_tokens=_count(usage.get("output_tokens")),
         cost_usd=_amount(result.get("total_cost_usd")),
     )
-    return _complete(answer, name)
+    return _checked(answer, name)
 
 
 _CLAUDE_FINISHES: dict[str, Finish] = {"max_tokens": "length", "refusal": "refusal"}
@@ -159,10 +159,10 @@ _CLAUDE_FINISHES: dict[str, Finish] = {"max_tokens": "length", "refusal": "refus
 
 
 def _read_codex(output: Output, name: ModelName) -> AgentAnswer:
-    """Read the events of `exec --json`; items and events called "error" are remarks unless the turn fails."""
+    """Read the events of `exec --json`; items and events called "error" are only warnings unless the turn fails."""
     texts: list[str] = []
     usage: Event | None = None
-    remarks: list[str] = []
+    warnings: list[str] = []
     for event in _events(output.out):
         kind, item = event.get("type"), _part(event, "item")
         if kind == "item.completed" and item.get("type") == "agent_message":
@@ -174,22 +174,22 @@ def _read_codex(output: Output, name: ModelName) -> AgentAnswer:
                 _text(_part(event, "error"), "message") or str(event.get("error") or "the turn failed"), name
             )
         elif kind == "error":
-            remarks.append(_text(event, "message"))
+            warnings.append(_text(event, "message"))
     if usage is None or output.code:
-        raise _failure(remarks[-1], name) if remarks else _no_end(name, output)
+        raise _failure(warnings[-1], name) if warnings else _incomplete(name, output)
     answer = AgentAnswer(
         text="\n".join(texts),
         input_tokens=_count(usage.get("input_tokens")),
         output_tokens=_count(usage.get("output_tokens")),
     )
-    return _complete(answer, name)
+    return _checked(answer, name)
 
 
 # --- Gemini CLI --------------------------------------------------------------------------------------------------
 
 
 def _read_gemini(output: Output, name: ModelName) -> AgentAnswer:
-    """Read stream-json; a cut stream and a prompt too long end with code 0, so only the result's status counts."""
+    """Read stream-json; an incomplete stream and a prompt too long end with code 0, so only the status is used."""
     texts: list[str] = []
     model, errors = "", list[str]()
     result: Event | None = None
@@ -205,10 +205,10 @@ def _read_gemini(output: Output, name: ModelName) -> AgentAnswer:
             result = event
     if result is None or result.get("status") != "success":
         error = _part(result or {}, "error")
-        told = _text(error, "message") or (errors[-1] if errors else "")
-        status = output.code + 256  # with this output the code is the HTTP status modulo 256
+        message = _text(error, "message") or (errors[-1] if errors else "")
+        status = output.code + 256  # in this output format the exit code is the HTTP status modulo 256
         known = status if status in _STATUSES else None
-        raise _failure(told or "no message", name, known) if told or known else _no_end(name, output)
+        raise _failure(message or "no message", name, known) if message or known else _incomplete(name, output)
     stats = _part(result, "stats")
     answer = AgentAnswer(
         text="".join(texts),
@@ -216,17 +216,17 @@ def _read_gemini(output: Output, name: ModelName) -> AgentAnswer:
         input_tokens=_count(stats.get("input_tokens")),
         output_tokens=_count(stats.get("output_tokens")),
     )
-    return _complete(answer, name)
+    return _checked(answer, name)
 
 
-# --- programs that write their answer and nothing else -----------------------------------------------------------
+# --- programs that write only their answer -----------------------------------------------------------------------
 
 
 def _read_text(output: Output, name: ModelName) -> AgentAnswer:
-    """Read an answer that ends with the program, which then says that all went well."""
+    """Read an answer that is the whole output of a program; exit code 0 shows that it is complete."""
     if output.code:
-        raise _no_end(name, output)
-    return _complete(AgentAnswer(text=output.out.strip()), name)
+        raise _incomplete(name, output)
+    return _checked(AgentAnswer(text=output.out.strip()), name)
 
 
 def _count(value: object) -> int | None:

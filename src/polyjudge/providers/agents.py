@@ -1,4 +1,4 @@
-"""Ask a model through an agent's command-line program."""
+"""Call a model through an agent's command-line program."""
 
 import asyncio
 import json
@@ -23,24 +23,24 @@ from .redacting import REDACTED, without_keys
 from .services import origin_of
 
 DEFAULT_TIMEOUT_S = 300.0
-ITS_OWN = "default"
+_OWN_MODEL = "default"
 """The model name that leaves the choice to the CLI."""
 _PASSED = (
-    # What a program needs to find others, to write text, and to get through a company's proxy.
+    # What a program needs to find other programs, to write text, and to use a proxy.
     *("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
     *("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"),
 )
 _VERSION_TIMEOUT_S = 60.0
-_SAID = 600
+_STDERR_SIZE = 600
 _SHORTEST_SECRET = 8
 _SHORTEST_RANDOM = 20
 NOT_IN_WORKSPACE = {".env", ".git", ".polyjudge", "eval-reviews"}
-"""What a workspace may hold and a judge must not see: keys, earlier verdicts, and what git would run."""
+"""Parts of a workspace that a judge must not see: keys, earlier verdicts, and what git would execute."""
 Result = TypeVar("Result")
 
 
 class AgentProvider:
-    """Asks an agent through its CLI: a process for each question, in private folders that are gone afterwards."""
+    """Calls an agent's CLI: a process for each request, in private folders that are then removed."""
 
     def __init__(self, name: ModelName, *, timeout_s: float | None = None, workspace: Path | None = None) -> None:
         self.origin = origin_of(name.provider)
@@ -50,51 +50,51 @@ class AgentProvider:
         need_access(self._agent, str(name))
         self._workspace = workspace
         self._timeout_s = timeout_s or DEFAULT_TIMEOUT_S
-        self._places = PerLoop(lambda: asyncio.Semaphore(self._agent.at_once), _nothing_to_close)
+        self._slots = PerLoop(lambda: asyncio.Semaphore(self._agent.at_once), _nothing_to_close)
         self._version: str | None = None
         self._secrets = _secrets(self._agent)
 
     async def complete(self, request: Request) -> Reply:
-        """Ask, and wait for the answer."""
+        """Send a request, and return the reply."""
         prompt = f"{request.system}\n\n{request.prompt}" if request.system else request.prompt
-        given = DIALECTS[self._agent.dialect].written(prompt).encode(errors="surrogatepass")
-        self._check_size(prompt, given)
-        async with self._places.get():
+        stdin = DIALECTS[self._agent.dialect].written(prompt).encode(errors="surrogatepass")
+        self._check_size(prompt, stdin)
+        async with self._slots.get():
             folder = Path(tempfile.mkdtemp(prefix="polyjudge-"))
             try:
-                return await self._ask(request, given, folder)
+                return await self._call(request, stdin, folder)
             finally:
                 _remove(folder)
 
-    def _check_size(self, prompt: str, given: bytes) -> None:
-        """Refuse what the CLI would refuse or, worse, cut."""
-        agent, told = self._agent, ""
+    def _check_size(self, prompt: str, stdin: bytes) -> None:
+        """Raise an error for a prompt that the CLI would refuse or truncate."""
+        agent, size = self._agent, ""
         if agent.most_characters is not None and len(prompt) > agent.most_characters:
-            told = f"{len(prompt):,} characters, and {agent.program} takes {agent.most_characters:,}"
-        if agent.most_bytes is not None and len(given) > agent.most_bytes:
-            told = f"{len(given):,} bytes, and {agent.program} takes {agent.most_bytes:,}"
-        if told:
-            raise RefusedError(f"the prompt has {told}")
+            size = f"{len(prompt):,} characters; {agent.program} accepts {agent.most_characters:,}"
+        if agent.most_bytes is not None and len(stdin) > agent.most_bytes:
+            size = f"{len(stdin):,} bytes; {agent.program} accepts {agent.most_bytes:,}"
+        if size:
+            raise RefusedError(f"the prompt has {size}")
 
-    async def _ask(self, request: Request, given: bytes, folder: Path) -> Reply:
+    async def _call(self, request: Request, stdin: bytes, folder: Path) -> Reply:
         watch, agent = Stopwatch(), self._agent
-        environment = await _whole(asyncio.to_thread(self._prepare, folder, request.model))
+        environment = await _uninterrupted(asyncio.to_thread(self._prepare, folder, request.model))
         if self._version is None:
-            self._version = await self._told_version(environment, folder)
+            self._version = await self._read_version(environment, folder)
         ended = await run_process(
             self._command(request.model),
-            given,
+            stdin,
             timeout_s=self._timeout_s,
             environment=environment,
             folder=folder / "work",
             private=folder,
         )
-        out, said = ended.out.decode(errors="replace"), self._without_secrets(ended.err.decode(errors="replace"))
+        out, err = ended.out.decode(errors="replace"), self._without_secrets(ended.err.decode(errors="replace"))
         try:
-            answer = DIALECTS[agent.dialect].read(Output(out, said.strip()[-_SAID:], ended.code), self._name)
+            answer = DIALECTS[agent.dialect].read(Output(out, err.strip()[-_STDERR_SIZE:], ended.code), self._name)
         except PolyjudgeError as error:
-            told = without_keys(self._without_secrets(str(error)), filter(_is_random, self._secrets))
-            error.args = (told, *error.args[1:])
+            message = without_keys(self._without_secrets(str(error)), filter(_is_random, self._secrets))
+            error.args = (message, *error.args[1:])
             raise
         reply = Reply(
             text=self._without_secrets(answer.text),
@@ -112,12 +112,12 @@ class AgentProvider:
         agent = self._agent
         tools = agent.without_tools if self._workspace is None else agent.with_workspace
         logged_in = agent.login is not None and key_of(agent) is None and credential_of(agent) is not None
-        alone = () if logged_in else agent.with_key
-        chosen = () if model in ("", ITS_OWN) else tuple(part.replace("{model}", model) for part in agent.model)
-        return [str(self._program), *agent.arguments, *alone, *tools, *chosen, *agent.last]
+        with_key = () if logged_in else agent.with_key
+        chosen = () if model in ("", _OWN_MODEL) else tuple(part.replace("{model}", model) for part in agent.model)
+        return [str(self._program), *agent.arguments, *with_key, *tools, *chosen, *agent.last]
 
     def _prepare(self, folder: Path, model: str) -> dict[str, str]:
-        """Make the private folders and return the environment, which is built from nothing."""
+        """Create the private folders, and return the environment, which has only what is listed here."""
         agent, home, work = self._agent, folder / "home", folder / "work"
         for each in (home, folder / "tmp"):
             each.mkdir()
@@ -129,21 +129,21 @@ class AgentProvider:
         files = agent.files
         if key is None and credential is not None and agent.login is not None:
             files = agent.login.files or files
-            _place(home, agent.login.file).write_bytes(credential.read_bytes())
-        places = {"{home}": str(home), "{base_url}": self.origin.base_url, "{model}": model}
-        places["{timeout_ms}"] = str(round(self._timeout_s * 1000))
+            _new_file(home, agent.login.file).write_bytes(credential.read_bytes())
+        values = {"{home}": str(home), "{base_url}": self.origin.base_url, "{model}": model}
+        values["{timeout_ms}"] = str(round(self._timeout_s * 1000))
         for name, text in files.items():
-            _place(home, name).write_text(_filled(text, places, in_quotes=True), encoding="utf-8")
+            _new_file(home, name).write_text(_filled(text, values, in_quotes=True), encoding="utf-8")
         environment = {name: os.environ[name] for name in _PASSED if os.environ.get(name)}
         environment |= {"HOME": str(home), "TMPDIR": str(folder / "tmp")}
         environment |= {**SAFE_GIT, "GIT_CEILING_DIRECTORIES": str(folder)}
-        environment |= {name: _filled(text, places) for name, text in agent.environment.items()}
+        environment |= {name: _filled(text, values) for name, text in agent.environment.items()}
         if agent.base_url_variable and os.environ.get(agent.base_url_variable):
             environment[agent.base_url_variable] = self.origin.base_url
         return environment | ({key[0]: key[1]} if key is not None else {})
 
-    async def _told_version(self, environment: Mapping[str, str], folder: Path) -> str:
-        """Return what the program says of its version; once, since some take seconds to start."""
+    async def _read_version(self, environment: Mapping[str, str], folder: Path) -> str:
+        """Return the program's version; called once, because some programs take seconds to start."""
         private = folder / "version"
         private.mkdir()
         limit_s = min(_VERSION_TIMEOUT_S, self._timeout_s)
@@ -156,37 +156,37 @@ class AgentProvider:
                 folder=folder / "work",
                 private=private,
             )
-        except TransientError:  # it hangs, and nothing was charged
+        except TransientError:  # it hangs; nothing was charged
             return "of unknown version"
         words = ended.out.decode(errors="replace").split()
         return next((word for word in words if word[:1].isdigit()), "")
 
     def _without_secrets(self, text: str) -> str:
-        """Return what a CLI says, less the key or the tokens of a login: it may say them in an error."""
+        """Return a CLI's output without the key or the tokens of a login, which an error message may contain."""
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
         return text
 
 
-def _place(home: Path, name: str) -> Path:
+def _new_file(home: Path, name: str) -> Path:
     path = home / name
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
 
-def _filled(text: str, places: Mapping[str, str], *, in_quotes: bool = False) -> str:
-    for place, value in places.items():
-        text = text.replace(place, json.dumps(value)[1:-1] if in_quotes else value)
+def _filled(text: str, values: Mapping[str, str], *, in_quotes: bool = False) -> str:
+    for name, value in values.items():
+        text = text.replace(name, json.dumps(value)[1:-1] if in_quotes else value)
     return text
 
 
 def _copy_workspace(workspace: Path, work: Path) -> None:
-    """Copy a folder, less what is nobody's business, links that lead out of it, and what is no file."""
+    """Copy a folder without `NOT_IN_WORKSPACE`, links out of the folder, and special files."""
     root = workspace.resolve()
 
     def left_out(folder: str, names: list[str]) -> list[str]:
         paths = {name: Path(folder, name) for name in names}
-        return [name for name, path in paths.items() if name in NOT_IN_WORKSPACE or _leads_out(path, root)]
+        return [name for name, path in paths.items() if name in NOT_IN_WORKSPACE or _is_left_out(path, root)]
 
     try:
         shutil.copytree(workspace, work, symlinks=True, ignore=left_out)
@@ -194,15 +194,15 @@ def _copy_workspace(workspace: Path, work: Path) -> None:
         raise ConfigError(f"the workspace {str(workspace)!r} cannot be copied: {error}") from None
 
 
-def _leads_out(path: Path, root: Path) -> bool:
-    """Say whether a path is a link to the outside, or by an absolute name to the original; or a pipe or a socket."""
+def _is_left_out(path: Path, root: Path) -> bool:
+    """Return whether a path is a link out of the folder, an absolute link, or neither a file nor a folder."""
     if path.is_symlink():
         return path.readlink().is_absolute() or not path.resolve().is_relative_to(root)
     return not path.is_dir() and not path.is_file()
 
 
 def _secrets(agent: AgentCli) -> list[str]:
-    """Return what must not be shown: the key, and every long word in the file of a login."""
+    """Return what must not be shown: the key, and every long word in the credentials of a login."""
     key, credential = key_of(agent), credential_of(agent)
     found = [key[1]] if key is not None else []
     if credential is not None:
@@ -211,12 +211,12 @@ def _secrets(agent: AgentCli) -> list[str]:
 
 
 def _is_random(secret: str) -> bool:
-    """Say whether fragments of a secret are no words; a login's file holds names of fields and addresses as well."""
-    return len(secret) >= _SHORTEST_RANDOM and any(sign.isdigit() for sign in secret) and "/" not in secret
+    """Return whether a secret is random; a file of credentials also contains names of fields and addresses."""
+    return len(secret) >= _SHORTEST_RANDOM and any(char.isdigit() for char in secret) and "/" not in secret
 
 
-async def _whole(work: Coroutine[Any, Any, Result]) -> Result:
-    """Wait for work in a thread, which goes on when it is cancelled: only then may its folder be removed."""
+async def _uninterrupted(work: Coroutine[Any, Any, Result]) -> Result:
+    """Wait for work in a thread to end even if cancelled, because its folder must not be removed before."""
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
@@ -226,7 +226,7 @@ async def _whole(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, also where parts of it were made read-only."""
+    """Remove a folder, even if parts of it are read-only."""
 
     def make_writable(remove: Callable[..., Any], path: str, _: object) -> None:
         with suppress(OSError):

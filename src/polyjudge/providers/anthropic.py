@@ -6,8 +6,7 @@ from typing import Any
 from polyjudge.extras import require
 from polyjudge.records.requests import PARAMETERS, VALUES, Finish, ModelName, Reply, Request
 
-from .base import Provider
-from .request_support import sent_parameters
+from .base import Provider, sent_parameters
 from .sdk import RawAsk, Sdk, SdkProvider, generated_sdk
 from .services import key_for
 
@@ -43,12 +42,12 @@ def _sent(request: Request) -> dict[str, Any]:
 
 
 def sampling_in(arguments: Mapping[str, Any]) -> set[str]:
-    """Return the names of the sampling parameters among the arguments, which the SDK no longer knows by name."""
+    """Return the names of the sampling parameters among the arguments, which the SDK no longer accepts by name."""
     return arguments.keys() & {PARAMETERS[name].sent_as["anthropic"] for name in VALUES} - {"max_tokens"}
 
 
 def message_arguments(request: Request) -> dict[str, Any]:
-    """Return what a request is in the words of the API."""
+    """Return the arguments of the API call for a request."""
     arguments: dict[str, Any] = {
         "model": request.model,
         "messages": [{"role": "user", "content": request.prompt}],
@@ -62,13 +61,13 @@ def message_arguments(request: Request) -> dict[str, Any]:
 
 
 def _parameters(request: Request) -> dict[str, Any]:
-    """Return the parameters to send; the API wants a bound on the answer."""
+    """Return the parameters to send; the API requires `max_tokens`."""
     sent = sent_parameters(request, "anthropic")
     return {**sent, "max_tokens": sent.get("max_tokens", _DEFAULT_MAX_TOKENS)}
 
 
 def message_reply(message: Mapping[str, Any], request: Request) -> Reply:
-    """Return the reply that a message is to a request."""
+    """Return the reply in a message."""
     usage: Mapping[str, Any] = message["usage"]
     cached = (usage.get("cache_read_input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0)
     return Reply(

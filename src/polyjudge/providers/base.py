@@ -1,41 +1,104 @@
-"""The provider interface, and the timing of a call."""
+"""The provider interface, and what providers share: the timing of a call, and the parameters that a model accepts."""
 
 import time
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from operator import attrgetter
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
-from polyjudge.records.requests import Origin, Reply, Request
+from polyjudge.errors import RefusedError, TransientError
+from polyjudge.records.requests import PARAMETERS, VALUES, Origin, Reply, Request, parameters_of
 
-
-class Stopwatch:
-    """Begins when it is made."""
-
-    def __init__(self) -> None:
-        self._begun = time.monotonic()
-
-    def stamped(self, reply: Reply) -> Reply:
-        """Return the reply with its time of arrival and duration, unless it has them already."""
-        duration_ms = reply.duration_ms or round((time.monotonic() - self._begun) * 1000)
-        return replace(reply, duration_ms=duration_ms, answered_at=reply.answered_at or utc_now())
+from .models import ModelFacts
 
 
 class Provider(Protocol):
-    """Gives a reply to a request, or raises a `ProviderError`."""
+    """Returns the reply to a request, or raises a `ProviderError`."""
 
     @property
     def origin(self) -> Origin:
-        """Who this is; part of the cache key and of every result's provenance."""
+        """The provider and its address: part of the cache key and of every result's provenance."""
         ...
 
     async def complete(self, request: Request) -> Reply:
-        """Ask, and wait for the answer."""
+        """Send a request, and return the reply."""
         ...
 
 
 async def close_provider(provider: Provider) -> None:
-    """Let a provider close its connections, if it has any; it opens new ones when it is asked again."""
+    """Close a provider's connections, if it has any; it opens new ones for its next call."""
     close = getattr(provider, "aclose", None)
     if close is not None:
         await close()
+
+
+class Stopwatch:
+    """Measures the time of a call, from the creation of this object."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+
+    def stamped(self, reply: Reply) -> Reply:
+        """Return the reply with its time of arrival and duration, unless it has them already."""
+        duration_ms = reply.duration_ms or round((time.monotonic() - self._started) * 1000)
+        return replace(reply, duration_ms=duration_ms, answered_at=reply.answered_at or utc_now())
+
+
+class ParameterFilter:
+    """Leaves out the request parameters that one model does not accept, and learns them from its errors."""
+
+    def __init__(self, facts: ModelFacts) -> None:
+        self._left_out = set(facts.without)
+
+    async def call(self, request: Request, send: Callable[[Request], Awaitable[Reply]]) -> Reply:
+        """Send a request without the parameters that the model does not accept; the reply lists those.
+
+        A newly refused parameter is raised as a temporary error, so that the call is repeated, counted and paced as
+        any other.
+        """
+        allowed, dropped = self.allowed(request)
+        try:
+            reply = await send(allowed)
+        except RefusedError as error:
+            parameter = refused_parameter_in(str(error), allowed)
+            if parameter is None:
+                raise
+            self.leave_out(parameter)
+            raise TransientError(str(error), retry_after_s=0.0) from None
+        return replace(reply, dropped=dropped) if dropped else reply
+
+    def allowed(self, request: Request) -> tuple[Request, tuple[str, ...]]:
+        """Return the request without the parameters that the model does not accept, and their names."""
+        if not self._left_out:
+            return request, ()
+        dropped = tuple(name for name in sorted(self._left_out) if getattr(request, name) is not None)
+        return (replace(request, **dict.fromkeys(dropped)) if dropped else request), dropped
+
+    def leave_out(self, parameter: str) -> None:
+        """Leave out a parameter from now on."""
+        self._left_out.add(parameter)
+
+
+def refused_parameter_in(message: str, request: Request) -> str | None:
+    """Return the parameter that an error message names as refused, if the request has it."""
+    text = message.lower()
+    for name, parameter in PARAMETERS.items():
+        if getattr(request, name) is not None and any(word in text for word in parameter.refused_as):
+            return name
+    return None
+
+
+def is_same_but_prompt(one: Request, other: Request) -> bool:
+    """Return whether two requests differ in their prompts at most."""
+    return one.schema is other.schema and _all_but_prompt(one) == _all_but_prompt(other)
+
+
+_all_but_prompt = attrgetter("model", "system", *VALUES)
+
+
+def sent_parameters(request: Request, api: str) -> dict[str, Any]:
+    """Return the request's parameters that are set, under their names in an API."""
+    sent = {PARAMETERS[name].sent_as.get(api, ""): value for name, value in parameters_of(request).items()}
+    return {name: value for name, value in sent.items() if name and value is not None}

@@ -13,11 +13,11 @@ from .models import cost_usd
 
 DEFAULT_MAX_TOKENS = 4096
 _OVERHEAD_TOKENS = 64
-"""What chat templates add to a prompt."""
+"""Tokens that chat templates add to a prompt."""
 
 
 class Budget:
-    """Keeps the account of one run, over all its providers."""
+    """Reserves and counts what one run uses, over all its providers."""
 
     def __init__(self, caps: Caps | None = None) -> None:
         self.caps = caps or Caps()
@@ -30,10 +30,10 @@ class Budget:
         self._settled = asyncio.Event()
 
     async def reserve(self, tokens: int, cost: float) -> None:
-        """Wait until a call of this size fits under the caps; raise when it never will."""
+        """Wait until a call of this size fits under the caps; raise `CapReachedError` if it never will."""
         while not self._fits(tokens, cost):
             if not self._reserved_calls:
-                raise CapReachedError(self._why(tokens, cost))
+                raise CapReachedError(self._reason(tokens, cost))
             self._settled.clear()
             await self._settled.wait()
         self._reserved_calls += 1
@@ -41,34 +41,34 @@ class Budget:
         self._reserved_cost += cost
 
     def settle(self, tokens: int, cost: float) -> None:
-        """Give a reservation back; what was really used is booked in `spent`."""
+        """Release a reservation; what was actually used is recorded by `book`."""
         self._reserved_calls -= 1
         self._reserved_tokens -= tokens
         self._reserved_cost = self._reserved_cost - cost if self._reserved_calls else 0.0
         self._settled.set()
 
     def hold(self, tokens: int, cost: float) -> None:
-        """Reserve room for a call that is made much later, as part of a batch; raise when there is none now."""
+        """Reserve budget for a call in a batch, which is made later; raise `CapReachedError` if it does not fit."""
         if not self._fits(tokens, cost):
-            raise CapReachedError(self._why(tokens, cost))
+            raise CapReachedError(self._reason(tokens, cost))
         self.hold_anyway(1, tokens, cost)
 
     def hold_anyway(self, calls: int, tokens: int, cost: float) -> None:
-        """Reserve room for calls that are under way already, whether there is any or not."""
+        """Reserve budget for calls that are already in flight, even beyond the caps."""
         self._held_calls += calls
         self._held_tokens += tokens
         self._held_cost += cost
 
     def release(self, calls: int, tokens: int, cost: float) -> None:
-        """Give back what was held; what was really used is booked."""
+        """Release what `hold` reserved; what was actually used is recorded by `book`."""
         self._held_calls -= calls
         self._held_tokens -= tokens
         self._held_cost = self._held_cost - cost if self._held_calls else 0.0
 
     def book(self, reply: Reply, price: Price | None, *, most: tuple[int, float] = (0, 0.0)) -> Reply:
-        """Book what a reply says it took, and return it with its cost.
+        """Record the usage that a reply reports, and return the reply with its cost.
 
-        Where it does not say, the caps count the most that it can have taken, in tokens and dollars.
+        If it reports none, the caps count `most`: the maximum tokens and dollars of the call.
         """
         spent, cost = self.spent, cost_usd(reply, price)
         if most[0] and (reply.input_tokens is None or reply.output_tokens is None):
@@ -90,7 +90,7 @@ class Budget:
             and (caps.cost_usd is None or all_cost <= caps.cost_usd)
         )
 
-    def _why(self, tokens: int, cost: float) -> str:
+    def _reason(self, tokens: int, cost: float) -> str:
         caps, spent = self.caps, self.spent
         calls = spent.calls + self._held_calls
         if caps.calls is not None and calls >= caps.calls:
@@ -103,20 +103,20 @@ class Budget:
 
 
 class BudgetedProvider:
-    """Reserves room for each call, makes it, and books what it really took."""
+    """Reserves budget for each call, makes it, and records what it used."""
 
-    def __init__(self, provider: Provider, meter: Budget, price: Price | None, *, name: str = "this model") -> None:
-        need_price(meter.caps, price, name)
+    def __init__(self, provider: Provider, budget: Budget, price: Price | None, *, name: str = "this model") -> None:
+        need_price(budget.caps, price, name)
         self._provider = provider
         self.origin = provider.origin
-        self._meter = meter
+        self._budget = budget
         self._price = price
 
     async def complete(self, request: Request) -> Reply:
-        """Ask when there is room for it."""
-        request, tokens, cost = most_of(request, self._meter.caps, self._price)
-        await self._meter.reserve(tokens, cost)
-        spent = self._meter.spent
+        """Send the request as soon as the budget allows it."""
+        request, tokens, cost = bound_request(request, self._budget.caps, self._price)
+        await self._budget.reserve(tokens, cost)
+        spent = self._budget.spent
         spent.calls += 1
         spent.in_flight += 1
         try:
@@ -125,37 +125,37 @@ class BudgetedProvider:
             spent.rate_limited += isinstance(error, RateLimitedError)
             spent.calls -= error.unreachable
             if error.may_be_charged:
-                self._lost(tokens, cost)
+                self._count_as_lost(tokens, cost)
             raise
         except (asyncio.CancelledError, MalformedResponseError):
-            self._lost(tokens, cost)
+            self._count_as_lost(tokens, cost)
             raise
         else:
-            return self._meter.book(reply, self._price, most=(tokens, cost))
+            return self._budget.book(reply, self._price, most=(tokens, cost))
         finally:
             spent.in_flight -= 1
-            self._meter.settle(tokens, cost)
+            self._budget.settle(tokens, cost)
 
     async def aclose(self) -> None:
-        """Close the provider inside."""
+        """Close the wrapped provider."""
         await close_provider(self._provider)
 
-    def _lost(self, tokens: int, cost: float) -> None:
-        spent = self._meter.spent
+    def _count_as_lost(self, tokens: int, cost: float) -> None:
+        spent = self._budget.spent
         spent.lost_calls += 1
         spent.lost_tokens += tokens
         spent.lost_cost_usd += cost
 
 
 def need_price(caps: Caps, price: Price | None, name: str) -> None:
-    """Refuse a cap on cost where nobody knows what a call costs."""
+    """Raise an error for a cap on cost if the model's price is unknown."""
     if caps.cost_usd is not None and price is None:
-        told = f"a cap on cost needs a price, and none is known for {name}; give one"
-        raise ConfigError(told, option="price", value="INPUT,OUTPUT")
+        message = f"a cap on cost needs a price, and none is known for {name}; give one"
+        raise ConfigError(message, option="price", value="INPUT,OUTPUT")
 
 
-def most_of(request: Request, caps: Caps, price: Price | None) -> tuple[Request, int, float]:
-    """Return a request with a bound on its answer where caps need one, and the most tokens and dollars it can take."""
+def bound_request(request: Request, caps: Caps, price: Price | None) -> tuple[Request, int, float]:
+    """Return the request, with a limit on its reply if the caps need one, and its maximum tokens and cost in USD."""
     if caps.tokens is None and caps.cost_usd is None:
         return request, 0, 0.0
     bounded = replace(request, max_tokens=request.max_tokens or DEFAULT_MAX_TOKENS)
@@ -164,11 +164,11 @@ def most_of(request: Request, caps: Caps, price: Price | None) -> tuple[Request,
 
 
 def most_cost(tokens: tuple[int, int], price: Price | None) -> float:
-    """Return what so many tokens cost, in and out; nothing where nobody knows."""
+    """Return the cost in USD of so many input and output tokens; 0 if the price is unknown."""
     return (tokens[0] * price.input + tokens[1] * price.output) / 1e6 if price else 0.0
 
 
 def most_tokens(request: Request) -> tuple[int, int]:
-    """Return the most tokens that a call can take, in and out; no tokeniser makes more than one of a byte."""
-    letters = len(request.prompt.encode(errors="surrogatepass")) + len(request.system.encode(errors="surrogatepass"))
-    return letters + _OVERHEAD_TOKENS, request.max_tokens or DEFAULT_MAX_TOKENS
+    """Return the maximum input and output tokens of a call; no tokeniser makes more than one token of a byte."""
+    size = len(request.prompt.encode(errors="surrogatepass")) + len(request.system.encode(errors="surrogatepass"))
+    return size + _OVERHEAD_TOKENS, request.max_tokens or DEFAULT_MAX_TOKENS

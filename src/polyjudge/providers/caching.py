@@ -1,4 +1,4 @@
-"""Answer from the cache, replay a cache, or count the calls that a run would make."""
+"""Providers that answer from the cache, replay it, or count the calls that a run would make."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,10 +19,10 @@ _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.1
 async def once(
     cache: Cache, key: str, ask: Callable[[], Awaitable[Reply]], *, provider: str = "", since: str = ""
 ) -> Reply:
-    """Return the reply stored under a key, or ask for it; of all who request it at once, one asks.
+    """Return the reply stored under a key, or ask for it; of concurrent callers with the same key, only one asks.
 
-    A reply that was cut off or declined is returned but not stored, and an error is raised to its asker only. With
-    `since`, a timestamp in ISO 8601, replies stored before it are asked for again and replaced.
+    A truncated reply or a refusal is returned but not stored, and an error is raised to its asker only. With `since`, a
+    timestamp in ISO 8601, replies stored before it are requested again and replaced.
     """
     wait_s = _SHORTEST_WAIT_S
     while True:
@@ -30,7 +30,7 @@ async def once(
             return reply
         async with cache.claim(key) as is_asker:
             if is_asker:
-                # Read under the claim, so that no other can store a reply between this look and the call.
+                # Read under the claim: no other process can then store a reply between this read and the call.
                 if (reply := await cache.get(key, since=since)) is not None:
                     return reply
                 reply = await ask()
@@ -42,47 +42,46 @@ async def once(
 
 
 class CachedProvider:
-    """Asks another provider only what the cache cannot answer, and stores its replies.
+    """Returns stored replies, and asks another provider for missing ones, which are then stored.
 
-    With `since`, a timestamp in ISO 8601, replies stored before it are asked for again.
+    With `since`, a timestamp in ISO 8601, replies stored before it are requested again.
     """
 
     def __init__(self, provider: Provider, cache: Cache | JudgeCache, *, since: str = "") -> None:
         self._provider = provider
-        self.origin = provider.origin  # who answers when the cache cannot
+        self.origin = provider.origin
         self._cache = replies_of(cache)
         self._since = since
 
     async def complete(self, request: Request) -> Reply:
-        """Return the stored reply, or ask for one; the same request made twice at once is asked once."""
+        """Return the stored reply, or ask for one; concurrent identical requests are sent once."""
         key = request_key(self.origin, request)
         ask = partial(self._provider.complete, request)
         return await once(self._cache, key, ask, provider=self.origin.provider, since=self._since)
 
     async def aclose(self) -> None:
-        """Close the provider inside; the cache stays open, it may be shared."""
+        """Close the wrapped provider; the cache stays open, because it may be shared."""
         await close_provider(self._provider)
 
 
 class ReplayProvider:
-    """Answers from the cache alone: the same run again, with no key, no network and no cost."""
+    """Returns stored replies only, to repeat a run without a key, network access or cost."""
 
     def __init__(self, origin: Origin, cache: Cache | JudgeCache) -> None:
         self.origin = origin
         self._cache = replies_of(cache)
 
     async def complete(self, request: Request) -> Reply:
-        """Return the stored reply; a missing one is an error and never a call."""
+        """Return the stored reply; raise an error if it is missing."""
         reply = await self._cache.get(request_key(self.origin, request))
         if reply is None:
-            raise NotRecordedError(
-                f"{self._cache.place} holds no reply of {self.origin.provider}/{request.model} to this"
-            )
+            model = f"{self.origin.provider}/{request.model}"
+            raise NotRecordedError(f"{self._cache.place} has no reply from {model} to this request")
         return reply
 
 
 class CountingProvider:
-    """Stands in for a provider in a dry run."""
+    """Replaces a provider in a dry run: counts calls, tokens and cost."""
 
     def __init__(
         self, origin: Origin, cache: Cache | None, price: Price | None, estimate: Estimate, *, since: str = ""
@@ -94,7 +93,7 @@ class CountingProvider:
         self._estimate = estimate
 
     async def complete(self, request: Request) -> Reply:
-        """Count the request; there is never an answer."""
+        """Count the request, and raise `NotRecordedError`."""
         estimate = self._estimate
         key = request_key(self.origin, request)
         if self._cache is not None and await self._cache.get(key, since=self._since) is not None:
@@ -108,4 +107,4 @@ class CountingProvider:
                 estimate.unpriced_calls += 1
             else:
                 estimate.cost_usd += (tokens * self._price.input + LIKELY_ANSWER_TOKENS * self._price.output) / 1e6
-        raise NotRecordedError("a dry run asks nothing")
+        raise NotRecordedError("a dry run makes no calls")

@@ -12,8 +12,7 @@ from polyjudge.extras import require
 from polyjudge.files.json_lines import parse_json
 from polyjudge.records.requests import Finish, ModelName, Reply, Request
 
-from .base import Provider
-from .request_support import is_same_but_prompt, sent_parameters
+from .base import Provider, is_same_but_prompt, sent_parameters
 from .sdk import UNCONNECTED, Sdk, SdkProvider
 from .services import key_for, origin_of
 from .wire_errors import error_for_status, error_for_transport, shown
@@ -63,7 +62,7 @@ def google_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
     return Sdk(
         open=open_client,
         close=close_client,
-        # Transport failures come through this SDK unwrapped, in the classes of whichever transport it uses.
+        # This SDK does not wrap transport errors; their classes depend on the transport that it uses.
         errors=(errors.APIError, aiohttp.ClientError, transport.HTTPError),
         mapped=mapped,
         status=lambda error: getattr(error, "code", None),
@@ -71,7 +70,7 @@ def google_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
 
 
 def _open_session() -> aiohttp.ClientSession:
-    """Open what calls are made over: one of the SDK's own asks two threads about proxies with every call."""
+    """Open an HTTP session: the SDK's own looks up proxies in two threads with every call."""
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=bool(getproxies()))
 
 
@@ -88,7 +87,7 @@ def _error(error: Any, name: ModelName) -> PolyjudgeError:
 
 
 class _Calls:
-    """Makes calls; all but the prompt is the same throughout a run, and to build it takes this SDK a while."""
+    """Makes calls, and reuses the configuration, which is the same throughout a run and slow to build."""
 
     def __init__(self, types: Any) -> None:
         self._types = types
@@ -104,7 +103,7 @@ class _Calls:
 
 
 def content_config(request: Request) -> dict[str, Any]:
-    """Return what a request is beside its prompt, in the words of the API."""
+    """Return the configuration of the API call for a request: everything but the prompt."""
     config: dict[str, Any] = {"automatic_continuation": False, **sent_parameters(request, "google")}
     if request.system:
         config["system_instruction"] = request.system
@@ -114,10 +113,10 @@ def content_config(request: Request) -> dict[str, Any]:
 
 
 def content_reply(response: Mapping[str, Any], request: Request) -> Reply:
-    """Return the reply that a response is to a request."""
+    """Return the reply in a response."""
     if not response.get("candidates"):
         feedback: Mapping[str, Any] = response.get("promptFeedback") or {}
-        raise RefusedError(f"google gave no answer: {shown(str(feedback.get('blockReason') or 'no candidates'))}")
+        raise RefusedError(f"google returned no answer: {shown(str(feedback.get('blockReason') or 'no candidates'))}")
     candidate: Mapping[str, Any] = response["candidates"][0]
     content: Mapping[str, Any] = candidate.get("content") or {}
     parts: Sequence[Mapping[str, Any]] = content.get("parts") or []

@@ -1,7 +1,7 @@
 """HTTP requests to the server of one address, over libcurl.
 
-Every request has a connection of its own. HTTP/1.1 does not say which request a response belongs to, so what a server
-says late or twice on a connection that is used again would be taken for the answer to the next request.
+Every request has its own connection. HTTP/1.1 does not say which request a response belongs to: on a reused connection,
+a late or duplicate response would be taken as the response to the next request.
 """
 
 import asyncio
@@ -29,30 +29,30 @@ _ONE_VALUE = {"content-length", "transfer-encoding"}
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response that arrived whole."""
+    """A complete response."""
 
     status: int
     headers: dict[str, str]
-    """Their names are in lower case."""
+    """Header names are in lower case."""
     body: bytes
 
 
 class HttpClient:
-    """Sends requests to the server of one address; belongs to the event loop that it is used in.
+    """Sends requests to the server of one address, in one event loop.
 
-    Proxies are those of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), certificates those that
-    Python trusts (`SSL_CERT_FILE`). No redirect is followed, and nothing is sent twice.
+    Proxies come from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), certificates are those
+    that Python trusts (`SSL_CERT_FILE`). Redirects are not followed, and requests are not repeated.
     """
 
     def __init__(self, base_url: str, headers: Mapping[str, str], *, timeout_s: float) -> None:
         parts = urlsplit(base_url)
         host = parts.hostname or ""
         host = host if host.isascii() else host.encode("idna").decode()
-        named = f"[{host}]" if ":" in host else host
-        self._server = f"{named}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+        host = f"[{host}]" if ":" in host else host
+        self._server = f"{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
         self._url = f"{parts.scheme}://{self._server}{quote(parts.path, safe=_IN_A_PATH)}"
-        # libcurl would send `Accept: */*`, and wait for `100 Continue` before a long body.
-        lines = {"Host": f"{named}:{parts.port}" if parts.port else named, "Connection": "close", **headers}
+        # Without these, libcurl sends `Accept: */*`, and waits for `100 Continue` before a long body.
+        lines = {"Host": f"{host}:{parts.port}" if parts.port else host, "Connection": "close", **headers}
         self._headers = [*(f"{name}: {value}" for name, value in lines.items()), "Accept:", "Expect:"]
         self._timeout_s = timeout_s
         self._transfers: _Transfers | None = None
@@ -64,10 +64,10 @@ class HttpClient:
         """Send one request and return the response, whatever its status.
 
         Raises:
-            NotReachedError: There was no connection, so nothing was sent.
+            NotReachedError: No connection could be made, so nothing was sent.
             ResponseTooLargeError: The response is longer than `LARGEST_RESPONSE`; the rest of it was not read.
-            ConnectionError: The request was sent, and no whole response came.
-            TimeoutError: It took too long.
+            ConnectionError: The request was sent, but no complete response was received.
+            TimeoutError: The response took too long.
         """
         handle = self._spare.pop() if self._spare else self._new_handle()
         received = _Received()
@@ -78,7 +78,7 @@ class HttpClient:
         else:
             handle.setopt(pycurl.HTTPGET, 1)
         handle.setopt(pycurl.HEADERFUNCTION, received.lines.append)
-        handle.setopt(pycurl.WRITEFUNCTION, received.take)
+        handle.setopt(pycurl.WRITEFUNCTION, received.add)
         self._transfers = self._transfers or _Transfers()
         self._in_flight += 1
         try:
@@ -117,29 +117,29 @@ class HttpClient:
         handle.setopt(pycurl.TIMEOUT_MS, _milliseconds(self._timeout_s))
         handle.setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(min(self._timeout_s, _LONGEST_CONNECTING_S)))
         if self._url.startswith("https:"):
-            _trust_as_python_does(handle)
+            _set_certificates(handle)
         elif "http_proxy" not in os.environ and "REQUEST_METHOD" not in os.environ:
-            # libcurl reads this name in lower case only: in a CGI program a request's header could set it.
+            # libcurl reads this name in lower case only, because in a CGI program a request's header could set it.
             handle.setopt(pycurl.PROXY, os.environ.get("HTTP_PROXY"))
         return handle
 
     def _error(self, handle: pycurl.Curl, error: pycurl.error, received: "_Received") -> OSError:
-        """Return the error for a request that libcurl gave up."""
+        """Return our error for a request that failed."""
         code, message, *_ = *error.args, ""
         if received.is_too_large:
             return ResponseTooLargeError(f"the response is longer than {LARGEST_RESPONSE >> 20} MB")
-        took_too_long = code == pycurl.E_OPERATION_TIMEDOUT
-        why = "it took too long" if took_too_long else message or f"libcurl gave up with error {code}"
+        is_timeout = code == pycurl.E_OPERATION_TIMEDOUT
+        reason = "it took too long" if is_timeout else message or f"libcurl error {code}"
         if not handle.getinfo(pycurl.REQUEST_SIZE):
-            return NotReachedError(f"no connection to {self._server}: {why}")
-        return TimeoutError(why) if took_too_long else BadResponseError(why)
+            return NotReachedError(f"no connection to {self._server}: {reason}")
+        return TimeoutError(reason) if is_timeout else BadResponseError(reason)
 
 
 class _Transfers:
     """Runs transfers of libcurl in the running event loop.
 
-    The loop waits for one selector, which watches the sockets of all transfers. As every transfer has a socket of its
-    own, it takes twice as long when the loop watches each of them, as with `pycurl.AsyncCurlMulti`.
+    The loop watches one selector, which watches the sockets of all transfers. Since every transfer has its own socket,
+    it would take twice as long if the loop watched each of them, as with `pycurl.AsyncCurlMulti`.
     """
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class _Transfers:
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
 
     async def perform(self, handle: pycurl.Curl) -> None:
-        """Run a transfer to its end; raise `pycurl.error` if it fails."""
+        """Run a transfer; raise `pycurl.error` if it fails."""
         future = self._futures[handle] = self._loop.create_future()
         self._multi.add_handle(handle)
         try:
@@ -163,14 +163,14 @@ class _Transfers:
                 self._multi.remove_handle(handle)
 
     def close(self) -> None:
-        """Close everything; no transfer may be running."""
+        """Release all resources; no transfer may be running."""
         self._set_timer(-1)
         self._multi.close()
         self._loop.remove_reader(self._selector)
         self._selector.close()
 
     def _watch(self, what: int, socket: int, _multi: object, _data: object) -> None:
-        """Watch a socket for what libcurl waits for; libcurl and selectors have the same numbers for events."""
+        """Watch a socket for the events that libcurl waits for; selectors use the same numbers for them."""
         events = what & pycurl.POLL_INOUT
         if socket not in self._selector.get_map():
             if events:
@@ -181,12 +181,12 @@ class _Transfers:
             self._selector.unregister(socket)
 
     def _set_timer(self, timeout_ms: int) -> None:
-        """Continue after a time, which replaces the one that was set before."""
+        """Set when to continue; this replaces the previous timer."""
         if self._timer is not None:
             self._timer.cancel()
         if timeout_ms < 0:
             self._timer = None
-        elif timeout_ms == 0:  # not at once: libcurl must not be called from its own callback
+        elif timeout_ms == 0:  # not immediately: libcurl must not be called from its own callback
             self._timer = self._loop.call_soon(self._continue_timed)
         else:
             self._timer = self._loop.call_later(timeout_ms / 1000, self._continue_timed)
@@ -199,7 +199,7 @@ class _Transfers:
         self._continue([(key.fd, events) for key, events in self._selector.select(0)])
 
     def _continue(self, ready: list[tuple[int, int]]) -> None:
-        """Let libcurl read and write, and finish the transfers that have ended."""
+        """Let libcurl read and write, then finish the transfers that have ended."""
         for socket, events in ready:
             self._multi.socket_action(socket, events)
         _, succeeded, failed = self._multi.info_read()
@@ -220,7 +220,7 @@ class _Transfers:
 
 
 class _Received:
-    """What has arrived of a response."""
+    """The received part of a response."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -228,8 +228,8 @@ class _Received:
         self._size = 0
         self._body: list[bytes] = []
 
-    def take(self, data: bytes) -> int:
-        """Keep a piece of the body; to say that none of it was taken ends the request."""
+    def add(self, data: bytes) -> int:
+        """Add a part of the body; returning 0 makes libcurl end the request."""
         self._size += len(data)
         self.is_too_large = self._size > LARGEST_RESPONSE
         if self.is_too_large:
@@ -238,17 +238,17 @@ class _Received:
         return len(data)
 
     def response(self) -> HttpResponse:
-        """Return the whole response; libcurl reads some that other readers would read otherwise."""
+        """Return the complete response; raise an error for one that clients may interpret in different ways."""
         lines = [line.decode("latin-1").rstrip("\r\n") for line in self.lines]
         start = max((place for place, line in enumerate(lines) if line.startswith("HTTP/")), default=0)
         if "" not in lines[start:]:
-            raise BadResponseError("the headers of the response are cut off")
+            raise BadResponseError("the headers of the response are incomplete")
         status, end = _STATUS_LINE.fullmatch(lines[start]), lines.index("", start)
         if status is None:
-            raise BadResponseError(f"the answer is not HTTP/1.1: it begins with {lines[start][:80]!r}")
+            raise BadResponseError(f"the response is not HTTP/1.1: it starts with {lines[start][:80]!r}")
         headers = _headers(lines[start + 1 : end])
         if headers.keys() >= _ONE_VALUE:
-            raise BadResponseError("the length of the body is given in two ways")
+            raise BadResponseError("the response has both Content-Length and Transfer-Encoding")
         return HttpResponse(int(status[1]), headers, b"".join(self._body))
 
 
@@ -259,13 +259,13 @@ def _headers(lines: list[str]) -> dict[str, str]:
         name, value = name.lower(), value.strip()
         if headers.setdefault(name, value) != value:
             if name in _ONE_VALUE:
-                raise BadResponseError(f"two different values of {name}")
+                raise BadResponseError(f"the response has two different values of {name}")
             headers[name] += f", {value}"
     return headers
 
 
-def _trust_as_python_does(handle: pycurl.Curl) -> None:
-    """Name the certificates that Python's own TLS trusts; libcurl keeps those of a file for all its connections."""
+def _set_certificates(handle: pycurl.Curl) -> None:
+    """Use the certificates that Python's TLS trusts; libcurl caches those of a file for all its connections."""
     paths = ssl.get_default_verify_paths()
     if paths.cafile:
         handle.setopt(pycurl.CAINFO, paths.cafile)

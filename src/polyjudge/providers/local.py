@@ -13,22 +13,21 @@ from polyjudge.errors import MalformedResponseError, PolyjudgeError, UnusableErr
 from polyjudge.files.json_lines import parse_json
 from polyjudge.records.requests import Finish, ModelName, Reply, Request
 
-from .base import Provider, Stopwatch
+from .base import ParameterFilter, Provider, Stopwatch, is_same_but_prompt, sent_parameters
 from .http import HttpClient, HttpResponse
 from .models import model_facts
 from .redacting import REDACTED, without_keys
-from .request_support import ParameterFilter, is_same_but_prompt, sent_parameters
 from .services import key_for, origin_of, services
 from .wire_errors import ResponseTooLargeError, error_for_status, error_for_transport, shown, status_in
 
 _HOW_TO_START = "Start one (`ollama serve`, or `llama-server -m MODEL.gguf --port 8080`)"
-_PATIENCE_S = 2.0
+_LOADING_WAIT_S = 2.0
 
 
 async def local_models(service: str = "local", *, timeout_s: float = 120.0) -> list[str]:
-    """Return the models that a local server lists, none where it keeps no list; raise when no server answers.
+    """Return the models that a local server lists; raise an error if no server answers.
 
-    A server that says it is loading is waited for.
+    Waits while the server is loading a model. A server without such a list has none.
     """
     name = ModelName(service, "")
     address, key = origin_of(service).base_url, key_for(name)
@@ -37,21 +36,21 @@ async def local_models(service: str = "local", *, timeout_s: float = 120.0) -> l
     try:
         while True:
             response = await client.send("GET", "/models")
-            if response.status != 503 or asyncio.get_running_loop().time() + _PATIENCE_S > deadline:
+            if response.status != 503 or asyncio.get_running_loop().time() + _LOADING_WAIT_S > deadline:
                 return _listed(response, name, key)
-            await asyncio.sleep(_PATIENCE_S)
+            await asyncio.sleep(_LOADING_WAIT_S)
     except OSError as error:
-        why = shown(str(error) or "it took too long")
+        reason = shown(str(error) or "it took too long")
         variable = services()[service].address_variables[0]
         raise UnusableError(
-            f"no server of local models answers at {address} ({why}). {_HOW_TO_START} or name another with {variable}."
+            f"no server of local models answers at {address} ({reason}). {_HOW_TO_START} or set {variable}."
         ) from None
     finally:
         await client.aclose()
 
 
 def _listed(response: HttpResponse, name: ModelName, key: str) -> list[str]:
-    """Return the models in an answer; raise where it says that nothing else will be answered either."""
+    """Return the models in a response; raise the error of a response that makes other calls useless as well."""
     if response.status == 200:
         return [each for each in _names(response.body.decode("utf-8-sig", errors="replace")) if each != key]
     error = error_in(response, name, "/models")
@@ -61,7 +60,7 @@ def _listed(response: HttpResponse, name: ModelName, key: str) -> list[str]:
 
 
 def _names(text: str) -> list[str]:
-    """Return the ids in a list of models; what is no such list holds none."""
+    """Return the ids in a list of models; none if the text is not such a list."""
     try:
         data: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -73,7 +72,7 @@ def _names(text: str) -> list[str]:
 
 
 _SHORTEST_SECRET = 12
-"""A shorter key, such as EMPTY or x, keeps no secret, and may be a word of an honest answer."""
+"""A shorter key, such as EMPTY or x, is not secret, and may be a word of a reply."""
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 
 
@@ -83,7 +82,7 @@ def open_chat(name: ModelName, *, timeout_s: float = 120.0) -> Provider:
 
 
 class ChatProvider:
-    """Posts to one server."""
+    """Sends requests to one server."""
 
     def __init__(self, name: ModelName, *, timeout_s: float = 120.0) -> None:
         self.origin = origin_of(name.provider)
@@ -95,7 +94,7 @@ class ChatProvider:
         self._client = PerLoop(self._open, HttpClient.aclose)
 
     async def complete(self, request: Request) -> Reply:
-        """Ask, and wait for the answer."""
+        """Send a request, and return the reply."""
         return await self._filter.call(request, self._send)
 
     async def aclose(self) -> None:
@@ -104,18 +103,18 @@ class ChatProvider:
 
     async def _send(self, request: Request) -> Reply:
         watch = Stopwatch()
-        body = self._bodies.written(request)
+        body = self._bodies.encoded(request)
         try:
             response = await self._client.get().send("POST", "/chat/completions", body)
-        except ResponseTooLargeError as error:  # to ask again would bring as much, and be charged again
-            raise MalformedResponseError(f"{self._name.provider} answered too much: {error}") from None
+        except ResponseTooLargeError as error:  # not retried: the next response would be as long, and charged again
+            raise MalformedResponseError(f"malformed response from {self._name.provider}: {error}") from None
         except OSError as error:
             raise error_for_transport(error, self._name) from None
         if response.status != 200:
             raise error_in(response, self._name, "/chat/completions")
         text = response.body.decode("utf-8-sig", errors="replace")
         if len(self._key) >= _SHORTEST_SECRET:
-            text = text.replace(self._key, REDACTED)  # a careless server says it back
+            text = text.replace(self._key, REDACTED)  # some servers repeat it
         return watch.stamped(read_completion(text, request, self._name.provider))
 
     def _open(self) -> HttpClient:
@@ -124,25 +123,25 @@ class ChatProvider:
 
 
 def error_in(response: HttpResponse, name: ModelName, path: str) -> PolyjudgeError:
-    """Return the error that a server's answer to what was sent to a path stands for."""
-    moved, base_url = response.headers.get("location", ""), origin_of(name.provider).base_url
-    if moved and 300 <= response.status < 400:
-        address = shown(urljoin(f"{base_url}{path}", moved).removesuffix(path))
+    """Return the error for a server's response to a request for a path."""
+    location, base_url = response.headers.get("location", ""), origin_of(name.provider).base_url
+    if location and 300 <= response.status < 400:
+        address = shown(urljoin(f"{base_url}{path}", location).removesuffix(path))
         variable = services()[name.provider].address_variables[0]
-        asked = f"{base_url} answered {response.status}"
-        return UnusableError(f"{asked}: it is at {address} now. Set {variable} to that address.")
+        problem = f"{base_url} answered {response.status}: the server has moved to {address}"
+        return UnusableError(f"{problem}. Set {variable} to that address.")
     text = response.body.decode("utf-8-sig", errors="replace")
     return error_for_status(response.status, text, name, headers=response.headers)
 
 
 class _Bodies:
-    """Writes what is posted; all but the prompt is the same throughout a run, and is written once."""
+    """Encodes requests; everything but the prompt is the same throughout a run, and is encoded once."""
 
     def __init__(self) -> None:
         self._last: Request | None = None
         self._around = "", ""
 
-    def written(self, request: Request) -> bytes:
+    def encoded(self, request: Request) -> bytes:
         if self._last is None or not is_same_but_prompt(self._last, request):
             mark = secrets.token_hex()
             before, _, after = json.dumps(chat_body(replace(request, prompt=mark))).partition(f'"{mark}"')
@@ -152,7 +151,7 @@ class _Bodies:
 
 
 def chat_body(request: Request) -> dict[str, Any]:
-    """Return what is posted for a request."""
+    """Return the body of a request to the API."""
     system = [{"role": "system", "content": request.system}] if request.system else []
     body: dict[str, Any] = {
         "model": request.model,
@@ -160,13 +159,13 @@ def chat_body(request: Request) -> dict[str, Any]:
         **sent_parameters(request, "chat"),
     }
     if request.schema is not None:
-        named = {"name": "verdict", "schema": request.schema, "strict": True}
-        body["response_format"] = {"type": "json_schema", "json_schema": named}
+        schema = {"name": "verdict", "schema": request.schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
 
 
 def read_completion(text: str, request: Request, service: str = "local") -> Reply:
-    """Return the reply in a chat completion; an error in its place is raised, with what the model wrote before it."""
+    """Return the reply in a chat completion; raise the error in it, with the text that the model wrote before."""
     name = ModelName(service, request.model)
     try:
         data: Any = parse_json(text)
@@ -174,16 +173,17 @@ def read_completion(text: str, request: Request, service: str = "local") -> Repl
         choice = data["choices"][0]
         message = choice["message"]
         _raise_error_in(choice, name)
-        refusal, content = _told(message, "refusal"), _text(message.get("content") or "")
+        refusal, content = _optional_text(message, "refusal"), _text(message.get("content") or "")
         if not content and not refusal and message.get("tool_calls"):
-            called = "\n".join(_call_text(call) for call in message["tool_calls"])
-            raise MalformedResponseError(f"{service} answered with a tool call and no text", text=called)
+            functions = [call["function"] for call in message["tool_calls"]]
+            calls = "\n".join(f"{function['name']}({function['arguments']})" for function in functions)
+            raise MalformedResponseError(f"{service} answered with a tool call and no text", text=calls)
         usage: dict[str, Any] = data.get("usage") or {}
         return Reply(
             text=refusal or content,
             model=str(data.get("model") or request.model),
-            response_id=_told(data, "id"),
-            reasoning=_told(message, "reasoning_content") or _told(message, "reasoning"),
+            response_id=_optional_text(data, "id"),
+            reasoning=_optional_text(message, "reasoning_content") or _optional_text(message, "reasoning"),
             finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason") or "", "stop"),
             schema_enforced=request.schema is not None,
             parameters=sent_parameters(request, "chat"),
@@ -191,42 +191,36 @@ def read_completion(text: str, request: Request, service: str = "local") -> Repl
             output_tokens=_count(usage.get("completion_tokens")),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        told = repr(without_keys(text)[:200])
-        raise MalformedResponseError(
-            f"{service} answered 200 with something that is no chat completion: {told}"
-        ) from None
+        start = repr(without_keys(text)[:200])
+        raise MalformedResponseError(f"{service} answered 200, but not with a chat completion: {start}") from None
 
 
 def _raise_error_in(part: dict[str, Any], name: ModelName) -> None:
-    """Raise the error that a response with status 200, or its one choice, holds in place of an answer."""
-    error, has_ended = part.get("error"), part.get("finish_reason") == "error"
-    if not error and not has_ended:
+    """Raise the error in a response with status 200, or in its only choice, if there is one."""
+    error, has_failed = part.get("error"), part.get("finish_reason") == "error"
+    if not error and not has_failed:
         return
-    told = json.dumps(error, ensure_ascii=False) if error else "no reason given"
+    message = json.dumps(error, ensure_ascii=False) if error else "no reason given"
     status = status_in(error)
     if status is not None:
-        raise error_for_status(status, told, name)
-    written = _text(part["message"].get("content") or "") if has_ended else ""
-    raise MalformedResponseError(f"{name.provider} answered 200 with an error: {shown(told)}", text=written)
-
-
-def _call_text(call: dict[str, Any]) -> str:
-    return f"{call['function']['name']}({call['function']['arguments']})"
+        raise error_for_status(status, message, name)
+    written = _text(part["message"].get("content") or "") if has_failed else ""
+    raise MalformedResponseError(f"{name.provider} answered 200 with an error: {shown(message)}", text=written)
 
 
 def _text(content: object) -> str:
-    """Return the text of a message, which some servers give in parts."""
+    """Return the text of a message, which some servers send in parts."""
     if isinstance(content, list):
         return "".join(str(part.get("text", "")) for part in cast(list[dict[str, object]], content))
     if isinstance(content, str):
         return content
-    raise TypeError("the content is no text")
+    raise TypeError("the content is not text")
 
 
-def _told(part: dict[str, Any], field: str) -> str:
-    """Return a field that holds text, in the servers that have it."""
-    told = part.get(field) or ""
-    return told if isinstance(told, str) else ""
+def _optional_text(part: dict[str, Any], field: str) -> str:
+    """Return a text field that not all servers send."""
+    text = part.get(field) or ""
+    return text if isinstance(text, str) else ""
 
 
 def _count(value: object) -> int | None:

@@ -1,4 +1,4 @@
-"""Model names, aliases, prices and known facts about models."""
+"""Aliases, prices and other known facts about models."""
 
 import json
 from collections.abc import Mapping
@@ -22,38 +22,38 @@ from polyjudge.records.requests import ModelName, Price, Reply
 
 from .services import is_own_server
 
-_MEMORY = "prices.json"
+_PRICE_CACHE = "prices.json"
 _FREE = Price(0.0, 0.0)
 _VENDORS = {"claude": "anthropic", "codex": "openai", "gemini": "google", "llm": "openai"}
-"""Whose prices hold for what an agent's CLI asks."""
+"""The vendors whose prices apply to the models of an agent's CLI."""
 _SAMPLE_TOKENS = 1_000  # small, because prices of very long requests are higher
 
 
 def price_of(name: ModelName) -> Price | None:
-    """Return a model's price; None where nobody knows it. One's own server costs nothing."""
+    """Return a model's price: 0 for the user's own server, None if it is unknown."""
     own = model_facts(name).price
     if own is not None:
         return own
     if name.provider == "scripted" or is_own_server(name.provider):
         return _FREE
-    return _looked_up(name)
+    return _price_in_genai_prices(name)
 
 
-def _looked_up(name: ModelName) -> Price | None:
-    """Return the price that genai-prices knows, remembered by its version: loading it takes half a second."""
+def _price_in_genai_prices(name: ModelName) -> Price | None:
+    """Return a price from the package genai-prices, through a cache file: loading the package takes half a second."""
     edition = version("genai-prices")
-    remembered = _remembered(edition)
-    if str(name) not in remembered:
-        remembered[str(name)] = _from_genai_prices(name)
-        with suppress(DataError), write_atomically(private_path(_MEMORY), force=True) as file:  # it may be lost
-            json.dump({"edition": edition, "prices": remembered}, file)
-    found = remembered[str(name)]
+    cached = _cached_prices(edition)
+    if str(name) not in cached:
+        cached[str(name)] = _from_genai_prices(name)
+        with suppress(DataError), write_atomically(private_path(_PRICE_CACHE), force=True) as file:  # it may be lost
+            json.dump({"edition": edition, "prices": cached}, file)
+    found = cached[str(name)]
     return None if found is None else Price(*found)
 
 
-def _remembered(edition: str) -> dict[str, list[float] | None]:
+def _cached_prices(edition: str) -> dict[str, list[float] | None]:
     try:
-        data: Any = json.loads(private_path(_MEMORY).read_text(encoding="utf-8"))
+        data: Any = json.loads(private_path(_PRICE_CACHE).read_text(encoding="utf-8"))
         return dict(data["prices"]) if data["edition"] == edition else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
@@ -71,23 +71,23 @@ def _from_genai_prices(name: ModelName) -> list[float] | None:
 
 
 def parse_price(text: str) -> Price:
-    """Read a price given as `INPUT,OUTPUT` in USD per million tokens."""
+    """Parse a price given as `INPUT,OUTPUT` in USD per million tokens."""
     try:
-        given, made = (float(part) for part in text.split(","))
-    except ValueError:
-        raise ConfigError(f"{text!r} is no price; write INPUT,OUTPUT in USD per million tokens, such as 3,15") from None
-    if not (0 <= given < float("inf") and 0 <= made < float("inf")):
-        raise ConfigError(f"{text!r} is no price")
-    return Price(given, made)
+        price = Price(*(float(part) for part in text.split(",", maxsplit=1)))
+    except (ValueError, TypeError):
+        price = None
+    if price is None or not (0 <= price.input < float("inf") and 0 <= price.output < float("inf")):
+        raise ConfigError(f"invalid price {text!r}; write INPUT,OUTPUT in USD per million tokens, such as 3,15")
+    return price
 
 
 def in_batches(price: Price | None) -> Price | None:
-    """Return what a model costs in batches, which is half of its price at every provider that has them."""
+    """Return a model's price in batches, which is half of its price at every provider that has them."""
     return None if price is None else Price(price.input / 2, price.output / 2)
 
 
 def cost_usd(reply: Reply, price: Price | None) -> float | None:
-    """Return what a reply cost, as it says itself or by its tokens; None where neither is known."""
+    """Return the cost of a reply, as reported or calculated from its tokens; None if neither is known."""
     if reply.cost_usd is not None:
         return reply.cost_usd
     if price == _FREE:
@@ -98,22 +98,22 @@ def cost_usd(reply: Reply, price: Price | None) -> float | None:
 
 
 USER_FILE = "models.toml"
-"""The file in the private folder that holds a user's own models."""
+"""The file in the private folder with the user's own models."""
 
 
 class ModelFacts(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of the models that fit a pattern."""
+    """Facts about the models that match a pattern."""
 
     fits: str = ""
     without: tuple[str, ...] = ()
-    """Parameters that they do not take."""
+    """Parameters that they do not accept."""
     retired: str = ""
     successor: str = ""
     price: Price | None = None
 
 
 class ModelTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """Aliases, default models and facts, as the data file and the user's own hold them."""
+    """Aliases, default models and facts, as in the shipped file and the user's own."""
 
     aliases: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}
@@ -121,7 +121,7 @@ class ModelTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def resolve_model(name: str) -> ModelName:
-    """Return what `name` stands for: an alias, `provider/model`, or a provider with its default model."""
+    """Return the model of an alias, of `provider/model`, or of a provider with a default model."""
     table = model_table()
     provider, _, model = table.aliases.get(name, name).partition("/")
     model = model or table.defaults.get(provider, "")
@@ -131,18 +131,18 @@ def resolve_model(name: str) -> ModelName:
 
 
 def model_facts(name: ModelName) -> ModelFacts:
-    """Return what is known of a model; of most, nothing."""
+    """Return the facts about a model, which are empty for most models."""
     known = model_table().models
     return next((facts for facts in known if fnmatchcase(str(name), facts.fits)), ModelFacts())
 
 
 def user_models() -> Path:
-    """Return where a user's own models are described."""
+    """Return the path of the file with the user's own models."""
     return private_path(USER_FILE)
 
 
 def model_table() -> ModelTable:
-    """Return the shipped table with the user's own laid over it."""
+    """Return the shipped table, overridden by the user's own."""
     shipped = _shipped_models()
     path = user_models()
     if not path.is_file():

@@ -7,8 +7,7 @@ from polyjudge.errors import ProviderError
 from polyjudge.extras import require
 from polyjudge.records.requests import Finish, ModelName, Reply, Request
 
-from .base import Provider
-from .request_support import sent_parameters
+from .base import Provider, sent_parameters
 from .sdk import RawAsk, Sdk, SdkProvider, generated_sdk
 from .services import key_for
 from .wire_errors import shown
@@ -28,7 +27,7 @@ def openai_sdk(name: ModelName, *, timeout_s: float) -> Sdk:
 
 
 def response_arguments(request: Request) -> dict[str, Any]:
-    """Return what a request is in the words of the API."""
+    """Return the arguments of the API call for a request."""
     arguments: dict[str, Any] = {
         "model": request.model,
         "input": request.prompt,
@@ -44,10 +43,10 @@ def response_arguments(request: Request) -> dict[str, Any]:
 
 
 def response_reply(response: Mapping[str, Any], request: Request) -> Reply:
-    """Return the reply that a response is to a request."""
+    """Return the reply in a response."""
     if response["status"] == "failed":
         error: Mapping[str, Any] = response.get("error") or {}
-        raise ProviderError(f"openai could not answer: {shown(str(error.get('message') or 'no reason given'))}")
+        raise ProviderError(f"openai failed to respond: {shown(str(error.get('message') or 'no reason given'))}")
     usage: Mapping[str, Any] = response.get("usage") or {}
     parts = [part for item in response["output"] if item["type"] == "message" for part in item["content"]]
     return Reply(

@@ -12,37 +12,36 @@ from .base import Provider, close_provider
 
 _FIRST_IN_FLIGHT = 8
 _SLACK_S = 0.05
-"""How far behind its timetable a pace may catch up; timers are not exact."""
+"""How far calls that are behind schedule may catch up, because timers are not exact."""
 _WINDOW_S = 1.0
 _CUT, _HARD_CUT, _FIRST_CUT = 0.94, 0.75, 0.8
 _FAST_GROWTH, _SLOW_GROWTH = 0.25, 0.02
 """Growth of the rate each second, below and above the rate that was refused last."""
 _SLOW_GROWTH_PER_ANSWER = 0.0002
-"""At low rates growth goes by answers: what counts is how many calls lie between two refusals."""
+"""At low rates growth is per answer, to control how many calls are made between two refusals."""
 _NEAR = 0.96
 _OUTCOMES, _MANY, _MANY_SHARE = 100, 6, 0.15
-"""Of so many calls, how many refusals, and what share of them, tell of a rate limit and not of chance."""
+"""Of the last calls, how many refusals, and which share, indicate a rate limit rather than chance."""
 _FAR_BELOW, _MEMORY_S = 0.7, 60.0
 _PROOF, _QUICK_PROOF, _PROOF_S = 150, 30, 5.0
-"""Answers in a row that show a refused rate to be allowed again; a limit that still holds refuses some before that.
+"""Answers in a row after which a refused rate counts as allowed again: a limit still in force refuses some before that.
 
-At high rates they must take some seconds, too.
+At high rates they must also span some seconds.
 """
-_LOWEST_UNTOLD = 0.2
-"""Calls a second that are tried even where every one is refused: only an answer can tell that it is over."""
+_LOWEST_PROBE_RATE = 0.2
+"""Calls a second that are made even if all are refused: only an answer can show that a limit is over."""
 LIKELY_ANSWER_TOKENS = 200
 _STOPPED = "the run is stopped, and no more calls are started"
 
 
 class RateLimiter:
-    """Who may call now.
+    """Decides when a call may start.
 
-    The number of calls in flight doubles with every round of answers up to the most allowed. When many are refused for
-    asking too often, a rate below what was answered lately is set, and from then on calls keep to a timetable. Each
-    further refusal cuts the rate, and time without one lets it grow: fast up to near the rate that was refused, slowly
-    beyond it. A few refusals at a rate far below what was answered before have another cause than the rate, and do not
-    cut it; neither does trouble of other kinds. A storm, which refuses at any rate, says nothing about the rate, and
-    is forgotten when it is over.
+    The number of calls in flight doubles with every round of answers, up to the maximum. When many calls are refused
+    because of a rate limit, a rate below that of the recent answers is set, and calls are then evenly spaced. Each
+    further refusal lowers the rate, and time without one raises it: fast up to near the rate that was refused, slowly
+    beyond it. A few refusals at a rate far below that of earlier answers have another cause, and do not lower it; nor
+    do errors of other kinds. An outage that refuses calls at any rate is not used to estimate the allowed rate.
     """
 
     def __init__(
@@ -76,23 +75,26 @@ class RateLimiter:
         self._last_cut = self._last_grown = clock()
 
     async def enter(self, tokens: Callable[[], int] = lambda: 0) -> float:
-        """Wait for a place and for the timetable; return the moment the call begins.
+        """Wait until the call may start; return its start time.
 
-        `tokens` tells how many the call will take, and is asked only where tokens are limited.
+        `tokens` returns an estimate of the call's tokens, and is only called if tokens are limited.
         """
         self._refuse_if_stopped()
         if self._in_flight >= self._limit:
-            place = asyncio.get_running_loop().create_future()
-            self._waiting.append(place)
+            slot = asyncio.get_running_loop().create_future()
+            self._waiting.append(slot)
             try:
-                await place
+                await slot
             except asyncio.CancelledError:
-                self._gave_up(place)
+                if slot.done() and not slot.cancelled():
+                    self.leave()
+                elif slot in self._waiting:
+                    self._waiting.remove(slot)
                 raise
         else:
             self._in_flight += 1
         try:
-            await self._wait_for_slot()
+            await self._wait_for_rate()
             await self._wait_for_tokens(tokens)
             self._refuse_if_stopped()
         except (asyncio.CancelledError, StoppedError):
@@ -101,32 +103,32 @@ class RateLimiter:
         return self._clock()
 
     def stop(self) -> None:
-        """Let no more calls start: those that wait for a place end with a `StoppedError`."""
+        """Start no more calls: waiting ones end with a `StoppedError`."""
         self._is_stopped = True
         waiting, self._waiting = self._waiting, deque()
-        for place in waiting:
-            if not place.done():
-                place.set_exception(StoppedError(_STOPPED))
+        for slot in waiting:
+            if not slot.done():
+                slot.set_exception(StoppedError(_STOPPED))
 
     def _refuse_if_stopped(self) -> None:
         if self._is_stopped:
             raise StoppedError(_STOPPED)
 
     def leave(self) -> None:
-        """Give the place to the next."""
+        """End a call, and let the next ones start."""
         self._in_flight -= 1
         while self._waiting and self._in_flight < self._limit:
-            place = self._waiting.popleft()
-            if not place.done():
+            slot = self._waiting.popleft()
+            if not slot.done():
                 self._in_flight += 1
-                place.set_result(None)
+                slot.set_result(None)
 
     def answered(self) -> None:
-        """Take note of an answer."""
+        """Record an answer."""
         now = self._clock()
         if self._limit < self._most:
             self._limit += 1
-        self._note(refused=False)
+        self._record(refused=False)
         self._answers_since_cut += 1
         self._answered.append(now)
         while self._answered[0] < now - _WINDOW_S:
@@ -135,16 +137,14 @@ class RateLimiter:
             self._best_rate, self._best_at = len(self._answered) / _WINDOW_S, now
         self._grow(now)
 
-    def refused(self, begun: float) -> None:
-        """Take note of a refusal; calls begun before the last cut tell nothing new."""
+    def refused(self, started: float) -> None:
+        """Record a refusal; one of a call that was started before the last cut does not change the rate."""
         now, again = self._clock(), bool(self._outcomes) and self._outcomes[-1]
-        self._note(refused=True)
-        if begun < self._last_cut:
+        self._record(refused=True)
+        if started < self._last_cut:
             return
         if self._rate is None:
-            if (
-                again
-            ):  # one refusal among answers is chance; two in a row may be a limit: fewer at once until it is clear
+            if again:  # one refusal may be chance; two in a row may be a limit
                 self._limit = max(1, self._limit // 2)
             if not self._are_many_refused():
                 return
@@ -162,14 +162,14 @@ class RateLimiter:
             self._on_change(self._rate)
 
     def _cut(self, rate: float) -> float:
-        """Return the rate to go on with; a limit lets some calls through at every rate, and only then is it learnt."""
+        """Return a lower rate; the refused rate is only remembered if calls were answered, as under a rate limit."""
         lower = rate * (_HARD_CUT if self._are_many_refused() else _CUT)
         if not self._answers_since_cut:
-            return max(lower, min(rate, _LOWEST_UNTOLD))
+            return max(lower, min(rate, _LOWEST_PROBE_RATE))
         self._refused_at_rate = rate
         return lower
 
-    def _note(self, *, refused: bool) -> None:
+    def _record(self, *, refused: bool) -> None:
         if len(self._outcomes) == _OUTCOMES:
             self._refusals -= self._outcomes[0]
         self._outcomes.append(refused)
@@ -192,16 +192,16 @@ class RateLimiter:
         refused = self._refused_at_rate
         if refused is None or rate <= _NEAR * refused:
             return False
-        # Where much more was answered a moment ago, a limit is the less likely cause.
+        # If much more was answered recently, a limit is a less likely cause.
         proof = _QUICK_PROOF if refused < _FAR_BELOW * self._best_rate else max(_PROOF, _PROOF_S * rate)
         return self._answers_since_cut <= proof
 
-    async def _wait_for_slot(self) -> None:
-        """Wait for the timetable, one after the other, so that a cut of the rate counts for all who still wait."""
+    async def _wait_for_rate(self) -> None:
+        """Wait as the rate requires, one call after the other, so that a lower rate applies to all waiting calls."""
         if self._rate is None:
             return
         async with self._turn:
-            while (wait_s := self._next_call - self._clock()) > 0:  # noqa: ASYNC110 - for a moment, not an event
+            while (wait_s := self._next_call - self._clock()) > 0:  # noqa: ASYNC110 - until a time, not an event
                 await asyncio.sleep(wait_s)
             self._next_call = max(self._next_call, self._clock() - _SLACK_S) + 1 / self._rate
 
@@ -209,45 +209,39 @@ class RateLimiter:
         if self._tokens_per_s is None:
             return
         now = self._clock()
-        begin = max(self._tokens_due, now)
-        self._tokens_due = begin + tokens() / self._tokens_per_s
-        if begin > now:
-            await asyncio.sleep(begin - now)
-
-    def _gave_up(self, place: "asyncio.Future[None]") -> None:
-        if place.done() and not place.cancelled():
-            self.leave()
-        elif place in self._waiting:
-            self._waiting.remove(place)
+        start = max(self._tokens_due, now)
+        self._tokens_due = start + tokens() / self._tokens_per_s
+        if start > now:
+            await asyncio.sleep(start - now)
 
 
 class RateLimitedProvider:
-    """Lets calls through at the pace that the provider bears."""
+    """Makes calls at the rate that the provider allows."""
 
-    def __init__(self, provider: Provider, pace: RateLimiter) -> None:
+    def __init__(self, provider: Provider, limiter: RateLimiter) -> None:
         self._provider = provider
         self.origin = provider.origin
-        self._pace = pace
+        self._limiter = limiter
 
     async def complete(self, request: Request) -> Reply:
-        """Wait for a place, then ask."""
-        begun = await self._pace.enter(lambda: likely_tokens(request))
+        """Wait until the call may start, then send the request."""
+        started = await self._limiter.enter(lambda: likely_tokens(request))
         try:
             reply = await self._provider.complete(request)
         except RateLimitedError:
-            self._pace.refused(begun)
+            self._limiter.refused(started)
             raise
         else:
-            self._pace.answered()
+            self._limiter.answered()
             return reply
         finally:
-            self._pace.leave()
+            self._limiter.leave()
 
     async def aclose(self) -> None:
-        """Close the provider inside."""
+        """Close the wrapped provider."""
         await close_provider(self._provider)
 
 
 def likely_tokens(request: Request) -> int:
-    """Return about how many tokens a call takes: some four bytes make one, and a verdict is short."""
+    """Estimate the tokens of a call: one for about four bytes, and those of a short reply."""
     return (len(request.prompt.encode(errors="surrogatepass")) + len(request.system)) // 4 + LIKELY_ANSWER_TOKENS

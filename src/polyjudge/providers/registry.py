@@ -1,9 +1,10 @@
-"""The table of providers.
+"""The table of providers, built in and of plugins.
 
 To add a service with OpenAI-compatible chat completions, add a row to `services.toml`. For another API, add a module to
 this package, an entry here, and the row.
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,21 +12,29 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
-from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError, UnknownNameError
-from polyjudge.plugins import PLUGINS
-from polyjudge.records.requests import ModelName
+from polyjudge.errors import (
+    ConfigError,
+    MissingExtraError,
+    MissingKeyError,
+    PolyjudgeError,
+    ProviderError,
+    TransientError,
+    UnknownNameError,
+)
+from polyjudge.plugins import PLUGINS, Plugin, described
+from polyjudge.records.requests import ModelName, Origin, Reply, Request
 
 from .agent_definitions import load_agent, need_access, program_of
-from .base import Provider
+from .base import Provider, Stopwatch, close_provider
 from .models import model_table, resolve_model
 from .services import services
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderEntry:
-    """What is to be known of a provider before its module is loaded."""
+    """Describes a provider before its module is loaded."""
 
     opener: str
     """`module:attribute` of the function that opens the provider for a model; empty for a plugin."""
@@ -39,14 +48,14 @@ class ProviderEntry:
     """`module:attribute` of the function that opens its batch client; empty if it has no batch API."""
     needs_key: bool = True
     is_agent: bool = False
-    """An agent's CLI; what else is to be known of it stands in its file under `agents`."""
+    """An agent's CLI; the other fields of it are in its file under `agent_programs`."""
 
 
 _AGENT = ProviderEntry("providers.agents:AgentProvider", "", is_agent=True)
 _AGENTS = dict.fromkeys(("claude", "gemini", "codex", "llm"), _AGENT)
 _SCRIPTED = ProviderEntry("providers.scripted:ScriptedProvider.from_recording", "a recording: scripted/FILE.jsonl")
 _APIS = {
-    # How the services of `services.toml` are asked.
+    # The `api` of the services in `services.toml`.
     "anthropic": ProviderEntry(
         "providers.anthropic:open_anthropic",
         "",
@@ -73,7 +82,7 @@ _APIS = {
 
 
 class _Providers(Mapping[str, ProviderEntry]):
-    """The providers by their names; the table of services is read when this is first used."""
+    """The built-in providers by name; the table of services is read on first use."""
 
     def __getitem__(self, name: str) -> ProviderEntry:
         return _entries()[name]
@@ -90,14 +99,14 @@ PROVIDERS = _Providers()
 
 @lru_cache(maxsize=1)
 def _entries() -> Mapping[str, ProviderEntry]:
-    asked = {
+    remote = {
         name: replace(_APIS[row.api], answers=row.answers, keys=row.keys, needs_key=not row.own_server)
         for name, row in services().items()
     }
-    return {**_AGENTS, **asked, "scripted": _SCRIPTED}
+    return {**_AGENTS, **remote, "scripted": _SCRIPTED}
 
 
-_USUAL_TIMEOUT_S = 120.0
+_DEFAULT_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,32 +120,31 @@ class Readiness:
 
 
 def provider_entry(name: str) -> ProviderEntry:
-    """Return what is to be known of a provider, built in or of a plugin; one that nobody offers is an error."""
+    """Return the entry of a provider, built in or of a plugin; raise an error for an unknown name."""
     if name in PROVIDERS:
         return PROVIDERS[name]
     if name in PLUGINS.names("providers", PROVIDERS):
         return ProviderEntry("", str(PLUGINS.plugin("providers", name)), needs_key=False)
     if name in PLUGINS.names("judges"):
-        told = "judges items by itself and is no model: it takes part in no batches, pairs, groups, words and sessions"
-        raise ConfigError(f"{PLUGINS.plugin('judges', name)} {told}")
+        reason = "cannot be used for batches, pairs, groups, words or sessions: it is a judge of items, not a model"
+        raise ConfigError(f"{PLUGINS.plugin('judges', name)} {reason}")
     raise UnknownNameError("judge provider", name, provider_names())
 
 
 def provider_names() -> list[str]:
-    """Return the names of all providers, the built-in ones first."""
+    """Return the names of all providers, built-in ones first."""
     return [*PROVIDERS, *PLUGINS.names("providers", PROVIDERS)]
 
 
 def is_provider(name: str) -> bool:
-    """Say whether a provider has this name."""
+    """Return whether a provider has this name."""
     return name in PROVIDERS or name in PLUGINS.names("providers", PROVIDERS)
 
 
 def open_provider(name: ModelName | str, *, timeout_s: float | None = None, workspace: Path | None = None) -> Provider:
-    """Open the provider that answers for a model; its module is imported now and not before.
+    """Import and open the provider of a model: an alias, `provider/model`, or a provider with a default model.
 
-    The model is an alias, `provider/model`, or a provider with a default model.
-    Agents take a workspace, whose files they may read as a copy; for others that is an error.
+    An agent may read a copy of the files in the workspace; for other providers, a workspace is an error.
     """
     if isinstance(name, str):
         name = resolve_model(name)
@@ -144,19 +152,55 @@ def open_provider(name: ModelName | str, *, timeout_s: float | None = None, work
     if workspace is not None:
         check_workspace(name)
     if not entry.opener:
-        from .plugin import open_plugin  # here, because most models are of built-in providers
-
-        return open_plugin(name, timeout_s=timeout_s or _USUAL_TIMEOUT_S)
+        inner = cast(ProviderPlugin, PLUGINS.make("providers", name.provider, name.model))
+        return PluginProvider(inner, PLUGINS.plugin("providers", name.provider), timeout_s or _DEFAULT_TIMEOUT_S)
     opener = cast(Callable[..., Provider], load_attribute(entry.opener))
     if entry.is_agent:
         return opener(name, timeout_s=timeout_s, workspace=workspace)
-    given = name if name.provider in services() else name.model
-    return opener(given, timeout_s=timeout_s or _USUAL_TIMEOUT_S)
+    model = name if name.provider in services() else name.model
+    return opener(model, timeout_s=timeout_s or _DEFAULT_TIMEOUT_S)
 
 
-def load_attribute(place: str) -> object:
+class ProviderPlugin(Protocol):
+    """The provider of a plugin; it may also have `origin` with its address, and `aclose`."""
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the model's reply, or raise a `ProviderError`."""
+        ...
+
+
+class PluginProvider:
+    """Calls the provider of a plugin with the run's timeout, and translates its errors."""
+
+    def __init__(self, inner: ProviderPlugin, plugin: Plugin, timeout_s: float) -> None:
+        origin = getattr(inner, "origin", None)
+        self.origin = Origin(plugin.name, origin.base_url if isinstance(origin, Origin) else "")
+        self._inner = inner
+        self._plugin = plugin
+        self._timeout_s = timeout_s
+
+    async def complete(self, request: Request) -> Reply:
+        """Send a request, and return the reply."""
+        watch = Stopwatch()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return watch.stamped(await self._inner.complete(request))
+        except PolyjudgeError:
+            raise
+        except TimeoutError:
+            message = f"the call to {self._plugin.name} took longer than {self._timeout_s:g} seconds"
+            raise TransientError(message, may_be_charged=True) from None
+        except Exception as error:  # a plugin may raise anything
+            raise ProviderError(f"{self._plugin} failed: {described(error)}") from error
+
+    async def aclose(self) -> None:
+        """Close the plugin's provider."""
+        await close_provider(cast(Provider, self._inner))
+
+
+def load_attribute(path: str) -> object:
     """Return the object at `module:attribute`, with the module relative to polyjudge."""
-    module, _, attribute = place.partition(":")
+    module, _, attribute = path.partition(":")
     target: object = import_module(f"polyjudge.{module}")
     for part in attribute.split("."):
         target = getattr(target, part)
@@ -164,20 +208,20 @@ def load_attribute(place: str) -> object:
 
 
 def check_workspace(name: ModelName) -> None:
-    """Refuse a workspace for whom it cannot be given to."""
+    """Raise an error if a provider cannot be given a workspace."""
     if not provider_entry(name.provider).is_agent:
-        raise ConfigError(f"{name.provider} reads no files; a workspace is for agents: claude")
+        raise ConfigError(f"{name.provider} cannot read files; only an agent can have a workspace: claude")
     if not load_agent(name.provider).with_workspace:
-        raise ConfigError(f"{name.provider} cannot be kept to a workspace: it could read any file of the machine")
+        raise ConfigError(f"{name.provider} cannot be confined to a workspace: it could read any file of this machine")
 
 
 def readiness() -> list[Readiness]:
-    """Say of each provider whether it can be used here and now."""
+    """Return for each provider what is missing to use it."""
     defaults = model_table().defaults
     built_in = [
         _agent_readiness(name, defaults.get(name, ""))
         if entry.is_agent
-        else Readiness(name, entry.answers, defaults.get(name, ""), tuple(_missing(entry)))
+        else Readiness(name, entry.answers, defaults.get(name, ""), _missing(entry))
         for name, entry in PROVIDERS.items()
     ]
     plugins = [
@@ -206,17 +250,17 @@ def key_variables(provider: str) -> tuple[str, ...]:
     return load_agent(provider).keys if entry.is_agent else entry.keys
 
 
-def _missing(entry: ProviderEntry) -> list[str]:
+def _missing(entry: ProviderEntry) -> tuple[str, ...]:
     missing: list[str] = []
     if entry.package and not _is_installed(entry.package):
         missing.append(f"pip install 'polyjudge[{entry.extra}]'")
     if entry.keys and entry.needs_key and not any(os.environ.get(key) for key in entry.keys):
         missing.append(f"export {entry.keys[0]}=...")
-    return missing
+    return tuple(missing)
 
 
 def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ModuleNotFoundError:  # the package above it is missing
+    except ModuleNotFoundError:  # its parent package is missing
         return False

@@ -1,4 +1,4 @@
-"""Retry calls that failed for a while, after the wait that the provider named; the class of the error decides."""
+"""Retry calls after temporary errors, with the wait that the provider requests; the error's class decides."""
 
 import asyncio
 import random
@@ -18,18 +18,18 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often, and how long between."""
+    """How often calls are retried, and how long to wait between tries."""
 
     attempts: int = 5
-    """Tries after trouble of any kind but rate limits."""
+    """Tries of a call that fails, not counting rate limits."""
     rate_limited_attempts: int = 50
-    """Tries after a rate limit, which says nothing about the question and ends by itself."""
+    """Tries of a call that is refused because of a rate limit."""
     unreachable_attempts: int = 10
     """Tries of all calls together to reach a server that has never answered."""
     first_wait_s: float = 0.5
     longest_wait_s: float = 60.0
     longest_named_wait_s: float = 300.0
-    """A provider that names a longer wait than this is not waited for; the item fails and can be retried later."""
+    """If a provider requests a longer wait than this, the item fails; it can be retried later."""
 
 
 OnRetry = Callable[[TransientError, float], None]
@@ -37,7 +37,7 @@ OnRetry = Callable[[TransientError, float], None]
 
 
 class Tries:
-    """The tries of one call: counted, with growing waits and jitter between; Retry-After goes before both."""
+    """Counts the tries of one call; waits grow, with jitter, unless the response has Retry-After."""
 
     def __init__(
         self,
@@ -52,11 +52,11 @@ class Tries:
 
     @property
     def failed(self) -> int:
-        """Tries that brought nothing."""
+        """The number of failed tries."""
         return self._failed + self._limited
 
     async def wait_after(self, error: TransientError) -> None:
-        """Wait before the next try; where there is none left, raise the error."""
+        """Wait before the next try; raise the error if no try is left."""
         self._limited += isinstance(error, RateLimitedError)
         self._failed += not isinstance(error, RateLimitedError)
         error.attempts = self.failed
@@ -74,20 +74,20 @@ class Tries:
         return error.retry_after_s is not None and error.retry_after_s > policy.longest_named_wait_s
 
     def _wait_s(self, error: TransientError) -> float:
-        chance = random.Random()
+        generator = random.Random()
         if error.retry_after_s is not None:
-            # A little later than told, and not all at the same moment.
-            return error.retry_after_s + chance.uniform(0, 0.1)
+            # A little later than requested, and not all calls at the same time.
+            return error.retry_after_s + generator.uniform(0, 0.1)
         longest = min(self._policy.first_wait_s * 2 ** min(self.failed - 1, 20), self._policy.longest_wait_s)
-        return chance.uniform(longest / 2, longest)
+        return generator.uniform(longest / 2, longest)
 
 
-async def persist(
+async def call_with_retries(
     call: Callable[[], Awaitable[Result]],
     policy: RetryPolicy,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Result:
-    """Make a call that may be made twice until it works, fails for good, or no try is left."""
+    """Repeat an idempotent call until it succeeds, fails with a permanent error, or no try is left."""
     tries = Tries(policy, sleep)
     while True:
         try:
@@ -97,7 +97,7 @@ async def persist(
 
 
 class RetryingProvider:
-    """Repeats calls that failed for a while."""
+    """Repeats calls that fail with a temporary error."""
 
     def __init__(
         self,
@@ -116,13 +116,13 @@ class RetryingProvider:
         self._unreachable = 0
 
     async def complete(self, request: Request) -> Reply:
-        """Ask until there is an answer, an error that will not pass, or no try left."""
+        """Send the request until there is an answer, a permanent error, or no try left."""
         tries = Tries(self._policy, self._sleep, self._on_retry)
         while True:
             try:
                 reply = await self._provider.complete(request)
             except TransientError as error:
-                self._stop_if_nobody_is_there(error)
+                self._raise_if_unreachable(error)
                 await tries.wait_after(error)
             except ProviderError as error:
                 error.attempts = tries.failed + 1
@@ -132,12 +132,12 @@ class RetryingProvider:
                 return replace(reply, attempts=tries.failed + 1) if tries.failed else reply
 
     async def aclose(self) -> None:
-        """Close the provider inside."""
+        """Close the wrapped provider."""
         await close_provider(self._provider)
 
-    def _stop_if_nobody_is_there(self, error: TransientError) -> None:
-        """Give up on a server that never answered and cannot even be reached, instead of failing every item slowly."""
+    def _raise_if_unreachable(self, error: TransientError) -> None:
+        """Stop the run if the server has never been reached, instead of failing every item slowly."""
         self._unreachable += error.unreachable
         if not self._answered and self._unreachable >= self._policy.unreachable_attempts:
             where = self.origin.base_url or self.origin.provider
-            raise UnusableError(f"nobody answers at {where}; is the server running? ({error})") from None
+            raise UnusableError(f"no answer from {where}; is the server running? ({error})") from None

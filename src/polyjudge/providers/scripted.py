@@ -1,4 +1,4 @@
-"""Answers given beforehand, by a function or a recording: for tests, documentation and dry runs."""
+"""Replies from a function or a recording, for tests, documentation and dry runs."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Script = Callable[[Request], Answer | Awaitable[Answer]]
 
 
 class ScriptedProvider:
-    """Gives each request to a function, which returns the reply's text, a whole `Reply`, or raises."""
+    """Calls a function with each request, which returns the reply's text or a `Reply`, or raises."""
 
     def __init__(self, script: Script, *, name: str = "") -> None:
         self.origin = Origin("scripted", name)
@@ -29,13 +29,13 @@ class ScriptedProvider:
 
     @classmethod
     def from_recording(cls, path: Path | str, *, timeout_s: float = 0.0) -> Self:
-        """Answer from a JSON Lines file; docs/guides/scripted.md says what its rows may hold."""
+        """Answer from a JSON Lines file; its rows are described in docs/guides/scripted.md."""
         del timeout_s  # a recording answers at once
         recording = Recording.read(Path(path))
         return cls(recording.answer, name=f"recording-{fingerprint(recording.rows, 16)}")
 
     async def complete(self, request: Request) -> Reply:
-        """Return what the script says to this request."""
+        """Return the script's reply to a request."""
         watch = Stopwatch()
         answer = self._script(request)
         if isawaitable(answer):
@@ -49,25 +49,30 @@ class RecordedAnswer(Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
     text: str = ""
     prompt: str = ""
-    """Answers this prompt alone."""
+    """Answers only this prompt."""
     prompt_sha256: str = ""
-    """Answers the prompt with this hash, as results carry it."""
+    """Answers the prompt with this hash, as in results."""
     contains: tuple[str, ...] = ()
-    """Answers prompts that hold all of these."""
+    """Answers prompts that contain all of these."""
     model: str = ""
     finish: Finish = "stop"
     input_tokens: int | None = None
     output_tokens: int | None = None
     error: Literal["", "refused", "transient", "provider_error"] = ""
-    """Fails like this instead of answering; `text` is then the message."""
+    """Fails with this error instead of answering; `text` is then the message."""
 
     @property
     def matcher(self) -> tuple[object, ...]:
-        """What this row answers; rows that answer the same are taken in turn, one for each repeat."""
+        """The prompts that this row answers; rows with the same matcher are used in turn, one for each repeat."""
         return self.prompt, self.prompt_sha256, self.contains
 
+    @property
+    def precision(self) -> int:
+        """2 for a row with a prompt, 1 for one with `contains`, 0 for one that answers any prompt."""
+        return 2 if self.prompt or self.prompt_sha256 else int(bool(self.contains))
+
     def answers(self, request: Request) -> bool:
-        """Say whether this row is meant for a request."""
+        """Return whether this row answers a request."""
         if self.prompt or self.prompt_sha256:
             return self.prompt == request.prompt or self.prompt_sha256 == prompt_sha256(request.prompt)
         return all(piece in request.prompt for piece in self.contains)
@@ -82,7 +87,7 @@ class Recording:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a recording; a bad row is an error that names its line."""
+        """Read a recording; an invalid row is an error with its line number."""
         rows: list[RecordedAnswer] = []
         for number, data in read_json_lines(path):
             data.pop("schemaVersion", None)
@@ -93,34 +98,22 @@ class Recording:
         return cls(path, tuple(rows))
 
     def answer(self, request: Request) -> Reply:
-        """Return the answer of the first row that is meant for this request, most particular rows first."""
-        for fits in (_is_exact, _is_partial, _is_default):
-            first = next((row for row in self.rows if fits(row) and row.answers(request)), None)
+        """Return the answer of the first row for this request: rows with a prompt first, then those with `contains`."""
+        for precision in (2, 1, 0):
+            first = next((row for row in self.rows if row.precision == precision and row.answers(request)), None)
             if first is not None:
                 turns = [row for row in self.rows if row.matcher == first.matcher]
                 return _reply(turns[min(request.repeat, len(turns) - 1)], request)
-        raise NotRecordedError(f"{self.path} holds no answer to this prompt")
-
-
-def _is_exact(row: RecordedAnswer) -> bool:
-    return bool(row.prompt or row.prompt_sha256)
-
-
-def _is_partial(row: RecordedAnswer) -> bool:
-    return not _is_exact(row) and bool(row.contains)
-
-
-def _is_default(row: RecordedAnswer) -> bool:
-    return not _is_exact(row) and not row.contains
+        raise NotRecordedError(f"{self.path} has no answer to this prompt")
 
 
 def _reply(row: RecordedAnswer, request: Request) -> Reply:
     if row.error == "refused":
-        raise RefusedError(row.text or "refused, as recorded")
+        raise RefusedError(row.text or "recorded refusal")
     if row.error == "transient":
-        raise TransientError(row.text or "failed for a while, as recorded")
+        raise TransientError(row.text or "recorded temporary error")
     if row.error:
-        raise ProviderError(row.text or "failed, as recorded")
+        raise ProviderError(row.text or "recorded error")
     return Reply(
         text=row.text,
         model=row.model or request.model,

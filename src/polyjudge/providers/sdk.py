@@ -1,4 +1,4 @@
-"""What the providers built on a vendor's SDK share."""
+"""Providers that call a vendor's SDK."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,41 +12,40 @@ from polyjudge.errors import PolyjudgeError, ProviderError, UnusableError
 from polyjudge.files.json_lines import parse_json
 from polyjudge.records.requests import ModelName, Reply, Request
 
-from .base import Stopwatch
+from .base import ParameterFilter, Stopwatch
 from .models import model_facts
 from .redacting import without_keys
-from .request_support import ParameterFilter
 from .services import origin_of
-from .wire_errors import ODD_REPLY, error_for_reply, error_for_status, error_for_transport
+from .wire_errors import MALFORMED_REPLY, error_for_reply, error_for_status, error_for_transport
 
 UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
-"""What the HTTP client of all three SDKs raises where there is no connection."""
+"""The errors of the HTTP client of all three SDKs if no connection could be made."""
 Result = TypeVar("Result")
 Call = Callable[[Any], Awaitable[Any]]
-"""Does something with a client of an SDK."""
+"""Makes a call with a client of an SDK."""
 Ask = Callable[[Any, Request], Awaitable[Reply]]
-"""Puts a request to a client of an SDK."""
+"""Sends a request with a client of an SDK."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sdk:
-    """How one SDK is used."""
+    """Describes how one SDK is used."""
 
     open: Callable[[], Any]
-    """Make a client, its own retries off: ours decide."""
+    """Return a client without retries of its own."""
     close: Callable[[Any], Awaitable[None]]
     errors: tuple[type[Exception], ...]
-    """The classes of its own that it raises."""
+    """The exceptions that it raises."""
     mapped: Callable[[Any], PolyjudgeError]
-    """Our error for one of them."""
+    """Return our error for one of them."""
     status: Callable[[Any], int | None]
-    """The HTTP status in one of them, if there is one."""
+    """Return the HTTP status in one of them, if there is one."""
 
 
 class RawAsk:
-    """Puts requests to a client by one of its methods, and reads the answer's JSON as it came.
+    """Sends requests with one method of a client, and reads the JSON of the response.
 
-    To build the SDK's own objects from it takes a quarter of a call, and we take out a few fields only.
+    Building the SDK's own objects from the JSON takes a quarter of a call, and we read only a few fields.
     """
 
     def __init__(
@@ -58,18 +57,18 @@ class RawAsk:
         self._method = method
         self._arguments = arguments
         self._read = read
-        self._held: tuple[Any, Callable[..., Awaitable[Any]]] | None = None
+        self._cached: tuple[Any, Callable[..., Awaitable[Any]]] | None = None
 
     async def __call__(self, client: Any, request: Request) -> Reply:
-        """Put a request to a client."""
-        if self._held is None or self._held[0] is not client:
-            self._held = client, self._method(client)
-        response = await self._held[1](**self._arguments(request))
+        """Send a request with a client."""
+        if self._cached is None or self._cached[0] is not client:
+            self._cached = client, self._method(client)
+        response = await self._cached[1](**self._arguments(request))
         return self._read(parse_json(response.http_response.content.decode()), request)
 
 
 class SdkCalls:
-    """Makes calls through an SDK; whatever goes wrong is one of our errors."""
+    """Makes calls through an SDK, and translates its errors."""
 
     def __init__(self, name: ModelName, sdk: Sdk, *, timeout_s: float) -> None:
         self.name = name
@@ -78,7 +77,7 @@ class SdkCalls:
         self._client = PerLoop(sdk.open, sdk.close)
 
     async def make(self, call: Callable[[Any], Awaitable[Result]], *, not_found: str = "") -> Result:
-        """Make one call with the running loop's client; `not_found` says what a 404 means here."""
+        """Make one call with the running loop's client; `not_found` is the message for a 404."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await call(self._client.get())
@@ -86,12 +85,12 @@ class SdkCalls:
             if not_found and self._sdk.status(error) == 404:
                 raise UnusableError(not_found) from None
             raise self._sdk.mapped(error) from None
-        except ProviderError as error:  # what an answer says of itself may repeat the key
+        except ProviderError as error:  # a message in a response may repeat the key
             error.args = (without_keys(str(error)), *error.args[1:])
             raise
-        except OSError as error:  # a timeout is one too
+        except OSError as error:  # also TimeoutError
             raise error_for_transport(error, self.name, unconnected=UNCONNECTED) from None
-        except ODD_REPLY as error:  # an SDK does not check what it is told, and fails in its own ways
+        except MALFORMED_REPLY as error:  # an SDK does not validate responses
             raise error_for_reply(error, self.name) from None
 
     async def aclose(self) -> None:
@@ -100,7 +99,7 @@ class SdkCalls:
 
 
 class SdkProvider:
-    """Asks through an SDK."""
+    """Sends requests through an SDK."""
 
     def __init__(self, name: ModelName, sdk: Sdk, ask: Ask, *, timeout_s: float) -> None:
         self.origin = origin_of(name.provider)
@@ -109,7 +108,7 @@ class SdkProvider:
         self._filter = ParameterFilter(model_facts(name))
 
     async def complete(self, request: Request) -> Reply:
-        """Ask, and wait for the answer."""
+        """Send a request, and return the reply."""
         return await self._filter.call(request, self._send)
 
     async def aclose(self) -> None:
@@ -122,7 +121,7 @@ class SdkProvider:
 
 
 def generated_sdk(name: ModelName, module: Any, key: str, *, timeout_s: float) -> Sdk:
-    """Return how Anthropic's or OpenAI's SDK is used: one generator wrote both, with the same options and errors."""
+    """Return how Anthropic's or OpenAI's SDK is used; both are generated, with the same options and errors."""
     base_url = origin_of(name.provider).base_url
     make = module.AsyncAnthropic if name.provider == "anthropic" else module.AsyncOpenAI
 
@@ -133,8 +132,8 @@ def generated_sdk(name: ModelName, module: Any, key: str, *, timeout_s: float) -
     def mapped(error: Any) -> PolyjudgeError:
         if isinstance(error, module.APIConnectionError):
             return error_for_transport(error, name, unconnected=UNCONNECTED)
-        told, headers = str(error.body or error), error.response.headers
-        return error_for_status(error.status_code, told, name, headers=headers)
+        message, headers = str(error.body or error), error.response.headers
+        return error_for_status(error.status_code, message, name, headers=headers)
 
     return Sdk(
         open=open_client,

@@ -1,4 +1,4 @@
-"""The services that are asked over the network: their addresses and API keys, from the table `services.toml`."""
+"""The services that are called over the network: their addresses and API keys, from the table `services.toml`."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from polyjudge.files.text_files import read_toml
 from polyjudge.records.requests import ModelName, Origin
 
 NO_KEY = "none"
-"""What is sent as the key to a server that needs none."""
+"""The key that is sent to a server that needs none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +21,24 @@ class Service:
     """One service, a row of the table."""
 
     answers: str
-    """What it is, in words."""
+    """Its description."""
     api: str
-    """How it is asked: `anthropic`, `google`, `openai`, or `chat` for OpenAI-compatible chat completions."""
+    """Its API: `anthropic`, `google`, `openai`, or `chat` for OpenAI-compatible chat completions."""
     address: str
     address_variables: tuple[str, ...]
-    """The variables that may name another address, first one first."""
+    """Environment variables that may contain another address, in order of precedence."""
     keys: tuple[str, ...]
-    """The variables that may hold the key, first one first."""
+    """Environment variables that may contain the key, in order of precedence."""
     key_example: str = "..."
     own_server: bool = False
-    """The user runs it: it needs no key, costs nothing, and `.env` may name its address without one."""
+    """The user runs it: it needs no key, costs nothing, and `.env` may set its address without one."""
     agents: tuple[str, ...] = ()
-    """Agents' command-line programs that ask the same service."""
+    """Agents' command-line programs that call the same service."""
 
 
 @lru_cache(maxsize=1)
 def services() -> Mapping[str, Service]:
-    """Return the table by the names of the providers."""
+    """Return the services by the names of their providers."""
     rows = read_toml(files("polyjudge.providers") / "services.toml")
     return {name: Service(**{field: _frozen(value) for field, value in row.items()}) for name, row in rows.items()}
 
@@ -48,13 +48,13 @@ def _frozen(value: Any) -> Any:
 
 
 def _service_of(provider: str) -> Service | None:
-    """Return the service that a provider or an agent asks."""
+    """Return the service that a provider or an agent calls."""
     table = services()
     return table.get(provider) or next((each for each in table.values() if provider in each.agents), None)
 
 
 def origin_of(provider: str) -> Origin:
-    """Return who answers for a provider, without opening it."""
+    """Return the origin of a provider's replies, without opening it."""
     service = _service_of(provider)
     if service is None:
         raise KeyError(provider)
@@ -66,43 +66,43 @@ def origin_of(provider: str) -> Origin:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{variables[0]} is no address of the form http://host or https://host/path")
+        raise ConfigError(f"{variables[0]} is not an address of the form http://host or https://host/path")
     if parts.username is not None or parts.query or parts.fragment:
-        raise ConfigError(f"{variables[0]} must end with its path and name no user: http://host or https://host/path")
+        raise ConfigError(f"{variables[0]} must have no user name, query or fragment: http://host or https://host/path")
     return Origin(provider, address.rstrip("/"))
 
 
 def address_of(provider: str) -> str:
-    """Return the address of a provider, none where it has none."""
+    """Return the address of a provider; empty if it has none."""
     return origin_of(provider).base_url if is_remote(provider) else ""
 
 
 def is_remote(provider: str) -> bool:
-    """Say whether a provider is reached over the network."""
+    """Return whether a provider is reached over the network."""
     return _service_of(provider) is not None
 
 
 def is_own_server(provider: str) -> bool:
-    """Say whether a provider is a server that the user runs."""
+    """Return whether a provider is a server that the user runs."""
     return provider in services() and services()[provider].own_server
 
 
 def address_variables() -> dict[str, tuple[str, ...]]:
-    """Return the providers that each variable names the address of."""
-    named: dict[str, tuple[str, ...]] = {}
+    """Return the providers whose address each environment variable sets."""
+    providers: dict[str, tuple[str, ...]] = {}
     for provider, service in services().items():
         for variable in service.address_variables:
-            named[variable] = (*named.get(variable, ()), provider, *service.agents)
-    return named
+            providers[variable] = (*providers.get(variable, ()), provider, *service.agents)
+    return providers
 
 
 def chosen_addresses() -> dict[str, str]:
-    """Return the variables that name other addresses than the usual ones, for another process to use the same."""
+    """Return the environment variables that set other addresses than the default ones, for `use_addresses`."""
     return {name: os.environ[name] for name in address_variables() if os.environ.get(name)}
 
 
 def use_addresses(chosen: Mapping[str, str]) -> None:
-    """Reach all providers where another process does."""
+    """Use the same addresses of all providers as another process, which has called `chosen_addresses`."""
     for name in address_variables():
         os.environ.pop(name, None)
     os.environ.update(chosen)
@@ -111,7 +111,7 @@ def use_addresses(chosen: Mapping[str, str]) -> None:
 def key_for(name: ModelName) -> str:
     """Return the key of a provider, from the first of its variables that is set.
 
-    Without one, an own server is given a word in its place, and for others an error says in two lines what to do.
+    Without one, return `NO_KEY` for the user's own server, and raise `MissingKeyError` for other services.
     """
     service = services()[name.provider]
     for variable in service.keys:
@@ -124,7 +124,7 @@ def key_for(name: ModelName) -> str:
 
 
 def _checked_key(key: str, variable: str) -> str:
-    """Return a key that can stand in a header; the message does not show it."""
+    """Return the key if it is valid in a header; the error message does not show it."""
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigError(f"{variable} holds characters that no key has; copy it anew")
+        raise ConfigError(f"{variable} contains characters that are not valid in a key; copy the key again")
     return key

@@ -1,4 +1,4 @@
-"""Translate HTTP statuses, transport errors and error replies into our errors."""
+"""Translate HTTP statuses, transport errors and malformed responses into our errors."""
 
 import math
 import re
@@ -29,23 +29,23 @@ class NotReachedError(ConnectionError):
 
 
 class BadResponseError(ConnectionError):
-    """What came is no HTTP/1.1 response, or only the beginning of one."""
+    """The response is not HTTP/1.1, or is incomplete."""
 
 
 class ResponseTooLargeError(ConnectionError):
-    """The response is longer than is read of one."""
+    """The response is longer than the limit."""
 
 
-ODD_REPLY = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What taking apart an answer raises when it is none."""
+MALFORMED_REPLY = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""Exceptions that reading the fields of a malformed response raises."""
 _NO_SUCH_MODEL = re.compile(r"""(?<!\\)(["'])code\1:\s*(["'])model_not_found\2""")
-"""As a part of the error itself, not of a prompt that a server repeats in it."""
+"""A field of the error itself, not part of a prompt that a server repeats in it."""
 _NAMED_STATUSES = {
     "rate_limit_exceeded": 429, "rate_limit_error": 429, "too_many_requests": 429, "resource_exhausted": 429,
     "timeout": 408, "request_timeout": 408, "server_error": 500, "internal_server_error": 500, "internal_error": 500,
     "api_error": 500, "overloaded": 503, "overloaded_error": 503, "service_unavailable": 503, "unavailable": 503,
 }  # fmt: skip
-"""What services call the statuses of trouble that passes."""
+"""Names that services use for the statuses of temporary errors."""
 _LATER = {408, 409, 425}
 _LONGEST_MESSAGE = 300
 
@@ -53,9 +53,8 @@ _LONGEST_MESSAGE = 300
 def error_for_status(
     status: int, message: str, name: ModelName, *, headers: Mapping[str, str] | None = None
 ) -> PolyjudgeError:
-    """Return the error that an HTTP status stands for; the message is kept short and free of keys."""
-    told = shown(message)
-    text = f"{name.provider} answered {status}: {told}"
+    """Return the error for an HTTP status, with a short message without keys."""
+    text = f"{name.provider} answered {status}: {shown(message)}"
     if status in (401, 403):
         return UnusableError(f"{text}. Check the key that is set for {name.provider}.")
     if status == 404 or _NO_SUCH_MODEL.search(message):
@@ -71,7 +70,7 @@ def error_for_status(
 
 
 def status_in(error: object) -> int | None:
-    """Return the HTTP status that an error object means, as it stands in a response whose own status is 200."""
+    """Return the HTTP status in an error object of a response whose own status is 200, or None."""
     fields = cast(dict[str, object], error) if isinstance(error, dict) else {}
     for value in (fields.get("code"), fields.get("status"), fields.get("type")):
         status = _NAMED_STATUSES.get(str(value).lower(), value)
@@ -81,71 +80,73 @@ def status_in(error: object) -> int | None:
 
 
 def shown(text: str) -> str:
-    """Return what a server or a library says as an error message may hold it: short, and free of keys."""
+    """Return a message of a server or a library on one line, shortened and without keys."""
     return one_line(without_keys(text), _LONGEST_MESSAGE)
 
 
 def unknown_model_hint(name: ModelName) -> str:
-    """Return what to do about a model that the provider does not know."""
+    """Return advice for a model that the provider does not know."""
     facts = model_facts(name)
     if facts.successor:
         when = f" was retired on {facts.retired};" if facts.retired else " is gone;"
         return f"{name}{when} use {facts.successor}."
     if is_own_server(name.provider):
-        return f"Has it a model {name.model!r}, and is {origin_of(name.provider).base_url} its address?"
-    return f"Is {name.model!r} the right name, and may this key use it?"
+        return f"Check that the server at {origin_of(name.provider).base_url} has a model {name.model!r}."
+    return f"Check the name {name.model!r}, and that this key has access to it."
 
 
 def error_for_reply(error: BaseException, name: ModelName) -> ProviderError:
-    """Return the error for an answer that cannot be taken apart, or a question that cannot be put."""
-    told = shown(str(error))
-    message = f"{name.provider} answered with something else than an answer: {type(error).__name__}: {told}"
-    return ProviderError(message) if isinstance(error, UnicodeEncodeError) else MalformedResponseError(message)
+    """Return the error for a malformed response, or for a request that cannot be encoded."""
+    if isinstance(error, UnicodeEncodeError):
+        return ProviderError(f"the request to {name.provider} cannot be encoded: {shown(str(error))}")
+    return MalformedResponseError(
+        f"malformed response from {name.provider}: {type(error).__name__}: {shown(str(error))}"
+    )
 
 
 def error_for_transport(
     error: BaseException, name: ModelName, *, unconnected: tuple[type[Exception], ...] = ()
 ) -> TransientError:
-    """Return the error for a call that brought no answer at all: refused, dropped, timed out.
+    """Return the error for a call without a response: connection refused, connection lost, or timeout.
 
-    `unconnected` are the classes of errors by which a library says that there was no connection.
+    `unconnected` are the classes of errors that a library raises if no connection could be made.
     """
     causes = list(_causes(error))
     never_sent = any(isinstance(each, (ConnectionRefusedError, NotReachedError, *unconnected)) for each in causes)
-    what = "took too long" if any(isinstance(each, TimeoutError) for each in causes) else "broke off"
-    told = shown(str(error))
-    message = f"the call to {name.provider} {what}: {type(error).__name__}{f': {told}' if told else ''}"
+    problem = "took too long" if any(isinstance(each, TimeoutError) for each in causes) else "failed"
+    detail = shown(str(error))
+    message = f"the call to {name.provider} {problem}: {type(error).__name__}{f': {detail}' if detail else ''}"
     return TransientError(message, may_be_charged=not never_sent, unreachable=never_sent)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what it was raised from: an SDK raises its own over those of its HTTP client."""
+    """Yield an error and its causes: an SDK raises its own errors from those of its HTTP client."""
     while error is not None:
         yield error
         error = error.__cause__
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Read a Retry-After header: seconds, or a date."""
+    """Parse a Retry-After header: seconds, or a date."""
     value = headers.get("retry-after", "")
     try:
         seconds = max(0.0, float(value))
     except ValueError:
-        return _seconds_until(_moment(value), headers)
+        return _seconds_until(_time_in(value), headers)
     return seconds if math.isfinite(seconds) else None
 
 
-def _seconds_until(moment: datetime | None, headers: Mapping[str, str]) -> float | None:
-    """Return how far off a date is by the clock of the server that named it: ours may be wrong, or set meanwhile."""
-    if moment is None:
+def _seconds_until(time: datetime | None, headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until a time, by the server's clock, since ours may be wrong; None if it has passed."""
+    if time is None:
         return None
-    seconds = (moment - (_moment(headers.get("date", "")) or datetime.now(UTC))).total_seconds()
-    return seconds if seconds > 0 else None  # a moment that has passed does not say how long to wait
+    seconds = (time - (_time_in(headers.get("date", "")) or datetime.now(UTC))).total_seconds()
+    return seconds if seconds > 0 else None
 
 
-def _moment(value: str) -> datetime | None:
+def _time_in(value: str) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(value)
+        time = parsedate_to_datetime(value)
     except (ValueError, OverflowError):
         return None
-    return moment.replace(tzinfo=moment.tzinfo or UTC)
+    return time.replace(tzinfo=time.tzinfo or UTC)

@@ -1,4 +1,4 @@
-"""What a hostile review of the agents' layer found, and is mended."""
+"""Agent programs with hostile input, unusual output, and interruptions."""
 
 import asyncio
 import os
@@ -69,7 +69,7 @@ def still_running(programs):
     return running
 
 
-def test_gemini_is_kept_from_what_stands_above_its_folder(programs):
+def test_gemini_does_not_read_files_above_its_folder(programs):
     ask("gemini")
     work = programs.calls("gemini")[0]["work"]
     assert work.get(".env") == "" or "ignoreLocalEnv" in programs.calls("gemini")[0]["home"][".gemini/settings.json"]
@@ -140,18 +140,18 @@ def test_no_piece_of_an_answer_of_gemini_is_lost(programs, capsys):
         ("gemini", {"type": "result", "status": "success", "stats": "s"}),
     ],
 )
-def test_events_of_odd_shapes_are_an_error_of_ours(name, event):
+def test_malformed_events_are_an_error_of_ours(name, event):
     with pytest.raises(PolyjudgeError):
         DIALECTS[name].read(Output(lines(event), "", 0), ModelName(name, "m"))
 
 
-def test_a_content_that_is_no_text_is_not_taken_for_one():
+def test_content_that_is_not_text_is_an_error():
     odd = lines({"type": "message", "role": "assistant", "content": None}, {"type": "result", "status": "success"})
     with pytest.raises(PolyjudgeError):
         DIALECTS["gemini"].read(Output(odd, "", 0), ModelName("gemini", "m"))
 
 
-def test_half_a_character_in_a_review_is_no_crash(programs):
+def test_half_a_character_in_a_review_does_not_crash(programs):
     programs.add("gemini", {"out": gemini(REVIEW).replace("It did", "\\ud800 It did")})
     assert judge("--judge=gemini") == 0
 
@@ -183,7 +183,7 @@ def test_the_workspace_holds_none_of_our_own_files(programs):
     assert set(programs.calls("claude")[0]["work"]) == {"session.txt"}
 
 
-def test_output_that_cannot_be_written_is_told_before_anything_is_asked(programs):
+def test_output_that_cannot_be_written_is_reported_before_any_call(programs):
     Path("file").write_text("in the way")
     assert judge("--judge=gemini", "--output", "file", "--cache", "none") == 2
     assert programs.calls("gemini") == []
@@ -193,7 +193,7 @@ def test_long_names_of_scenario_and_model_together_still_make_a_file(programs):
     assert judge(f"--judge=gemini/{'m' * 100},codex", "--scenario", "s" * 200) == 0
 
 
-def test_a_second_cancellation_leaves_nothing_running(programs):
+def test_a_second_cancellation_leaves_no_process_running(programs):
     programs.add("gemini", {"does": FORKS_AND_HANGS})
 
     async def cancelled():
@@ -228,14 +228,14 @@ def asking_its_version(programs, does):
     path.write_text(path.read_text().replace('    print(me + "-cli 9.8.7")\n', does))
 
 
-def test_asking_for_the_version_takes_no_longer_than_a_call_may(programs):
+def test_reading_the_version_has_the_timeout_of_a_call(programs):
     asking_its_version(programs, "    import time; time.sleep(15)\n")
-    begun = time.time()
+    started = time.time()
     ask("gemini", timeout_s=2)
-    assert time.time() - begun < 12
+    assert time.time() - started < 12
 
 
-def test_what_the_version_leaves_behind_is_ended(programs):
+def test_processes_started_by_the_version_call_are_ended(programs):
     does = (
         "    import time\n    child = os.fork()\n    if not child:\n        os.setsid()\n"
         "        [os.close(each) for each in (0, 1, 2)]\n        time.sleep(60)\n"
@@ -246,18 +246,18 @@ def test_what_the_version_leaves_behind_is_ended(programs):
     assert not still_running(programs)
 
 
-def test_the_reason_stands_at_the_end_of_stderr_and_is_told(programs):
+def test_the_end_of_stderr_is_reported_as_the_reason(programs):
     programs.add("gemini", {"err": "    at frame (file.js:1:1)\n" * 100 + "the reason", "code": 41})
     with pytest.raises(PolyjudgeError, match=r"the reason.*41"):
         ask("gemini")
 
 
-def test_much_noise_on_stderr_does_not_spoil_an_answer(programs):
+def test_much_noise_on_stderr_does_not_affect_an_answer(programs):
     programs.add("gemini", {"out": gemini(REVIEW), "does": "sys.stderr.write('debug line\\n' * 1_100_000)"})
     assert ask("gemini").text == REVIEW
 
 
-def test_one_judge_that_is_missing_keeps_none_of_the_others_from_it(programs):
+def test_a_missing_judge_does_not_stop_the_others(programs):
     judge("--judge=gemini,llm")
     assert len(programs.calls("gemini")) == 1
 
@@ -269,7 +269,7 @@ def test_a_workspace_that_cannot_be_given_is_wrong_usage_also_without_the_progra
     assert judge("--judge=gemini", "--workspace", ".", *more) == 2
 
 
-def test_an_interruption_counts_and_shows_what_was_answered_whatever_the_order(programs):
+def test_an_interruption_counts_and_shows_what_was_answered_in_any_order(programs):
     programs.add("gemini", {"does": HANGS})
     command = [sys.executable, "-m", "polyjudge", "transcript", "judge", "session.txt", "--judge=gemini,codex"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -290,13 +290,13 @@ def test_a_program_in_a_relative_folder_of_path_is_run(programs, monkeypatch):
 
 
 @pytest.mark.parametrize("key", ["test", "result", "1"])
-def test_a_dummy_key_does_not_spoil_the_answer(programs, monkeypatch, key):
+def test_a_dummy_key_is_not_removed_from_the_answer(programs, monkeypatch, key):
     monkeypatch.setenv("GEMINI_API_KEY", key)
     programs.add("gemini", {"out": gemini(f"All tests pass.\n{REVIEW}")})
     assert ask("gemini").text == f"All tests pass.\n{REVIEW}"
 
 
-def test_with_a_workspace_claude_is_not_told_that_it_has_nothing_but_text(programs):
+def test_the_prompt_with_a_workspace_does_not_say_that_there_is_only_text(programs):
     Path("files").mkdir()
     judge("--workspace", "files")
     arguments = " ".join(programs.calls("claude")[0]["argv"])

@@ -1,4 +1,4 @@
-"""Request parameters: named in one place, and each of them makes another request and another key of the cache."""
+"""Request parameters: each is sent under the API's name, and makes another request and another key of the cache."""
 
 import pytest
 from msgspec.structs import replace
@@ -6,10 +6,10 @@ from msgspec.structs import replace
 from polyjudge.batches.client import form_of, request_like
 from polyjudge.cache.protocol import request_key
 from polyjudge.providers.anthropic import message_arguments
+from polyjudge.providers.base import is_same_but_prompt, refused_parameter_in, sent_parameters
 from polyjudge.providers.google import content_config
 from polyjudge.providers.local import _Bodies, chat_body
 from polyjudge.providers.openai import response_arguments
-from polyjudge.providers.request_support import error_message_in, is_same_but_prompt, sent_parameters
 from polyjudge.records.requests import PARAMETERS, VALUES, Origin, Request
 
 PLAIN = Request(prompt="p", model="m")
@@ -17,19 +17,19 @@ CHANGED = {"model": "n", "system": "s", "schema": {"type": "object"}, "temperatu
 BODIES = {"chat": chat_body, "openai": response_arguments, "anthropic": message_arguments}
 
 
-def test_every_field_is_a_parameter_or_what_each_request_has():
+def test_every_field_of_a_request_is_a_parameter_or_required():
     assert set(Request.__struct_fields__) == {"prompt", "model", "system", "repeat", *PARAMETERS}
     assert set(CHANGED) == {"model", "system", *PARAMETERS}
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_a_request_that_differs_in_anything_is_another(name):
+def test_a_request_that_differs_in_any_field_is_another_request(name):
     other = replace(PLAIN, **{name: CHANGED[name]})
 
     assert not is_same_but_prompt(PLAIN, other)
     assert request_key(Origin("local"), PLAIN) != request_key(Origin("local"), other)
     bodies = _Bodies()
-    assert bodies.written(PLAIN) != bodies.written(other)
+    assert bodies.encoded(PLAIN) != bodies.encoded(other)
     assert all(body(PLAIN) != body(other) for body in BODIES.values())
     if name != "model":
         assert content_config(PLAIN) != content_config(other)
@@ -52,6 +52,6 @@ def test_a_batch_remembers_every_plain_value():
 def test_an_error_names_a_parameter_only_where_it_was_sent():
     request = replace(PLAIN, temperature=0.0, max_tokens=5)
 
-    assert error_message_in("Unsupported value: 'temperature'", request) == "temperature"
-    assert error_message_in("Unsupported value: 'temperature'", PLAIN) is None
-    assert error_message_in("max_tokens is too large", request) is None
+    assert refused_parameter_in("Unsupported value: 'temperature'", request) == "temperature"
+    assert refused_parameter_in("Unsupported value: 'temperature'", PLAIN) is None
+    assert refused_parameter_in("max_tokens is too large", request) is None
