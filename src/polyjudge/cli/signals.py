@@ -74,14 +74,9 @@ class Ended(Generic[Result]):
     stop: StopToken
     interrupted: bool
 
-    @property
-    def early(self) -> bool:
-        """A stop was requested, by a signal, the deadline or a cap."""
-        return self.interrupted or self.stop.error is not None
-
     def cut_short(self, left: int) -> bool:
-        """Say whether a stop left work undone; none is left if the last calls were already in flight."""
-        return self.early and left > 0
+        """Say whether a signal, the deadline or a cap left work undone; none is left if all calls were in flight."""
+        return left > 0 and (self.interrupted or self.stop.error is not None)
 
     def explain(self, left: str) -> int:
         """Print why the work ended early and what is left; return the exit code."""
