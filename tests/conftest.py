@@ -57,7 +57,7 @@ def pytest_configure() -> None:
 
 
 def _keep_trust_apart() -> None:
-    """Record trust in a folder of this test run, which all its processes share, and not in the developer's own."""
+    """Record trust in a folder of this test run, shared by its processes, not in the developer's own."""
     if "POLYJUDGE_TEST_STATE" not in os.environ:
         folder = tempfile.mkdtemp(prefix="polyjudge-state-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -105,7 +105,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Demo(NamedTuple):
-    """What `polyjudge demo` wrote in an empty folder, and what it printed. Do not write there."""
+    """The files and the output of `polyjudge demo` in an empty folder. Do not write there."""
 
     folder: Path
     printed: str
@@ -132,7 +132,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 @pytest.fixture
 def snapshot():
-    """Compare a text with the one kept under tests/snapshots; UPDATE_SNAPSHOTS=1 keeps the new one instead."""
+    """Compare a text with the one stored under tests/snapshots; UPDATE_SNAPSHOTS=1 stores the new one instead."""
 
     def compare(name: str, text: str) -> None:
         path = Path(__file__).parent / "snapshots" / name
@@ -153,7 +153,7 @@ def server():
 
 @pytest.fixture
 def make_report(tmp_path):
-    """Write languages and scores to disk and sum them up."""
+    """Write languages and scores to disk, and return a report on them."""
     import json  # here, because most tests need none of it
 
     from polyjudge.formats.translation_results import TranslationResults

@@ -1,4 +1,4 @@
-"""Many cases in one test, where a test for each would take longer to start than to run."""
+"""Many cases in one test, if a test for each would take longer to start than to run."""
 
 import functools
 import inspect

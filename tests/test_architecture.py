@@ -103,7 +103,7 @@ _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _is_note(node):
-    """Say whether a node is a text that stands for itself, below what it explains."""
+    """Say whether a node is a docstring of a variable."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 

@@ -36,7 +36,7 @@ def test_every_public_name_has_an_example_or_a_line_in_the_python_reference():
 
 @pytest.fixture
 def no_plugins():
-    """Remove what an example registers: the table of plugins is the process's."""
+    """Remove the plugins of an example, because their table belongs to the process."""
     yield
     for group in GROUPS:
         for name in PLUGINS.names(group):
@@ -63,7 +63,7 @@ def _run_python(code: str) -> str:
 
 
 def _run_console(code: str, demo) -> str:
-    """Run the lines that begin with `$ `, as a person would type them; the demo was run already."""
+    """Run the lines that start with `$ `; the demo was run already."""
     printed = ""
     for line in code.splitlines():
         if line == "$ polyjudge demo":

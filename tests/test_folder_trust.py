@@ -37,7 +37,7 @@ def _own_state(tmp_path_factory, monkeypatch):
 
 
 def strangers_folder(folder: Path) -> Path:
-    """A private folder as a clone brings it."""
+    """A private folder in a clone."""
     (folder / ".polyjudge").mkdir(parents=True)
     return folder / ".polyjudge"
 
@@ -196,7 +196,7 @@ def test_processes_that_start_together_share_the_folder_that_one_of_them_creates
 
 @pytest.mark.filterwarnings("default::polyjudge.folder_trust.UntrustedFolderWarning")
 def test_a_cloned_cache_answers_nothing_until_it_is_trusted(tmp_path, monkeypatch, server, capsys):
-    """The whole command: verdicts of a cache that came with the folder do not count."""
+    """The whole command: verdicts in a cache of an untrusted folder are not used."""
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
     mine, clone = tmp_path / "mine", tmp_path / "clone"
     mine.mkdir()

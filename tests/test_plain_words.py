@@ -76,7 +76,7 @@ def private_words(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def read(path: Path) -> str:
-    """Return the text of a file without what may occur in it."""
+    """Return the text of a file without its exceptions."""
     text = path.read_text(encoding="utf-8")
     for allowed in EXCEPTIONS.get(str(path.relative_to(ROOT)), ()):
         assert allowed in text, f"{allowed!r} no longer occurs: remove it from EXCEPTIONS"

@@ -1,4 +1,4 @@
-"""Plugins: found by entry points or registered, used like built-in names, and no harm to others when they fail."""
+"""Plugins: found by entry points or registered, used like built-in names, and isolated when they fail."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ GOOD_GERMAN = "Guten Morgen, wie geht es Ihnen heute?"
 
 @pytest.fixture(autouse=True)
 def own_plugins():
-    """Remove what a test registers: the table is the process's, and it has read its entry points before the test."""
+    """Remove the plugins of a test, because their table belongs to the process, and read entry points before it."""
     PLUGINS.names("checks")
     yield
     for group in GROUPS:
@@ -57,7 +57,7 @@ def own_plugins():
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
-    """Return what puts a package with entry points on the path, as an installer does."""
+    """Return a function that puts a package with entry points on the path, as an installer does."""
     site = tmp_path / "site"
     monkeypatch.syspath_prepend(site)
 
@@ -104,7 +104,7 @@ def test_a_plugin_that_cannot_be_imported_is_one_warning_and_the_others_are_used
 
 
 def test_nothing_in_the_working_folder_is_a_plugin(in_folder):
-    """A stranger's folder may look like an installed package, and `python -m` puts it on the path."""
+    """An untrusted folder may look like an installed package, and `python -m` puts it on the path."""
     folder = in_folder / "stranger-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
@@ -426,7 +426,7 @@ def test_with_a_provider_and_no_model_results_name_the_provider():
 
 
 def test_built_in_names_are_used_without_reading_entry_points(in_folder):
-    """The table of plugins is asked for names that are not built in, and by what all checks or languages belong to."""
+    """The table of plugins is read only for names that are not built in, and for all checks or languages."""
     (in_folder / "items.jsonl").write_text('{"id": "1", "candidate": "four"}\n')
     (in_folder / "answers.jsonl").write_text('{"text": "5"}\n')
     code = (

@@ -1,4 +1,4 @@
-"""A team's own `pytest` runs the cases of its translator as tests."""
+"""The user's `pytest` runs the cases of a translator as tests."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ ROW = "{}\ten\tes\t{}\t{}\n"
 
 @pytest.fixture
 def project(tmp_path):
-    """Write a project and run its pytest in a process of its own; gives the exit code and what is printed."""
+    """Write a project and run its pytest in a process of its own; return the exit code and the output."""
 
     def run_pytest(*arguments, files=None, installed=False, **settings):
         (tmp_path / "translator.py").write_text(UPPER, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Tests that interrupt programs hold wherever the tests run: under nohup, or in the background of a script."""
+"""Tests that interrupt programs also pass under nohup and in the background of a script."""
 
 import subprocess
 import sys

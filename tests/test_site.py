@@ -1,4 +1,4 @@
-"""The documentation site as `make docs` built it: complete, close at hand, and without anything from the network."""
+"""The documentation site as `make docs` built it: complete, with short paths, and without anything from the network."""
 
 import re
 from functools import cache
@@ -52,7 +52,7 @@ def targets(path):
 
 
 def close_at_hand():
-    """The pages within one click of the index: what is on them, or is linked there, is within two."""
+    """The pages within one click of the index; the pages that they link to are within two."""
     index = SITE / "index.html"
     return {index, *(path for path, _ in targets(index) if path.suffix == ".html")}
 

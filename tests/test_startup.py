@@ -1,4 +1,4 @@
-"""What each command loads: starting must not wait for modules that it does not need."""
+"""The modules that each command loads: only those that it needs."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""An event loop in which waiting takes no time, so that what depends on time can be tested without a clock."""
+"""An event loop in which waiting takes no time, to test time-dependent code without a clock."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """Jumps to the next timer when there is nothing else to do."""
+    """Advances to the next timer when nothing else is ready."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super()._run_once()
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        """Wait for the threads without the limit that Python 3.12 sets: it would be over at once."""
+        """Wait for the threads without the time limit of Python 3.12, which would expire at once."""
         await super().shutdown_default_executor()
 
 

@@ -1,4 +1,4 @@
-"""`--batch` and `polyjudge batch` without any vendor: what is refused, and what is said of the journal."""
+"""`--batch` and `polyjudge batch` without a vendor: refused options, and the states in the journal."""
 
 import json
 from pathlib import Path

@@ -17,7 +17,7 @@ from polyjudge.formats.reference_texts import sample_texts
 
 FENCED = re.compile(r"<text-([0-9a-f]{32})>\n(.*?)\n</text-\1>", re.DOTALL)
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What must not reach a terminal."""
+"""Characters that must not be printed on a terminal."""
 KINDS = "drop_words,loop,typos,truncate,shuffle_words"
 CARD = Path(".polyjudge/cards/local-m-translation-4dd22ecb.json")
 ORIGINALS = {(text.source, text.language): text.text for text in sample_texts()}
@@ -29,7 +29,7 @@ def grades(points):
 
 
 def pieces(prompt):
-    """Return what a prompt shows of a text: the names of its language, its source, the candidate or two of them."""
+    """Return the language, source and candidates in a prompt."""
     return [piece for _, piece in FENCED.findall(prompt)]
 
 
@@ -92,7 +92,7 @@ def write_rows(path, *rows):
 
 
 def announced(message):
-    """Return how many calls were said to be made at most."""
+    """Return the announced maximum number of calls."""
     return int(re.search(r"([\d,]+) calls at most", message)[1].replace(",", ""))
 
 

@@ -1,4 +1,4 @@
-"""`polyjudge calibrate agreement|correct`, and what a trust card does to `score`, `translation` and `report`."""
+"""`polyjudge calibrate agreement|correct`, and the effect of a trust card on `score`, `translation` and `report`."""
 
 import json
 import re
@@ -18,7 +18,7 @@ EVIL = "\u202efr\x9b31m"
 
 
 def blind_in_thai(_, prompt):
-    """Judge texts of the sample well, and changed ones badly; but in Thai all alike."""
+    """Score reference texts high and perturbed ones low, except in Thai, where all scores are equal."""
     shown = [piece for _, piece in FENCED.findall(prompt)]
     points = 5 if shown[-1] in GOOD or "Thai" in shown[0] else 1
     subscores = dict.fromkeys(("script", "grammar", "coherence"), points)
@@ -344,7 +344,7 @@ def test_the_same_results_twice_are_refused_beside_labels_of_other_items(folder,
 
 @pytest.fixture
 def calibrated(server, monkeypatch, in_folder):
-    """A judge with a card that is sensitive in French and blind in Thai, and results in both."""
+    """A judge with a card that is reliable in French and unreliable in Thai, and results in both."""
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
     server.speak = blind_in_thai
     results = [

@@ -1,4 +1,4 @@
-"""`polyjudge compare` where a gate must not pass, a file must not be lost, and a name must not act."""
+"""`polyjudge compare` with hostile input: gates do not pass, files are not lost, names are shown as text."""
 
 import json
 import xml.etree.ElementTree as ElementTree

@@ -1,4 +1,4 @@
-"""What is read from the `.env` of a folder that may be a stranger's."""
+"""Which variables are read from the `.env` of a folder that may be untrusted."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`polyjudge label` and `polyjudge view` as a person starts and ends them."""
+"""`polyjudge label` and `polyjudge view`: start, options and end."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Every command and format gives each language the same status, and counts that add up, by the one rule."""
+"""Every command and format gives each language the same status, and counts that add up."""
 
 import contextlib
 import io
@@ -83,7 +83,7 @@ GOOD_SCORE = {
 
 @st.composite
 def languages(draw):
-    """Draw a results file: languages with good and bad outputs, and what the file says of their scripts."""
+    """Draw a results file: languages with good and bad outputs, and values of scriptValidationPassed."""
     rows = []
     for tag in draw(st.lists(st.sampled_from(sorted(GOOD)), min_size=1, unique=True)):
         bad = draw(st.lists(st.sampled_from(BAD), max_size=3))
@@ -107,7 +107,7 @@ SCORES = st.dictionaries(st.sampled_from(sorted(GOOD)), SCORE | st.just(GOOD_SCO
 
 
 def expected(row, score, trust):
-    """Return the status by the words of the specification, written down a second time."""
+    """Return the status by the specification, implemented a second time."""
     language = next(iter_languages([row]))
     if not row["prompts"]:
         return "SKIPPED"
@@ -129,7 +129,7 @@ def expected(row, score, trust):
 
 
 def judged(score):
-    """Return what a judge makes of a language: nothing where it was not asked, or is `offline`."""
+    """Return a judge's status of a language; empty if it was not asked, or is `offline`."""
     if score is None or score["judge"] == "offline":
         return ""
     values = [score[name] for name in ("scriptScore", "grammarScore", "coherenceScore")]
@@ -149,7 +149,7 @@ def iter_languages(rows):
 
 @contextlib.contextmanager
 def folder_with(rows, scores=None, trust=None):
-    """Work in a folder with results and, where there are any, the scores of the quick judge and its card."""
+    """Work in a folder with results and, if given, the scores of the quick judge and its card."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("results.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
         if scores is not None:
@@ -248,7 +248,7 @@ def said_by_page(text):
 
 
 def check_label(label, status=None):
-    """Return the status that a label says, and see that it names what limits it."""
+    """Return the status in a label, and check that the label names its limitation."""
     status = status or label.split(" ")[0]
     if status == "CHECKED":
         assert re.fullmatch(r"CHECKED \(script-only; (language, )?grammar, meaning not judged\)", label)
@@ -287,7 +287,7 @@ def said_by_judging(*arguments, form):
 
 
 def rows_and_counts(text):
-    """Return the statuses and the totals that a table on the terminal and the line below it give."""
+    """Return the statuses and the totals in a printed table and the line below it."""
     words = "|".join(STATUSES)
     line = re.compile(rf"^ (\S.*?) {{2,}}.*? ({words})( \(script-only;| \(judge not|)(?: .*)?$", re.MULTILINE)
     statuses = {}
@@ -305,14 +305,14 @@ def counted(statuses):
 
 
 def all_reports(wanted, *options):
-    """See that every format of the report gives the wanted statuses and totals."""
+    """Check that every format of the report has the expected statuses and totals."""
     for form, reader in READERS.items():
         code, text = run("report", "--results", "results.json", "--format", form, *options)
         assert (code, *reader(text)) == (0, wanted, counted(wanted), counted(wanted)), form
 
 
 def the_view(wanted):
-    """See that the page of `view` gives the wanted statuses and totals, in the list of runs and in the report."""
+    """Check that the pages of `view` have the expected statuses and totals, in the list and in the report."""
     if "generatedOutput" not in Path("results.json").read_text(encoding="utf-8"):
         return  # no output, so the page does not take the file for a run
     entry = find_run(Path.cwd(), "results.json")
@@ -361,7 +361,7 @@ def with_scores(rows, scores, trust):
 
 
 def with_a_judge(rows, reply, trust):
-    """Ask a recorded judge; what it prints, with and without a card, is what the report on its scores says."""
+    """Run a recorded judge; its printed statuses, with and without a card, equal those of the report."""
     with folder_with(rows):
         Path("judge.jsonl").write_text(json.dumps({"text": reply}) + "\n", encoding="utf-8")
         asked = ("quick", "results.json", "--judge", "scripted/judge.jsonl", "--max-unjudged", "1")
@@ -479,7 +479,7 @@ print(json.dumps([json.load(open("results-full-judge.json"))[0]["scriptScore"]])
 
 @pytest.mark.parametrize(("share", "status", "score"), [("0.8", "FAIL", 1), ("0.6", "CHECKED", 5)])
 def test_the_needed_share_is_changed_in_one_module(tmp_path, share, status, score):
-    """Change the number in a copy of the package: seven of ten outputs are then enough, everywhere."""
+    """Change the number in a copy of the package, so that seven of ten outputs are enough."""
     copied = tmp_path / "src" / "polyjudge"
     shutil.copytree(Path(polyjudge.__file__).parent, copied, ignore=shutil.ignore_patterns("__pycache__"))
     rule = copied / "verdicts" / "translation.py"

@@ -1,4 +1,4 @@
-"""`polyjudge regression` as a person and a CI see it: lines, exit codes, files, and nothing left running."""
+"""`polyjudge regression`: output, exit codes, files, and no process left running."""
 
 import json
 import os

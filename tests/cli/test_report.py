@@ -1,4 +1,4 @@
-"""`polyjudge report` as a person runs it."""
+"""`polyjudge report`: formats, files and options."""
 
 import json
 import re
@@ -254,7 +254,7 @@ print(tracemalloc.get_traced_memory()[1])
 
 
 def peak_bytes(count):
-    """Return the most memory that a report over so many languages of 45 prompts each takes."""
+    """Return the peak memory of a report on a number of languages of 45 prompts each."""
     texts = list(TEXTS.values())
     Path("small.json").write_text(json.dumps(RESULTS), encoding="utf-8")
     with (

@@ -1,4 +1,4 @@
-"""`polyjudge score` against a server on loopback: nothing lost, nothing paid twice, every item accounted for."""
+"""`polyjudge score` against a server on loopback: no item is lost, missing or paid for twice."""
 
 import asyncio
 import csv

@@ -1,4 +1,4 @@
-"""`polyjudge score` after accidents and mistakes: links, pipes, lost terminals, and what earlier runs left behind."""
+"""`polyjudge score` after accidents and mistakes: links, pipes, lost terminals, and files of earlier runs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What `polyjudge score --engine ray` does before there is a cluster: usage is checked first, a dry run needs none."""
+"""`polyjudge score --engine ray` without a cluster: options are checked first, and a dry run needs none."""
 
 import json
 

@@ -42,7 +42,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes t
 
 @pytest.fixture
 def programs(tmp_path, monkeypatch):
-    """Stand-ins for three agents that are content, in a working folder with a session."""
+    """Stand-ins for three agents that give passing reviews, in a working folder with a session."""
     made = Programs(tmp_path)
     made.set_up(monkeypatch)
     for name in ("claude", "gemini", "codex"):
@@ -822,7 +822,7 @@ def test_unwritable_output_is_reported_and_paid_replies_are_stored(programs, cap
 
 @pytest.fixture
 def logged_in(programs, server, monkeypatch):
-    """Agents that are known by a login: no key is set, so no API is ready but for a local server's."""
+    """Agents with a login, and no keys, so that of the APIs only the local server is ready."""
     for variable in set(KEYS.values()):
         monkeypatch.delenv(variable)
     for path in (".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json"):

@@ -1,4 +1,4 @@
-"""`polyjudge translation` against a server on loopback: what is judged and said, and that nothing is paid twice."""
+"""`polyjudge translation` against a server on loopback: verdicts, messages, and no call paid for twice."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def row(score=4, right=True):
 
 
 def judge_by(single):
-    """Return what a server answers, in rows where it is asked for several, by what it says to each section."""
+    """Return a server's answer, in rows if it is asked about several outputs, from its answer to each."""
 
     def verdict(prompt):
         ids = IDS.findall(prompt)
@@ -73,7 +73,7 @@ def judge_by(single):
 
 @pytest.fixture
 def local(server, monkeypatch, in_folder):
-    """The loopback server as the judge `local/m`, content with everything."""
+    """The loopback server as the judge `local/m`, which passes everything."""
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
     server.verdict = judge_by(lambda _: row())
     return server
@@ -94,7 +94,7 @@ def start(*arguments, **options):
 
 
 def wait_for(condition, process):
-    """Wait for something that a process does; one that has ended does it no more."""
+    """Wait for an effect of a process; fail if the process has ended."""
     while not (found := condition()):
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)

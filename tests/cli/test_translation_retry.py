@@ -1,4 +1,4 @@
-"""What an earlier run of `translation quick` or `full` left unjudged is asked for again, and nothing else."""
+"""`--retry-failures` of `translation quick` and `full` asks only for unjudged outputs of an earlier run."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Runs of `translation` that polyjudge 0.1 left unfinished are resumed, and nothing of them is paid for twice.
+"""Runs of `translation` that polyjudge 0.1 left unfinished are resumed, and no call is paid for twice.
 
 The folder `unfinished` holds what such runs left, and what that version made of them when they were resumed.
 """
@@ -27,7 +27,7 @@ def asked(message):
 
 
 def lasting(path):
-    """Return what a file holds, but for times."""
+    """Return the content of a file without times."""
     return [
         line
         for line in path.read_text(encoding="utf-8").splitlines()
@@ -98,7 +98,7 @@ def test_of_a_programs_translations_only_those_that_failed_are_made_again(folder
 
 
 def durations(path):
-    """How long each translation took, which no second run of a program would repeat."""
+    """The duration of each translation, which differs between runs."""
     written = json.loads(path.read_text(encoding="utf-8"))["results"]
     return [prompt["durationMs"] for language in written for prompt in language["prompts"]]
 

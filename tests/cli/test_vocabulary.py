@@ -1,4 +1,4 @@
-"""`polyjudge vocabulary` against a server on loopback: files, figures, resuming, and who is never asked."""
+"""`polyjudge vocabulary` against a server on loopback: files, figures, resuming, and calls that are never made."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def write_suite(words=WORDS, models=("m1", "m2"), folder="suite", **prompts):
 
 
 def speaking(*, model=None, judge="correcto"):
-    """Return what a server says: as a model, by the word, and as a judge, by the whole prompt."""
+    """Return a server's answer: as a model by the word, as a judge by the whole prompt."""
 
     def speak(name, prompt):
         if JUDGING in prompt:

@@ -1,4 +1,4 @@
-"""`polyjudge vocabulary` under attack: killed, lied to, given damaged files and names that act."""
+"""`polyjudge vocabulary` with kills, false replies, damaged files and hostile names."""
 
 import itertools
 import json
@@ -75,7 +75,7 @@ def begin(*arguments, **more):
 
 
 def stop_after(process, server, calls, number):
-    """Send a signal once the server was asked so often in all."""
+    """Send a signal after a number of requests to the server."""
     while process.poll() is None and server.asked < calls:
         time.sleep(0.005)
     process.send_signal(number)

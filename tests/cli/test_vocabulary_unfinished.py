@@ -19,7 +19,7 @@ JUDGING = "Eres un evaluador."
 
 @pytest.fixture
 def local(server, monkeypatch, in_folder):
-    """The loopback server as the local one, which never says the same twice, and judges as `local/judge`."""
+    """The loopback server as the local one, which never gives the same answer twice, and judges as `local/judge`."""
     numbers = itertools.count(1000)
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
     server.speak = lambda _, prompt: "correcto" if JUDGING in prompt else f"respuesta {next(numbers)}"
@@ -32,7 +32,7 @@ def local(server, monkeypatch, in_folder):
 
 
 def unfinished(name, server):
-    """Put the output folder of an unfinished run in its place, as if this server had been asked."""
+    """Copy the output folder of an unfinished run, as if this server had been asked."""
     files = json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8"))
     files = {place: text.replace("SERVER", server.url) for place, text in files.items()}
     for place, text in files.items():

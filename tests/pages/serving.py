@@ -9,7 +9,7 @@ from polyjudge.pages.server import HOST, application
 
 
 def over_http(site, ask):
-    """Serve a site on a free port, and run what asks it."""
+    """Serve a site on a free port, and run its client."""
 
     async def run():
         runner = web.AppRunner(application(site), access_log=None)

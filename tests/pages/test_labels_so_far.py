@@ -16,7 +16,7 @@ def said(item, label, annotator="Ada", at="2026"):
 
 
 def estimate_of(scores, bounds=(1.0, 5.0)):
-    """All items are asked about, and of one language."""
+    """All items are sampled, and have one language."""
     return RunningEstimate(
         {"th": list(scores.values())}, {item: ("th", score) for item, score in scores.items()}, bounds
     )

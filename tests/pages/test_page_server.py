@@ -1,4 +1,4 @@
-"""The local server over real sockets: who may ask, what is answered, and that every click is kept."""
+"""The local server over real sockets: allowed requests, responses, and stored labels."""
 
 import asyncio
 import json
@@ -290,7 +290,7 @@ def test_a_line_of_a_million_letters_comes_in_parts(site):
 
 
 def test_a_label_that_cannot_be_written_is_not_reported_as_saved(site, source):
-    """A full disk: the click fails in plain words, and so does nothing that came before it."""
+    """A full disk: the label fails with a message, and earlier labels are not affected."""
 
     async def ask(session, address):
         assert (await post(session, address, id="th", annotator="Ada", label=4))[0] == 200

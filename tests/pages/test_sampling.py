@@ -1,4 +1,4 @@
-"""Which items are drawn: every language, every item as likely, and the same ones each time."""
+"""Which items are sampled: every language, equally likely items, and the same ones each time."""
 
 from collections import Counter
 

@@ -108,8 +108,8 @@ def read_side(paths: Sequence[Path], column: str, options: argparse.Namespace) -
 def check_labels(labels: Ratings, paths: Sequence[Path]) -> None:
     """Refuse labels that a judge has given, or that mix words and numbers."""
     if labels.judges:
-        who = f"{labels.judges[0].provider}/{labels.judges[0].model}"
-        raise DataError(f"has scores of {who}, not labels of people. Compare judges with --against.", path=paths[0])
+        judge = f"{labels.judges[0].provider}/{labels.judges[0].model}"
+        raise DataError(f"has scores of {judge}, not labels of people. Compare judges with --against.", path=paths[0])
     points = [rating.value for rating in labels.ratings if not rating.in_words and rating.value not in (None, 0.0, 1.0)]
     if points and any(rating.in_words for rating in labels.ratings):
         raise DataError(f"has both words such as pass and numbers such as {points[0]:g}. Use one kind.", path=paths[0])

@@ -38,10 +38,10 @@ from .translation_check import check_results_name
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    who = parser.add_mutually_exclusive_group(required=True)
-    who.add_argument("--translator", metavar="NAME[/MODEL]", help="model that translates")
+    translators = parser.add_mutually_exclusive_group(required=True)
+    translators.add_argument("--translator", metavar="NAME[/MODEL]", help="model that translates")
     command = "program that reads a text from stdin and prints its translation; {tag} and {language} are filled in"
-    who.add_argument("--command", metavar="'PROGRAM ARGUMENT…'", help=command)
+    translators.add_argument("--command", metavar="'PROGRAM ARGUMENT…'", help=command)
     add("--output", type=Path, required=True, metavar="FILE", help="file for the results, as JSON")
     add_force_option(add)
     shipped = ", ".join(prompt_set_names())
