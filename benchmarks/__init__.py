@@ -1,1 +1,1 @@
-"""Measurements, kept apart from the tests: ratios side by side in one run, since machines are noisy."""
+"""Measurements, separate from the tests: ratios within one run, because machines are noisy."""

@@ -1,4 +1,4 @@
-"""All measures of agreement with 1,000 resamples over 100,000 pairs of scores, beside a plain loop over scipy."""
+"""All measures of agreement with 1,000 resamples over 100,000 pairs of scores, compared with a loop over scipy."""
 
 import os
 import subprocess

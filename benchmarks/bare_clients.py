@@ -1,4 +1,4 @@
-"""What a person would write without polyjudge: the same prompts through a bare client, nothing kept or checked."""
+"""The same prompts through a bare client, without storing or checking anything, as one would do without polyjudge."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What keeping a reply costs, at the start of a hundred thousand and at their end, and what finding one costs."""
+"""The cost of storing a reply, at the start and the end of a hundred thousand, and of finding one."""
 
 import asyncio
 import tempfile

@@ -47,7 +47,7 @@ def run() -> None:
 
 
 def add_pictures(page: Path) -> None:
-    """Add to a card every picture that stands beside it, and where its numbers come from."""
+    """Add to a card the pictures beside it, and the origin of its numbers."""
     drawn = "\n".join(f"![{each.stem.replace('_', ' ')}]({each.name})" for each in sorted(page.parent.glob("*.svg")))
     told = f"Measured on {TEXTS} sentences of NTREX-128 in each language, by `python -m benchmarks calibration`."
     text = page.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How good the checks of script and language are, and what they cost, over real news in the languages of the table.
+"""Accuracy and cost of the checks of script and language, on real news in the languages of the table.
 
 The text is NTREX-128, found through POLYJUDGE_DATA; each sentence is checked whole, and a piece of 5 to 12 words of it.
 """

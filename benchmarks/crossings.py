@@ -1,4 +1,4 @@
-"""Count the modules that one item crosses on its way through `polyjudge score`, and the changes from one to another."""
+"""Count the modules that one item passes in `polyjudge score`, and the switches between modules."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _NOT_CALLS = ("<module>", "<listcomp>", "<genexpr>", "<lambda>", "<dictcomp>", "
 
 
 class Crossings:
-    """Notes the calls into our modules; code that runs at import is left out."""
+    """Records the calls into our modules, without code that runs at import."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
@@ -24,13 +24,13 @@ class Crossings:
         self._last = ""
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
-        """Take note of one call."""
+        """Record one call."""
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(PACKAGE) or code.co_name in _NOT_CALLS:
             return
         back = frame.f_back
         if code.co_flags & 0x2 == 0 or (back is not None and back.f_code.co_name == "<module>"):
-            return  # the body of a class, or what a module calls while it is imported
+            return  # the body of a class, or a call during an import
         module = code.co_filename.removeprefix(PACKAGE)
         self.modules.add(module)
         self.switches += module != self._last

@@ -1,4 +1,4 @@
-"""Time a run against a server that refuses some calls, beside a bare client that honours Retry-After."""
+"""Time a run against a server that refuses some calls, compared with a bare client that honours Retry-After."""
 
 import asyncio
 import os
@@ -61,7 +61,7 @@ async def _bare(url: str, concurrency: int) -> None:
 
 
 async def _try(session: aiohttp.ClientSession, url: str, body: dict[str, object]) -> str | None:
-    """Return None for an answer, and for a refusal the wait that the server names."""
+    """Return None for an answer, and the server's Retry-After for a refusal."""
     async with session.post(url, json=body) as response:
         await response.read()
         return None if response.status == 200 else response.headers.get("Retry-After", "")

@@ -1,4 +1,4 @@
-"""What the measurements share: a server on loopback, items, and a program's cost in CPU, time and memory."""
+"""The shared part of the measurements: a server on loopback, items, and a program's CPU, time and memory."""
 
 import json
 import os
@@ -16,7 +16,7 @@ AT_ONCE = 64
 
 
 class Cost(NamedTuple):
-    """What a program took, its children included; the memory is that of the largest process."""
+    """The cost of a program with its child processes; the memory is that of the largest process."""
 
     cpu_s: float
     wall_s: float
@@ -24,11 +24,11 @@ class Cost(NamedTuple):
 
 
 class FailedRun(Exception):  # noqa: N818 - it ends a row of a table, not the run
-    """A program that was to be measured did not end well."""
+    """A measured program failed."""
 
 
 class Server:
-    """Runs a server module in a process of its own, which prints its port, and gives its address."""
+    """Runs a server module, which prints its port, in a process of its own, and yields its address."""
 
     def __init__(self, latency_s: float = 0.0, module: str = "tests.loopback.vendor_server") -> None:
         self._command = [sys.executable, "-m", module, str(latency_s)]
@@ -57,7 +57,7 @@ def bare_cost(client: str, items: Path, url: str) -> Cost:
 
 
 def score_cost(folder: Path, judge: str, items: Path, url: str, cache: str = "") -> Cost:
-    """Measure `polyjudge score` with everything on; a cache that is not named is new."""
+    """Measure `polyjudge score` with everything on, with a new cache by default."""
     kept = folder / (cache or f"cache-{time.monotonic_ns()}.sqlite")
     environment = {
         "LOCAL_OPENAI_BASE_URL": f"{url}/v1",
@@ -81,8 +81,8 @@ def cost_of(
     log: IO[str] | None = None,
     limit_s: float = 3600,
 ) -> Cost:
-    """Run a program and return what it took; what it says on stderr goes to the log, or is shown."""
-    # Installed programs find their bytecode written; without it a large package takes seconds to import.
+    """Run a program and return its cost; its stderr goes to the log, or is shown."""
+    # Installed programs have bytecode files; without them a large package takes seconds to import.
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     started = time.perf_counter()
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What a million items take: judged, judged again from the cache, compared, reported. Half an hour, 3 GB of disk."""
+"""The cost of a million items: judged, judged again from the cache, compared, reported. Half an hour, 3 GB of disk."""
 
 import shutil
 import sys

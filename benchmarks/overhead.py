@@ -1,4 +1,4 @@
-"""What `polyjudge score` adds to a call, with everything on, beside the bare client in the same run."""
+"""The overhead of `polyjudge score` per call, with everything on, relative to the bare client in the same run."""
 
 import tempfile
 from pathlib import Path

@@ -20,7 +20,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class PeerServer:
-    """Answers chat itself, leaves the other protocols to the tests' server, and counts both."""
+    """Answers chat itself, passes the other protocols to the tests' server, and counts both."""
 
     def __init__(self, latency_s: float) -> None:
         self._latency_s = latency_s

@@ -1,4 +1,4 @@
-"""The other frameworks: which version of each, how it is installed in an environment of its own, and how it is run."""
+"""The other frameworks: their versions, how they are installed in their own environments, and how they are run."""
 
 import os
 import shutil
@@ -31,11 +31,11 @@ class Peer:
     name: str
     script: str
     packages: tuple[str, ...] = ()
-    """The framework's own first, with its version; without any, it is run by the Python that measures."""
+    """The framework's package first, with its version; if empty, the Python of the measurements runs it."""
     options: tuple[str, ...] = ()
     node: bool = False
     cached_items: int = 0
-    """How many items it is asked about again, if it has a cache of its own."""
+    """The number of items that are repeated, if the framework has a cache."""
 
     @property
     def title(self) -> str:
@@ -56,14 +56,14 @@ PEERS = [
     Peer("DeepEval", "deepeval", ("deepeval==4.3.1", SDK), ("shared-client",), cached_items=200),
     Peer("DeepEval", "deepeval", ("deepeval==4.3.1", SDK), ("local-model",)),
     Peer("pydantic-evals", "pydantic_evals", ("pydantic-evals==2.62.0", "pydantic-ai-slim[openai]==2.62.0", SDK)),
-    # It wants a newer Node than many systems have, so it is given one.
+    # It needs a newer Node than many systems have, so one is installed.
     Peer("promptfoo", "promptfoo", ("promptfoo@0.123.1", "node@22.23.3"), node=True, cached_items=2_000),
     Peer("Inspect AI", "inspect_ai", ("inspect-ai==0.3.285", SDK), cached_items=2_000),
 ]
 
 
 def install(peer: Peer) -> None:
-    """Install a framework, unless that was done before; what goes wrong is a `FailedRun` with the reason."""
+    """Install a framework if it is not installed; a failure is a `FailedRun` with the reason."""
     wanted, mark = " ".join(peer.packages), peer.folder / "installed.txt"
     if not wanted or (mark.exists() and mark.read_text(encoding="utf-8") == wanted):
         return
@@ -73,7 +73,7 @@ def install(peer: Peer) -> None:
 
 
 def peer_cost(peer: Peer, given: Sequence[str], folder: Path, limit_s: float) -> Cost:
-    """Run a framework's script on items, prompt and address; one that fails is a `FailedRun` with its last words."""
+    """Run a framework's script on items, prompt and address; a failure is a `FailedRun` with the end of its output."""
     python = sys.executable if peer.node or not peer.packages else str(peer.folder / "bin" / "python")
     command = [python, str(SCRIPTS / f"with_{peer.script}.py"), *given, *peer.options]
     environment = {**QUIET, "HOME": str(folder), "OPENAI_API_KEY": "k", "PEER_FOLDER": str(peer.folder)}

@@ -1,4 +1,4 @@
-"""What a judged item costs in other frameworks, beside polyjudge and bare clients, on one server in one run.
+"""The cost of a judged item in other frameworks, polyjudge and bare clients, on one server in one run.
 
 Each framework judges the same items in its plain way, 64 at once, cache and telemetry off (`peer_scripts`). It is
 installed under `.venv/peers` the first time: some 2 GB, most of them promptfoo's.
@@ -22,13 +22,13 @@ STARTS = 3
 LATENCY_S = 0.05
 LIMIT_S = 900
 LONG_S = 20
-"""What takes longer is measured once."""
+"""Runs that take longer are measured once."""
 SERVER = "benchmarks.peer_server"
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be judged, by whom, where."""
+    """The items, the judge and the server."""
 
     items: Path
     prompt: Path
@@ -40,7 +40,7 @@ class Work:
 
 @dataclass(slots=True)
 class Way:
-    """One way to judge items, and what was measured of it."""
+    """One way to judge items, and its measurements."""
 
     name: str
     cost: Callable[[Work], Cost]
@@ -182,7 +182,7 @@ def _slow(bench: Bench, way: Way, url: str) -> Cost | None:
 
 
 def asked_of(url: str) -> tuple[int, int]:
-    """Return how often the server was asked since the last look, and how many calls were in flight at the most."""
+    """Return the number of requests since the last call, and the maximum number in flight."""
     with urlopen(f"{url}/counts") as reply:
         counts = json.load(reply)
     return counts["asked"], counts["most_in_flight"]

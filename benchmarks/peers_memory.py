@@ -1,4 +1,4 @@
-"""What other frameworks take for 20,000 and 200,000 items, beside polyjudge and bare aiohttp: does memory grow?
+"""Memory of other frameworks, polyjudge and bare aiohttp for 20,000 and 200,000 items.
 
 `python -m benchmarks peers` tells the same of 2,000. This takes hours; what would take too long at the larger number is
 not asked to.
@@ -13,7 +13,7 @@ from benchmarks.peers import SERVER, Bench, Way, all_ways
 COUNTS = (20_000, 200_000)
 LIMIT_S = 3600
 LEFT_OUT = ("openai", "anthropic", "google", "(local-model)")
-"""One client and one provider stand for all, and the slowest way to use a framework is left out."""
+"""One client and one provider represent all, and the slowest way to use a framework is left out."""
 
 
 def run() -> None:
@@ -27,7 +27,7 @@ def run() -> None:
 
 
 def _shown(bench: Bench, way: Way, count: int, url: str) -> bool:
-    """Measure one way to judge, and say whether ten times as many would be done in time."""
+    """Measure one way to judge, and return whether ten times as many items are feasible."""
     try:
         cost = way.cost(bench.work(way, count, url, limit_s=LIMIT_S))
     except FailedRun as error:

@@ -1,4 +1,4 @@
-"""What reading a reply costs beside json.loads, and how long a megabyte of hostile text takes."""
+"""The cost of reading a reply relative to json.loads, and the time for a megabyte of hostile text."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""What a report over 100,000 outputs in 70 languages takes, with scores of every output."""
+"""The cost of a report on 100,000 outputs in 70 languages, with scores of every output."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What `polyjudge score` takes for few and for many items, when the server is slow, again, and at the first item."""
+"""The cost of `polyjudge score` for few and many items, with a slow server, when repeated, and for the first item."""
 
 import sys
 import tempfile

@@ -1,4 +1,4 @@
-"""How long the command line takes to say something, beside an interpreter that does nothing."""
+"""The start-up time of the command line, relative to an interpreter that does nothing."""
 
 import subprocess
 import sys

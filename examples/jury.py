@@ -1,4 +1,4 @@
-"""Three judges on the same texts: what they say together, and how far they agree. Runs without a key."""
+"""Three judges on the same texts: their joint scores and their agreement. Runs without a key."""
 
 import json
 
@@ -11,7 +11,7 @@ from polyjudge.records.rubrics import RubricCriterion
 TEXTS = ["Where is the nearest station?", "nearest where station the is", "…"]
 
 
-def judge_that_says(*scores: int) -> RubricJudge:
+def judge_with_scores(*scores: int) -> RubricJudge:
     by_text = dict(zip(TEXTS, scores, strict=True))
 
     def answer(request: Request) -> str:
@@ -22,7 +22,7 @@ def judge_that_says(*scores: int) -> RubricJudge:
     return RubricJudge([RubricCriterion("fluency", "Does it read well?")], provider=provider)
 
 
-jury = Jury([judge_that_says(95, 20, 5), judge_that_says(90, 30, 0), judge_that_says(99, 25, 10)])
+jury = Jury([judge_with_scores(95, 20, 5), judge_with_scores(90, 30, 0), judge_with_scores(99, 25, 10)])
 outcomes = jury.score_batch_sync(TEXTS)
 for text, outcome in zip(TEXTS, outcomes, strict=True):
     print(f"{outcome.score:6.1f}  {text}" if hasattr(outcome, "score") else f"unjudged  {text}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands for a translator in the examples: reads texts line by line, and knows two of them."""
+"""A translator for the examples: reads texts line by line, and knows two of them."""
 
 import sys
 

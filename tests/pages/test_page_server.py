@@ -346,7 +346,7 @@ def test_items_are_needed_if_the_results_have_no_texts(source):
         read_sample(source, 5, 0)
 
 
-# looking at runs
+# the list of runs
 
 
 @pytest.fixture

@@ -149,7 +149,7 @@ def test_no_body_gets_the_server_in_trouble(three, body, kind):
     assert over_http(LabelSite(three, "r").site(), ask) == 400
 
 
-# what the labels come to
+# estimates from the labels
 
 
 def test_the_estimate_of_all_items_is_not_that_of_the_small_languages(tmp_path):
