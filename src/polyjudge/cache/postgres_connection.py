@@ -35,7 +35,7 @@ _REMEDIES = {
 
 
 class UnreachableCacheError(CacheError):
-    """PostgreSQL cannot be reached at the moment."""
+    """PostgreSQL cannot be reached now."""
 
 
 class NoCacheYetError(CacheError):

@@ -186,8 +186,8 @@ def check(
     """Check a text without a model: its script and language, degeneration, and what of the source is lost.
 
     `language` is a BCP 47 tag or a name of the language table. `source` is what the text is a translation of, `prompt`
-    what the model was told. With a `reference` the agreement with it is one of the findings, of severity `info`, if
-    sacreBLEU is installed. The checks of plugins are run too.
+    the instructions to the model. With a `reference`, the agreement with it is one of the findings, of severity `info`,
+    if sacreBLEU is installed. The checks of plugins are run too.
     """
     table = language_table()
     known = language if isinstance(language, Language) else table.find(language)

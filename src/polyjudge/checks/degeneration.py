@@ -16,7 +16,7 @@ _SAME_CHARACTERS = re.compile(r"(\S)\1{9,}")
 _STRETCHED = re.compile(r"(\w)\1\1")
 """A word that is written longer for effect, `nooo`: its translation may be stretched as well."""
 _SIGN_REPEATS = 50
-"""So often a character that is no letter must come to be a loop: a row of dashes is not."""
+"""Minimum repetitions of a character that is not a letter, because a row of dashes is no loop."""
 _PERIODS_TRIED = 4
 _FEWEST_WORDS = 6
 """Fewer may be talk: no, no, no, no!"""

@@ -27,7 +27,7 @@ class Plan:
     items: int
     """Items to judge."""
     skipped: int
-    """Rows that hold no item."""
+    """Rows without an item."""
     problems: tuple[str, ...]
     """What is wrong with the first few of them."""
     languages: tuple[str, ...]

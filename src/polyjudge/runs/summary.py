@@ -127,7 +127,7 @@ class RunSummary:
     scores: ScoreSummary
     spent: Spent
     skipped: int = 0
-    """Rows that hold no item."""
+    """Rows without an item."""
     stopped_by: PolyjudgeError | None = None
     """Why the run ended early, unless the caller stopped it."""
     path: Path | None = None
