@@ -59,8 +59,8 @@ class LanguageTable:
     def find(self, tag: str, name: str = "") -> Language | None:
         """Return the language of a tag, else of a name; None for one that the table does not have.
 
-        A region that the table does not tell apart is left aside (`de-AT` is German); a script in the tag is the one
-        that is accepted (`sr-Latn`), and in one that the table does not have the language cannot be identified.
+        A region that the table does not distinguish is ignored (`de-AT` is German). A script in the tag is the only one
+        accepted (`sr-Latn`); with a script that the table does not have, the language cannot be identified.
         """
         found = self._of_tag(tag.strip().replace("_", "-")) if tag.strip() else None
         return found or self._of_name(name) or self._of_name(tag)
@@ -177,7 +177,7 @@ def _read(path: Path) -> dict[str, Language]:
         except ValueError as error:
             raise DataError(str(error), path=path, line=number) from None
         if each.tag in languages:
-            raise DataError(f"the tag {each.tag!r} stands there twice", path=path, line=number)
+            raise DataError(f"duplicate tag {each.tag!r}", path=path, line=number)
         languages[each.tag] = each
     return languages
 
@@ -189,7 +189,7 @@ def _language(row: Mapping[str, str]) -> Language:
     scripts = tuple(one for script in scripts for one in _SEVERAL.get(script, (script,)))
     wrong = [script for script in scripts if not _is_script(script)]
     if wrong:
-        raise ValueError(f"{wrong[0]!r} is no script of ISO 15924, such as Latn")
+        raise ValueError(f"{wrong[0]!r} is not a script of ISO 15924, such as Latn")
     if row["direction"] not in ("ltr", "rtl"):
         raise ValueError(f"the direction is {row['direction']!r}, not ltr or rtl")
     return Language(
@@ -207,7 +207,7 @@ def _language(row: Mapping[str, str]) -> Language:
 
 
 def _is_script(script: str) -> bool:
-    """Say whether a code is one of ISO 15924 that letters can be told by."""
+    """Say whether a code is one of ISO 15924 by which letters can be recognised."""
     if script in _USUAL_SCRIPTS.split():
         return True
     if len(script) != 4 or not script.isascii() or not script.isalpha() or not script.istitle():

@@ -16,7 +16,7 @@ _CACHED_TEXTS = 64
 _JOINS_NEXT = re.compile("[\u0a4d\u0ccd\u0dca\u1039\u17d2]\u200d?$")
 """Characters that join the next consonant, in scripts that the cluster rule of Unicode does not cover."""
 _JOINS_LAST = re.compile("[\u102b\u102c\u1038\u1062-\u1064\u1067-\u106d\u1083\u1087-\u108c]")
-"""Burmese signs that never stand alone, but are letters by the cluster rule of Unicode."""
+"""Burmese signs that never occur alone, but are letters by the cluster rule of Unicode."""
 _FIXED = re.compile("|".join(f"(?:{each.pattern})" for each in (URL, TAG, PLACEHOLDER)), re.ASCII)
 _BEFORE_CONSONANT = "เแโใไເແໂໃໄ"
 _AFTER_CONSONANT = "ะาๅฯๆະາຯໆ"
