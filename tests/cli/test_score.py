@@ -475,7 +475,7 @@ def test_a_deadline_that_leaves_nothing_undone_does_not_fail_the_run(items, scor
 
     printed = capsys.readouterr()
     assert "2 of 2 judged" in printed.out
-    assert "not reached" not in printed.err
+    assert "not judged" not in printed.err
     assert len(outcomes("r.jsonl")) == 2
     assert not list(Path().glob("r.jsonl.*"))
 

@@ -318,7 +318,7 @@ def test_a_judge_that_quotes_the_session_in_its_fence_is_not_confused(programs):
     write_session({"type": "user", "message": {"role": "user", "content": HOSTILE}})
     quotes = (
         "import re; fenced = re.search(r'<text-.*</text-[0-9a-f]+>', given.decode(), re.DOTALL)[0];"
-        "printed['out'] = printed['out'].replace('QUOTE', json.dumps(fenced)[1:-1])"
+        "told['out'] = told['out'].replace('QUOTE', json.dumps(fenced)[1:-1])"  # a name in the stand-in
     )
     programs.add("gemini", {"does": quotes, "out": gemini(f"{FAILED}\n\nI quote:\nQUOTE")})
 

@@ -120,4 +120,4 @@ def test_rows_that_are_no_translations_are_refused(folder, capsys):
         file.write('{"id": "xx:9", "generatedOutput": "y"}\n')
 
     assert generate("--translator", "scripted/translator.jsonl", "--cache", "none", "--output", "generated.json") == 2
-    assert "holds rows that are no translations" in capsys.readouterr().err
+    assert "unexpected rows in the unfinished run" in capsys.readouterr().err
