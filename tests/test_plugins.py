@@ -400,7 +400,7 @@ def test_languages_are_added_to_the_table_and_known_ones_are_not_replaced():
     listed = replace(silesian, tag="xx-made-up", name="Made up", scripts=["Latn"])
     register.language("more")(lambda: [silesian, listed, replace(silesian, tag="de", name="Teutonic")])
 
-    with pytest.warns(PluginWarning, match="'de', which is not used: the table has that language already"):
+    with pytest.warns(PluginWarning, match="'de', which is ignored: the table has it already"):
         table = language_table()
     assert (len(table), table.find("Silesian"), table.find("de").name) == (before + 2, silesian, "German")
     assert table.find("xx-made-up").scripts == ("Latn",)

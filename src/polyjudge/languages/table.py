@@ -1,4 +1,4 @@
-"""Look languages up by tag or by name; a file of the user's own adds rows or replaces shipped ones."""
+"""Look languages up by tag or by name; the user's own file adds rows or replaces shipped ones."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -15,12 +15,11 @@ from polyjudge.plugins import PLUGINS, described
 from polyjudge.records.translation import Language
 
 OWN_ROWS = "languages.tsv"
-"""The file in the private folder that holds a user's own languages."""
-"""Where a user's rows stand, in the working folder."""
+"""The file of the user's own languages, in the private folder."""
 _COLUMNS = ("tag", "name", "native_name", "scripts", "family", "direction", "speakers_millions")
 _MORE_COLUMNS = ("detector", "inseparable", "aliases")
 _SEVERAL = {"Jpan": ("Hira", "Kana", "Hani"), "Kore": ("Hang", "Hani"), "Hrkt": ("Hira", "Kana"), "Aran": ("Arab",)}
-"""What ISO 15924 has a code for, and Unicode has not: several scripts together, and a style of one."""
+"""Codes of ISO 15924 without one in Unicode: several scripts together, and a style of a script."""
 _USUAL_SCRIPTS = (
     "Arab Armn Beng Cyrl Deva Ethi Geor Grek Gujr Guru Hang Hani Hans Hant Hebr Hira Kana Khmr Knda Laoo Latn Mlym Mymr"
     " Orya Sinh Taml Telu Thai"
@@ -49,7 +48,7 @@ class LanguageTable:
         return iter(self._by_tag.values())
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of languages."""
         return len(self._by_tag)
 
     def has(self, tag: str) -> bool:
@@ -57,23 +56,23 @@ class LanguageTable:
         return tag.casefold() in self._by_any_tag
 
     def find(self, tag: str, name: str = "") -> Language | None:
-        """Return the language of a tag, else of a name; None for one that the table does not have.
+        """Return the language of a tag, else of a name; None if the table does not have it.
 
-        A region that the table does not distinguish is ignored (`de-AT` is German). A script in the tag is the only one
-        accepted (`sr-Latn`); with a script that the table does not have, the language cannot be identified.
+        A region is ignored unless the table has it (`de-AT` is German). A script in the tag is the only accepted one
+        (`sr-Latn`); a language in a script that the table does not have cannot be identified.
         """
         found = self._of_tag(tag.strip().replace("_", "-")) if tag.strip() else None
         return found or self._of_name(name) or self._of_name(tag)
 
     def family(self, given: str, tag: str, name: str = "") -> str:
-        """Return a script family as reports write it: the word given in the table's spelling, else the language's."""
+        """Return a script family as reports write it: the given one in the table's spelling, else the language's."""
         if given:
             return self._families.get(given.casefold(), given)
         found = self.find(tag, name)
         return found.family if found else ""
 
     def _of_name(self, name: str) -> Language | None:
-        """Return the language of a name, which may leave out what stands in brackets: `Chinese (Mandarin)`."""
+        """Return the language of a name, also without its part in brackets: `Chinese (Mandarin)`."""
         plain = _plain_name(name)
         if not plain or plain in self._by_name:
             return self._by_name.get(plain)
@@ -84,8 +83,8 @@ class LanguageTable:
 
     def _of_tag(self, tag: str) -> Language | None:
         parts = tag.casefold().split("-")
-        alone = next((place for place, part in enumerate(parts) if place and len(part) == 1), len(parts))
-        parts = parts[:alone]  # after a single letter stands what is no part of the language
+        end = next((place for place, part in enumerate(parts) if place and len(part) == 1), len(parts))
+        parts = parts[:end]  # a single letter starts an extension, which does not name the language
         script = next((part.title() for part in parts[1:3] if len(part) == 4 and part.isalpha()), "")
         for count in range(len(parts), 0, -1):
             found = self._by_any_tag.get("-".join(parts[:count]))
@@ -104,7 +103,7 @@ class LanguageTable:
 
 
 def language_table(own_rows: Path | None = None) -> LanguageTable:
-    """Return the shipped table with the languages of plugins, and the user's rows on top of both.
+    """Return the shipped table with the languages of plugins and the user's rows, which replace both.
 
     The user's rows are those of a file, else of `.polyjudge/languages.tsv`.
     """
@@ -116,7 +115,7 @@ def language_table(own_rows: Path | None = None) -> LanguageTable:
 
 
 def plugin_languages() -> tuple[Language, ...]:
-    """Return the languages that plugins add; what cannot be used is warned of, and so is a tag that is there already.
+    """Return the languages that plugins add; warn of unusable ones, and of tags that the table has.
 
     A plugin is a function that returns a `Language` or several.
     """
@@ -126,18 +125,18 @@ def plugin_languages() -> tuple[Language, ...]:
             given = cast(Callable[[], Language | Iterable[Language]], target)()
             for each in map(_checked, [given] if isinstance(given, Language) else given):
                 if _shipped().has(each.tag) or each.tag in found:
-                    PLUGINS.warn(plugin, f"has {each.tag!r}, which is not used: the table has that language already")
+                    PLUGINS.warn(plugin, f"adds {each.tag!r}, which is ignored: the table has it already")
                 else:
                     found[each.tag] = each
-        except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
+        except Exception as error:  # noqa: BLE001 - other packages' code may raise anything
             PLUGINS.warn(plugin, f"failed: {described(error)}")
     return tuple(found.values())
 
 
 def _checked(given: object) -> Language:
-    """Return a plugin's language, lists as tuples; raise for one that no text could be checked in."""
+    """Return a plugin's language with tuples for lists; raise an error if it is not valid."""
     if not isinstance(given, Language):
-        raise TypeError(f"{given!r} is no Language")
+        raise TypeError(f"{given!r} is not a Language")
     language = convert(to_builtins(given), Language)
     wrong = [script for script in language.scripts if not _is_script(script)]
     if not language.tag or not language.name or not language.scripts or wrong:
@@ -147,7 +146,7 @@ def _checked(given: object) -> Language:
 
 @lru_cache(maxsize=8)
 def _with_languages(added: tuple[Language, ...]) -> LanguageTable:
-    """Return the shipped table with languages added; the same one each time, because detectors are made for a table."""
+    """Return the shipped table with languages added; cached, because detectors belong to a table."""
     shipped = _shipped()
     return LanguageTable({each.tag: each for each in (*shipped, *added)}) if added else shipped
 
@@ -166,7 +165,7 @@ def _read(path: Path) -> dict[str, Language]:
     columns = [name.strip() for name in header.split("\t")]
     missing = [name for name in _COLUMNS if name not in columns]
     if missing:
-        raise DataError(f"has no column {missing[0]!r}; needed are {', '.join(_COLUMNS)}", path=path, line=1)
+        raise DataError(f"no column {missing[0]!r}. Required: {', '.join(_COLUMNS)}.", path=path, line=1)
     languages: dict[str, Language] = {}
     for number, line in enumerate(lines, start=2):
         if not line.strip():
@@ -177,7 +176,7 @@ def _read(path: Path) -> dict[str, Language]:
         except ValueError as error:
             raise DataError(str(error), path=path, line=number) from None
         if each.tag in languages:
-            raise DataError(f"duplicate tag {each.tag!r}", path=path, line=number)
+            raise DataError(f"duplicate tag {each.tag!r}.", path=path, line=number)
         languages[each.tag] = each
     return languages
 
@@ -191,7 +190,7 @@ def _language(row: Mapping[str, str]) -> Language:
     if wrong:
         raise ValueError(f"{wrong[0]!r} is not a script of ISO 15924, such as Latn")
     if row["direction"] not in ("ltr", "rtl"):
-        raise ValueError(f"the direction is {row['direction']!r}, not ltr or rtl")
+        raise ValueError(f"the direction must be ltr or rtl, not {row['direction']!r}")
     return Language(
         tag=row["tag"],
         name=row["name"],
@@ -207,12 +206,12 @@ def _language(row: Mapping[str, str]) -> Language:
 
 
 def _is_script(script: str) -> bool:
-    """Say whether a code is one of ISO 15924 by which letters can be recognised."""
+    """Say whether a code is a script of ISO 15924 that Unicode assigns to letters."""
     if script in _USUAL_SCRIPTS.split():
         return True
     if len(script) != 4 or not script.isascii() or not script.isalpha() or not script.istitle():
         return False
-    import regex  # here, because it takes a while to load and the shipped table does without
+    import regex  # here, because it loads slowly and the shipped table does not need it
 
     try:
         regex.compile(rf"\p{{sc={script}}}")
@@ -227,12 +226,12 @@ def _millions(cell: str) -> float:
     except ValueError:
         millions = -1.0
     if not 0 <= millions <= _MOST_SPEAKERS:
-        raise ValueError(f"the speakers in millions are {cell!r}, not a number such as 7.5")
+        raise ValueError(f"the speakers in millions must be a number such as 7.5, not {cell!r}")
     return millions
 
 
 def _core(language: Language) -> set[str]:
-    """Return the words of a name that cannot be left out: those before the brackets."""
+    """Return the required words of a name: those before the brackets."""
     return set(_plain_name(language.name.partition("(")[0]).split())
 
 
@@ -241,5 +240,5 @@ def _parts(cell: str) -> tuple[str, ...]:
 
 
 def _plain_name(name: str) -> str:
-    """Return a name as it is compared: without case, punctuation and the order of its parts."""
+    """Return a name in the form for comparison: without case, punctuation and the order of its parts."""
     return " ".join(sorted("".join(letter if letter.isalnum() else " " for letter in name.casefold()).split()))
