@@ -159,7 +159,7 @@ def test_a_suite_can_be_chosen_and_both_are_counted_apart(in_folder, capsys):
             "name a model or set POLYJUDGE_TRANSLATOR_MODEL (--model)",
         ),
         (["--fixtures", "good.tsv", "--command", "/nowhere/t"], "cannot be run"),
-        (["--fixtures", "good.tsv", "--persistent", "--repeat", "2"], "choose one"),
+        (["--fixtures", "good.tsv", "--persistent", "--repeat", "2"], "cannot be combined"),
     ],
 )
 def test_wrong_usage_and_bad_files_are_reported_in_one_line_with_exit_code_two(arguments, message, in_folder, capsys):
@@ -333,8 +333,8 @@ def test_an_update_shows_what_changes_and_needs_an_answer(inputs, capsys):
     shown = capsys.readouterr().out
     assert "[CHANGE] a" in shown
     assert "[NEW] b" in shown
-    assert "[GONE] gone" in shown
-    assert "2 of 2 expected outputs change, 1 cases go" in shown
+    assert "[REMOVED] gone" in shown
+    assert "2 of 2 expected outputs change, 1 cases are removed" in shown
     assert run("--fixtures", "out.tsv") == 0
 
 

@@ -1009,5 +1009,5 @@ def test_many_comparisons_are_cut_to_the_clearest(local, capsys):
 
     assert run() == 0
 
-    assert "and 36 more that are less clear" in capsys.readouterr().out
+    assert "and 36 more with higher p-values" in capsys.readouterr().out
     assert len(summary()["comparisons"]) == 66
