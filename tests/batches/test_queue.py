@@ -39,7 +39,7 @@ POLLING = PollingPolicy()
 
 
 class KilledError(BaseException):
-    """Stands for a kill of the process."""
+    """Simulates a kill of the process."""
 
 
 @dataclass
@@ -223,9 +223,9 @@ def test_a_reply_from_a_batch_has_the_key_of_a_single_call(vendor, place):
     from polyjudge.providers.services import origin_of
 
     with JudgeCache(place / "cache.sqlite") as cache:
-        kept = cache.get_reply(request_key(origin_of("openai"), questions(1)[0]))
-    assert kept is not None
-    assert (kept.text, kept.batch) == (reply.text, "batch_1")
+        stored = cache.get_reply(request_key(origin_of("openai"), questions(1)[0]))
+    assert stored is not None
+    assert (stored.text, stored.batch) == (reply.text, "batch_1")
 
 
 ITEM_FAILURES = {
@@ -233,7 +233,7 @@ ITEM_FAILURES = {
     "q1": (ItemFailure(kind="transient", reason="overloaded"), TransientError),
     "q2": (expired("openai", "batch_1"), TransientError),
     "q3": (canceled("openai", "batch_1"), TransientError),
-    "q4": (ItemFailure(kind="provider_error", reason="odd"), ProviderError),
+    "q4": (ItemFailure(kind="provider_error", reason="unexpected"), ProviderError),
 }
 
 

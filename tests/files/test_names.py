@@ -28,11 +28,27 @@ def kin(draw):
     """Texts that some file systems do not distinguish."""
     text = draw(any_text | long_text | st.sampled_from([*TEXTS.values(), *DEVICES]))
     written = safe_name(text)
-    kept = {text, written, safe_name(written), text + " ", " " + text, text + ".", "." + text, f"{text}/", f"./{text}"}
-    kept |= {unicodedata.normalize(form, text) for form in FORMS}
-    kept |= {text[:-1], text + text[-1:], text.replace("%", "%25"), text.replace("/", "%2F"), text.replace("%2F", "/")}
-    kept |= {text.lower(), text.upper(), text.title(), text.swapcase(), text.casefold()}
-    return sorted(kept)
+    variants = {
+        text,
+        written,
+        safe_name(written),
+        text + " ",
+        " " + text,
+        text + ".",
+        "." + text,
+        f"{text}/",
+        f"./{text}",
+    }
+    variants |= {unicodedata.normalize(form, text) for form in FORMS}
+    variants |= {
+        text[:-1],
+        text + text[-1:],
+        text.replace("%", "%25"),
+        text.replace("/", "%2F"),
+        text.replace("%2F", "/"),
+    }
+    variants |= {text.lower(), text.upper(), text.title(), text.swapcase(), text.casefold()}
+    return sorted(variants)
 
 
 def assert_safe(name, room=LONGEST_ENDING):

@@ -123,8 +123,8 @@ def test_every_command_replaces_only_its_own_output(name, files, capsys):
     out.write_text("precious\n", encoding="utf-8")
     if name != "capture":  # which shows the changes and asks
         assert main(command) == 2
-        told = capsys.readouterr().err
-        assert f"{out}: exists and was not written by polyjudge. Name another file" in told
+        printed = capsys.readouterr().err
+        assert f"{out}: exists and was not written by polyjudge. Give another file" in printed
         assert out.read_text(encoding="utf-8") == "precious\n"
         assert sorted(each.name for each in Path().glob("OUT*")) == [out.name]
         assert main([*command, "--force"]) in (0, 1)

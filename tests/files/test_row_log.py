@@ -43,11 +43,11 @@ def test_a_log_that_is_opened_again_is_appended_to(log):
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=st.integers(0, 3), torn=st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=50))
-def test_only_an_incomplete_last_row_is_removed(tmp_path, rows, torn):
+@given(rows=st.integers(0, 3), incomplete=st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=50))
+def test_only_an_incomplete_last_row_is_removed(tmp_path, rows, incomplete):
     path = tmp_path / "rows.jsonl"
     whole = "".join(readable_json(outcome_row(str(number), RESULT)) + "\n" for number in range(rows))
-    path.write_text(whole + torn, encoding="utf-8")
+    path.write_text(whole + incomplete, encoding="utf-8")
     log = RowLog(path)
 
     log.drop_incomplete_row()

@@ -5,31 +5,31 @@ from hypothesis import strategies as st
 
 from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredItems
 
-ANY_TEXT = st.text(alphabet=st.characters(), max_size=6)  # half characters and NUL included
+ANY_TEXT = st.text(alphabet=st.characters(), max_size=6)  # lone surrogates and NUL included
 ITEMS = st.lists(st.builds(ScoredItem, ANY_TEXT, ANY_TEXT, st.none() | st.floats(-1e12, 1e12), ANY_TEXT), max_size=30)
 
 
 @given(ITEMS)
 @example([ScoredItem("", "\ud800"), ScoredItem("", "\ue000"), ScoredItem("", "\U0001f600"), ScoredItem("", "\uffff")])
 def test_items_are_sorted_by_language_and_id_and_the_first_duplicate_is_kept(items):
-    kept = ScoredItems()
+    scored = ScoredItems()
     known = {}
     for item in items:
-        assert kept.add(item) == (item.key not in known)
+        assert scored.add(item) == (item.key not in known)
         known.setdefault(item.key, item)
 
-    assert list(kept) == [known[key] for key in sorted(known)]
-    assert len(kept) == len(known)
-    assert kept.names_languages == any(item.language for item in items)
+    assert list(scored) == [known[key] for key in sorted(known)]
+    assert len(scored) == len(known)
+    assert scored.names_languages == any(item.language for item in items)
 
 
 @given(ITEMS, ANY_TEXT)
 def test_only_language_is_empty_for_an_id_in_several_languages(items, wanted):
-    kept = ScoredItems(items)
+    scored = ScoredItems(items)
 
     for item_id in {wanted, *(item.id for item in items)}:
         languages = {item.language for item in items if item.id == item_id}
-        assert kept.only_language(item_id) == (languages.pop() if len(languages) == 1 else "")
+        assert scored.only_language(item_id) == (languages.pop() if len(languages) == 1 else "")
 
 
 @given(st.lists(ANY_TEXT, max_size=30))

@@ -656,7 +656,7 @@ def test_lone_surrogates_and_control_characters_are_kept(path):
 
 # --- properties --------------------------------------------------------------------------------------------------
 
-ODD = st.recursive(
+ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
@@ -682,13 +682,13 @@ def test_any_message_is_read_in_order_in_every_format(path, said):
 
 
 @relaxed
-@given(odd=st.lists(st.dictionaries(st.sampled_from(["type", "x", "uuid"]), ODD, max_size=3), max_size=10))
-def test_every_row_of_a_session_of_claude_is_an_event_or_skipped_or_ignored(path, odd):
-    transcript, events = read(path, rows(claude("user", "hi"), *odd, claude("assistant", "bye")))
+@given(unusual=st.lists(st.dictionaries(st.sampled_from(["type", "x", "uuid"]), ANY_JSON, max_size=3), max_size=10))
+def test_every_row_of_a_session_of_claude_is_an_event_or_skipped_or_ignored(path, unusual):
+    transcript, events = read(path, rows(claude("user", "hi"), *unusual, claude("assistant", "bye")))
 
     assert short(events)[0] == ("user", "hi")
     assert short(events)[-1] == ("agent", "bye")
-    assert transcript.skipped + sum(transcript.unknown.values()) == len(odd)
+    assert transcript.skipped + sum(transcript.unknown.values()) == len(unusual)
     assert len(events) == 2 + sum(transcript.unknown.values())
 
 

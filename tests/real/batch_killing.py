@@ -1,4 +1,4 @@
-"""A command that is killed while it waits for its batches, which end meanwhile."""
+"""A command that is killed while it waits for its batches, which end in the meantime."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""A real PostgreSQL of the tests' own, in a temporary folder, to be started, stopped, killed and started again."""
+"""A PostgreSQL server for the tests, in a temporary folder, which they can stop, kill and restart."""
 
 import ctypes
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 _PROGRAMS = os.pathsep.join([os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
-_WHO_MAY_COME = """
+_HBA_RULES = """
 local all all trust
 host all secretive all scram-sha-256
 hostssl all careful all trust
@@ -26,7 +26,7 @@ _SETTINGS = {"listen_addresses": "127.0.0.1", "fsync": "off", "max_connections":
 
 
 class Postgres:
-    """The server in a process of its own; root starts it as the user postgres, because it refuses root."""
+    """The server process; as root it is started as the user postgres, because it does not run as root."""
 
     def __init__(self) -> None:
         initdb, self._program = shutil.which("initdb", path=_PROGRAMS), shutil.which("postgres", path=_PROGRAMS)
@@ -46,28 +46,33 @@ class Postgres:
         self._starter = ThreadPoolExecutor(max_workers=1)
         made = [initdb, "-D", self._data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"]
         subprocess.run(made, check=True, capture_output=True, **self._as_user())
-        (self._data / "pg_hba.conf").write_text(_WHO_MAY_COME, encoding="utf-8")
+        (self._data / "pg_hba.conf").write_text(_HBA_RULES, encoding="utf-8")
 
     def url(self, database: str = "postgres", user: str = "postgres", password: str = "") -> str:
         login = f"{user}:{password}" if password else user
         return f"postgresql://{login}@127.0.0.1:{self.port}/{database}"
 
     def new_database(self) -> str:
-        """Make an empty database and return its URL."""
+        """Create an empty database and return its URL."""
         self._databases += 1
         self.run(f"create database cache_{self._databases}")
         return self.url(f"cache_{self._databases}")
 
     def run(self, statements: str, url: str = "") -> str:
-        """Run SQL and return what it brings, a line for each row."""
+        """Run SQL and return its output, one line per row."""
         psql = shutil.which("psql", path=_PROGRAMS)
         command = [psql, "--no-psqlrc", "-qtA", "-v", "ON_ERROR_STOP=1", "-d", url or self.url(), "-c", statements]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def start(self, **settings: str) -> None:
-        """Start the server and wait until it lets people in."""
-        told = {**_SETTINGS, "port": str(self.port), "unix_socket_directories": str(self._folder), **settings}
-        options = [f"--{name}={value}" for name, value in told.items()]
+        """Start the server and wait until it accepts connections."""
+        options_by_name = {
+            **_SETTINGS,
+            "port": str(self.port),
+            "unix_socket_directories": str(self._folder),
+            **settings,
+        }
+        options = [f"--{name}={value}" for name, value in options_by_name.items()]
         self._process = self._starter.submit(self._popen, [self._program, "-D", self._data, *options]).result()
         ready = shutil.which("pg_isready", path=_PROGRAMS)
         while subprocess.run([ready, "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False).returncode:
@@ -75,11 +80,11 @@ class Postgres:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Shut down as an operator does: those who are connected are sent away."""
+        """Shut down as an operator does, closing all connections."""
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
-        """Have the server end at once, as in a crash."""
+        """Kill the server, as in a crash."""
         self._end(signal.SIGQUIT)
 
     def restart(self, **settings: str) -> None:
@@ -87,7 +92,7 @@ class Postgres:
         self.start(**settings)
 
     def certify(self) -> Path:
-        """Restart with TLS and a certificate of its own making; return that."""
+        """Restart with TLS and a new self-signed certificate; return its path."""
         openssl = shutil.which("openssl")
         if openssl is None:
             pytest.skip("openssl is not installed")
@@ -106,7 +111,7 @@ class Postgres:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _popen(self, command: list) -> "subprocess.Popen[bytes]":
-        """Start it in the one thread that lives as long as the tests do: the kernel takes that one for the parent."""
+        """Start it in a thread that lives as long as the tests, because the kernel considers the thread its parent."""
         with (self._folder / "log").open("ab") as log:
             return subprocess.Popen(
                 command,
@@ -127,6 +132,6 @@ class Postgres:
 
 
 def _end_with_parent() -> None:
-    """Have the kernel shut the server down when the tests are killed."""
+    """Let the kernel stop the server when the tests are killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGINT, 0, 0, 0)  # PR_SET_PDEATHSIG

@@ -134,11 +134,11 @@ def test_a_batch_gives_the_rows_of_single_calls_at_half_the_price(vendor, server
     assert ids == {f"batches/{each.id}" if vendor == "google" else each.id for each in server.batches.values()}
 
 
-def rows_without_times(path, *kept):
+def rows_without_times(path, *compared):
     rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     for row in rows:
         row.pop("durationMs")
-        for name in {"answeredAt", "batch", "costUsd"} - set(kept):
+        for name in {"answeredAt", "batch", "costUsd"} - set(compared):
             row["provenance"].pop(name, None)
     return rows
 
@@ -682,14 +682,14 @@ def test_a_batch_that_turns_out_to_be_another_is_ignored(server, monkeypatch, in
     assert second.stored_in
 
 
-@pytest.mark.parametrize("odd", ["nothing", "text", "list"])
-def test_a_malformed_result_fails_alone(vendor, server, odd):
+@pytest.mark.parametrize("malformed", ["nothing", "text", "list"])
+def test_a_malformed_result_fails_alone(vendor, server, malformed):
     bodies = {"nothing": {}, "text": "what?", "list": [1]}
     outcomes_of = server.outcomes
 
     def outcomes(held):
         rows = outcomes_of(held)
-        rows[1] = (rows[1][0], "", bodies[odd])
+        rows[1] = (rows[1][0], "", bodies[malformed])
         return rows
 
     server.outcomes = outcomes

@@ -1,4 +1,4 @@
-"""What holds for a cache wherever it is kept: a file of this machine, and PostgreSQL."""
+"""What holds for every cache: a file of this machine, and PostgreSQL."""
 
 import asyncio
 import os
@@ -51,7 +51,7 @@ class Place:
         await cache.aclose()
 
     def run(self, statement: str) -> None:
-        """Change what is kept behind the cache's back."""
+        """Change the stored entries without the cache."""
         if self.postgres is not None:
             self.postgres.run(statement.replace("entries", "polyjudge_entries"), self.name)
             return
@@ -168,11 +168,11 @@ def test_a_reply_and_a_result_can_have_the_same_key(cache, place):
 def test_a_stored_entry_is_found_after_opening_again(place):
     async def put_and_open_again():
         async with place.open() as first:
-            await first.put("key", Reply(text="kept", model="m"))
+            await first.put("key", Reply(text="stored", model="m"))
         async with place.open() as second:
             return (await second.get("key")).text, await second.get("another")
 
-    assert run(put_and_open_again()) == ("kept", None)
+    assert run(put_and_open_again()) == ("stored", None)
 
 
 def test_many_concurrent_tasks_ask_the_same_question_once(cache):
@@ -394,12 +394,12 @@ def test_a_closed_cache_raises_on_every_use(place):
 def test_a_replay_reads_and_never_writes_or_asks(place):
     with pytest.raises(CacheError):
         run(open_cache(place.name, read_only=True))
-    put(place.cache(), "key", "kept")
+    put(place.cache(), "key", "stored")
     asked = CountingAsker()
 
     async def replay_it():
         async with place.open(read_only=True) as replay:
-            assert (await replay.get("key")).text == "kept"
+            assert (await replay.get("key")).text == "stored"
             with pytest.raises(CacheError, match="open read-only"):
                 await replay.put("other", Reply(text="", model="m"))
             with pytest.raises(CacheError, match="open read-only"):
@@ -424,7 +424,7 @@ def test_a_judge_asks_once_and_marks_the_second_answer_as_cached(place):
 def test_a_cache_that_was_not_closed_causes_no_warning(place):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        put(place.cache(), "key", "kept")
+        put(place.cache(), "key", "stored")
 
 
 SCRIPT = """

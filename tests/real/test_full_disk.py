@@ -1,4 +1,4 @@
-"""A disk that is really full: a small file system of its own, filled by somebody else."""
+"""A full disk: a small file system that another file fills."""
 
 import subprocess
 import sys
@@ -14,23 +14,23 @@ from polyjudge import JudgeCache, JudgeResult
 from polyjudge.errors import CacheError
 folder = Path(sys.argv[1])
 cache = JudgeCache(folder / "c.sqlite")
-cache.put("first", JudgeResult(1.0, "kept"))
+cache.put("first", JudgeResult(1.0, "stored"))
 ballast = (folder / "ballast").open("wb", buffering=0)
 try:
     while True:
         ballast.write(b"x" * 4096)
 except OSError:
     pass
-kept = 0
+stored = 0
 try:
     while True:
-        cache.put(f"key-{kept}", JudgeResult(1.0, "x" * 2000))
-        kept += 1
+        cache.put(f"key-{stored}", JudgeResult(1.0, "x" * 2000))
+        stored += 1
 except CacheError as error:
     print(error)
 ballast.close()
 (folder / "ballast").unlink()
-assert all(cache.get(key) for key in ["first", *(f"key-{number}" for number in range(kept))])
+assert all(cache.get(key) for key in ["first", *(f"key-{number}" for number in range(stored))])
 cache.put("afterwards", JudgeResult(1.0, "there is room again"))
 cache.close()
 """
@@ -47,7 +47,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(tmp_path)], check=True)
 
 
-def test_a_full_disk_is_one_clear_error_and_the_run_goes_on_once_there_is_room(small_disk):
+def test_a_full_disk_is_an_error_and_the_cache_works_once_there_is_room(small_disk):
     done = subprocess.run([sys.executable, "-c", FILL, str(small_disk)], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr

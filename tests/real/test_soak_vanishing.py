@@ -1,4 +1,4 @@
-"""Files and folders that somebody removes or overwrites under the hands of a run."""
+"""Files and folders that are deleted or overwritten during a run."""
 
 import shutil
 from collections import Counter
@@ -22,16 +22,16 @@ def run(server, tmp_path):
     return scoring_on(tmp_path, server, "none", ITEMS)
 
 
-def test_a_folder_of_results_that_is_removed_in_the_middle_costs_no_answer(run, server):
-    ended = _meddled_with(run, lambda: shutil.rmtree(run.output.parent))
+def test_deleting_the_folder_of_results_during_a_run_loses_no_reply(run, server):
+    ended = _run_with_change(run, lambda: shutil.rmtree(run.output.parent))
     check_refused(ended, ["No such file or directory"])
 
     check_whole(run, run.run(), paid=range(ITEMS, ITEMS + 1))
 
 
 @pytest.mark.parametrize("suffixes", [("",), ("", "-wal", "-shm", "-claims")])
-def test_a_cache_that_is_removed_in_the_middle_is_missed_and_does_not_stop_the_run(run, server, suffixes):
-    ended = _meddled_with(run, lambda: [file.unlink(missing_ok=True) for file in _files(run, suffixes)])
+def test_a_cache_that_is_deleted_during_a_run_does_not_stop_it(run, server, suffixes):
+    ended = _run_with_change(run, lambda: [file.unlink(missing_ok=True) for file in _files(run, suffixes)])
 
     [warning] = ended.complaints
     assert ended.code == 0
@@ -44,13 +44,13 @@ def test_a_cache_that_is_removed_in_the_middle_is_missed_and_does_not_stop_the_r
 @pytest.mark.parametrize(
     ("suffixes", "damage"), [(("",), "garbage"), (("", "-wal"), "garbage"), (("", "-wal"), "empty")]
 )
-def test_a_cache_that_is_overwritten_in_the_middle_is_set_aside_sooner_or_later(run, server, suffixes, damage):
+def test_a_cache_that_is_overwritten_during_a_run_is_quarantined(run, server, suffixes, damage):
     def overwrite():
         for file in _files(run, suffixes):
             _damage(file, damage)
 
     before: Counter[str] = Counter()
-    for ends in (lambda: _meddled_with(run, overwrite), run.run):
+    for ends in (lambda: _run_with_change(run, overwrite), run.run):
         ended = ends()
         assert ended.code == 0, ended
         assert all("is quarantined" in line or "counts as missing" in line for line in ended.complaints), ended
@@ -61,8 +61,8 @@ def test_a_cache_that_is_overwritten_in_the_middle_is_set_aside_sooner_or_later(
     assert len(run.kept()) == ITEMS
 
 
-def _meddled_with(run, meddle):
-    """Return how a run ended with which somebody meddled in the middle."""
+def _run_with_change(run, meddle):
+    """Return how a run ended whose files were changed while it was running."""
     with halted(run, MIDDLE) as process:
         meddle()
     return finished(process)

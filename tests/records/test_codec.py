@@ -87,7 +87,7 @@ def test_an_outcome_survives_a_round_trip_and_fits_its_schema(outcome):
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "message"),
     [
         ({"schemaVersion": 2}, "schemaVersion is 2"),
         ({"outcome": "maybe"}, "expected 'result', 'failure' or 'text'"),
@@ -102,10 +102,10 @@ def test_an_outcome_survives_a_round_trip_and_fits_its_schema(outcome):
         ({"durationMs": 1.5}, "durationMs: expected a whole number"),
     ],
 )
-def test_an_invalid_row_is_an_error_with_the_path_to_the_value(change, complaint):
+def test_an_invalid_row_is_an_error_with_the_path_to_the_value(change, message):
     row = outcome_row("item-1", JudgeResult(1.0, "fine")) | change
 
-    with pytest.raises(DataError, match=complaint):
+    with pytest.raises(DataError, match=message):
         read_outcome_row(row)
     assert not validator("outcome").is_valid(row)
 
@@ -176,12 +176,14 @@ def test_numbers_are_kept_as_written(tmp_path):
     assert (tmp_path / "again.json").read_bytes() == text.encode()
 
 
-HALF = "a reply with half a character: \ud800"
+LONE_SURROGATE = "a reply with a lone surrogate: \ud800"
 
 
 def test_lone_surrogates_in_a_reply_survive_a_round_trip():
-    result = JudgeResult(1.0, HALF, raw=HALF, members=(Failure(HALF, raw=HALF),))
-    reply = Reply(text=HALF, model="m", parameters={"x": HALF})
+    result = JudgeResult(
+        1.0, LONE_SURROGATE, raw=LONE_SURROGATE, members=(Failure(LONE_SURROGATE, raw=LONE_SURROGATE),)
+    )
+    reply = Reply(text=LONE_SURROGATE, model="m", parameters={"x": LONE_SURROGATE})
 
     line = row_line(outcome_row("item-1", result)).encode()
     assert read_outcome_row(parse_json(line.decode())) == ("item-1", result)

@@ -64,8 +64,8 @@ def test_an_incomplete_last_row_is_removed_wherever_it_ends(path, whole):
     log.close()
     content = path.read_bytes()
     row = len(content) // (whole + 1)
-    for kept in range(1, row - 1):  # one more, and only the line break is missing
-        path.write_bytes(content[: whole * row + kept])
+    for remaining in range(1, row - 1):  # one more, and only the line break is missing
+        path.write_bytes(content[: whole * row + remaining])
         again = LabelLog(path)
         assert len(again.labels()) == whole
         again.append(said("b"))

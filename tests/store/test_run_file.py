@@ -53,8 +53,8 @@ def test_a_folder_deleted_during_the_run_is_an_error(tmp_path):
     path = tmp_path / "folder/r.jsonl"
     with RunFile(path, "f") as file:
         file.append(ITEM, OUTCOME)
-        for left in path.parent.iterdir():
-            left.unlink()
+        for file_left in path.parent.iterdir():
+            file_left.unlink()
         path.parent.rmdir()
         with pytest.raises(DataError, match=r"r\.jsonl: cannot be written: No such file or directory"):
             file.finish()

@@ -113,8 +113,8 @@ def test_changed_and_additional_shards_are_judged(path):
 
 def test_unneeded_parts_and_temporary_files_are_removed(path):
     finished(path)
-    half = path / ".part-00001.parquet.0123.part"
-    half.write_text("half", encoding="utf-8")
+    temporary = path / ".part-00001.parquet.0123.part"
+    temporary.write_text("half", encoding="utf-8")
 
     folder, waiting = again(path, shards=SHARDS[:2])
     for shard in SHARDS[:2]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from polyjudge.records.outcomes import Failure, JudgeResult
 from polyjudge.store.run_file import StoredOutcomes
 
-ANY_TEXT = st.text(alphabet=st.characters(), max_size=6)  # half characters and NUL included
+ANY_TEXT = st.text(alphabet=st.characters(), max_size=6)  # lone surrogates and NUL included
 OUTCOMES = st.builds(JudgeResult, st.floats(0, 100), ANY_TEXT) | st.builds(Failure, ANY_TEXT)
 
 

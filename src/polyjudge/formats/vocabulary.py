@@ -267,7 +267,7 @@ class JudgementLog:
             self._log = RowLog(self._partial)
             self._log.drop_incomplete_row()
 
-    def kept(self) -> dict[str, Judgement]:
+    def stored(self) -> dict[str, Judgement]:
         """Return the judgements of earlier runs, finished or not, by id; the latest one of an id counts."""
         files = [path for path in (self._earlier, self.path, self._partial) if path.exists()]
         return {
@@ -284,7 +284,7 @@ class JudgementLog:
     def finish(self, judgements: Sequence[Judgement]) -> None:
         """Write all judgements in order; move other paid judgements of earlier runs to `NAME.earlier`."""
         ids = {each.id for each in judgements}
-        others = [each for key, each in self.kept().items() if key not in ids and each.provenance is not None]
+        others = [each for key, each in self.stored().items() if key not in ids and each.provenance is not None]
         if others:
             _write_judgements(self._earlier, others)
         _write_judgements(self.path, judgements)

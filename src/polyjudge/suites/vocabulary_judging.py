@@ -158,7 +158,7 @@ def _judgement(
 
 def earlier_judgements(folder: Path) -> dict[str, Judgement]:
     """Return the judgements of earlier runs in a folder, finished or not, by id."""
-    return JudgementLog(folder / JUDGEMENTS_FILE, read_only=True).kept()
+    return JudgementLog(folder / JUDGEMENTS_FILE, read_only=True).stored()
 
 
 class JudgementStore:
