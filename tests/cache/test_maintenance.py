@@ -153,7 +153,7 @@ def test_the_commands_call_the_functions(path, tmp_path, capsys):
     assert "1 entries would be dropped" in capsys.readouterr().out
     assert main(["cache", "prune", *cache, "--older-than", "52w"]) == 0
     assert main(["cache", "verify", *cache]) == 0
-    assert "3 entries checked, sound" in capsys.readouterr().out
+    assert "3 entries checked, no problems" in capsys.readouterr().out
 
 
 def test_the_commands_report_errors_and_exit_with_two(tmp_path, in_folder, capsys):

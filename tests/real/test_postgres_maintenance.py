@@ -169,7 +169,7 @@ def test_the_commands_call_the_functions(url, tmp_path, in_folder, capsys):
     assert "1 new, 3 already known, 0 skipped" in capsys.readouterr().out
     assert main(["cache", "verify", *cache]) == 0
     printed = capsys.readouterr()
-    assert f"{url}: 4 entries checked, sound" in printed.out
+    assert f"{url}: 4 entries checked, no problems" in printed.out
     assert "geheim" not in printed.out + printed.err
 
 

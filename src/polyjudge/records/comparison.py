@@ -52,7 +52,7 @@ class LanguageChange(Struct, frozen=True, kw_only=True, rename="camel"):
     """The change in one language, or over all languages."""
 
     language: str
-    """BCP 47 tag as in the files; empty over all languages, or if the files have no languages."""
+    """BCP 47 tag as in the files; empty over all languages, or if the files have no language."""
     counts: ItemCounts
     score: Difference
     passes: Difference | None
