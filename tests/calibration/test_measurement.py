@@ -162,7 +162,7 @@ def test_a_control_without_an_effect_has_a_shift_of_zero_without_a_minus():
     assert str(measured(planned()).controls["white_space"].shift.value) == "0.0"
 
 
-def test_a_failed_trial_that_stands_for_several_is_counted_once():
+def test_a_failed_trial_of_several_equal_versions_is_counted_once():
     texts = [ReferenceText(id="a", text="good day", language="en")]
     plan = planned(texts, types=("drop_words",))
     assert len(plan.trials) == 2

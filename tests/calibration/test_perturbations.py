@@ -246,7 +246,7 @@ def test_a_huge_text_is_accepted(kind):
 
 
 @for_each("tag", [each.tag for each in language_table()])
-def test_every_language_has_neighbours_that_can_be_told_apart(tag):
+def test_every_language_has_distinguishable_neighbours(tag):
     language, found = language_table().find(tag), neighbours_of(tag)
 
     assert language is not None

@@ -143,10 +143,10 @@ def test_an_effect_without_a_figure_does_not_replace_one():
 )
 def test_a_judge_that_has_changed_gets_a_new_card(field, value):
     card = with_measurement(EMPTY, run({"th": trust()}), {})
-    anew = new_card(card, replace(JUDGE, **{field: value}), at="2026-02-02T00:00:00Z")
+    fresh = new_card(card, replace(JUDGE, **{field: value}), at="2026-02-02T00:00:00Z")
 
-    assert (anew.languages, anew.runs, anew.updated_at) == ({}, (), "2026-02-02T00:00:00Z")
-    assert getattr(anew.judge, field) == value
+    assert (fresh.languages, fresh.runs, fresh.updated_at) == ({}, (), "2026-02-02T00:00:00Z")
+    assert getattr(fresh.judge, field) == value
 
 
 def test_a_judge_whose_answering_model_is_not_known_this_time_keeps_the_card_and_its_model():

@@ -91,7 +91,7 @@ def test_the_report_matches_its_snapshot(report, snapshot, tmp_path, form, name)
 def test_no_control_character_reaches_a_terminal(report, form):
     text = drawn(report, form)
 
-    marks = "\u200e\u200f" if form == "json" else ""  # they change no direction but their own
+    marks = "\u200e\u200f" if form == "json" else ""  # they do not change the direction of other text
     assert set(ACTING.findall(text)) <= set(marks)
     text.encode("utf-8")
 

@@ -278,7 +278,7 @@ def test_the_program_sees_only_path_an_empty_home_and_named_variables(translator
 
     seen, files = json.loads(outcome(translator(script, environment=environment)).actual)
 
-    seen.pop("LC_CTYPE", None)  # Python itself sets it where no locale is named
+    seen.pop("LC_CTYPE", None)  # set by Python itself without a locale
     assert seen == {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
@@ -394,7 +394,7 @@ def test_a_greeting_shifts_no_answer_onto_another_case(by_line):
 
 def test_once_out_of_step_an_answer_that_two_cases_expect_does_not_count(by_line):
     given = [fixture("yes", "SÍ", "a"), fixture("yeah", "SÍ", "b"), fixture("no", "NO", "c")]
-    # The first answer comes twice and the second is wrong: taken by line, all of it would look right.
+    # The first answer is repeated and the second is wrong: compared line by line, all would seem right.
     body = "print({'yes': 'SÍ\\nSÍ', 'yeah': 'WRONG', 'no': 'NO'}[line.strip()], flush=True)"
 
     settled, warned, _ = by_line(body, given, before="import sys; sys.stdout.reconfigure(encoding='utf-8')\n")
@@ -532,10 +532,10 @@ def test_changes_since_the_capture_are_named():
 
     assert changes(before, before) == []
     assert changes(Recorded(), before) == []
-    told = changes(
+    found_changes = changes(
         before, Recorded(command="t -b", model_sha256="b" * 64, versions={"polyjudge": "1", "translator": "3"})
     )
-    assert [text.partition(",")[0] for text in told] == [
+    assert [text.partition(",")[0] for text in found_changes] == [
         "captured with the command 't -a'",
         "captured with the model aaaaaaaaaaaa…",
         "captured with translator 2",

@@ -65,7 +65,7 @@ class Model:
         return json.dumps({"rows": [{"id": item_id, **self._batched(len(ids))} for item_id in ids]})
 
 
-def run(model, given, stop=None, concurrency=4, allow_single=False, told=None, **options):
+def run(model, given, stop=None, concurrency=4, allow_single=False, reported=None, **options):
     """Return the outcomes by task id, judged as in a run, and the drift."""
     stop, slots = stop or StopToken(), Slots(concurrency)
     judge = GroupedTranslationJudge(
@@ -80,8 +80,8 @@ def run(model, given, stop=None, concurrency=4, allow_single=False, told=None, *
         outcomes = {item.id: outcome for item in items if (outcome := judge.settled(item)) is not None}
         async for item, outcome in judge_in_order(judge.judge, items, concurrency=slots, stop=stop):
             outcomes[item.id] = outcome
-            if told is not None:
-                told.append(item.id)
+            if reported is not None:
+                reported.append(item.id)
         return outcomes
 
     return asyncio.run(judged()), judge.drift
@@ -175,7 +175,7 @@ def test_flipped_verdicts_halve_the_groups_even_if_scores_are_close():
     _, drift = run(Model(lambda _: verdict(4, right=False)), tasks(40))
 
     assert [each["meanDistance"] for each in drift.tried] == [0, 0, 0]
-    assert (drift.batch_size, drift.flipped, drift.compared) == (1, 0, 0)  # in the end no row came from a batch
+    assert (drift.batch_size, drift.flipped, drift.compared) == (1, 0, 0)  # at the end no row is from a group
     assert (drift.rows_from_batches, drift.mean_distance) == (0, None)
 
 
@@ -354,16 +354,16 @@ def test_a_cap_in_the_middle_of_halving_ends_the_run():
 
 
 def test_outcomes_arrive_while_others_are_judged():
-    told, seen = [], []
+    reported, seen = [], []
 
     def batched(_):
-        seen.append(len(told))
+        seen.append(len(reported))
         return verdict(4)
 
-    run(Model(batched), tasks(70), concurrency=1, told=told, size=5, control_share=0.01)
+    run(Model(batched), tasks(70), concurrency=1, reported=reported, size=5, control_share=0.01)
 
     assert max(seen) > 5
-    assert len(told) == 70
+    assert len(reported) == 70
 
 
 def test_tasks_that_wait_for_their_group_do_not_block_slots():

@@ -134,17 +134,17 @@ def test_an_answer_is_not_requested_again_at_the_same_temperature(job):
 def test_a_repeated_run_is_resumed_until_it_is_finished(job, tmp_path):
     ask(job, Source(), AnswerStore(job, 0.2))
     marker = tmp_path / "output/.asking-again"
-    begun = AnswerStore(job, 0.2, restarts=lambda: True)
-    began = begun.started_at
+    started = AnswerStore(job, 0.2, restarts=lambda: True)
+    started_at = started.started_at
     first = Item("m1/palabra0", "Define 'palabra0'.")
-    begun.append(first, Generated("other", "m1"))
-    begun.discard_if_empty()
+    started.append(first, Generated("other", "m1"))
+    started.discard_if_empty()
 
     resumed, again = AnswerStore(job, 0.2), Source()
     ask(job, again, resumed)
     resumed.forget_restart()
 
-    assert (resumed.started_at, again.asked) == (began, {"m1": 4, "m2": 5, "m3": 5})
+    assert (resumed.started_at, again.asked) == (started_at, {"m1": 4, "m2": 5, "m3": 5})
     assert job.record(job.tasks[0]).response == "other"
     assert not marker.exists()
 

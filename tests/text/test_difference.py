@@ -115,10 +115,10 @@ def test_only_whole_clusters_differ(expected, actual, removed, added):
     ],
 )
 def test_invisible_differences_are_named_by_code_points(expected, actual, words):
-    told = "\n".join(difference(expected, actual).notes)
+    notes = "\n".join(difference(expected, actual).notes)
 
     for word in words:
-        assert word in told
+        assert word in notes
 
 
 def test_a_visible_difference_has_no_note():
