@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from polyjudge.records.calibration import Effect, Figure, ReferenceText
 from polyjudge.records.outcomes import JudgeResult, Outcome
 from polyjudge.records.rubrics import Rubric
-from polyjudge.statistics.small_samples import Floats, clustered_mean, hull, interval_of, share_of_wins
+from polyjudge.statistics.resampling import Floats, clustered_mean, hull, interval_of, share_of_wins
 
 from .measurement import share_of_scale
 from .monotonicity import NOTICEABLE, drawn

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from polyjudge.records.calibration import ControlResult, CurvePoint, Figure, MonotonicityResult, Reliability
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
-from polyjudge.statistics.small_samples import MIN_TEXTS_FOR_BOOTSTRAP, hull, interval_of, mean_of, share_of_wins
+from polyjudge.statistics.resampling import MIN_TEXTS_FOR_BOOTSTRAP, hull, interval_of, mean_of, share_of_wins
 
 Floats: TypeAlias = NDArray[np.float64]
 NOTICED_FROM = 0.7

@@ -141,7 +141,9 @@ def within(found: Sequence[Placed], start: int, end: int) -> Sequence[Placed]:
 def _kind_letters(text: str, found_clusters: tuple[str, ...]) -> str:
     """Return one letter per cluster that encodes its kind."""
     fixed = {
-        offset: "F" if offset == match.start() else "f" for match in _FIXED.finditer(text) for offset in _span(match)
+        offset: "F" if offset == match.start() else "f"
+        for match in _FIXED.finditer(text)
+        for offset in range(*match.span())
     }
     found: list[str] = []
     start = 0
@@ -149,10 +151,6 @@ def _kind_letters(text: str, found_clusters: tuple[str, ...]) -> str:
         found.append(fixed.get(start) or _kind_letter(cluster[0], "\u103a" in cluster[1:3]))
         start += len(cluster)
     return "".join(found)
-
-
-def _span(match: re.Match[str]) -> range:
-    return range(match.start(), match.end())
 
 
 @lru_cache(maxsize=8192)
