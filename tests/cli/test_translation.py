@@ -292,7 +292,7 @@ def test_a_judge_that_passes_another_language_is_in_conflict_with_the_check(acti
     assert translation(action, "results.json") == 1
 
     shown = capsys.readouterr().out
-    assert re.search(r"^ *Marathi .* CONFLICT .*sure that it is Hindi", shown, re.MULTILINE)
+    assert re.search(r"^ *Marathi .* CONFLICT .*identifies Hindi", shown, re.MULTILINE)
     assert "1 PASS, 1 CONFLICT" in shown
 
 

@@ -10,7 +10,7 @@ from polyjudge.errors import DataError
 from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.agreement import krippendorff_alpha
-from polyjudge.statistics.agreement_figures import OF_CATEGORIES, agreement_figures
+from polyjudge.statistics.agreement_figures import CATEGORY_MEASURES, agreement_figures
 from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
 
@@ -18,7 +18,7 @@ NO_LANGUAGE = "no language"
 """Title of the items without a language."""
 MIN_ITEMS_PER_LANGUAGE = 2
 """With fewer common items a language is counted but not compared."""
-_FEW_VALUES = 11
+_MAX_CATEGORIES = 11
 _MAX_PAIRS = 5_000_000
 """With more pairs the best threshold for ties is not searched."""
 
@@ -157,12 +157,12 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
     )
     figures = measured(judge, people, pass_from=options.pass_from)
     if options.words or not _is_of_categories(judge, people):
-        figures |= dict.fromkeys(OF_CATEGORIES, Figure())
+        figures |= dict.fromkeys(CATEGORY_MEASURES, Figure())
     if options.words:  # a score minus a word is undefined
         figures["mean_difference"] = Figure()
     if options.pass_from is not None:
-        figures |= _of_verdicts(measured, judge, people, options)
-        figures |= _with_width(figures, people, options.pass_from)
+        figures |= _verdict_figures(measured, judge, people, options)
+        figures |= _rates_with_interval(figures, people, options.pass_from)
     count = sum(count * (count - 1) // 2 for count in Counter(groups).values())
     figures["pairs"] = Figure(float(count))
     if count <= _MAX_PAIRS:
@@ -172,22 +172,25 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
     return figures
 
 
-def _of_verdicts(
+def _verdict_figures(
     measured: Callable[..., dict[str, Figure]],
     judge: Sequence[float],
     people: Sequence[float],
     options: AgreementOptions,
 ) -> dict[str, Figure]:
     """Return the figures of pass and fail; all of them if people gave no scores."""
-    bars = options.pass_from or (0.0, 0.0)
-    sides = [[float(value >= bar) for value in values] for values, bar in zip((judge, people), bars, strict=True)]
-    figures = measured(*sides)
+    thresholds = options.pass_from or (0.0, 0.0)
+    passes = [
+        [float(value >= threshold) for value in values]
+        for values, threshold in zip((judge, people), thresholds, strict=True)
+    ]
+    figures = measured(*passes)
     if options.words:
-        return {name: figures[name] for name in OF_CATEGORIES}
+        return {name: figures[name] for name in CATEGORY_MEASURES}
     return {"accuracy": figures["accuracy"], "kappa_of_verdicts": figures["kappa"]}
 
 
-def _with_width(
+def _rates_with_interval(
     figures: Mapping[str, Figure], people: Sequence[float], pass_from: tuple[float, float]
 ) -> dict[str, Figure]:
     """Return rates of exactly 0 or 1 with Wilson's interval: the bootstrap would give an interval of no width."""
@@ -205,4 +208,4 @@ def _with_width(
 def _is_of_categories(judge: Sequence[float], people: Sequence[float]) -> bool:
     """Return whether there are so few different scores that equality is meaningful."""
     different = len({*judge, *people})
-    return different <= _FEW_VALUES or different <= len(judge) / 4
+    return different <= _MAX_CATEGORIES or different <= len(judge) / 4

@@ -14,8 +14,8 @@ _MAX_MISTYPED = 0.5
 _OTHERS_READ = 5
 _MIN_LETTERS = 6
 """With fewer letters of a kind in the text, neighbours in the Unicode block are used too."""
-_NEAR_IN_ALPHABET = 8
-_LONGER_WORD = 4
+_ALPHABET_NEIGHBOURS = 8
+_MIN_LONG_WORD = 4
 """In words of at least this many letters the first is not swapped, as in real typing errors."""
 _FIRST_SYLLABLE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
 _VOWELS, _FINALS = 21, 28
@@ -36,7 +36,7 @@ def swap_letters(draft: Draft) -> EditPlan:
 
 def _pairs(piece: Piece) -> list[Edit]:
     letters = _letter_clusters(piece)
-    if len(letters) >= _LONGER_WORD:
+    if len(letters) >= _MIN_LONG_WORD:
         letters = letters[1:]
     return [
         Edit(start, after + len(other), other + cluster)
@@ -101,9 +101,9 @@ def _script(letter: str) -> str:
 @lru_cache(maxsize=1024)
 def _neighbours(letter: str) -> tuple[str, ...]:
     """Return letters of the same kind that are close in the Unicode block."""
-    near = [ord(letter) + step * side for step in range(1, 3 * _NEAR_IN_ALPHABET) for side in (1, -1)]
+    near = [ord(letter) + step * side for step in range(1, 3 * _ALPHABET_NEIGHBOURS) for side in (1, -1)]
     letters = (chr(code) for code in near if 0 < code < 0x110000)
-    return tuple(islice((each for each in letters if _kind(each) == _kind(letter)), _NEAR_IN_ALPHABET))
+    return tuple(islice((each for each in letters if _kind(each) == _kind(letter)), _ALPHABET_NEIGHBOURS))
 
 
 @lru_cache(maxsize=64)

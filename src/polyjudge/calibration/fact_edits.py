@@ -141,15 +141,12 @@ def _without_space(text: str, start: int, end: int) -> Edit:
 def _negated_at_start(draft: Draft, first: Piece, words_before: str) -> Edit:
     """Return the edit that negates a sentence at its start; its first word is lowercased unless it is a name."""
     char = first.text[0]
-    keeps = words_before[-1] == ":" or first.text[1:2].isupper() or len(first.text) == 1 or _is_name(first, draft)
+    is_name = any(piece.text == first.text for piece in words(draft.context.source))
+    keeps = words_before[-1] == ":" or first.text[1:2].isupper() or len(first.text) == 1 or is_name
     lowered = char if keeps or len(char.lower()) > 1 else char.lower()
     before = words_before if char == char.upper() else words_before[0].lower() + words_before[1:]
     space = "" if before[-1] == "~" or is_unspaced(before[-1]) else " "
     return Edit(first.start, first.start + 1, before.removesuffix("~") + space + lowered)
-
-
-def _is_name(first: Piece, draft: Draft) -> bool:
-    return any(piece.text == first.text for piece in words(draft.context.source))
 
 
 def _negated_at_end(last: Piece, words_after: str) -> Edit:
@@ -191,7 +188,7 @@ def swap_names(draft: Draft) -> EditPlan:
     names = _names(draft)
     known = tuple(sorted({piece.text for piece in names} | _names_of_others(draft)))
     for piece in names:
-        same = tuple(name for name in known if _is_ascii_like(name, piece.text))
+        same = tuple(name for name in known if name[0].isascii() == piece.text[0].isascii())
         others = same if len(same) > 1 else (*same, *countries)
         edits.append(Edit(piece.start, piece.end, _other_name(draft, piece.text, others)))
     return plan_edits(draft.text, draft.random.shuffled(apart(edits)))
@@ -200,11 +197,6 @@ def swap_names(draft: Draft) -> EditPlan:
 def _other_name(draft: Draft, name: str, among: tuple[str, ...]) -> str:
     others = [other for other in among if other != name]
     return draft.random.pick(others) if others else name
-
-
-def _is_ascii_like(one: str, two: str) -> bool:
-    """Return whether two names are both in ASCII letters, or both not."""
-    return one[0].isascii() == two[0].isascii()
 
 
 def _names(draft: Draft) -> list[Piece]:

@@ -177,7 +177,8 @@ def discrimination(rows: Mapping[str, SeverityScores]) -> tuple[Figure, int, int
     """
     if not rows:
         return Figure(), 0, 0
-    table: Floats = np.vstack([_wins(each) for each in rows.values()])
+    # 1 for each text whose clean version scores higher, 0 if the perturbed one does, 0.5 for a tie.
+    table: Floats = np.vstack([(np.sign(each.scores[:, 0] - each.scores[:, -1]) + 1) / 2 for each in rows.values()])
     seen = ~np.isnan(table)
     comparisons, by_text = int(seen.sum()), RunningMean()
     for column in table[:, seen.any(axis=0)].T:
@@ -188,11 +189,6 @@ def discrimination(rows: Mapping[str, SeverityScores]) -> tuple[Figure, int, int
     figure = Figure(round(by_text.mean, 4), max(0.0, round(interval.low, 4)), min(1.0, round(interval.high, 4)))
     wins_of_all = share_of_wins(int((table == 1).sum()), int((table == 0).sum()), comparisons)
     return hull(figure, wins_of_all), by_text.count, comparisons
-
-
-def _wins(by_severity: SeverityScores) -> Floats:
-    """Return 1 for each text whose clean version scores higher, 0 if the perturbed one does, 0.5 for a tie."""
-    return (np.sign(by_severity.scores[:, 0] - by_severity.scores[:, -1]) + 1) / 2
 
 
 def _weighted_mean(values: Floats, weights: Floats) -> Floats:

@@ -210,17 +210,17 @@ def agreement_blocks(found: Found, table: LanguageTable, *, people: bool, alpha:
 
 
 def _by_language(found: Found, table: LanguageTable) -> Table:
-    names = [name for name in _BY_LANGUAGE if any(_value(figures, name) is not None for _, figures in found.values())]
+    names = [
+        name
+        for name in _BY_LANGUAGE
+        if any(figures.get(name, Figure()).value is not None for _, figures in found.values())
+    ]
     rows = tuple(
         (language_title(tag, table), str(count), *(figure_text(figures.get(name, Figure())) for name in names))
         for tag, (count, figures) in found.items()
     )
     header = ("Language", "Items", *(name.replace("_", " ").capitalize() for name in names))
     return Table(header, rows, tuple(range(1, len(header))))
-
-
-def _value(figures: Mapping[str, Figure], name: str) -> float | None:
-    return figures.get(name, Figure()).value
 
 
 class Estimates(Protocol):

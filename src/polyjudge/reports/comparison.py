@@ -70,8 +70,10 @@ class _Pairs:
     def part(self, start: int, end: int) -> "_Pairs":
         return _Pairs(self.before[start:end], self.after[start:end], self.clusters[start:end])
 
-    def passing(self, bar: float) -> "_Pairs":
-        return dataclasses.replace(self, before=np.float64(self.before >= bar), after=np.float64(self.after >= bar))
+    def passing(self, threshold: float) -> "_Pairs":
+        return dataclasses.replace(
+            self, before=np.float64(self.before >= threshold), after=np.float64(self.after >= threshold)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,12 +241,12 @@ class _Clusters:
 
 
 def _overall(items: _Items, options: ComparisonOptions) -> LanguageChange:
-    pairs, bar = items.pairs, options.pass_from
+    pairs, threshold = items.pairs, options.pass_from
     return LanguageChange(
         language="",
         counts=_counts(pairs, items.kinds),
         score=_with_verdict(_difference(pairs, options), options),
-        passes=None if bar is None else _with_verdict(_difference(pairs.passing(bar), options), options),
+        passes=None if threshold is None else _with_verdict(_difference(pairs.passing(threshold), options), options),
     )
 
 
@@ -256,8 +258,12 @@ def _languages(items: _Items, options: ComparisonOptions) -> tuple[LanguageChang
         end = start + tally["paired"]
         parts[language], start = items.pairs.part(start, end), end
     scores = _by_language(parts, options)
-    bar = options.pass_from
-    passes = {} if bar is None else _by_language({tag: part.passing(bar) for tag, part in parts.items()}, options)
+    threshold = options.pass_from
+    passes = (
+        {}
+        if threshold is None
+        else _by_language({tag: part.passing(threshold) for tag, part in parts.items()}, options)
+    )
     return tuple(
         LanguageChange(language=tag, counts=_counts(part, tallies[tag]), score=scores[tag], passes=passes.get(tag))
         for tag, part in parts.items()
@@ -356,14 +362,12 @@ def _largest_changes(
 ) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
     """Return the items that fell and rose most; ties in the order of language and id."""
     differences = pairs.differences
-    fell, rose = (_furthest(sign * differences, most) for sign in (1, -1))
+    fell, rose = (
+        [int(index) for index in np.argsort(values, kind="stable")[:most] if values[index] < 0]
+        for values in (differences, -differences)
+    )
     found = _pairs_at({*fell, *rose}, before, after)
     return tuple(found[index] for index in fell), tuple(found[index] for index in rose)
-
-
-def _furthest(differences: Floats, most: int) -> list[int]:
-    """Return the indexes of the lowest numbers below zero, the lowest first."""
-    return [int(index) for index in np.argsort(differences, kind="stable")[:most] if differences[index] < 0]
 
 
 def _pairs_at(indexes: set[int], before: ScoredRun, after: ScoredRun) -> dict[int, ItemChange]:

@@ -138,7 +138,7 @@ def _languages(rows: Sequence[LanguageChange], table: LanguageTable, digits: int
             language_title(row.language, table),
             row.score.verdict,
             *_cells(row.score, digits)[:-1],
-            *(str(number) for number in _numbers(row.counts)),
+            *map(str, (row.counts.paired, row.counts.worse, row.counts.better, row.counts.newly_unjudged)),
         )
         for row in _sorted(rows, table)
     )
@@ -154,10 +154,6 @@ def _languages(rows: Sequence[LanguageChange], table: LanguageTable, digits: int
         "Newly unjudged",
     )
     return Table(("Language", "Verdict", *numbers), body, tuple(range(2, 2 + len(numbers))))
-
-
-def _numbers(counts: ItemCounts) -> tuple[int, ...]:
-    return counts.paired, counts.worse, counts.better, counts.newly_unjudged
 
 
 def _passes(rows: Sequence[LanguageChange], table: LanguageTable) -> Table:

@@ -33,7 +33,7 @@ Flags = NDArray[np.bool_]
 Rates = dict[str, Floats]
 """By name: a number per resample; NaN where it is undefined."""
 
-OF_CATEGORIES = (
+CATEGORY_MEASURES = (
     "accuracy",
     "kappa",
     "kappa_linear",
@@ -45,7 +45,7 @@ OF_CATEGORIES = (
 """Measures that compare values for equality, and so need a scale of few values."""
 
 NAMES = (
-    *OF_CATEGORIES,
+    *CATEGORY_MEASURES,
     "pearson",
     "spearman",
     "kendall_tau_b",

@@ -113,7 +113,9 @@ def sign_flip_p(sums: Floats, *, permutations: int = 10_000, seed: Seed = 0) -> 
     random, drawn, reached = np.random.default_rng(seed), 0, 0
     for wanted in (min(FIRST_PERMUTATIONS, permutations), permutations):
         if reached * 10 < max(drawn, 1):
-            flipped = _flipped(sums, wanted - drawn, lambda _, rows, groups: _drawn(random, rows, groups))
+            flipped = _flipped(
+                sums, wanted - drawn, lambda _, rows, groups: random.integers(0, 256, (rows, groups), dtype=np.uint8)
+            )
             reached, drawn = reached + int((np.abs(flipped) >= limit).sum()), wanted
     return (reached + 1) / (drawn + 1)
 
@@ -139,10 +141,6 @@ def _errors_needed(degrees: int, alpha: float, power: float) -> float:
 def _sums(values: Floats, codes: Codes) -> tuple[Floats, Floats]:
     """Return the sum and the number of the values of each code."""
     return np.bincount(codes, weights=values).astype(np.float64), np.bincount(codes).astype(np.float64)
-
-
-def _drawn(random: np.random.Generator, rows: int, groups: int) -> Bytes:
-    return random.integers(0, 256, (rows, groups), dtype=np.uint8)
 
 
 def _flipped(sums: Floats, rows: int, signs: Callable[[int, int, int], Bytes]) -> Floats:
