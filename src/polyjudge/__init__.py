@@ -34,12 +34,11 @@ if TYPE_CHECKING:
     from polyjudge.formats.tables import Format
     from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
     from polyjudge.judges.critique import parse_critique
-    from polyjudge.judges.identity import trust_card
     from polyjudge.judges.jury import Jury, RepeatedJudge, jury_agreement
     from polyjudge.judges.offline import OfflineJudge
     from polyjudge.judges.pairwise import PairwiseJudge, position_bias
     from polyjudge.judges.parsing import parse_judge_json, read_judge_json
-    from polyjudge.judges.rubric import RubricJudge
+    from polyjudge.judges.rubric import RubricJudge, trust_card
     from polyjudge.plugins import PluginWarning
     from polyjudge.providers.base import Provider
     from polyjudge.providers.registry import open_provider
@@ -152,12 +151,11 @@ _HOMES = {
     "formats.tables": "Format",
     "judges.choice": "BinaryJudge ChoiceJudge",
     "judges.critique": "parse_critique",
-    "judges.identity": "trust_card",
     "judges.jury": "Jury RepeatedJudge jury_agreement",
     "judges.offline": "OfflineJudge",
     "judges.pairwise": "PairwiseJudge position_bias",
     "judges.parsing": "parse_judge_json read_judge_json",
-    "judges.rubric": "RubricJudge",
+    "judges.rubric": "RubricJudge trust_card",
     "plugins": "PluginWarning",
     "providers.base": "Provider",
     "providers.registry": "open_provider",

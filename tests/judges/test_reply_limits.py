@@ -10,8 +10,7 @@ from polyjudge.errors import NotRecordedError
 from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
 from polyjudge.judges.pairwise import PairwiseJudge
 from polyjudge.judges.rubric import RubricJudge
-from polyjudge.judges.word import WordJudge
-from polyjudge.judges.word_verdicts import load_wording
+from polyjudge.judges.word_verdicts import WordJudge, load_wording
 from polyjudge.providers.caching import CachedProvider, ReplayProvider
 from polyjudge.records.outcomes import Failure
 from polyjudge.records.requests import Origin, Reply, Request

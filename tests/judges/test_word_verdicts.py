@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.folding import for_each
 
 from polyjudge.errors import UnknownNameError
-from polyjudge.judges.word import word_prompt
-from polyjudge.judges.word_verdicts import load_wording, read_word_verdict, wording_languages
+from polyjudge.judges.word_verdicts import load_wording, read_word_verdict, word_prompt, wording_languages
 
 REPLIES = tomllib.loads((Path(__file__).parent / "word_replies.toml").read_text(encoding="utf-8"))["reply"]
 WORDS = {

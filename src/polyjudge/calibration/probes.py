@@ -8,8 +8,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from polyjudge.judges.base import close_judge
-from polyjudge.judges.binding import ProviderSource, bound
+from polyjudge.judges.base import ProviderSource, bound, close_judge
 from polyjudge.judges.pairwise import PairwiseJudge
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import ReferenceText

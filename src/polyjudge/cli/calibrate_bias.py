@@ -17,8 +17,8 @@ from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import readable_json
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, read_ratings
-from polyjudge.judges.identity import identity_of_models
 from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import Effect, JudgeIdentity
 from polyjudge.records.codec import to_json

@@ -7,7 +7,7 @@ from polyjudge.errors import DataError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.names import safe_name
 from polyjudge.folder_trust import private_path
-from polyjudge.judges.identity import identity_of_models
+from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import TrustCard
 from polyjudge.reports.calibration import card_plots

@@ -14,8 +14,8 @@ from polyjudge.calibration.perturbations import CONTROL_TYPES, PERTURBATION_TYPE
 from polyjudge.calibration.trials import SEVERITIES, TrialOptions, TrialPlan, plan_trials
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.judges.identity import identity_of_models
 from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.outcomes import Item
 from polyjudge.records.requests import ModelName

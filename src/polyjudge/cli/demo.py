@@ -19,8 +19,8 @@ from polyjudge.formats.prompt_sets import load_prompt_set
 from polyjudge.formats.reference_texts import sample_table, sample_texts
 from polyjudge.formats.translation_results import TranslationResults, write_translation_results
 from polyjudge.formats.translation_scores import TranslationScores, language_score, write_translation_scores
-from polyjudge.judges.identity import identity_of_models
 from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import TrustCard
 from polyjudge.records.outcomes import Outcome

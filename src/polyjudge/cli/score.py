@@ -11,9 +11,8 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.json_lines import row_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
-from polyjudge.judges.identity import identity_of_models
 from polyjudge.judges.offline import OfflineJudge
-from polyjudge.judges.rubric import RubricJudge
+from polyjudge.judges.rubric import RubricJudge, identity_of_models
 from polyjudge.records.outcomes import Item, RunOutcome, item_row
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric

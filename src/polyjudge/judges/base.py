@@ -23,9 +23,9 @@ from polyjudge.providers.services import address_of, is_own_server, is_remote
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
+from polyjudge.records.runs import Event
 from polyjudge.version import __version__
 
-from .binding import ProviderSource
 from .reply_text import without_reasoning
 
 _THINKING_TOKENS = 8192
@@ -33,31 +33,27 @@ _THINKING_TOKENS = 8192
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a judge wants to know of one candidate."""
+    """A judge's question about one candidate."""
 
     prompt: str
     schema: Mapping[str, Any] | None
-    """Of the wanted answer; None where that is a plain word."""
+    """The schema of the answer; None if the answer is a plain word."""
     rubric: str
     fingerprint: str
     repeat: int = 0
 
 
 class ReplyLimit(NamedTuple):
-    """The most tokens of a reply whose form is short; one that is cut off before its answer is asked for with more."""
+    """The maximum tokens of a short reply; one that is cut off before its answer is requested again with more."""
 
     local: int
-    """For a local server: such a model may be slow, and its server sets no limit of its own."""
+    """For a local server, which may be slow and has no limit of its own."""
     remote: int | None
-    """For a vendor, whose models may think before they answer; None leaves it to the vendor."""
-
-
-LABEL_LIMIT = ReplyLimit(local=2048, remote=None)
-"""Of a reply of one label with a brief reason."""
+    """For a vendor, whose models may reason before they answer; None for the vendor's own limit."""
 
 
 class Reading(TypedDict):
-    """What a reply says, under the names that it has in a result."""
+    """The verdict in a reply, under the names of the fields of a result."""
 
     score: float
     reason: str
@@ -69,10 +65,32 @@ class Reading(TypedDict):
     repaired: NotRequired[bool]
 
 
-class Asker:
-    """Asks one model, through the provider given or the one that its name stands for.
+class ProviderSource(Protocol):
+    """Opens the providers of a run: with its cache, retries, rate limits and budget."""
 
-    `max_tokens` is the most tokens of a reply; without it, `limit` decides by the provider.
+    @property
+    def emit(self) -> Callable[[Event], None]:
+        """Called with events for the caller of the run."""
+        ...
+
+    def open(self, name: ModelName) -> Provider:
+        """Open the provider of a model."""
+        ...
+
+    def around(self, provider: Provider, name: ModelName) -> Provider:
+        """Wrap a provider that the caller has opened with the run's cache, retries, rate limits and budget."""
+        ...
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether calls are only counted."""
+        ...
+
+
+class Asker:
+    """Sends questions to one model, through the given provider or the one in the model's name.
+
+    `max_tokens` is the maximum tokens of a reply; without it, `limit` decides by the provider.
     """
 
     def __init__(
@@ -95,7 +113,7 @@ class Asker:
         self._opened: tuple[Provider, str] | None = None
 
     async def outcome(self, question: Question, read: Callable[[Reply], Reading]) -> Outcome:
-        """Ask and read; a judge's failure becomes a `Failure`, everything else that is wrong is raised."""
+        """Send a question and parse the reply; return a `Failure` if the provider fails, raise all other errors."""
         provider, model = self._open()
         request = Request(
             prompt=question.prompt,
@@ -109,24 +127,25 @@ class Asker:
         try:
             request, reply = await self._complete(provider, request)
         except ProviderError as error:
-            asked = provenance_of(provider.origin, request, question, Reply(text="", model="", attempts=error.attempts))
-            return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, asked)
+            no_reply = Reply(text="", model="", attempts=error.attempts)
+            provenance = provenance_of(provider.origin, request, question, no_reply)
+            return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, provenance)
         return _read(reply, read, provenance_of(provider.origin, request, question, reply))
 
     @property
     def name(self) -> ModelName:
-        """The model that is asked, with its provider."""
+        """The model, with its provider."""
         if self._given is not None:
             return ModelName(self._given.origin.provider, self._name)
         return resolve_model(self._name)
 
     @property
     def address(self) -> str:
-        """Where the model is asked; empty for the vendor's own address."""
+        """The address of the model; empty for the vendor's own."""
         return self._given.origin.base_url if self._given is not None else address_of(self.name.provider)
 
     def bind(self, stack: ProviderSource) -> "Asker":
-        """Return the same asker with the provider stack of a run around, or in place of, its own provider."""
+        """Return this asker with a provider opened by a run, or with its own provider wrapped by the run."""
         bound = copy(self)
         bound._cache_db, bound._opened, bound._thinks = None, None, False
         if self._given is not None:
@@ -139,17 +158,17 @@ class Asker:
     def _most_tokens(self, provider: Provider) -> int | None:
         name = provider.origin.provider
         if self._limit is None or not is_remote(name) or provider_entry(name).is_agent:
-            return self._max_tokens  # programs and recordings take no limit
+            return self._max_tokens  # programs and recordings accept no limit
         if self._thinks:
             return _THINKING_TOKENS
         return self._limit.local if is_own_server(name) else self._limit.remote
 
     async def _complete(self, provider: Provider, request: Request) -> tuple[Request, Reply]:
-        """Return the reply, and the request that it answers: one with more room where the judge thinks first."""
+        """Return the reply and its request, which has a higher limit if the judge reasons before it answers."""
         may_change = self._limit is not None and request.max_tokens not in (None, _THINKING_TOKENS)
         longer = replace(request, max_tokens=_THINKING_TOKENS)
         if may_change and isinstance(provider, ReplayProvider):
-            # The reply may be kept with more room, or from before there was a limit.
+            # The reply may be stored under the higher limit, or under none by an earlier version.
             for other in (request, longer):
                 with suppress(NotRecordedError):
                     return other, await provider.complete(other)
@@ -161,18 +180,18 @@ class Asker:
         return longer, await provider.complete(longer)
 
     async def aclose(self) -> None:
-        """Close the provider's connections; the next question opens new ones."""
+        """Close connections; the next question opens new ones."""
         if self._opened is not None:
             await close_provider(self._opened[0])
 
     def _open(self) -> tuple[Provider, str]:
-        """Open on the first question and not before: a judge can be built, and its prompts shown, without a key."""
+        """Open the provider on the first question: a judge can be created and show its prompts without a key."""
         if self._opened is None:
             provider, model = self._given, self._name
             if provider is None:
                 name = resolve_model(self._name)
                 provider, model = open_provider(name), name.model
-                if not isinstance(provider, ScriptedProvider):  # a recording says the same each time
+                if not isinstance(provider, ScriptedProvider):  # a recording does not change
                     provider = RetryingProvider(provider)
             if self._cache_db is not None:
                 provider = CachedProvider(provider, cache_at(self._cache_db))
@@ -193,7 +212,7 @@ def _read(reply: Reply, read: Callable[[Reply], Reading], provenance: Provenance
 
 
 def provenance_of(origin: Origin, request: Request, question: Question, reply: Reply) -> Provenance:
-    """Return where the reply to a request comes from."""
+    """Return the provenance of the reply to a request."""
     return Provenance(
         provider=origin.provider,
         base_url=origin.base_url,
@@ -219,11 +238,11 @@ def provenance_of(origin: Origin, request: Request, question: Question, reply: R
 
 
 def model_or_usual(model: str, provider: Provider | None) -> str:
-    """Return the model's name: the one given, else the name of the provider given, else the usual judge."""
+    """Return the model's name: the given one, else the name of the given provider, else the default judge."""
     return model or ("opus" if provider is None else provider.origin.provider)
 
 
-Done = TypeVar("Done")
+T = TypeVar("T")
 Context = Mapping[str, Any]
 Candidate = str | tuple[str, Context] | Item
 """A candidate, alone, with its context, or as an item."""
@@ -283,27 +302,44 @@ def as_item_judge(judge: ItemJudge | Judge) -> ItemJudge:
     return cast(ItemJudge, judge) if hasattr(judge, "judge") else _Adapted(cast(Judge, judge))
 
 
+def bound(judge: T, source: ProviderSource) -> T:
+    """Return a judge with its providers opened by a run, or the judge itself if it has no `bind`."""
+    own: Callable[[ProviderSource], T] | None = getattr(judge, "bind", None)
+    if own is not None:
+        return own(source)
+    return cast(T, _DryRunJudge()) if source.is_dry else judge
+
+
+class _DryRunJudge:
+    """Replaces a judge without `bind` in a dry run, because its calls cannot be counted."""
+
+    judge = judge
+
+    async def outcome(self, *_: object, **__: object) -> Outcome:
+        return Failure("a dry run makes no calls", "not_recorded")
+
+
 BoundJudge = TypeVar("BoundJudge", bound=_Asking)
 
 
 def bind(self: BoundJudge, source: ProviderSource) -> BoundJudge:
-    """Return this judge with its provider opened by a run, so that the run's cache and limits hold for it."""
+    """Return this judge with its provider opened by a run, so that the run's cache and limits apply to it."""
     bound = copy(self)
     bound.asker = self.asker.bind(source)
     return bound
 
 
 ModelAddresses = tuple[tuple[ModelName, str], ...]
-"""Models, each with the address at which it is asked; empty for the vendor's own."""
+"""Models with their addresses, which are empty for the vendor's own."""
 
 
 def models(self: _Asking) -> ModelAddresses:
-    """Return the model that the judge asks, with its address."""
+    """Return the judge's model with its address."""
     return ((self.asker.name, self.asker.address),)
 
 
 async def score(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:
-    """Return the judge's result for one candidate; raise when there is no verdict."""
+    """Return the judge's result for one candidate; raise an error if there is no verdict."""
     outcome = await judge.outcome(candidate, context)
     if isinstance(outcome, Failure):
         raise_failure(outcome)
@@ -311,44 +347,44 @@ async def score(judge: Judge, candidate: str, context: Context | None = None) ->
 
 
 async def score_batch(judge: Judge, items: Sequence[Candidate], concurrency: int = 5) -> list[Outcome]:
-    """Judge many candidates, so many at a time; results in the order of the items, failures among them."""
+    """Judge candidates concurrently; return results and failures in the order of the items."""
 
     async def one(item: Candidate) -> Outcome:
         if isinstance(item, Item):
             return await as_item_judge(judge).judge(item)
         candidate, context = (item, None) if isinstance(item, str) else _unpacked(item)
         if not isinstance(candidate, str):
-            return Failure(f"an item is a text, or a text and its context, not {str(item)[:100]!r}", "bad_item")
+            return Failure(f"an item must be a text, or a text and its context, not {str(item)[:100]!r}", "bad_item")
         return await judge.outcome(candidate, context)
 
     return [outcome async for outcome in in_order(one, items, concurrency=concurrency)]
 
 
 def _unpacked(item: object) -> tuple[object, Context | None]:
-    """Take apart what should be a text and its context; not everybody checks types."""
+    """Return the text and the context of an item, or None for both if it is not such a pair."""
     is_pair = isinstance(item, tuple | list) and len(cast(Sequence[object], item)) == 2
     return cast(tuple[object, Context | None], tuple(cast(Sequence[object], item))) if is_pair else (None, None)
 
 
 def score_sync(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:
-    """Do what `score` does, from ordinary code or a notebook."""
+    """Call `score` from synchronous code or a notebook."""
     return run_sync(then_close(judge, score(judge, candidate, context)))
 
 
 def score_batch_sync(judge: Judge, items: Sequence[Candidate], concurrency: int = 5) -> list[Outcome]:
-    """Do what `score_batch` does, from ordinary code or a notebook."""
+    """Call `score_batch` from synchronous code or a notebook."""
     return run_sync(then_close(judge, score_batch(judge, items, concurrency)))
 
 
 async def close_judge(judge: object) -> None:
-    """Close what a judge has open, if anything; it opens it anew when it is asked again."""
+    """Close a judge's connections, if it has any; it opens new ones for its next question."""
     close = getattr(judge, "aclose", None)
     if close is not None:
         await close()
 
 
-async def then_close(judge: object, work: Awaitable[Done]) -> Done:
-    """Close connections before their loop ends: each sync call has a loop of its own."""
+async def then_close(judge: object, work: Awaitable[T]) -> T:
+    """Await work, then close the judge's connections before the event loop ends: each sync call has its own loop."""
     try:
         return await work
     finally:
@@ -356,9 +392,9 @@ async def then_close(judge: object, work: Awaitable[Done]) -> Done:
 
 
 def raise_failure(failure: Failure) -> NoReturn:
-    """Raise the error that a failure stands for."""
-    with_text = {"unreadable": UnreadableReplyError, "refused": RefusedError}
-    if failure.kind in with_text:
-        raise with_text[failure.kind](failure.reason, text=failure.raw)
+    """Raise the error of a failure."""
+    if failure.kind in ("unreadable", "refused"):
+        error = UnreadableReplyError if failure.kind == "unreadable" else RefusedError
+        raise error(failure.reason, text=failure.raw)
     errors = {"transient": TransientError, "not_recorded": NotRecordedError}
     raise errors.get(failure.kind, ProviderError)(failure.reason)

@@ -18,20 +18,21 @@ from polyjudge.records.requests import ModelName, Reply
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, render_context
 
 from . import base
-from .base import LABEL_LIMIT, Asker, Question, Reading
-from .binding import ProviderSource
+from .base import Asker, ProviderSource, Question, Reading, ReplyLimit
 from .judged_text import ReplyContext, judged_texts
 from .parsing import JudgeJson, read_reply
 from .reply_text import first_turn, without_reasoning
 
+LABEL_LIMIT = ReplyLimit(local=2048, remote=None)
+"""The limit of a reply with one label and a brief reason."""
 _AROUND_LABEL = " \t\r\n*_`#>\"'“”‘’«».。।!:"
 
 
 class ChoiceJudge:
     """Asks a model which label fits a candidate.
 
-    Labels given as a list are taken from best to worst and scored at even steps from 1.0 to 0.0; where that makes no
-    sense, give a mapping of labels to scores, or look only at the result's `verdict`.
+    A list of labels goes from best to worst, with scores in equal steps from 1.0 to 0.0. Otherwise, give a mapping of
+    labels to scores, or use only the result's `verdict`.
     """
 
     score = base.score
@@ -78,7 +79,7 @@ class ChoiceJudge:
 
 
 class Labels:
-    """The labels of a choice, their scores, and how a reply is read for one of them."""
+    """The labels of a choice and their scores; parses a reply for one of them."""
 
     def __init__(self, labels: Sequence[str] | Mapping[str, float], *, called: str = "") -> None:
         if isinstance(labels, str):
@@ -96,7 +97,7 @@ class Labels:
         self.scores = dict(labels) if isinstance(labels, Mapping) else even
 
     def listed(self) -> str:
-        """Return the labels as one reads them: a, b or c."""
+        """Return the labels as an enumeration: a, b or c."""
         *most, last = self.scores
         return f"{', '.join(most)} or {last}"
 
@@ -106,16 +107,16 @@ class Labels:
         return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
     def read(self, reply: Reply, judged: tuple[str, ...] = ()) -> Reading:
-        """Return the label that a reply chooses; anything but one of the labels is unreadable.
+        """Return the label that a reply chooses; raise an error if it is not one of the labels.
 
         Args:
-            reply: What the judge said.
-            judged: The texts that it was shown.
+            reply: The judge's reply.
+            judged: The texts in the prompt.
         """
         found = self._find(reply, ReplyContext(judged, labels=tuple(self.scores)))
         label = self._by_form.get(_form(str(found.value["verdict"])))
         if label is None:
-            message = f"the verdict {found.value['verdict']!r} is none of {self.listed()}"
+            message = f"the verdict must be {self.listed()}, not {found.value['verdict']!r}"
             raise UnreadableReplyError(message, text=reply.text)
         reason = str(found.value.get("reason") or "")
         return {
@@ -141,17 +142,17 @@ class Labels:
 
 
 def read_prompt(name: str) -> str:
-    """Return the wording of a prompt that ships with the judges."""
+    """Return the text of a shipped prompt."""
     return (files("polyjudge.judges") / "prompts" / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
 def _form(label: str) -> str:
-    """Return a label less what judges put around it; two spellings of one label have one form."""
+    """Return a label in one spelling, without the markup that judges put around it."""
     return unicodedata.normalize("NFC", label).strip(_AROUND_LABEL).casefold()
 
 
 class BinaryJudge:
-    """Scores 1.0 for the first verdict and 0.0 for the second; anything else is unjudged."""
+    """Scores 1.0 for the first verdict and 0.0 for the second; other replies are failures."""
 
     score = base.score
     score_batch = base.score_batch
@@ -187,12 +188,12 @@ class BinaryJudge:
 
     @property
     def models(self) -> tuple[tuple[ModelName, str], ...]:
-        """The model that the judge asks, with its address."""
+        """The judge's model with its address."""
         return self._choice.models
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the prompt does."""
+        """A hash that changes with the prompt."""
         return self._choice.fingerprint
 
     async def aclose(self) -> None:

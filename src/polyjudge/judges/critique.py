@@ -1,4 +1,4 @@
-"""Read a critique: looser than a verdict, because a critique with no readable score is still worth having."""
+"""Parse a critique more leniently than a verdict, because a critique without a score is still useful."""
 
 import re
 from collections.abc import Mapping
@@ -7,13 +7,12 @@ from typing import Any, cast
 from polyjudge.errors import UnreadableReplyError
 from polyjudge.text.numbers import fold_digits, plain_number
 
-from .choosing import without_objects
 from .json_repair import mentions
 from .judged_text import ReplyContext
-from .labelled_lines import labelled_values, without_lines
 from .parsing import parse_judge_json
-from .reply_text import first_turn, without_reasoning
+from .reply_text import first_turn, labelled_values, without_lines, without_reasoning
 from .statements import contradicting_statement, without_quoted_lines
+from .verdict_selection import without_objects
 
 _CRITIQUE = re.compile(
     r"^[*_`#\- \t]*(?:Critique|Reason)[*_` \t]*[:：](?P<text>.*?)(?=^[*_`#\- \t]*Score[*_` \t]*[:：=]|\Z)",
@@ -22,46 +21,46 @@ _CRITIQUE = re.compile(
 _NUMBER = re.compile(r"(?<![\w.,/])(?<!\d[-–—])[+-]?\d+(?:\.\d+)?(?:[ ]?/[ ]?100)?(?![\w/%]|[-–—.,]\d)")
 _DASH_BEFORE_DIGIT = re.compile(r"(?<![\w\d])[–](?=\d)")
 _DEEPEST = 3
-"""How deep numbers are clamped: the object, its subscores, and lists in them."""
+"""Levels at which numbers are clamped: the object, its subscores, and lists in them."""
 
 
 class Critique(dict[str, Any]):
-    """What a critique says, under the judge's own keys; `read_as` says how it was read."""
+    """The fields of a critique, under the judge's own keys."""
 
     def __init__(self, fields: dict[str, Any], read_as: str) -> None:
         super().__init__(fields)
         self.read_as = read_as
-        """'json', 'lines', 'number', or 'nothing' when there was nothing to read."""
+        """How it was parsed: 'json', 'lines', 'number', or 'nothing' if no field was found."""
 
     @property
     def score(self) -> float | None:
-        """The score from 0 to 100, if the critique gives one."""
+        """The score from 0 to 100, if there is one."""
         value = self.get("score")
         return value if isinstance(value, float) else None
 
     @property
     def reason(self) -> str:
-        """The critique in words."""
+        """The text of the critique."""
         return str(self.get("reason", ""))
 
 
 def parse_critique(text: str, *, judged: tuple[str, ...] = ()) -> Critique:
-    """Read JSON, else `Score: N` and `Critique: …` lines, else a lone number; numbers are clamped to 0–100.
+    """Parse JSON, else `Score: N` and `Critique: …` lines, else a single number; numbers are clamped to 0–100.
 
     Args:
         text: The reply.
-        judged: The texts that the judge was shown; what it quotes from them is not its own score.
+        judged: The texts in the prompt; a score quoted from them is not the judge's own.
     """
     context = ReplyContext(judged)
     answer = _DASH_BEFORE_DIGIT.sub("-", fold_digits(without_reasoning(first_turn(text))))
     lines = _labelled(answer, context)
-    # JSON with a score comes first; without one it comes after lines that have one.
+    # JSON without a score is used only if no line has a score.
     for wanted in (("score",), ()) if "score" not in lines else (("score",),):
         try:
             return Critique(_read_fields(parse_judge_json(text, wanted, context=context)), "json")
         except UnreadableReplyError:
             continue
-    if mentions(answer, ("score",)):  # JSON that could not be read: what it says may differ from any line or number
+    if mentions(answer, ("score",)):  # JSON that could not be parsed: its score may differ from lines and numbers
         lines.pop("score", None)
         return Critique(lines, "lines" if lines else "nothing")
     if lines:
@@ -85,13 +84,13 @@ def _labelled(text: str, context: ReplyContext) -> dict[str, Any]:
 
 
 def _is_contradicted(score: float, text: str, context: ReplyContext) -> bool:
-    """Say whether the text beside the score and the critique states another score."""
+    """Return whether the text besides the score and the critique states another score."""
     prose = without_lines(without_quoted_lines(without_objects(text), context), ("score",))
     return contradicting_statement({"score": score}, ("score",), _CRITIQUE.sub("", prose), context) is not None
 
 
 def _number(written: str) -> float | None:
-    """Return a score that is alone, or out of 100; of another scale it means something else."""
+    """Return a score without a scale, or out of 100; None for another scale."""
     parts = plain_number(written)
     return None if parts is None or parts[1] not in (None, 100.0) else parts[0]
 

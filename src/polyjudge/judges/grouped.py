@@ -28,16 +28,15 @@ from polyjudge.rubrics.prompts import (
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import Asker, Question, Reading
-from .binding import ProviderSource
-from .choosing import Query, checked
+from .base import Asker, ProviderSource, Question, Reading
 from .judged_text import ReplyContext, judged_texts
 from .parsing import JudgeJson, read_judge_json
 from .reply_text import decode, first_turn, unfenced, without_reasoning
 from .rubric import RubricJudge, read_verdict
+from .verdict_selection import Query, checked
 
 _MOST_EMPTY = 2
-"""Calls without a usable row after which no further one is made, unless each item may be asked about alone."""
+"""Calls without a usable row before the run stops, unless each item may be judged by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,40 +46,40 @@ class BatchItem:
     candidate: str
     context: Mapping[str, Any]
     question: str = ""
-    """What is to be asked about this one in particular."""
+    """An additional question about this candidate only."""
 
     @property
     def id(self) -> str:
-        """A name that says nothing: a judge cannot guess it, and cannot take it for another's."""
+        """A hash, which a judge cannot guess or confuse with another."""
         parts = [self.candidate, sorted((str(key), str(value)) for key, value in self.context.items())]
         return sha256(json.dumps(parts).encode()).hexdigest()[:8]
 
 
 class BatchRow(NamedTuple):
-    """The outcome of one item, and whether it is a row of a call about several."""
+    """The outcome of one item, and whether it is from a call about several items."""
 
     outcome: Outcome
     from_batch: bool
 
 
 class GroupedJudge:
-    """Asks about several candidates at once, and about those alone that came back amiss.
+    """Judges several candidates in one call, and those without a usable row each in a call of its own.
 
-    A model that cannot keep to the ids would be asked about every item alone, at many times the price. After two calls
-    without a usable row that is an `EmptyBatchesError`.
+    With a model that does not return the ids, every item would need its own call, at many times the price. After two
+    calls without a usable row, an `EmptyBatchesError` is raised.
 
     Args:
-        rubric: What to score.
+        rubric: The rubric.
         model: As for `RubricJudge`.
-        provider: Who answers, instead of the provider that the model's name stands for.
-        allow_single: Ask alone for what batches do not answer, however many of them have no usable row.
+        provider: Used instead of the provider in the model's name.
+        allow_single: Judge items one by one after any number of calls without a usable row.
     """
 
     def __init__(
         self, rubric: Rubric, model: str, *, provider: Provider | None = None, allow_single: bool = False
     ) -> None:
         self.empty_batches = 0
-        """Calls about several items that brought no usable row."""
+        """Calls about several items without a usable row."""
         self._allow_single = allow_single
         self.rubric = rubric
         self.model = model
@@ -99,11 +98,11 @@ class GroupedJudge:
         return GroupedJudge(self.rubric, name.model, provider=provider, allow_single=self._allow_single)
 
     async def outcomes(self, items: Sequence[BatchItem]) -> list[Outcome]:
-        """Return one outcome for each item, in order; rows missing, doubled or unreadable are asked for alone."""
+        """Return the outcomes in the order of the items; those without a usable row are judged one by one."""
         return [row.outcome for row in await self.rows(items)]
 
     async def rows(self, items: Sequence[BatchItem]) -> list[BatchRow]:
-        """Return what `outcomes` does, with where each outcome comes from."""
+        """Return the same outcomes as `outcomes`, and whether each is from a call about several items."""
         distinct = _by_id(items)
         if distinct is None:
             return [BatchRow(each, from_batch=False) for each in await together(map(self.alone, items))]
@@ -124,27 +123,27 @@ class GroupedJudge:
             return [BatchRow(whole, from_batch=False)] * len(items)
         if not found:
             self.note_empty_batches(1)
-        amiss = [item for item_id, item in distinct.items() if item_id not in found]
-        again = await together(self.alone(item) for item in amiss)
+        missing = [item for item_id, item in distinct.items() if item_id not in found]
+        single = await together(self.alone(item) for item in missing)
         rows = {item_id: BatchRow(_stamped(result, whole), from_batch=True) for item_id, result in found.items()}
-        rows |= {item.id: BatchRow(outcome, from_batch=False) for item, outcome in zip(amiss, again, strict=True)}
+        rows |= {item.id: BatchRow(outcome, from_batch=False) for item, outcome in zip(missing, single, strict=True)}
         return [rows[item.id] for item in items]
 
     def shares_a_call(self, items: Sequence[BatchItem]) -> bool:
-        """Say whether these items are asked about in one call; a single one, or two with one id, are not."""
+        """Return whether these items are judged in one call; a single item, or items with the same id, are not."""
         return len(_by_id(items) or ()) > 1
 
     def note_empty_batches(self, count: int) -> None:
-        """Count calls that brought no usable row; after two of them, no further one is made."""
+        """Count calls without a usable row; raise an error from the second one on."""
         self.empty_batches += count
         if count and self.empty_batches >= _MOST_EMPTY and not self._allow_single:
-            told = "none of their rows had a known id, once, with a verdict that can be read"
             raise EmptyBatchesError(
-                f"{self.model} gave {self.empty_batches} unusable replies about several items: {told}"
+                f"{self.model} gave {self.empty_batches} unusable replies about several items: no row had a known id, "
+                "exactly once, with a readable verdict"
             )
 
     async def alone(self, item: BatchItem) -> Outcome:
-        """Return the outcome of one item asked about by itself."""
+        """Return the outcome of one item that is judged by itself."""
         return await self._judge_alone(item).outcome(item.candidate, item.context)
 
     def prompt_alone(self, item: BatchItem) -> str:
@@ -177,13 +176,13 @@ class GroupedJudge:
 
 
 def _by_id(items: Sequence[BatchItem]) -> dict[str, BatchItem] | None:
-    """Return the items by their ids; None if two have the same id, by chance or because their texts were made to."""
+    """Return the items by their ids; None if two different items have the same id."""
     distinct = {item.id: item for item in items}
     return None if any(item != distinct[item.id] for item in items) else distinct
 
 
 def with_question(rubric: Rubric, question: str) -> Rubric:
-    """Return a rubric that asks one thing more, before the form of the answer."""
+    """Return a rubric with an additional question, before the format of the answer."""
     if not question:
         return rubric
     before, mark, after = rubric.instruction.rpartition("Respond with JSON")
@@ -192,7 +191,7 @@ def with_question(rubric: Rubric, question: str) -> Rubric:
 
 
 def read_rows(rubric: Rubric, reply: Reply, wanted: set[str], judged: tuple[str, ...] = ()) -> dict[str, JudgeResult]:
-    """Return the rows of a reply that have one of the ids, once, and can be read; rows of a judged text are no rows."""
+    """Return the readable rows with a wanted id that occurs once; rows that are also in a judged text are ignored."""
     context = ReplyContext(judged, rubric.scale)
     found = _find_rows(reply, context)
     objects = [cast(dict[str, Any], row) for row in found.value["rows"] if isinstance(row, dict)]
@@ -205,13 +204,13 @@ def read_rows(rubric: Rubric, reply: Reply, wanted: set[str], judged: tuple[str,
             try:
                 row_found = JudgeJson(checked(row, Query(keys, context)), found.rung, found.repaired)
                 results[item_id] = with_passed(rubric, JudgeResult(**read_verdict(rubric, row_found)))
-            except (ValueError, KeyError):  # no verdict in this row: it is asked for again, like a missing one
+            except (ValueError, KeyError):  # a row without a verdict counts as missing
                 continue
     return results
 
 
 def _find_rows(reply: Reply, context: ReplyContext) -> JudgeJson:
-    """Return the object with the rows; a bare list of them, in a fence perhaps, is taken as well."""
+    """Return the object with the rows, which may also be a list, with or without a code fence."""
     bare = unfenced(without_reasoning(first_turn(reply.text)).strip())
     if bare.startswith("[") and bare.endswith("]"):
         try:
@@ -222,13 +221,13 @@ def _find_rows(reply: Reply, context: ReplyContext) -> JudgeJson:
     enforced = reply.schema_enforced
     found = read_judge_json(reply.text, ["rows"], schema_enforced=enforced, cut_off=is_cut, context=context)
     if not isinstance(found.value["rows"], list):
-        raise UnreadableReplyError("the rows are no list", text=reply.text)
+        raise UnreadableReplyError("'rows' is not a list", text=reply.text)
     return found
 
 
 def _item_text(item: BatchItem) -> str:
-    asked = f"\n{item.question}" if item.question else ""
-    return f"## Candidate {item.id}{asked}{render_context(item.context)}\n\nCandidate:\n{fence(item.candidate)}"
+    question = f"\n{item.question}" if item.question else ""
+    return f"## Candidate {item.id}{question}{render_context(item.context)}\n\nCandidate:\n{fence(item.candidate)}"
 
 
 def _schema(rubric: Rubric) -> dict[str, Any]:
@@ -240,7 +239,7 @@ def _schema(rubric: Rubric) -> dict[str, Any]:
 
 
 def _stamped(result: JudgeResult, whole: Outcome) -> Outcome:
-    """Return a row's result with where the whole reply came from; a reply that failed has no rows."""
+    """Return a row's result with the provenance of the reply; if the call failed, its failure."""
     if isinstance(whole, Failure):
         return whole
     return replace(

@@ -1,8 +1,8 @@
-"""Repair slightly broken JSON that can mean one thing only.
+"""Repair slightly broken JSON that has only one possible meaning.
 
-Judges write trailing commas, single or typographic quotes, comments, raw line breaks, digits of their own script, and
-stop in the middle. What this reader accepts is listed in its methods; all else, a key given twice with different
-values, and a number that the end of the text may have cut, is an error.
+Judges write trailing commas, single or typographic quotes, comments, raw line breaks, digits of other scripts, and
+incomplete objects. All other deviations are errors, such as a key given twice with different values, or a number at the
+end of the text that may be incomplete.
 """
 
 import json
@@ -42,21 +42,21 @@ _BRACES = re.compile("[{｛}｝]")
 _STRINGS_AND_BRACES = re.compile(r'"(?:[^"\\\n]|\\.){0,1000}+"|[{｛}｝]')
 _INSIDE = r'"(?:[^"\\]|\\.){0,200}+"|[^{}"]{1,200}+'
 _TO_ITS_END = rf"(?:{_INSIDE}|\{{(?:{_INSIDE}){{0,50}}+\}}){{0,100}}+[}}｝]"
-"""From a value to the brace that closes its object, over strings and objects; never far, so that time stays linear."""
+"""From a value to the brace that closes its object, over strings and objects; bounded, so that time is linear."""
 _DEEPEST = 32
 _ATTEMPTS = 8
-"""How many opening braces before a wanted key are tried; a constant, so that time stays linear."""
+"""Opening braces before a wanted key that are tried; a constant, so that time is linear."""
 _LONGEST = 32_768
-"""Beyond so many characters a reply is not slightly broken."""
+"""Maximum characters of a reply that is repaired."""
 
 
-class BrokenJson(ValueError):  # noqa: N818 - an outcome of reading, turned into our own error by the caller
-    """The text cannot be read even leniently, or could mean several things."""
+class BrokenJson(ValueError):  # noqa: N818 - turned into our own error by the caller
+    """The text cannot be parsed even leniently, or has several possible meanings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """An object read from broken JSON, and its place in the text."""
+    """An object parsed from broken JSON, and its position in the text."""
 
     value: dict[str, Any]
     start: int
@@ -64,7 +64,7 @@ class Repaired:
 
 
 def repair_object(text: str, wanted: tuple[str, ...]) -> Repaired | None:
-    """Return the one object with the wanted keys that a broken text can mean; or None."""
+    """Return the only object with the wanted keys in a broken text, or None."""
     if len(text) > _LONGEST:
         return None
     if not wanted:
@@ -84,7 +84,7 @@ def repair_object(text: str, wanted: tuple[str, ...]) -> Repaired | None:
 
 
 def _only_object(text: str) -> Repaired | None:
-    """Return the object of a text that can hold only one, where nobody said what its keys are."""
+    """Return the only object of a text if its keys are unknown, or None."""
     start = min((place for brace in _OPEN if (place := text.find(brace)) >= 0), default=-1)
     found = _read(text, start) if start >= 0 else None
     if found is None or not found.value or any(brace in text[found.end :] for brace in _OPEN):
@@ -101,31 +101,31 @@ def _read(text: str, start: int, exact_keys: tuple[str, ...] = ()) -> Repaired |
 
 
 def comments(text: str) -> str:
-    """Return what the comments of a broken object say, one per line."""
+    """Return the comments in a broken object, one per line."""
     return "\n".join(match[0].strip("/*# \t") for match in _COMMENT.finditer(text) if match["comment"])
 
 
 def ends_with_key(text: str) -> bool:
-    """Say whether `text` ends in a key whose value would follow."""
+    """Return whether `text` ends with a key and a colon, without a value."""
     return _ENDS_WITH_KEY.search(text) is not None
 
 
 def mentions(text: str, keys: Iterable[str]) -> bool:
-    """Say whether `text` has an opening brace with one of `keys` written as a key after it."""
+    """Return whether `text` has one of `keys` as a key after an opening brace."""
     first = min((place for brace in _OPEN if (place := text.find(brace)) >= 0), default=-1)
     return first >= 0 and any(place > first for key in keys for place in _key_places(text, key))
 
 
 def unclosed_part(text: str) -> str:
-    """Return the text from the first brace on that is never closed, or nothing.
+    """Return the text from the first unclosed brace on, or an empty text.
 
-    Braces in strings close nothing; but where a quotation mark is missing, nobody can say what is a string.
+    Braces in strings do not count; but if a quotation mark is missing, strings are unknown, so both are tried.
     """
     return text[min(_unclosed(text, _BRACES), _unclosed(text, _STRINGS_AND_BRACES)) :]
 
 
 def _unclosed(text: str, marks: re.Pattern[str]) -> int:
-    """Return where the first brace stands that is never closed, or the end of the text."""
+    """Return the position of the first unclosed brace, or the end of the text."""
     depth, start = 0, -1
     for match in marks.finditer(text):
         if match[0] in _OPEN:
@@ -137,9 +137,9 @@ def _unclosed(text: str, marks: re.Pattern[str]) -> int:
 
 
 def _key_places(text: str, key: str) -> list[int]:
-    """Return where `key` ends as a key with a value; `{"score": <0-100>}` explains the form and has none.
+    """Return the ends of `key` as a key with a value, unlike in `{"score": <0-100>}`, which explains the form.
 
-    Where its object is never closed, it may as well be a verdict that was cut off, about a text such as `<b>`.
+    If such an object is not closed, it may be a verdict that was cut off, about a text such as `<b>`.
     """
     return [match.end() for match in _key_pattern(key).finditer(text)]
 
@@ -155,12 +155,12 @@ def _key_pattern(key: str) -> re.Pattern[str]:
 
 
 class _Reader:
-    """Walks over one broken object from its opening brace."""
+    """Parses one broken object from its opening brace."""
 
     def __init__(self, text: str, start: int, exact_keys: tuple[str, ...]) -> None:
         self.text = text
         self.exact_keys = exact_keys
-        """Keys whose value must not be cut; a reason that is cut is still a reason."""
+        """Keys whose value must be complete; an incomplete reason is accepted."""
         self.place = start
         self.depth = 0
         self.cut_text = False
@@ -172,10 +172,10 @@ class _Reader:
         while not self._at_end_of(_CLOSE):
             key = self._key()
             if not self._passed_colon():
-                break  # cut off before its value: this pair is lost, those before it stand
+                break  # cut off before its value: only the pairs before it are kept
             new = self._value()
             if self.cut_text and not isinstance(new, dict | list) and key in self.exact_keys:
-                break  # what is cut may have been going to say something else
+                break  # the complete text may differ
             self._add(value, key, new)
             self._separator(_CLOSE)
         self.depth -= 1
@@ -202,7 +202,7 @@ class _Reader:
             raise BrokenJson("nested too deeply")
 
     def _at_end_of(self, closers: str) -> bool:
-        """Pass the closing bracket, or notice that the text is cut off here."""
+        """Skip the closing bracket; return whether there was one, or the text ends here."""
         if not self._skip_blank():
             return True
         if self.text[self.place] in closers:
@@ -221,7 +221,7 @@ class _Reader:
             raise BrokenJson("neither a comma nor the end after a value")
 
     def _is_at_key_after_number(self) -> bool:
-        """Say whether only the comma is missing, as in `"score": 80 "reason": …`."""
+        """Return whether only the comma is missing, as in `"score": 80 "reason": …`."""
         is_after_number = re.search(r"[0-9]\s+\Z", self.text[max(0, self.place - 40) : self.place]) is not None
         return is_after_number and _QUOTED_KEY.match(self.text, self.place) is not None
 
@@ -231,7 +231,7 @@ class _Reader:
         if match := _IDENTIFIER.match(self.text, self.place):
             self.place = match.end()
             return match[0]
-        raise BrokenJson("no key where one should stand")
+        raise BrokenJson("expected a key")
 
     def _passed_colon(self) -> bool:
         if self._skip_blank() and self._next() not in _COLONS:
@@ -261,7 +261,7 @@ class _Reader:
             raise BrokenJson(f"{word} is not a number")
         number = plain_number(word)
         if number is None and not _IDENTIFIER.fullmatch(word):
-            raise BrokenJson(f"{word!r} is no value")
+            raise BrokenJson(f"{word!r} is not a value")
         return number[0] if number and number[1] is None else word
 
     def _string(self) -> str:
@@ -285,7 +285,7 @@ class _Reader:
         return _with_pairs_joined("".join(pieces) + self.text[place:])
 
     def _escape(self, place: int) -> tuple[str, int]:
-        """Return what the escape at `place` stands for, and where it ends."""
+        """Return the character of the escape at `place`, and where it ends."""
         digits = self.text[place + 1 : place + 5]
         if self.text[place : place + 1] == "u" and re.fullmatch("[0-9a-fA-F]{4}", digits):
             return chr(int(digits, 16)), place + 5
@@ -298,12 +298,12 @@ class _Reader:
         return self.text[self.place]
 
     def _skip_blank(self) -> bool:
-        """Pass white space and comments; say whether anything is left."""
+        """Skip white space and comments; return whether any text is left."""
         blank = _BLANK.match(self.text, self.place)
         self.place = blank.end() if blank else self.place
         return self.place < len(self.text)
 
 
 def _with_pairs_joined(text: str) -> str:
-    """Join the halves of characters that were escaped in two parts, as JSON does."""
+    """Join surrogate pairs that were escaped separately, as JSON does."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -1,4 +1,4 @@
-"""What a judge was shown and asked, so that its reply can be told apart from what it quotes."""
+"""The texts and the scale of a question, to distinguish a judge's own answer from what its reply quotes."""
 
 import json
 import re
@@ -10,14 +10,13 @@ from typing import Any, cast
 
 from polyjudge.records.rubrics import Scale
 
-from .labelled_lines import labelled_values
-from .reply_text import decode, find_objects
+from .reply_text import decode, find_objects, labelled_values
 from .statement_words import normalise
 
 _QUOTES = str.maketrans(dict.fromkeys("'`＂“”„‘’«»「」", '"'))
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _MOST_OBJECTS = 10_000
-"""Objects of a judged text that are remembered; a constant, so that memory stays small."""
+"""Objects of a judged text that are stored; a constant, so that memory is bounded."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +34,19 @@ class ReplyContext:
     labels: tuple[str, ...] = ()
 
     def has_object(self, value: Mapping[str, Any]) -> bool:
-        """Say whether an object with the same content occurs in a judged text."""
+        """Return whether an object with the same content occurs in a judged text."""
         return bool(self.judged) and _canonical(value) in self._objects
 
     def has_line(self, key: str, written: str) -> bool:
-        """Say whether a judged text has a labelled line with this value."""
+        """Return whether a judged text has a labelled line with this value."""
         return any(written == each for text in self.judged for each in labelled_values(text, key))
 
     def has_whole_line(self, line: str) -> bool:
-        """Say whether a line of a judged text consists of these words."""
+        """Return whether these words are a whole line of a judged text."""
         return " ".join(normalise(line).casefold().split()) in self._lines
 
     def has_words(self, words: str) -> bool:
-        """Say whether a judged text contains these words, whatever the case and the spaces."""
+        """Return whether a judged text contains these words, ignoring case and spaces."""
         plain = " ".join(normalise(words).casefold().split())
         return bool(plain) and plain in self._words
 
@@ -77,12 +76,12 @@ class ReplyContext:
 
 
 def judged_texts(candidate: str, context: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """Return every text that a prompt shows: the candidate and the values of its context."""
+    """Return all judged texts of a prompt: the candidate and the values of its context."""
     return (candidate, *map(str, (context or {}).values()))
 
 
 def folded_key(key: str) -> str:
-    """Return a key as it looks: invisible characters, letter case and look-alike letters make no difference."""
+    """Return a key without differences of case, invisible characters and look-alike letters."""
     if key.isascii():
         return key.strip().casefold()
     return unicodedata.normalize("NFKC", normalise(key)).translate(_LOOK_ALIKES).strip().casefold()
@@ -100,18 +99,18 @@ def _decoded(text: str) -> object:
 
 
 def _all_objects(value: object) -> Iterator[dict[str, Any]]:
-    """Yield an object and those inside it, also written as text in a string."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
+    """Yield an object and those inside it, also those encoded in a string."""
+    pending = [value]
+    while pending:
+        each = pending.pop()
         if isinstance(each, dict):
             mapping = cast(dict[str, Any], each)
             yield mapping
-            waiting += mapping.values()
+            pending += mapping.values()
         elif isinstance(each, list):
-            waiting += cast(list[object], each)
+            pending += cast(list[object], each)
         elif isinstance(each, str) and "{" in each:
-            waiting += [_decoded(each[start:end]) for start, end in find_objects(each)]
+            pending += [_decoded(each[start:end]) for start, end in find_objects(each)]
 
 
 def _canonical(value: Mapping[str, Any]) -> str:

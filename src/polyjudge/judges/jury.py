@@ -19,12 +19,11 @@ from polyjudge.statistics.agreement import exact_agreement, krippendorff_alpha, 
 from polyjudge.verdicts.items import with_passed
 
 from . import base
-from .base import ItemJudge, Judge, ModelAddresses, close_judge
-from .binding import ProviderSource, bound
+from .base import ItemJudge, Judge, ModelAddresses, ProviderSource, bound, close_judge
 
 
 class RepeatedJudge:
-    """Asks each question so many times; the mean is the score, and `members` holds every answer."""
+    """Asks each question several times; the score is the mean, and `members` contains all outcomes."""
 
     score = base.score
     score_batch = base.score_batch
@@ -34,7 +33,7 @@ class RepeatedJudge:
 
     def __init__(self, judge: Judge, times: int) -> None:
         if times < 1:
-            raise ConfigError(f"a question is asked at least once, not {times} times")
+            raise ConfigError(f"the number of repeats must be at least 1, not {times}")
         self._judge = judge
         self.rubric: object = getattr(judge, "rubric", None)
         self.fingerprint: str = getattr(judge, "fingerprint", "")
@@ -46,13 +45,13 @@ class RepeatedJudge:
         return RepeatedJudge(bound(self._judge, source), self.repeats)
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
-        """Return the mean of all answers that hold a verdict; most must."""
+        """Return the mean of all answers with a verdict; more than half must have one."""
         numbers = range(repeat * self.repeats, (repeat + 1) * self.repeats)
         answers = await together(self._judge.outcome(candidate, context, repeat=number) for number in numbers)
         return with_passed(self.rubric, combined(tuple(answers), quorum=self.repeats // 2 + 1))
 
     async def aclose(self) -> None:
-        """Close what the judge has open."""
+        """Close the judge's connections."""
         await close_judge(self._judge)
 
 
@@ -60,10 +59,10 @@ _AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "me
 
 
 class Jury:
-    """Asks all its members at once; their scores must be on one scale.
+    """Asks all its members concurrently; their scores must be on the same scale.
 
-    Members that fail are left out. Fewer than `quorum` verdicts (by default, more than half of the members) is no
-    verdict. The result's `members` holds what each said, failures included, in the order of the judges.
+    Members that fail are left out. With fewer than `quorum` verdicts (by default, more than half of the members) the
+    outcome is a failure. The result's `members` contains all outcomes, in the order of the judges.
     """
 
     score = base.score
@@ -80,13 +79,13 @@ class Jury:
         if not self.judges:
             raise ConfigError("a jury needs at least one judge")
         if aggregate not in _AGGREGATES:
-            raise ConfigError(f"a jury's scores are put together by mean or median, not {aggregate!r}")
+            raise ConfigError(f"the scores of a jury are combined by mean or median, not {aggregate!r}")
         if not 1 <= self.quorum <= len(self.judges):
-            raise ConfigError(f"a quorum of {self.quorum} does not fit a jury of {len(self.judges)}")
+            raise ConfigError(f"the quorum of this jury must be from 1 to {len(self.judges)}, not {self.quorum}")
         scales = {(scale.lowest, scale.highest) for scale in map(scale_of, self.judges) if scale is not None}
         if len(scales) > 1:
-            told = " and ".join(f"{low:g} to {high:g}" for low, high in sorted(scales))
-            raise ConfigError(f"the judges of a jury score on different scales: {told}")
+            ranges = " and ".join(f"{low:g} to {high:g}" for low, high in sorted(scales))
+            raise ConfigError(f"the judges of a jury score on different scales: {ranges}")
         self._aggregate = _AGGREGATES[aggregate]
         first = self.judges[0]
         self.rubric: object = getattr(first, "rubric", None)
@@ -95,7 +94,7 @@ class Jury:
 
     @property
     def models(self) -> ModelAddresses:
-        """The models that the members ask, with their addresses."""
+        """The members' models with their addresses."""
         return tuple(model for judge in self.judges for model in getattr(judge, "models", ()))
 
     def bind(self, source: ProviderSource) -> "Jury":
@@ -103,28 +102,28 @@ class Jury:
         return self.with_judges([bound(judge, source) for judge in self.judges])
 
     def with_judges(self, judges: Sequence[Judge]) -> "Jury":
-        """Return a jury with other members and the same rules."""
+        """Return a jury with other members, and the same aggregate and quorum."""
         jury = copy(self)
         jury.judges = tuple(judges)
         jury.repeats = getattr(judges[0], "repeats", 1)
         return jury
 
     async def outcome(self, candidate: str, context: Mapping[str, Any] | None = None, *, repeat: int = 0) -> Outcome:
-        """Return what the members say together, or a failure when too few of them could judge."""
+        """Return the combined result of the members, or a failure if too few of them have a verdict."""
         members = await together(judge.outcome(candidate, context, repeat=repeat) for judge in self.judges)
         return with_passed(self.rubric, combined(tuple(members), self.quorum, self._aggregate))
 
     async def aclose(self) -> None:
-        """Close what the members have open."""
+        """Close the members' connections."""
         for judge in self.judges:
             await close_judge(judge)
 
 
 class Panel:
-    """Judges side by side, not combined: each item is judged by one of them, which `judge_of` names.
+    """Several judges of one run: each item is judged by one of them, whose name `judge_of` returns.
 
-    A judge that becomes unusable is not asked again: its other items fail, and the caller of the run is warned. With
-    `needs_judge`, the run is stopped when no judge is left. `done` is called with each outcome as it comes.
+    A judge that becomes unusable is not used again: its other items fail, and the caller of the run is warned. With
+    `needs_judge`, the run stops when no judge is left. `done` is called with each outcome.
     """
 
     def __init__(
@@ -145,12 +144,12 @@ class Panel:
 
     @property
     def models(self) -> ModelAddresses:
-        """The models that the judges ask, with their addresses."""
+        """The judges' models with their addresses."""
         return tuple(model for judge in self.judges.values() for model in getattr(judge, "models", ()))
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the prompts of the judges do."""
+        """A hash that changes with the prompts of the judges."""
         return ",".join(getattr(judge, "fingerprint", "") for judge in self.judges.values())
 
     def bind(self, source: ProviderSource) -> "Panel":
@@ -159,7 +158,7 @@ class Panel:
         return Panel(judges, self._judge_of, self._done, needs_judge=self._needs_judge, emit=source.emit)
 
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
-        """Judge an item by its own judge."""
+        """Judge an item with its own judge."""
         name = self._judge_of(item)
         if name in self._unusable:
             outcome = _unusable(name, self._unusable[name])
@@ -173,7 +172,7 @@ class Panel:
         return outcome
 
     def _drop(self, name: str, error: UnusableError) -> Failure:
-        """Ask a judge no more; raise the error if no judge is left and one is needed."""
+        """Stop using a judge; raise the error if no judge is left and one is needed."""
         is_new = name not in self._unusable
         self._unusable[name] = error
         if self._needs_judge and len(self._unusable) == len(self.judges):
@@ -183,7 +182,7 @@ class Panel:
         return _unusable(name, error)
 
     async def aclose(self) -> None:
-        """Close what the judges have open."""
+        """Close the judges' connections."""
         for judge in self.judges.values():
             await close_judge(judge)
 
@@ -195,7 +194,7 @@ def _unusable(name: str, error: UnusableError) -> Failure:
 def combined(
     members: tuple[Outcome, ...], quorum: int, aggregate: Callable[[Sequence[float]], float] = fmean
 ) -> Outcome:
-    """Return what several outcomes of one candidate come to, or a failure when too few hold a verdict."""
+    """Combine several outcomes of one candidate; return a failure if too few of them have a verdict."""
     members = tuple(map(_checked, members))
     results = [member for member in members if isinstance(member, JudgeResult)]
     if len(results) < quorum:
@@ -204,7 +203,7 @@ def combined(
         return Failure(message, "no_quorum", provenance=_joint_provenance(members), members=members)
     shared = [name for name in results[0].subscores if all(name in result.subscores for result in results)]
     flags = [name for name in results[0].flags if all(name in result.flags for result in results)]
-    sides = {name: _majority(["yes" if result.flags[name] else "no" for result in results]) for name in flags}
+    majorities = {name: _majority(["yes" if result.flags[name] else "no" for result in results]) for name in flags}
     return JudgeResult(
         score=aggregate([result.score for result in results]),
         reason="\n".join(f"{result.model}: {result.reason}" for result in results),
@@ -213,28 +212,28 @@ def combined(
         duration_ms=max(result.duration_ms for result in results),
         cached=all(result.cached for result in results),
         verdict=_majority([result.verdict for result in results]),
-        flags={name: side == "yes" for name, side in sides.items() if side},
+        flags={name: majority == "yes" for name, majority in majorities.items() if majority},
         provenance=_joint_provenance(members),
         members=members,
     )
 
 
 def scale_of(judge: Judge) -> Scale | None:
-    """Return the scale of a judge by a rubric; None where it has none, or is not known."""
+    """Return the scale of a judge by a rubric; None for other judges."""
     rubric: object = getattr(judge, "rubric", None)
     return rubric.scale if isinstance(rubric, Rubric) else None
 
 
 def _checked(member: Outcome) -> Outcome:
-    """Return an outcome as it is, or a failure where its score is no number, which would make all of them none."""
+    """Return an outcome, or a failure if a score in it is not a finite number."""
     if isinstance(member, Failure) or all(map(math.isfinite, (member.score, *member.subscores.values()))):
         return member
-    told = f"{member.model} gave {member.score}, which is no score"
-    return Failure(told, "unreadable", model=member.model, raw=member.raw, provenance=member.provenance)
+    reason = f"{member.model} gave an invalid score: {member.score}"
+    return Failure(reason, "unreadable", model=member.model, raw=member.raw, provenance=member.provenance)
 
 
 def _joint_provenance(members: Sequence[Outcome]) -> Provenance | None:
-    """Return where a joint verdict comes from: the one judge that was asked repeatedly, or the jury of several."""
+    """Return the provenance of a combined verdict: of one judge that was asked repeatedly, or of a jury."""
     known = [member.provenance for member in members if member.provenance is not None]
     if not known:
         return None
@@ -259,7 +258,7 @@ def _joint_provenance(members: Sequence[Outcome]) -> Provenance | None:
 
 @dataclass(frozen=True, slots=True)
 class JuryAgreement:
-    """How far the members of a jury agreed over many items; None where there is nothing to compare."""
+    """The agreement of a jury's members over many items; None if there is nothing to compare."""
 
     items: int
     """Items that at least two members judged."""
@@ -268,13 +267,13 @@ class JuryAgreement:
     mean_difference: float | None
     """Mean absolute difference between two members' scores."""
     alpha_nominal: float | None
-    """Krippendorff's alpha over verdicts, or over scores as mere labels."""
+    """Krippendorff's alpha over verdicts, or over scores as labels."""
     alpha_interval: float | None
     """Krippendorff's alpha over scores as numbers."""
 
 
 def jury_agreement(outcomes: Sequence[Outcome]) -> JuryAgreement:
-    """Sum up the agreement of a jury's members over many items; members that failed are left out."""
+    """Return the agreement of a jury's members over many items; members that failed are left out."""
     juries = [[member for member in outcome.members if isinstance(member, JudgeResult)] for outcome in outcomes]
     compared = [members for members in juries if len(members) > 1]
     labels = [[member.verdict or member.score for member in members] for members in compared]
@@ -289,6 +288,6 @@ def jury_agreement(outcomes: Sequence[Outcome]) -> JuryAgreement:
 
 
 def _majority(verdicts: Sequence[str]) -> str:
-    """Return the verdict that more than half gave, or none."""
+    """Return the verdict of more than half, or an empty text."""
     verdict, count = Counter(verdicts).most_common(1)[0]
     return verdict if 2 * count > len(verdicts) else ""

@@ -20,9 +20,9 @@ _CHINESE = re.compile(
 )
 _CHINESE_DIGITS = str.maketrans("〇两兩壱壹貳贰叁參肆伍陸陆柒捌玖拾佰", "零二二一一二二三三四五六六七八九十百")
 _LONG = 6
-"""Letters from which on a number word of one language is no word of another."""
+"""Minimum letters of a number word that is unique to its language."""
 _SHORT = 3
-"""Letters from which on a word may be a small number of a language that is not known."""
+"""Minimum letters of a small number in an unknown language."""
 _STEM = 4
 """Letters of the shortest number word that is recognised with an ending."""
 _LONGEST_ENDING = 5
@@ -32,7 +32,7 @@ _MANY = 11
 
 @dataclass(frozen=True, slots=True)
 class NumberWord:
-    """A number in words and its place in a text."""
+    """A number in words and its position in a text."""
 
     start: int
     end: int
@@ -41,12 +41,12 @@ class NumberWord:
 
 @lru_cache(maxsize=16)
 def number_words(text: str, language: str | None) -> tuple[NumberWord, ...]:
-    """Return the numbers that a normalised text has in words, first one first.
+    """Return the numbers in words of a normalised text, in order.
 
     Args:
         text: A text in compatibility form.
         language: The language of the text if it is known. Words of other languages then count only if they are long.
-            If it is not known, words of every language count, also with an ending.
+            If it is unknown, words of every language count, also with an ending.
     """
     forms, longest = _forms()
     if language is not None and text.isascii() and longest.keys().isdisjoint(_TOKEN.findall(text.lower())):
@@ -67,7 +67,7 @@ def number_words(text: str, language: str | None) -> tuple[NumberWord, ...]:
 
 
 def may_have_number_word(text: str) -> bool:
-    """Say whether a normalised text may have a number of more than ten in words, in any language; a quick test."""
+    """Return whether a normalised text may have a number of more than ten in words, in any language; a quick test."""
     signs, stems = _signs()
     if text.isascii():
         return not signs.isdisjoint(_TOKEN.findall(text.lower()))
@@ -83,12 +83,12 @@ def may_have_number_word(text: str) -> bool:
 
 
 def with_digits(text: str, language: str | None = None, *, least: int = 0) -> str:
-    """Return a text with numbers from two on as digits, if one of those in words is at least `least`.
+    """Return a text with its numbers in words, except one, as digits; unchanged if all of them are below `least`.
 
     Args:
         text: A text in compatibility form.
         language: The language of the text if it is known.
-        least: The number from which on a word is looked for; smaller ones are replaced together with it.
+        least: The smallest number for which the text is changed.
     """
     found = [each for each in number_words(text, language) if each.value != 1]
     if not found or max(each.value for each in found) < least:
@@ -109,7 +109,7 @@ def _at(
     forms: dict[str, dict[str, int]],
     longest: dict[str, int],
 ) -> tuple[int, int | None]:
-    """Return how many tokens from a place on make up a number, and the number; one token and None if none do."""
+    """Return the number that starts at a token, and its count of tokens; None and one token if there is none."""
     token = tokens[place][1]
     for count in range(min(longest.get(token, 0), len(tokens) - place), 0, -1):
         form = " ".join(each for _, each in tokens[place : place + count])
@@ -128,7 +128,7 @@ def _value(values: dict[str, int], form: str, language: str | None) -> int | Non
 
 
 def _inflected(token: str, forms: dict[str, dict[str, int]]) -> int | None:
-    """Return the number that a word with an ending, or with an article or preposition before it, begins with."""
+    """Return the number in a word with an ending, or with an article or preposition as a prefix."""
     bare = token if token.isascii() else _SEMITIC_PREFIX.sub("", token, count=1)
     shortest = 2 if _HANGUL.match(bare) else _STEM
     if bare[:shortest] not in _stems():
@@ -141,7 +141,7 @@ def _inflected(token: str, forms: dict[str, dict[str, int]]) -> int | None:
 
 
 def _without_spaces(text: str) -> Iterator[NumberWord]:
-    """Yield the numbers in scripts that put no spaces between words."""
+    """Yield the numbers in scripts without spaces between words."""
     for match in _CHINESE.finditer(text):
         yield NumberWord(match.start(), match.end(), _chinese(match[0]))
     if _UNSPACED.search(text):
@@ -182,7 +182,7 @@ def _signs() -> tuple[frozenset[str], frozenset[str]]:
 
 @cache
 def _stems() -> frozenset[str]:
-    """Return the first letters of all forms; of Hangul, where two letters may be a number, fewer."""
+    """Return the first letters of all forms; two for Hangul, where two letters may be a number."""
     return frozenset(form[:2] if _HANGUL.match(form) else form[:_STEM] for form in _forms()[0])
 
 

@@ -1,4 +1,4 @@
-"""`offline`: a judge without a model. It scores what the checks can see, and says nothing of what they cannot."""
+"""The judge `offline`, which has no model: it scores only what the checks can find."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ from polyjudge.version import __version__
 from . import base
 
 MODEL = "checks-2"
-"""Named in every result; a change that can move a score changes it."""
+"""The model name in every result; it changes with every change that can move a score."""
 _NO_TRANSLATION = {"empty", "source_copied", "refusal", "repetition", "prompt_leak"}
 _BROKEN_TEXT = {"empty", "repetition", "template_leak", "model_note", "code_fence", "broken_characters"}
 _INCOMPLETE = {"untranslated", "cut_off", "wrong_length", "number_changed", "number_lost"} | {
@@ -27,11 +27,11 @@ _INCOMPLETE = {"untranslated", "cut_off", "wrong_length", "number_changed", "num
     "url_lost",
 }
 _CHRF_SCORES = ((65.0, 5.0), (45.0, 4.0))
-"""Agreement with a reference from which a translation is good; less proves nothing, since wordings differ."""
+"""Agreement with a reference, and the score from there on; less agreement proves nothing, since wordings differ."""
 
 
 class OfflineJudge:
-    """Judges translations by script, language, degeneration and preservation; needs the item's language and source."""
+    """Judges translations by script, language, degeneration and preservation, with the item's language and source."""
 
     score = base.score
     score_batch = base.score_batch
@@ -42,13 +42,11 @@ class OfflineJudge:
     def __init__(self, rubric: Rubric, *, table: LanguageTable | None = None) -> None:
         names = {criterion.name for criterion in rubric.criteria}
         if names != {"script", "grammar", "coherence"}:
-            told = f"the judge 'offline' has no idea of {rubric.name!r}; it judges script, grammar and coherence"
-            raise ConfigError(told, option="rubric", value="translation")
+            message = f"the judge 'offline' cannot judge by {rubric.name!r}, only by script, grammar and coherence"
+            raise ConfigError(message, option="rubric", value="translation")
         self.rubric = rubric
         self._table = table or language_table()
-        from polyjudge.checks.checker import (
-            TextChecker,  # here, because the type of this judge is asked for in every run
-        )
+        from polyjudge.checks.checker import TextChecker  # here: every run imports this module, but few use it
 
         self._checker = TextChecker(self._table)
         self.fingerprint = rubric_fingerprint(rubric)
@@ -62,15 +60,15 @@ class OfflineJudge:
         candidate: str,
         context: Mapping[str, Any] | None = None,
         *,
-        repeat: int = 0,  # noqa: ARG002 - it says the same each time
+        repeat: int = 0,  # noqa: ARG002 - the result is always the same
     ) -> Outcome:
-        """Return what the checks make of one candidate; its context must name the language."""
-        given = context or {}
-        language = self._table.find(str(given.get("language", "")), str(given.get("language_name", "")))
+        """Return the result of the checks for one candidate; its context must have the language."""
+        fields = context or {}
+        language = self._table.find(str(fields.get("language", "")), str(fields.get("language_name", "")))
         if language is None:
-            return Failure(f"no known language is named, but {given.get('language', '')!r}", "bad_item", model=MODEL)
-        source, reference = str(given.get("source", "")), str(given.get("reference", ""))
-        check = self._checker.check(candidate, language, source=source, prompt=str(given.get("prompt", "")))
+            return Failure(f"unknown language {fields.get('language', '')!r}", "bad_item", model=MODEL)
+        source, reference = str(fields.get("source", "")), str(fields.get("reference", ""))
+        check = self._checker.check(candidate, language, source=source, prompt=str(fields.get("prompt", "")))
         return with_passed(self.rubric, self._result(check, language, candidate, reference))
 
     def _result(self, check: TextCheck, language: Language, candidate: str, reference: str) -> Outcome:
@@ -80,16 +78,16 @@ class OfflineJudge:
             "grammar": _grammar_score(check),
             "coherence": _coherence_score(check, agreement),
         }
-        seen = {name: score for name, score in subscores.items() if score is not None}
-        if not seen:
-            return Failure("the checks see nothing in it: no letter, and no fault", "bad_item", model=MODEL)
-        sure = check.language.state != "unsure"
+        known = {name: score for name, score in subscores.items() if score is not None}
+        if not known:
+            return Failure("nothing to check: the text has neither letters nor problems", "bad_item", model=MODEL)
+        is_sure = check.language.state != "unsure"
         return JudgeResult(
-            score=sum(seen.values()) / len(seen),
-            reason="; ".join(_reasons(check, language, agreement, [name for name in subscores if name not in seen])),
-            subscores=seen,
+            score=sum(known.values()) / len(known),
+            reason="; ".join(_reasons(check, language, agreement, [name for name in subscores if name not in known])),
+            subscores=known,
             model=MODEL,
-            flags={"isCorrectLanguage": check.language.state == "right"} if sure else {},
+            flags={"isCorrectLanguage": check.language.state == "right"} if is_sure else {},
             rung="checks",
             provenance=Provenance(
                 provider="offline",
@@ -105,7 +103,7 @@ class OfflineJudge:
 
 
 def _script_score(script: ScriptCheck) -> float | None:
-    """Return how well the script fits; in a text without letters, such as a number, it cannot be seen."""
+    """Return the score of the script; None for a text without letters, such as a number."""
     if script.state == "fail":
         return 1.0 if script.share is None or script.share < 0.2 else 2.0
     if any(problem.kind == "broken_characters" for problem in script.problems):
@@ -116,7 +114,7 @@ def _script_score(script: ScriptCheck) -> float | None:
 
 
 def _grammar_score(check: TextCheck) -> float | None:
-    """Return a low score where there is no sentence at all; whether one is good, no check can see."""
+    """Return a low score if there is no sentence at all, else None: no check can judge the grammar of a sentence."""
     kinds = {problem.kind for problem in check.problems}
     if kinds & _BROKEN_TEXT:
         return 1.0 if kinds & {"empty", "repetition"} else 2.0
@@ -136,14 +134,14 @@ def _coherence_score(check: TextCheck, agreement: float | None) -> float | None:
     return next((score for least, score in _CHRF_SCORES if agreement is not None and agreement >= least), None)
 
 
-def _reasons(check: TextCheck, language: Language, agreement: float | None, unseen: list[str]) -> Iterator[str]:
+def _reasons(check: TextCheck, language: Language, agreement: float | None, unknown: list[str]) -> Iterator[str]:
     for problem in check.problems:
         yield f"{problem.kind.replace('_', ' ')}: {problem.message}"
     if not check.problems:
-        yield "the checks find nothing wrong"
+        yield "the checks found no problem"
     if check.language.state == "unsure":
-        yield f"whether it is {language.name} cannot be told"
+        yield f"the checks cannot determine whether it is {language.name}"
     if agreement is not None:
         yield f"chrF++ {agreement:.0f} against the reference"
-    if unseen:
-        yield f"{' and '.join(unseen)} cannot be seen without a model"
+    if unknown:
+        yield f"{' and '.join(unknown)} cannot be judged without a model"

@@ -1,4 +1,4 @@
-"""Say which of two candidates is better, asking in both orders."""
+"""Judge which of two candidates is better, in both orders."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from polyjudge.records.rubrics import RubricCriterion
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, render_context
 
 from . import base
-from .base import LABEL_LIMIT, Asker, Context, Question, raise_failure, then_close
-from .choice import Labels, read_prompt
+from .base import Asker, Context, Question, raise_failure, then_close
+from .choice import LABEL_LIMIT, Labels, read_prompt
 from .judged_text import judged_texts
 
 Pair = tuple[str, str] | tuple[str, str, Context]
@@ -30,7 +30,7 @@ _BACKWARD: dict[str, Preference] = {"A": "second", "B": "first", "tie": "tie"}
 
 
 class PairwiseJudge:
-    """Shows two candidates in both orders; when the two answers differ, that is a tie and a sign of position bias."""
+    """Shows two candidates in both orders; different answers are a tie, and indicate position bias."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class PairwiseJudge:
         self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
 
     async def outcome(self, first: str, second: str, context: Context | None = None) -> PairwiseOutcome:
-        """Return the preference, or the failure of whichever order could not be judged."""
+        """Return the preference, or the failure of the order that could not be judged."""
         orders = [(first, second), (second, first)]
         forward, backward = await together(self.ask(*order, context or {}) for order in orders)
         if isinstance(forward, Failure) or isinstance(backward, Failure):
@@ -57,14 +57,14 @@ class PairwiseJudge:
         return _combined(forward, backward)
 
     async def compare(self, first: str, second: str, context: Context | None = None) -> PairwiseResult:
-        """Return the preference; raise when either order brought no verdict."""
+        """Return the preference; raise an error if either order has no verdict."""
         outcome = await self.outcome(first, second, context)
         if isinstance(outcome, Failure):
             raise_failure(outcome)
         return outcome
 
     async def compare_batch(self, pairs: Sequence[Pair], concurrency: int = 5) -> list[PairwiseOutcome]:
-        """Compare many pairs; results in the order of the pairs, failures among them."""
+        """Compare pairs concurrently; return results and failures in the order of the pairs."""
 
         async def one(pair: Pair) -> PairwiseOutcome:
             first, second, *context = pair
@@ -73,11 +73,11 @@ class PairwiseJudge:
         return [outcome async for outcome in in_order(one, pairs, concurrency=concurrency)]
 
     def compare_sync(self, first: str, second: str, context: Context | None = None) -> PairwiseResult:
-        """Do what `compare` does, from ordinary code or a notebook."""
+        """Call `compare` from synchronous code or a notebook."""
         return run_sync(then_close(self, self.compare(first, second, context)))
 
     def compare_batch_sync(self, pairs: Sequence[Pair], concurrency: int = 5) -> list[PairwiseOutcome]:
-        """Do what `compare_batch` does, from ordinary code or a notebook."""
+        """Call `compare_batch` from synchronous code or a notebook."""
         return run_sync(then_close(self, self.compare_batch(pairs, concurrency)))
 
     bind = base.bind
@@ -107,29 +107,28 @@ class PairwiseJudge:
 
 
 def _combined(forward: JudgeResult, backward: JudgeResult) -> PairwiseResult:
-    ahead, behind = _FORWARD[forward.verdict], _BACKWARD[backward.verdict]
-    consistent = ahead == behind
-    return PairwiseResult(ahead if consistent else "tie", consistent, forward, backward)
+    preference = _FORWARD[forward.verdict]
+    consistent = preference == _BACKWARD[backward.verdict]
+    return PairwiseResult(preference if consistent else "tie", consistent, forward, backward)
 
 
 @dataclass(frozen=True, slots=True)
 class PositionBias:
-    """How far the order in which two candidates are shown decides."""
+    """The effect of the order in which two candidates are shown."""
 
     pairs: int
     """Pairs judged in both orders."""
     bias: float | None
-    """Share of them in which the two orders gave different answers."""
+    """Share of pairs with different answers in the two orders."""
     first_shown_wins: float | None
-    """Share of all picks, ties aside, that went to the candidate shown first; 0.5 without bias."""
+    """Share of answers other than ties that prefer the candidate shown first; 0.5 without bias."""
 
 
 def position_bias(outcomes: Sequence[PairwiseOutcome]) -> PositionBias:
-    """Sum up how consistent a judge was over many pairs; failures are left out."""
+    """Return how consistent a judge was over many pairs; failures are left out."""
     results = [outcome for outcome in outcomes if isinstance(outcome, PairwiseResult)]
-    picks = [
-        asked.verdict for result in results for asked in (result.forward, result.backward) if asked.verdict != "tie"
-    ]
+    answers = [answer.verdict for result in results for answer in (result.forward, result.backward)]
+    picks = [answer for answer in answers if answer != "tie"]
     inconsistent = sum(not result.consistent for result in results)
     return PositionBias(
         pairs=len(results),

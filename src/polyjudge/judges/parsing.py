@@ -7,9 +7,9 @@ schema      the provider enforced a schema, and the whole reply is the requested
     repaired    broken JSON that can mean only one thing
     lines       `Score: 85` on lines of their own (only for judges, which know the wanted keys)
 
-The last verdict counts, since judges think aloud and quote the candidate first. An object that also occurs in the
-judged text counts only if it is the whole reply. A reply with two different verdicts is unreadable unless the last one
-is clearly final, and so is a verdict that other parts of the reply contradict: no verdict is better than a wrong one.
+The last verdict counts, because judges first reason and quote the candidate. An object that also occurs in the judged
+text counts only if it is the whole reply. A reply with two different verdicts is unreadable unless the last one is
+clearly final, and so is a verdict that other parts of the reply contradict: no verdict is better than a wrong one.
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,12 @@ from typing import Any
 
 from polyjudge.errors import UnreadableReplyError
 
-from .choosing import NoVerdictError, Query, checked, embedded, refuse_if_list, without_echoes
 from .json_repair import mentions
 from .judged_text import ReplyContext
-from .labelled_lines import labelled_values, last_line_is_labelled, without_lines
-from .reply_text import first_turn, unfenced, without_reasoning
+from .reply_text import first_turn, labelled_values, last_line_is_labelled, unfenced, without_lines, without_reasoning
 from .statements import contradicting_reason, contradicting_statement, without_quoted_lines
 from .verdict_objects import whole_object
+from .verdict_selection import NoVerdictError, Query, checked, embedded, refuse_if_list, without_echoes
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +74,13 @@ def read_reply(
     cut_off: bool = False,
     context: ReplyContext | None = None,
 ) -> JudgeJson:
-    """Return what a judge wrote under the `wanted` keys as JSON, else on labelled lines.
+    """Return the values of the `wanted` keys from JSON, else from labelled lines.
 
     Args:
         text: The reply.
         wanted: Keys that the JSON object must have.
-        on_lines: Labels that must be there when lines are read, where they differ from `wanted`.
-        also: Labels that are taken from lines when they are there.
+        on_lines: Labels that the lines must have, if they differ from `wanted`.
+        also: Optional labels of lines.
         schema_enforced: The provider enforced a schema.
         cut_off: The provider reports that the reply reached its token limit.
         context: The judged texts, the scale and the labels of the question.
@@ -105,7 +104,7 @@ def _read(text: str, query: Query, schema_enforced: bool) -> JudgeJson:
         return JudgeJson(checked(whole, query), "schema" if schema_enforced else "json")
     answer = without_reasoning(stripped).strip()
     if not answer:
-        raise NoVerdictError("the reply is empty" if not stripped else "the reply holds nothing but reasoning")
+        raise NoVerdictError("the reply is empty" if not stripped else "the reply contains only reasoning")
     inner = unfenced(answer)
     if inner != stripped and (whole := whole_object(inner, query.wanted)) is not None:
         return JudgeJson(checked(whole, query), "unwrapped")
@@ -116,7 +115,7 @@ def _read(text: str, query: Query, schema_enforced: bool) -> JudgeJson:
 
 
 def _read_lines(text: str, needed: tuple[str, ...], also: tuple[str, ...], query: Query) -> JudgeJson | None:
-    """Return what labelled lines say, if they give every needed key one value and nothing contradicts them."""
+    """Return the values of labelled lines if every needed key has one value and nothing contradicts them."""
     answer = without_echoes(without_reasoning(first_turn(text)), query)
     if mentions(answer, query.wanted):
         return None

@@ -1,4 +1,4 @@
-"""Judges of plugins: their results get a provenance, and their errors become failures."""
+"""Judges of plugins: add the provenance to their results, and turn their errors into failures."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -17,29 +17,28 @@ from polyjudge.verdicts.items import with_passed
 from polyjudge.version import __version__
 
 from . import base
-from .base import ItemJudge, ModelAddresses, close_judge
-from .binding import ProviderSource, bound
+from .base import ItemJudge, ModelAddresses, ProviderSource, bound, close_judge
 
 OFFLINE = "offline"
-"""The judge that only runs the checks; its name and those of providers are not free."""
+"""The judge that only runs the checks; a plugin cannot have its name, or that of a provider."""
 _NO_MODEL = "default"
 
 
 def is_judge_plugin(name: str) -> bool:
-    """Say whether a judge of a plugin has this name."""
+    """Return whether a judge of a plugin has this name."""
     if name in PROVIDERS or name == OFFLINE:
         return False
     return name in PLUGINS.names("judges", {*provider_names(), OFFLINE})
 
 
 def judge_plugin_name(name: str) -> ModelName:
-    """Return `NAME` or `NAME/MODEL` of a judge of a plugin as a name that results and trust cards have."""
+    """Return the name that results and trust cards have for a plugin's judge `NAME` or `NAME/MODEL`."""
     judge, _, model = name.partition("/")
     return ModelName(judge, model or _NO_MODEL)
 
 
 class PluginJudge:
-    """A judge of a plugin, by a rubric; what it raises is a failure of this item and no more."""
+    """A plugin's judge by a rubric; an error that it raises is a failure of one item."""
 
     score = base.score
     score_batch = base.score_batch
@@ -55,11 +54,11 @@ class PluginJudge:
         own: str = getattr(self._inner, "fingerprint", f"{self._plugin.package} {self._plugin.version}")
         self.fingerprint = fingerprint([rubric_fingerprint(rubric), own], 16)
         self._renderer = PromptRenderer(rubric)
-        """What the item is known by, where the judge does not say which prompt it used."""
+        """Renders a prompt that identifies the item, if the judge does not report its own."""
         self.models: ModelAddresses = getattr(self._inner, "models", ((name, ""),))
 
     def bind(self, source: ProviderSource) -> "PluginJudge":
-        """Return this judge with its providers opened by a run, if it has any that it lets a run open."""
+        """Return this judge with its providers opened by a run, if it supports that."""
         return PluginJudge(self.name, self.rubric, bound(self._inner, source))
 
     async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:
@@ -72,7 +71,7 @@ class PluginJudge:
             outcome = Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""))
         except PolyjudgeError:
             raise
-        except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             outcome = Failure(f"{self._plugin} failed: {described(error)}", "provider_error")
         outcome = with_passed(self.rubric, outcome)
         if outcome.provenance is not None:
@@ -85,7 +84,7 @@ class PluginJudge:
         return await self.judge(Item("", candidate, given, given.get("language", "")), repeat=repeat)
 
     async def aclose(self) -> None:
-        """Close what the judge has open."""
+        """Close the plugin's judge."""
         await close_judge(self._inner)
 
     def _provenance(self, item: Item, repeat: int) -> Provenance:

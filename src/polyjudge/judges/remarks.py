@@ -1,8 +1,8 @@
-"""Whether a sentence after a verdict is harmless, or says something that cannot be checked.
+"""Whether a sentence after a verdict is harmless, or cannot be checked.
 
-Word lists of corrections cannot be complete in any language. So a sentence must show that it does not change the
-verdict: it repeats the score, counts something, quotes words or numbers of the judged text, or is a courtesy. In a few
-languages it may also speak of the judged text in other words, as long as it does not speak of the verdict or the judge.
+Word lists of corrections cannot be complete in any language. A sentence is therefore harmless only if it repeats the
+score, counts something, quotes words or numbers of the judged text, or is a courtesy. In a few languages it may also
+discuss the judged text in other words, but not the verdict or the judge.
 """
 
 import re
@@ -13,7 +13,7 @@ from .stated_numbers import LAST_WORD, Stated, counts_something, is_place
 from .statement_words import checked_language, has_word, languages_with, pattern
 
 ECHO = "\ufffc"
-"""Takes the place of an object of the judged text that a reply quotes."""
+"""Replaces an object of the judged text that a reply quotes."""
 _TAG = re.compile(r"</?[A-Za-z_][\w-]*>|\x1b\[[\d;]*m|```\w*|~~~\w*")
 _WORD = re.compile(r"[^\W\d_]{2,}|(?=[^\W\d_])[\u0900-\u17ff\u2e80-\u9fff\uac00-\ud7af]|\bN/A\b")
 QUOTED = re.compile(r"[\"“”„«「『`]([^\"“”„«»「」『』`\n]{1,300})[\"“”»」』`]|(?<!\w)['‘]([^'‘’\n]{1,300})['’](?!\w)")
@@ -25,16 +25,16 @@ _DIGITS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
 _SIGN = re.compile(r"[❌✗✘✖👎🤔😕🚫⛔÷×±≠≈→⇒%‰?]|~~|(?<!\d)\s*[-+/]\s*\d")
 _RATIO = re.compile(r"\d\s*/\s*\d")
 _FEW = 2
-"""Words of the longest clause that needs no explanation, such as the label of a note."""
+"""Maximum words of a clause that needs no explanation, such as the label of a note."""
 _CLAUSE = re.compile(r"[,;:،、，；：](?=\D)|\s[–—-]\s")
 _TAKE = re.compile(r"\W*(?:please\s+)?(?:take|subtract|deduct|remove|knock|dock|cut|drop)\b", re.IGNORECASE)
-"""Asks for a deduction that is still to be made."""
+"""A request for a deduction that is not yet in the score."""
 _STEM = 3
-"""Letters of the shortest stem by which a word is recognised in another form, and of the longest ending."""
+"""Letters of the shortest stem that identifies a word in another form, and of the longest ending."""
 
 
 def is_harmless(sentence: str, verdict: Stated) -> bool:
-    """Say whether a normalised sentence after a verdict shows that it does not change the verdict."""
+    """Return whether a normalised sentence after a verdict certainly does not change it."""
     plain = _TAG.sub(" ", sentence)
     words, context = _WORD.findall(plain), verdict.context
     if ECHO in plain or context.has_whole_line(sentence):
@@ -56,7 +56,7 @@ def is_harmless(sentence: str, verdict: Stated) -> bool:
 
 
 def _is_only_marks(plain: str, verdict: Stated) -> bool:
-    """Say whether a text without words is markup or the score again, and no sign such as "❌", "÷ 2" or "~~95~~"."""
+    """Return whether a text without words is only markup or the repeated score, without "❌", "÷ 2" or "~~95~~"."""
     if _SIGN.search(plain):
         return False
     own = {verdict.score, *verdict.numbers.values()}
@@ -65,21 +65,21 @@ def _is_only_marks(plain: str, verdict: Stated) -> bool:
 
 
 def without_note_label(sentence: str) -> str:
-    """Return a sentence without the word that opens it as a note; a label with a number only, "Note : 40", stays."""
+    """Return a sentence without the word that marks it as a note; "Note : 40", a label and a number, is unchanged."""
     label = pattern("note", sentence).match(sentence.lstrip(_MARKS))
     rest = sentence.lstrip(_MARKS)[label.end() :] if label else sentence
     return rest if len(_WORD.findall(rest)) > _FEW else sentence
 
 
 def _is_topical(plain: str, said: str, verdict: Stated, language: str | None, *, is_note: bool) -> bool:
-    """Say whether a sentence counts something, or speaks of the judged text and not of the verdict.
+    """Return whether a sentence counts something, or discusses the judged text and not the verdict.
 
     Args:
         plain: The sentence.
         said: The sentence without quotations and without the label of a note.
         verdict: The verdict before it.
-        language: Its language if its words are checked.
-        is_note: It begins as a note.
+        language: Its language, if its words can be checked.
+        is_note: It starts with the label of a note.
     """
     numbers = number_places(plain)
     if _takes_off_too_much(said, verdict):
@@ -102,9 +102,9 @@ def _is_topical(plain: str, said: str, verdict: Stated, language: str | None, *,
 
 
 def _speaks_of_text(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence in any other language with word lists speaks of the text, and not of verdict or judge.
+    """Return whether a sentence in another language with word lists discusses the text, not the verdict or the judge.
 
-    Fewer ways of speaking are known in these languages, so a negation is enough to leave the sentence unexplained.
+    Fewer words are known in these languages, so a sentence with a negation is not accepted.
     """
     if has_word(said, "retraction", "refusal", "fraction") or not _explains_numbers(said, verdict):
         return False
@@ -120,7 +120,7 @@ def _explains_numbers(said: str, verdict: Stated) -> bool:
 
 
 def _is_courteous(plain: str) -> bool:
-    """Say whether a sentence is a courtesy without an objection, as in "Thanks, but do not count it"."""
+    """Return whether a sentence is a courtesy without an objection, as in "Thanks, but do not count it"."""
     if not has_word(plain, "courtesy"):
         return False
     rest = pattern("courtesy", plain).sub(" ", plain)
@@ -135,14 +135,14 @@ def _is_courteous(plain: str) -> bool:
 
 
 def _objects(said: str) -> bool:
-    """Say whether a clause opens with "but"; elsewhere the short words for it often belong to another language."""
+    """Return whether a clause starts with "but"; elsewhere, its short forms are often words of other languages."""
     clauses = re.split(r"[,;:،、，；：—–]", said)
     opens = any(pattern("objection", said).match(each.strip()) for each in clauses)
     return opens or has_word(said, "objection", language="en")
 
 
 def _affirms(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence repeats the score, or says in so many words that it holds."""
+    """Return whether a sentence repeats or confirms the score."""
     if _objects(said) or has_word(said, "negation", "correction", "doubt", "fraction", "draft"):
         return False
     if _repeats_score(said, verdict):
@@ -161,7 +161,7 @@ def _affirms(said: str, verdict: Stated) -> bool:
 
 
 def _repeats_score(said: str, verdict: Stated) -> bool:
-    """Say whether a short sentence in any language gives the verdict's own score as the score, and nothing else."""
+    """Return whether a short sentence in any language only repeats the verdict's score as the score."""
     if (
         has_word(said, "retraction", "refusal", "foreign", "hypothetical", "deduction")
         or len(said.split()) > _MOST_COURTEOUS
@@ -179,13 +179,13 @@ def _repeats_score(said: str, verdict: Stated) -> bool:
 
 
 def _names_label(said: str, label: str) -> bool:
-    """Say whether a sentence has the chosen label, a single letter such as "A" in its own case."""
+    """Return whether a sentence has the chosen label, with exact case for a single letter such as "A"."""
     flags = re.IGNORECASE if len(label) > 1 else 0
     return bool(label) and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", said, flags) is not None
 
 
 def _explains_deduction(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence names as deducted what the score lacks: "28 points were deducted" from 100 for 72."""
+    """Return whether a sentence explains the deduction in the score: "28 points were deducted" for 72 of 100."""
     if verdict.score is None or not has_word(said, "deduction") or has_word(said, "objection", "correction"):
         return False
     missing = verdict.context.scale.highest - verdict.score
@@ -195,7 +195,7 @@ def _explains_deduction(said: str, verdict: Stated) -> bool:
 
 
 def _takes_off_too_much(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence takes off more than the score lacks, so that the deduction is not yet in it."""
+    """Return whether a sentence deducts more than is missing from the score, so that the deduction is not in it yet."""
     if verdict.score is None or not has_word(said, "deduction"):
         return False
     if _TAKE.match(said) and not verdict.context.has_words(said):
@@ -210,7 +210,7 @@ def _takes_off_too_much(said: str, verdict: Stated) -> bool:
 
 
 def _explains_all(plain: str, verdict: Stated) -> bool:
-    """Say whether every clause of a note quotes words or numbers of the judged text, or counts something."""
+    """Return whether every clause of a note quotes words or numbers of the judged text, or counts something."""
     clauses = [each for each in _CLAUSE.split(plain) if len(_WORD.findall(each)) > _FEW]
     return bool(clauses) and all(_is_explained(each, verdict) for each in clauses)
 
@@ -223,7 +223,7 @@ def _is_explained(clause: str, verdict: Stated) -> bool:
 
 
 def _restates(plain: str, verdict: Stated) -> bool:
-    """Say whether a sentence is a label with the score or with the chosen label: "Оцінка: 94 бали", "Verdict: good"."""
+    """Return whether a sentence is a label with the score or the chosen verdict: "Оцінка: 94 бали", "Verdict: good"."""
     label, colon, answer = plain.strip(_MARKS + ".。।").replace("|", ":").partition(":")
     if not colon or not 0 < len(label.split()) <= _MOST_LABELLING or has_word(label, "negation", "attribution"):
         return False
@@ -240,7 +240,7 @@ def _restates(plain: str, verdict: Stated) -> bool:
 
 
 def is_variant(quoted: str, context: ReplyContext) -> bool:
-    """Say whether quoted words are in the judged text, or are a variant of words there."""
+    """Return whether quoted words are in the judged text, or are a variant of words in it."""
     if context.has_words(quoted):
         return True
     words = [word for word in _WORD.findall(quoted) if not has_word(word, "score", "final")]
@@ -250,18 +250,18 @@ def is_variant(quoted: str, context: ReplyContext) -> bool:
 
 
 def number_places(said: str) -> list[re.Match[str]]:
-    """Return the numbers in digits, wherever they are in a sentence."""
+    """Return all numbers in digits in a sentence."""
     return list(_DIGITS.finditer(said))
 
 
 def is_explained_number(said: str, match: re.Match[str], verdict: Stated) -> bool:
-    """Say whether a number of a sentence is one of the judged text, counts something or names a place."""
+    """Return whether a number of a sentence is in the judged text, counts something or is a position."""
     number = float(match[0].replace(",", "."))
     return number in verdict.context.numbers or is_counted(said, match) or is_place(said, match)
 
 
 def is_counted(said: str, match: re.Match[str]) -> bool:
-    """Say whether a number counts what is named directly after it, or before it as in "makosa 2"."""
+    """Return whether a number counts the noun directly after it, or before it as in "makosa 2"."""
     before = LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
     return counts_something(said, match.end()) or (
         before is not None and pattern("count", said).fullmatch(before[1]) is not None

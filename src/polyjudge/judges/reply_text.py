@@ -1,10 +1,10 @@
-"""Cut a reply to the judge's own answer: one turn, without reasoning and quoted judged text; and find its JSON objects.
+"""Extract the judge's own answer from a reply, without other turns and reasoning; find its JSON objects and lines.
 
-A judge's reply is prose with JSON somewhere in it, and prose holds stray braces and quotes. Trying a parser at every
-brace is quadratic: each try may read to the end before it fails. Here every brace is looked at once as the start of an
-object. When an attempt fails, the objects open at that moment fail for the same reason, and those closed inside it are
-kept. Only braces that stood inside the attempt's strings are tried anew, and a text can be read in just two ways,
-with a given place inside or outside a string, so no place is visited by more than two attempts.
+A judge's reply is text with JSON somewhere in it, and may contain other braces and quotes. Trying a parser at every
+brace is quadratic: each try may read to the end before it fails. Here every brace is tried once as the start of an
+object. When an attempt fails, all objects that are still open fail for the same reason, and the closed ones inside it
+are kept. Only braces inside the attempt's strings are tried again. Since a position is either inside or outside a
+string, no position is visited by more than two attempts.
 """
 
 import json
@@ -31,16 +31,16 @@ _CLOSED_BY = {opening.lower(): closing.lower() for opening, closing in _REASONIN
 _MARK = re.compile("|".join(re.escape(mark) for pair in _REASONING for mark in pair), re.IGNORECASE | re.ASCII)
 _FENCE = re.compile(r"<(/?)text-([0-9a-f]{32})>")
 _BEFORE_MARK = 80
-"""How many characters before a mark may belong to its line: quotes and emphasis, no more."""
+"""Maximum characters before a mark on its line, which may only be quotes and emphasis."""
 
 
 def without_reasoning(text: str) -> str:
-    """Return `text` less echoed fences and reasoning."""
+    """Return `text` without quoted fences and reasoning."""
     return split_reasoning(_without_fences(text))[0]
 
 
 def _without_fences(text: str) -> str:
-    """Drop what stands between a fence and its end; marks without their partner stay."""
+    """Remove fenced texts; a mark without its counterpart is kept."""
     marks = list(_FENCE.finditer(text))
     last_end = {match[2]: match.start() for match in marks if match[1]}
     kept: list[str] = []
@@ -55,13 +55,13 @@ def _without_fences(text: str) -> str:
 
 
 def split_reasoning(text: str, *, in_prose: bool = False) -> tuple[str, str]:
-    """Return the answer, and apart from it what stands in reasoning marks.
+    """Return the answer and the reasoning of a reply.
 
-    An unclosed mark takes all that follows, an unopened one all before. Prose around a verdict may speak of a mark, so
-    there it must begin or end a line; where the answer itself is prose it counts wherever it stands.
+    An unclosed mark makes everything after it reasoning, a closing mark alone everything before it. Text around a
+    verdict may mention a mark, so a mark must start or end a line; if the answer itself is prose, it may be anywhere.
     """
     kept: list[str] = []
-    thought: list[str] = []
+    reasoning: list[str] = []
     position, closing = 0, ""
     marks = list(_marks(text))
     last = {match[0].lower(): match.start() for match in marks}
@@ -74,16 +74,16 @@ def split_reasoning(text: str, *, in_prose: bool = False) -> tuple[str, str]:
                 position, closing = match.end(), _CLOSED_BY[mark]
         elif mark not in _CLOSED_BY and (closing == mark or (not closing and (in_prose or _ends_a_line(text, match)))):
             if not closing:
-                thought += kept
+                reasoning += kept
                 kept.clear()
-            thought.append(text[position : match.start()])
+            reasoning.append(text[position : match.start()])
             position, closing = match.end(), ""
-    (thought if closing else kept).append(text[position:])
-    return "".join(kept), "\n".join(part.strip() for part in thought if part.strip())
+    (reasoning if closing else kept).append(text[position:])
+    return "".join(kept), "\n".join(part.strip() for part in reasoning if part.strip())
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
-    """Yield the reasoning marks that do not stand inside a JSON object, where they are only spoken of."""
+    """Yield the reasoning marks outside JSON objects; inside, they are only mentioned."""
     if not _MARK.search(text):
         return
     objects: list[Span] = find_objects(text)
@@ -95,7 +95,7 @@ def _marks(text: str) -> Iterator[re.Match[str]]:
 
 
 def _opens_a_line(text: str, match: re.Match[str]) -> bool:
-    """Say whether a mark is meant as one: prose that speaks of `<think>` has words before it."""
+    """Return whether a mark starts its line; text that only mentions `<think>` has words before it."""
     if match[0].startswith("<|"):
         return True
     start = text.rfind("\n", max(0, match.start() - _BEFORE_MARK), match.start()) + 1
@@ -104,7 +104,7 @@ def _opens_a_line(text: str, match: re.Match[str]) -> bool:
 
 
 def _ends_a_line(text: str, match: re.Match[str]) -> bool:
-    """Say whether a closing mark that nothing opened is meant as one: an answer follows, no rest of a sentence."""
+    """Return whether a closing mark without an opening one is followed by an answer, not the rest of a sentence."""
     after = text[match.end() : match.end() + _BEFORE_MARK]
     line = after.partition("\n")[0].strip()
     return not line or line[0] in '{[`"<'
@@ -124,12 +124,12 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _DEEPEST = 64
-"""Objects nested deeper than this are no verdict; the outermost are given up, the inner ones go on."""
+"""Maximum nesting of a verdict; deeper, the outermost objects are discarded, and the inner ones are still found."""
 
-# A state says what kind of container we are in and what it expects: an object's key, colon, value or the mark after
-# it, an array's value or the mark after it. "first" is where the container may also end at once.
+# A state is the kind of container and what it expects: an object's key, colon, value or the character after it, an
+# array's value or the character after it. In "first" the container may also end.
 _NEXT = {
-    # (what comes, in which state): the state after it
+    # (token, state): the next state
     ("string", "{ first"): "{ colon",
     ("string", "{ key"): "{ colon",
     (":", "{ colon"): "{ value",
@@ -147,11 +147,11 @@ _CLOSES = {("}", "{ first"), ("}", "{ after"), ("]", "[ first"), ("]", "[ after"
 
 
 def find_objects(text: str) -> list[Span]:
-    """Return start and end of every strict, non-empty JSON object in `text` that lies in no larger one."""
+    """Return start and end of every outermost, strict, non-empty JSON object in `text`."""
     return list(_found_objects(text))
 
 
-@lru_cache(maxsize=2)  # one reply is looked through several times in a row
+@lru_cache(maxsize=2)  # one reply is searched several times in a row
 def _found_objects(text: str) -> tuple[Span, ...]:
     found: list[Span] = []
     tried: set[int] = set()
@@ -165,7 +165,7 @@ def _found_objects(text: str) -> tuple[Span, ...]:
 
 
 def _attempt(text: str, start: int, tried: set[int], found: list[Span]) -> int:
-    """Read one object from `start`, note the objects closed on the way, and return its end, or 0 when it fails."""
+    """Read one object from `start`, collect the objects closed in it, and return its end, or 0 if it fails."""
     tried.add(start)
     stack: list[tuple[str, int]] = [("{", start)]
     state = "{ first"
@@ -201,7 +201,7 @@ def _outermost(spans: list[Span]) -> list[Span]:
 
 
 def decode(text: str) -> object:
-    """Return the value that `text` is from end to end in strict JSON; anything else is a `ValueError`.
+    """Return the value of a text that is strict JSON; raise `ValueError` for any other.
 
     Strict JSON has no NaN, no infinity, and no key given twice with different values.
     """
@@ -210,7 +210,7 @@ def decode(text: str) -> object:
 
 
 def unfenced(text: str) -> str:
-    """Return what is in the code fence around the whole text, or the text itself."""
+    """Return the content of the code fence around the whole text, or the text itself."""
     if not (text.startswith("```") and text.endswith("```") and len(text) > 6):
         return text
     first_line, _, rest = text[3:-3].partition("\n")
@@ -238,7 +238,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-# Made once: with these options `json.loads` would make one for every reply.
+# Created once: with these options `json.loads` would create one for every reply.
 _STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_without_doubles)
 
 _ROLE = r"(?:user|human|system|assistant|model|tool|ipython|developer|bot|gpt)"
@@ -274,15 +274,15 @@ _ANOTHER_SPEAKER = re.compile(r"(?:user|human|system|developer|tool|ipython)\b|\
 _TURN_MARKS = ("<", "[INST", "[/INST", "[inst", "[/inst", "###")
 """One of these is in every token."""
 _FAR = 200
-"""Characters before an object in which the line of a speaker is looked for."""
+"""Characters before an object that are searched for the line of a speaker."""
 _QUOTES = "`\"'“”‘’«»「」"
 
 
 def first_turn(text: str) -> str:
     """Return `text` up to the first token of a chat template that ends the turn, or to a line of another speaker.
 
-    Tokens that open the reply are skipped. Tokens inside JSON objects, in quotation marks or in the middle of a
-    sentence are only mentioned. A speaker's name counts after an object, since prose before it may quote a dialogue.
+    Tokens at the start of the reply are skipped. Tokens inside JSON objects, in quotation marks or within a sentence
+    are only mentioned. A speaker's name counts only after an object, since text before it may quote a dialogue.
     """
     tokens = list(_TURN_TOKEN.finditer(text)) if any(mark in text for mark in _TURN_MARKS) else []
     if not tokens and not _ASKING.search(text):
@@ -308,19 +308,68 @@ def first_turn(text: str) -> str:
 
 
 def _is_invented(text: str, asked: re.Match[str], answer: int) -> bool:
-    """Say whether an object is the answer of an assistant to a question that the reply itself asks before it."""
+    """Return whether an object is the answer to a question that the reply itself has invented before it."""
     return asked.start() < answer and _ANSWERING.search(text[max(0, answer - _FAR) : answer]) is not None
 
 
 def _joins_messages(text: str, token: re.Match[str]) -> bool:
-    """Say whether a token only separates the messages of one turn, as between reasoning and answer."""
+    """Return whether a token only separates the messages of one turn, as between reasoning and answer."""
     follows = token[0].lower() == "<|end|>" and _NEXT_MESSAGE.match(text, token.end()) is not None
     return follows or (token[0].lower() == "<|start|>" and _NEXT_MESSAGE.match(text, token.start()) is not None)
 
 
 def _is_mentioned(text: str, match: re.Match[str]) -> bool:
-    """Say whether a token is in quotation marks, or has words before and after it on its line."""
+    """Return whether a token is in quotation marks, or has words before and after it on its line."""
     before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
     if before and before in _QUOTES and after and after in _QUOTES:
         return True
     return match[0][:1] in "<[" and before == " " and after == " " and text[match.end() : match.end() + 2][1:].isalpha()
+
+
+_AFTER_VALUE = re.compile(r"(?<=[\w])[.。।]\Z")
+_LINE_EMPHASIS = " \t*_`#|•\"'“”«»"
+_LINE_MARKUP = _LINE_EMPHASIS + "-–—"
+"""What may precede a label or follow a value. A dash before a value may be its sign and is kept."""
+_SIGN = re.compile(r"\A[-−–－](?=\d)")
+_QUOTED_LINE = ">＞"
+"""A line that begins so quotes another text."""
+_BEFORE_LABEL = "my|the|final|overall|total|revised|corrected|updated"
+
+
+def labelled_values(text: str, key: str) -> list[str]:
+    """Return what follows `key:` on lines that begin with it, first line first, without markup.
+
+    Every dash that directly precedes a digit is a minus sign; other dashes before a value are kept as they are, so
+    that `Score: — 85` is no number.
+    """
+    return [_line_value(match[1]) for match in _line_of(key).finditer(text)]
+
+
+def last_line_is_labelled(text: str, key: str) -> bool:
+    """Return whether the text ends in the line of a label, so that its value may be cut off."""
+    return bool(labelled_values(text.rstrip().rpartition("\n")[2], key))
+
+
+def without_lines(text: str, keys: tuple[str, ...]) -> str:
+    """Return the text without the lines of some labels."""
+    for key in keys:
+        text = _line_of(key).sub("", text)
+    return text
+
+
+def _line_value(written: str) -> str:
+    bare = written.lstrip(_LINE_EMPHASIS).rstrip(_LINE_MARKUP)
+    return _SIGN.sub("-", _AFTER_VALUE.sub("", bare))
+
+
+@lru_cache(maxsize=256)
+def _line_of(key: str) -> re.Pattern[str]:
+    # "scriptScore" and "script_score" are written by judges as "Script score".
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", key).split(" ")
+    label = r"[ _]?".join(map(re.escape, words))
+    marks, emphasis = re.escape(_LINE_MARKUP), re.escape(_LINE_EMPHASIS)
+    return re.compile(
+        rf"^(?![ \t]*[{_QUOTED_LINE}])[{marks}]*(?:(?:{_BEFORE_LABEL})[ _]+)*{label}"
+        rf"[{marks}]*[:：=|][{emphasis}]*([^\n]*)$",
+        re.IGNORECASE | re.MULTILINE,
+    )

@@ -1,4 +1,4 @@
-"""Find the closing lines of a review and their values, and tell which lines are quoted."""
+"""Find the closing lines of a review, their values, and which lines are quoted."""
 
 import re
 import unicodedata
@@ -29,13 +29,13 @@ BOX = re.compile(r"\[[\sxX✓✔]?\]|\([\sxX✓✔]?\)|[☐□☑]")
 
 
 def find_score(written: str) -> re.Match[str] | None:
-    """Return the one score that is written; none where numbers compete, or it is out of something else."""
+    """Return the only score in a text; None if there are several numbers, or it is not out of 100."""
     cells = [cell for cell in written.split("|") if SCORE.search(cell)]
     marked = [cell for cell in cells if re.search(r"/\s*100\b", cell)]
     if len(cells) > 1 and len(marked) != 1:
         return None
     cell = (marked or cells or [written])[0]
-    match = SCORE.match(cell, SIGN.match(cell).end())  # type: ignore[union-attr] - it matches nothing, too
+    match = SCORE.match(cell, SIGN.match(cell).end())  # type: ignore[union-attr] - it also matches an empty text
     if match is None or match[2] not in (None, "100") or not re.fullmatch(r"-?\d+(?:[.,]\d{1,2})?", match[1]):
         return None
     is_bare = match[2] is None and "%" not in match[0]
@@ -46,12 +46,12 @@ def find_score(written: str) -> re.Match[str] | None:
 
 
 def is_on_another_scale(note: str) -> bool:
-    """Say whether a note beside a score, such as (1-5) or (out of 10), names a scale that does not end at 100."""
+    """Return whether a note beside a score, such as (1-5) or (out of 10), has a scale that does not end at 100."""
     return bool(_OTHER_SCALE.search(note))
 
 
 def find_verdict(written: str) -> str:
-    """Return the verdict that is written: a plain FAIL where it does not say whose, nothing for other words."""
+    """Return the verdict in a text: only FAIL if it does not say whose, an empty text for other words."""
     matches = list(VERDICT.finditer(written))
     ticked = [match for match in matches if is_ticked(written, match)]
     named = {_named(match) for match in ticked or matches}
@@ -67,7 +67,7 @@ def find_verdict(written: str) -> str:
 
 
 def is_ticked(written: str, match: re.Match[str]) -> bool:
-    """Say whether the box beside a verdict is ticked."""
+    """Return whether the box beside a verdict is ticked."""
     before = written[max(0, match.start() - 12) : match.start()]
     return bool(_TICK.search(before) or re.match(r"\s*[✅☑✔]", written[match.end() : match.end() + 4])) and not (
         _NO_TICK.search(before)
@@ -75,7 +75,7 @@ def is_ticked(written: str, match: re.Match[str]) -> bool:
 
 
 def _has_remark(written: str, match: re.Match[str]) -> bool:
-    """Say whether nothing, or only a remark, follows a verdict, and only signs stand before it: PASS if … is none."""
+    """Return whether only symbols precede a verdict, and nothing or a remark follows it, unlike "PASS if …"."""
     is_first = not re.search(r"\w", BOX.sub("", written[: match.start()]))
     return is_first and re.match(r"\s*(?:$|[(\[\])}\"'.,;:!*|–—✅✔☑❌<-])", written[match.end() :]) is not None
 
@@ -98,25 +98,25 @@ _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _BEFORE = re.compile(r"\W*(?:\[x\]|\(x\))?\W*(?:\d+[.)]\s*)?\W*(?:and\s+)?\W*", re.IGNORECASE)
 _RULE = re.compile(r"[\s:|-]+")
 _LINES_BELOW = 6
-"""How far below its label a list of check boxes may end."""
+"""Maximum lines from a label to the end of its list of check boxes."""
 _LONGEST = 400
-"""Characters that are looked at after a label."""
+"""Characters after a label that are searched for its value."""
 _FENCE = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+)?(`{3,}|~{3,})")
 _ENCLOSED = re.compile(r"<(/?)(blockquote|pre|code|del|q|s)\b[^<>]*>|(<!--)|(-->)", re.IGNORECASE)
 _OPENING_QUOTES = "\"'“„«‘‚「『"
 
 
 class Statement(NamedTuple):
-    """One label of a review with what is written to it."""
+    """One label of a review with its value."""
 
     name: str
     """agent, system or verdict."""
     label: str
-    """As it is written, with a note in brackets after it."""
+    """Its text, with a note in brackets after it."""
     written: str
     line: int
     end: int
-    """The line of the value: the label's own, or one below it."""
+    """The line of the value: that of the label, or one below it."""
     quoted: bool
     """Marked as a quotation: by >, a code fence, quotation marks, or an HTML element or comment."""
 
@@ -128,17 +128,17 @@ class ReviewLines:
     lines: tuple[str, ...]
     statements: tuple[Statement, ...]
     taken: frozenset[int]
-    """Lines that hold a statement, or only open or close a code fence."""
+    """Lines with a statement, and lines that only open or close a code fence."""
 
     def words(self, start: int, end: int | None = None) -> str:
-        """Return the lines from `start` up to `end` that hold words and no statement."""
+        """Return the lines from `start` up to `end` that have words and no statement."""
         numbers = range(start, len(self.lines) if end is None else end)
         return "\n".join(self.lines[n] for n in numbers if n not in self.taken and re.search(r"\w", self.lines[n]))
 
 
 def review_lines(text: str) -> ReviewLines:
     """Return the lines of a review and the statements in them, in order."""
-    # NFKC would read 8⁵ as 85; such signs are no digits of a score.
+    # NFKC would turn 8⁵ into 85; such characters are not digits of a score.
     plain = "".join("\ufffd" if unicodedata.category(sign) == "No" else sign for sign in text)
     plain = _ELEMENT.sub(r"\n\1: \2\n", _BREAK.sub("\n", unicodedata.normalize("NFKC", plain)))
     written = plain.splitlines()
@@ -150,7 +150,7 @@ def review_lines(text: str) -> ReviewLines:
 
 
 def _quoted_lines(lines: Sequence[str]) -> list[bool]:
-    """Say of each line whether it is in a block quote, a code fence, or an HTML element or comment that quotes."""
+    """Return for each line whether it is in a block quote, a code fence, or an HTML element or comment that quotes."""
     quoted: list[bool] = []
     fence, inside = "", 0
     for line in lines:
@@ -168,7 +168,7 @@ def _quoted_lines(lines: Sequence[str]) -> list[bool]:
 
 
 def _statements(lines: Sequence[str], quoted: Sequence[bool]) -> Iterator[Statement]:
-    """Yield each label that is filled in, with what is written to it: beside it, or below it in a table or a list."""
+    """Yield each label that has a value: beside it, or below it in a table or a list."""
     for number, line in enumerate(lines):
         labels = _labels(line)
         if not labels:
@@ -189,13 +189,13 @@ def _statements(lines: Sequence[str], quoted: Sequence[bool]) -> Iterator[Statem
 
 
 def _is_in_quotes(label: re.Match[str]) -> bool:
-    """Say whether a quotation begins with a label, and not only the label is in quotation marks, as in JSON."""
+    """Return whether a quotation starts with a label; in JSON, only the label itself is in quotation marks."""
     before, after = label.string[: label.start()].rstrip(), label.string[label.end() : label.end() + 1]
     return bool(before) and before[-1] in _OPENING_QUOTES and after not in ('"', "'", "”", "’")
 
 
 def _labels(line: str) -> list[re.Match[str]]:
-    """Return the labels that begin a line or a cell, or follow another's value; others are only spoken of."""
+    """Return the labels that start a line or a cell, or follow another's value; others are only mentioned."""
     found: list[re.Match[str]] = []
     for label in LABEL.finditer(line):
         start = max(line.rfind("|", 0, label.start()) + 1, found[-1].end() if found else 0)
@@ -207,7 +207,7 @@ def _labels(line: str) -> list[re.Match[str]]:
 
 
 def _in_columns(header: str, below: Sequence[str]) -> tuple[list[tuple[re.Match[str], str]], int]:
-    """Return what is under the labels of a table's header, where it has one row of values, and how far down."""
+    """Return the values under a table's header if it has one row of values, and the number of lines down to it."""
     rows = [line for line in below if line.count("|") >= header.count("|") and not _RULE.fullmatch(line)]
     if len(rows) != 1:
         return [], 0
@@ -218,12 +218,12 @@ def _in_columns(header: str, below: Sequence[str]) -> tuple[list[tuple[re.Match[
 
 
 def _below(label: re.Match[str], lines: Sequence[str]) -> tuple[list[tuple[re.Match[str], str]], int]:
-    """Return what the line under a heading says, where it is a value or a list of check boxes, and how far down."""
-    name, said = _name(label), [line for line in lines if re.search(r"\w", line)]
-    if not said or LABEL.search(said[0]):
+    """Return the value or the list of check boxes under a heading, and the number of lines down to its end."""
+    name, texts = _name(label), [line for line in lines if re.search(r"\w", line)]
+    if not texts or LABEL.search(texts[0]):
         return [], 0
-    listed = [line for line in said if BOX.search(line) or re.search(r"[✅❌☑✔]", line)]
-    used = listed if name == "verdict" and listed else said[:1]
+    listed = [line for line in texts if BOX.search(line) or re.search(r"[✅❌☑✔]", line)]
+    used = listed if name == "verdict" and listed else texts[:1]
     written = " ; ".join(used)
     is_value = bool(find_verdict(written)) if name == "verdict" else re.match(r"\W*\d+\s*/\s*100\b", written)
     last = max(number for number, line in enumerate(lines, start=1) if line in used)
@@ -231,7 +231,7 @@ def _below(label: re.Match[str], lines: Sequence[str]) -> tuple[list[tuple[re.Ma
 
 
 def _is_filled_in(name: str, written: str) -> bool:
-    """Say whether something is written to a label, and not only the label spoken of, or the form quoted."""
+    """Return whether a label has a value, and is not only mentioned or part of the quoted form."""
     sign = SIGN.match(written)
     rest = written[sign.end() :].strip(" |\"'") if sign else ""
     if not rest or _PLACEHOLDER.fullmatch(rest) or re.match(r"<[^<>]*>", rest):

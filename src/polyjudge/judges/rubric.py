@@ -7,15 +7,16 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from polyjudge.errors import UnreadableReplyError
+from polyjudge.errors import ConfigError, UnreadableReplyError
 from polyjudge.providers.base import Provider
-from polyjudge.records.calibration import JudgeIdentity
+from polyjudge.records.calibration import JudgeIdentity, TrustCard
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Outcome
-from polyjudge.records.requests import Reply
+from polyjudge.records.requests import ModelName, Reply
 from polyjudge.records.rubrics import Rubric, RubricCriterion
 from polyjudge.rubrics.loading import check_rubric, load_rubric
 from polyjudge.rubrics.prompts import PromptRenderer, answer_schema, render_prompt, rubric_fingerprint
+from polyjudge.store.trust_cards import find_card, read_card
 from polyjudge.text.numbers import read_number
 from polyjudge.verdicts.items import with_passed
 
@@ -26,7 +27,7 @@ from .parsing import JudgeJson, read_reply
 
 
 def judge_identity(provider: str, model: str, rubric: Rubric, *, model_answered: str = "") -> JudgeIdentity:
-    """Return which judge it is that a provider's model makes with a rubric."""
+    """Return the identity of a provider's model as a judge by a rubric."""
     return JudgeIdentity(
         provider=provider,
         model=model,
@@ -35,6 +36,31 @@ def judge_identity(provider: str, model: str, rubric: Rubric, *, model_answered:
         prompt_sha256=prompt_sha256(render_prompt(rubric, "")),
         model_answered=model_answered,
     )
+
+
+def identity_of_models(judges: Sequence[ModelName], rubric: Rubric, model_answered: str = "") -> JudgeIdentity:
+    """Return the identity of a judge by these models: of one model, of a jury, or of the checks if there are none."""
+    if not judges:
+        from .offline import MODEL  # here, because most runs have a model
+
+        return judge_identity("offline", MODEL, rubric)
+    if len(judges) == 1:
+        return judge_identity(judges[0].provider, judges[0].model, rubric, model_answered=model_answered)
+    return judge_identity("jury", "+".join(map(str, judges)), rubric)
+
+
+def trust_card(judge: base.ItemJudge | Path | str) -> TrustCard | None:
+    """Return the trust card of a judge by a rubric, or the one in a file.
+
+    Return None if there is no card of this judge, or the judge has changed since.
+    """
+    if isinstance(judge, Path | str):
+        return read_card(Path(judge))
+    rubric: object = getattr(judge, "rubric", None)
+    if not isinstance(rubric, Rubric):
+        raise ConfigError("only judges by a rubric have trust cards")
+    models: base.ModelAddresses = getattr(judge, "models", ())
+    return find_card(identity_of_models([name for name, _ in models], rubric)).card
 
 
 def weighted_mean(rubric: Rubric, subscores: Mapping[str, float]) -> float | None:
@@ -53,17 +79,17 @@ _YES_NO = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def read_verdict(rubric: Rubric, found: JudgeJson) -> Reading:
-    """Return what one reply says, or one row of it; what is no verdict by the rubric is a `ValueError`."""
+    """Return the verdict in one reply, or one row of it; raise `ValueError` if it is no verdict by the rubric."""
     subscores = _subscores(rubric, found)
     weighted = weighted_mean(rubric, subscores)
     own = _number(rubric, found.value["score"], "score") if rubric.overall else weighted
     if own is None or (weighted is None and rubric.passing is not None):
-        # Without all scores the pass rule cannot be applied, and that is not the candidate's fault.
+        # Without all scores the pass rule cannot be applied, so this is not a failed candidate.
         missing = [criterion.name for criterion in rubric.criteria if criterion.name not in subscores]
         raise ValueError(f"no score for {', '.join(missing)}")
     return {
         "score": own,
-        "reason": _words(found.value.get("reason")),
+        "reason": _text(found.value.get("reason")),
         "subscores": subscores,
         "flags": {flag.name: _yes_or_no(flag.name, found.value[flag.name]) for flag in rubric.flags},
         "weighted_score": weighted,
@@ -73,20 +99,20 @@ def read_verdict(rubric: Rubric, found: JudgeJson) -> Reading:
 
 
 def _subscores(rubric: Rubric, found: JudgeJson) -> dict[str, float]:
-    """Return the scores of the rubric's own criteria; a judge's additions are left aside."""
-    beside = found.rung == "lines" or not (rubric.overall or "subscores" in found.value)
-    given = found.value if beside else found.value.get("subscores") or {}
-    if not isinstance(given, dict):
-        raise ValueError(f"the subscores are {given!r}, not an object")
+    """Return the scores of the rubric's criteria; other scores of the judge are ignored."""
+    is_flat = found.rung == "lines" or not (rubric.overall or "subscores" in found.value)
+    scores = found.value if is_flat else found.value.get("subscores") or {}
+    if not isinstance(scores, dict):
+        raise ValueError(f"'subscores' must be an object, not {scores!r}")
     by_name: dict[str, list[Any]] = {}
-    for name, value in cast(dict[str, Any], given).items():
+    for name, value in cast(dict[str, Any], scores).items():
         by_name.setdefault(str(name).casefold(), []).append(value)
     subscores: dict[str, float] = {}
     for criterion in rubric.criteria:
-        meant = by_name.get(criterion.name.casefold())
-        if meant is None:
+        same_name = by_name.get(criterion.name.casefold())
+        if same_name is None:
             continue
-        values = {_number(rubric, value, criterion.name) for value in meant}
+        values = {_number(rubric, value, criterion.name) for value in same_name}
         if len(values) > 1:
             raise ValueError(f"{criterion.name} is given twice with different values")
         subscores[criterion.name] = values.pop()
@@ -105,10 +131,10 @@ def _yes_or_no(name: str, value: object) -> bool:
         return value
     if isinstance(value, str) and value.strip().casefold() in _YES_NO:
         return _YES_NO[value.strip().casefold()]
-    raise ValueError(f"{name}: {value!r} is neither true nor false")
+    raise ValueError(f"{name}: expected true or false, found {value!r}")
 
 
-def _words(value: object) -> str:
+def _text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
@@ -117,17 +143,17 @@ def _words(value: object) -> str:
 
 
 class RubricJudge:
-    """Asks a model to score a candidate by criteria of one's own on a scale of 0 to 100, or by a whole rubric.
+    """Asks a model to score a candidate by criteria on a scale of 0 to 100, or by a rubric.
 
     Args:
-        criteria: What to score; or a `Rubric`, which brings its own scale, wording and flags.
-        model: An alias, by default "opus", or "provider/model". With `provider` it is handed over as it is, and is by
-            default the provider's own name.
+        criteria: The criteria, or a `Rubric` with its own scale, wording and flags.
+        model: An alias, by default "opus", or "provider/model". With `provider` it is passed on unchanged, and is by
+            default the provider's name.
         system: System prompt.
-        cache_db: SQLite file, or URL of PostgreSQL, that keeps every reply; no question is paid for twice.
-        prompt_template: The prompt, with the places {criteria} {candidate} {context} {subscores_schema}.
-        provider: Who answers, instead of the provider that the model's name stands for.
-        max_tokens: Most tokens of a reply; None leaves it to the provider.
+        cache_db: SQLite file, or URL of PostgreSQL, that stores all replies, so that no question is paid for twice.
+        prompt_template: The prompt, with {criteria} {candidate} {context} {subscores_schema} to be filled in.
+        provider: Used instead of the provider in the model's name.
+        max_tokens: Maximum tokens of a reply; None for the provider's own limit.
     """
 
     score = base.score
@@ -188,7 +214,7 @@ class RubricJudge:
             raise UnreadableReplyError(str(error), text=reply.text) from None
 
     def _find(self, reply: Reply, context: ReplyContext) -> JudgeJson:
-        """Return what the reply says, with subscores in an object of their own or, if need be, beside the rest."""
+        """Return the values in the reply, with the subscores in their own object or, failing that, beside the rest."""
         read = partial(
             read_reply,
             reply.text,

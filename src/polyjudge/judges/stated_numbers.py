@@ -1,7 +1,7 @@
-"""Find numbers in a sentence that are given as a score, or that name a scale, and differ from the verdict's.
+"""Find numbers in a sentence that state another score or another scale than the verdict's.
 
-A number after a label and a colon, out of the highest score, or at the end of a sentence is a statement in any
-language, unless it counts something, names a place, is taken off, or comes from the judged text.
+A number after a label and a colon, out of the highest score, or at the end of a sentence states a score in any
+language, unless it counts something, is a position or a deduction, or is in the judged text.
 """
 
 import re
@@ -64,17 +64,17 @@ _MORE = re.compile(r"\b(?:another|more|further|additional|extra|should have)\b",
 _MARKUP = " \t*_#>-|•"
 DIGITS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
 _SMALL = 20
-"""A score up to here may be meant on a scale to 5, 10 or 20."""
+"""A score up to this number may be on a scale to 5, 10 or 20."""
 MANY = 10
-"""From here on a number before a last word that is not known to be counted is taken for a score with its unit."""
+"""From this number on, a number before an unknown last word is taken for a score with its unit."""
 _FEW_WORDS = 8
 _MOST_NUMBERS = 40
-"""Numbers of one sentence that are examined; a sentence with more of them explains nothing."""
+"""Maximum numbers of a sentence that can be examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a verdict says, in the form in which prose is compared with it."""
+    """The values of a verdict, for comparison with sentences."""
 
     score: float | None
     numbers: dict[str, float]
@@ -92,7 +92,7 @@ class Stated:
 
 
 def states_other_number(said: str, verdict: Stated, *, is_attributed: bool) -> bool:
-    """Say whether a sentence after a verdict gives another number as the score."""
+    """Return whether a sentence after a verdict states another score."""
     is_question = said.endswith("?") and pattern("question", said).match(said) is not None
     if is_question or (verdict.score is None and not verdict.numbers):
         return False
@@ -114,7 +114,7 @@ def states_other_number(said: str, verdict: Stated, *, is_attributed: bool) -> b
 
 
 def states_number_in_words(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence after a verdict has a greater number in words that neither counts nor is judged."""
+    """Return whether a sentence has a larger number in words that counts nothing and is not in the judged text."""
     if verdict.score is None:
         return False
     context = verdict.context
@@ -132,7 +132,7 @@ def states_number_in_words(said: str, verdict: Stated) -> bool:
 
 
 def states_own_score(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence of a reason gives another number as the score: "eigentlich 40", "40점이 적절"."""
+    """Return whether a sentence of a reason states another score: "eigentlich 40", "40점이 적절"."""
     if verdict.score is None or has_word(said, "attribution", "draft", "measure", "deduction"):
         return False
     highest, words = verdict.context.scale.highest, len(said.split())
@@ -164,7 +164,7 @@ def _explained(verdict: Stated) -> set[float]:
 
 
 def labels_other_score(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence before a verdict is a label with another number: "Endnote: 40 Punkte"."""
+    """Return whether a sentence before a verdict is a label with another number: "Endnote: 40 Punkte"."""
     if verdict.score is None or has_word(said, "draft", "attribution", "measure", "deduction", "hypothetical"):
         return False
     matches = list(NUMBER.finditer(said))
@@ -183,7 +183,7 @@ def _mentions(said: str, number: float) -> bool:
 
 
 def _replaces_score(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence has the score and another number that nothing explains: "read 79, not 97", "s/84/48/"."""
+    """Return whether a sentence has the score and another, unexplained number: "read 79, not 97", "s/84/48/"."""
     scale, score = verdict.context.scale, verdict.score
     if score is None or not _mentions(said, score):
         return False
@@ -198,12 +198,12 @@ def _replaces_score(said: str, verdict: Stated) -> bool:
 
 
 def is_low(number: float, scale: Scale) -> bool:
-    """Say whether a number is so low on its scale that it may be meant on a scale to 5, 10 or 20."""
+    """Return whether a number is so low on its scale that it may be on a scale to 5, 10 or 20."""
     return 0 < number <= _SMALL < scale.highest
 
 
 def doubts_scale(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence beside low scores may name the end of a small scale: "4 stars out of 5"."""
+    """Return whether a sentence beside low scores may state a smaller scale: "4 stars out of 5"."""
     top = max([verdict.score or 0, *verdict.numbers.values()])
     if verdict.score is None or not is_low(top, verdict.context.scale):
         return False
@@ -221,7 +221,7 @@ def doubts_scale(said: str, verdict: Stated) -> bool:
 
 
 def states_final_number(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence gives another score as the final one, in the judge's own name."""
+    """Return whether a sentence states another score as the judge's own final one."""
     if verdict.score is None or has_word(said, "attribution", "draft", "hypothetical"):
         return False
     said = without_own_scale(with_digits(said, checked_language(said)), verdict.context.scale)
@@ -242,7 +242,7 @@ def states_final_number(said: str, verdict: Stated) -> bool:
 
 
 def states_other_scale(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence names another scale, or gives the verdict's score as a part of another whole."""
+    """Return whether a sentence names another scale, or gives the verdict's score out of another number."""
     highest = verdict.context.scale.highest
     return (
         names_other_scale(said, highest)
@@ -267,13 +267,13 @@ def without_own_scale(said: str, scale: Scale) -> str:
 
 
 def _is_part(said: str, match: re.Match[str], verdict: Stated) -> bool:
-    """Say whether a small number in parentheses counts what is named before them: "spelling (0), tense (1: …)"."""
+    """Return whether a small number in parentheses counts the noun before them: "spelling (0), tense (1: …)"."""
     is_small = _number(match) <= MANY < (verdict.score or 0)
     return is_small and re.search(r"[^\W\d_][^\S\n]?[(（]\Z", said[: match.start()]) is not None
 
 
 def names_other_scale(said: str, highest: float) -> bool:
-    """Say whether a sentence names a scale with another end: "(out of 5)", "a scale of 1 to 10", "5分制"."""
+    """Return whether a sentence names a scale with another end: "(out of 5)", "a scale of 1 to 10", "5分制"."""
     alone = _OUT_OF_ALONE.search(said)
     if (alone and float(alone[1]) != highest) or _INVERTED.search(said):
         return True
@@ -294,7 +294,7 @@ def names_other_scale(said: str, highest: float) -> bool:
 
 
 def _is_statement(said: str, match: re.Match[str], verdict: Stated, expected: set[float], *, is_strong: bool) -> bool:
-    """Say whether one number of a sentence is given as a score that the verdict does not give."""
+    """Return whether one number of a sentence states a score other than the verdict's."""
     number, out_of = _number(match), _out_of(match)
     scale = verdict.context.scale
     if number in expected or counts_something(said, match.end()) or _is_deducted(said, match):
@@ -313,7 +313,7 @@ def _is_statement(said: str, match: re.Match[str], verdict: Stated, expected: se
 
 
 def _is_given(said: str, match: re.Match[str], verdict: Stated) -> bool:
-    """Say whether a number is stated without any word of scoring: after a label, or at the end of a sentence."""
+    """Return whether a number is stated without any word of scoring, after a label or at the end of a sentence."""
     label = _label(said, match)
     if has_word(said, "measure") or (label and has_word(label, "count", "reference")):
         return False
@@ -324,7 +324,7 @@ def _is_given(said: str, match: re.Match[str], verdict: Stated) -> bool:
 
 
 def _is_about_text(said: str, matches: list[re.Match[str]], context: ReplyContext, *, is_attributed: bool) -> bool:
-    """Say whether the numbers of a sentence are those of the judged text, or the one that it demands."""
+    """Return whether the numbers of a sentence are those of the judged text, or a score that it demands."""
     numbers = {_number(match) for match in matches}
     if numbers <= context.numbers and not has_word(said, "score", "final", "revision"):
         return True
@@ -333,7 +333,7 @@ def _is_about_text(said: str, matches: list[re.Match[str]], context: ReplyContex
 
 
 def _settles(said: str, last: re.Match[str], verdict: Stated) -> bool:
-    """Say whether a sentence with several numbers ends in the verdict's own: "first 70, but I settled on 85"."""
+    """Return whether a sentence with several numbers ends with the verdict's: "first 70, but I settled on 85"."""
     before = said[: last.start()].rstrip()
     if _number(last) != verdict.score or has_word(before[-24:], "negation"):
         return False
@@ -351,20 +351,20 @@ def _out_of(match: re.Match[str]) -> float | None:
 
 
 def _label(said: str, match: re.Match[str]) -> str | None:
-    """Return the words before a colon, or another sign, that a number follows."""
+    """Return the label of a number: the words before a colon, or another separator, in front of it."""
     found = _LABEL.search(said[max(0, match.start() - 120) : match.start()])
     return found[1] if found else None
 
 
 def is_place(said: str, match: re.Match[str]) -> bool:
-    """Say whether a number names a place, as in "line 14" or "第3段"."""
+    """Return whether a number is a position, as in "line 14" or "第3段"."""
     before = LAST_WORD.search(said[max(0, match.start() - 24) : match.start()])
     word = before[1].strip("([{\"'“‘*_") if before else ""
     return word.endswith("第") or pattern("reference", word).fullmatch(word) is not None
 
 
 def counts_something(said: str, end: int) -> bool:
-    """Say whether the number that ends at a place counts something, as in "2 minor typos" or "3 of the 5 sentences"."""
+    """Return whether the number before `end` counts something, as in "2 minor typos" or "3 of the 5 sentences"."""
     after = _NEXT_WORDS.match(_OF_ALL.sub("", said[end : end + 80]))
     if after is None or pattern("copula", said).match(after[1] or after[2]):
         return False
@@ -378,7 +378,7 @@ def counts_something(said: str, end: int) -> bool:
 
 
 def _is_deducted(said: str, match: re.Match[str]) -> bool:
-    """Say whether points are taken off, as in "-5 for the typo", which explains the score."""
+    """Return whether a number is a deduction that explains the score, as in "-5 for the typo"."""
     label = _label(said, match)
     if _MORE.search(said) or has_word(said, "correction") or (label and has_word(label, "score")):
         return False
@@ -386,7 +386,7 @@ def _is_deducted(said: str, match: re.Match[str]) -> bool:
 
 
 def _ends(said: str, match: re.Match[str]) -> bool:
-    """Say whether nothing that a number could count follows it."""
+    """Return whether no noun that a number could count follows it."""
     after = _NEXT_WORDS.match(said[match.end() : match.end() + 60])
     return after is None or any(
         pattern(kind, said).match(after[1] or after[2]) for kind in ("score", "correction", "copula")
@@ -394,7 +394,7 @@ def _ends(said: str, match: re.Match[str]) -> bool:
 
 
 def _is_near_score(said: str, match: re.Match[str]) -> bool:
-    """Say whether a word of scoring or correcting comes close before or after a number."""
+    """Return whether a word of scoring or correcting is close to a number."""
     before, after = said[max(0, match.start() - 40) : match.start()], said[match.end() : match.end() + 16]
     ends = [found.end() for kind in ("score", "correction") for found in pattern(kind, before).finditer(before)]
     return (bool(ends) and len(before[max(ends) :].split()) <= 3) or has_word(after, "score", "correction")

@@ -1,4 +1,4 @@
-"""The words by which judges speak about their own verdicts, in many languages, as patterns."""
+"""Patterns of the words that judges use about their own verdicts, in many languages."""
 
 import json
 import re
@@ -17,13 +17,13 @@ _INDIC = re.compile("[\u0900-\u0dff]")
 _LETTER = r"\w\u0900-\u0dff"
 _SEMITIC_PREFIX = "(?:وال|بال|فال|لل|ال|و|ف|ب|ل|ה|ו|ב|ל|ש)?"
 _LONG = 4
-"""Indic and Semitic words of so many letters may have an ending."""
+"""Minimum letters of Indic and Semitic words that may have an ending."""
 
 _WORD = re.compile(f"[{_LETTER}]+")
 _IRREGULAR = "\u0590-\u08ff" + _UNSPACED
 """Characters of scripts whose words have prefixes, or no spaces between them."""
 _START = 4
-"""Letters by which the words of a text are compared with those of a list before a pattern is tried."""
+"""First letters by which the words of a text are compared with those of a list before a pattern is tried."""
 
 _ANY_WORD = re.compile(r"[^\W\d_]+")
 _KANA = "\u3040-\u30ff"
@@ -40,7 +40,7 @@ _ALPHABETS = {
     "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
 }
 _LEAST_SHARE = 0.2
-"""Common words among all words of a sentence, at least; in most sentences every second word is common."""
+"""Minimum share of common words in a sentence; in most sentences it is about half."""
 _SHORT = 4
 
 
@@ -51,7 +51,7 @@ def characters(ranges: str) -> re.Pattern[str]:
 
 
 def normalise(text: str) -> str:
-    """Return text in compatibility form with ASCII digits and without invisible characters, as patterns expect it."""
+    """Return text in compatibility form, with ASCII digits and without invisible characters, as patterns require."""
     if text.isascii():
         return text
     return _INVISIBLE.sub("", unicodedata.normalize("NFKC", fold_digits(text)))
@@ -63,7 +63,7 @@ def pattern(kind: str, text: str, language: str | None = None) -> re.Pattern[str
 
 
 def has_word(text: str, *kinds: str, language: str | None = None) -> bool:
-    """Say whether a normalised text has a word of one of the kinds, in one language or in any."""
+    """Return whether a normalised text has a word of one of the kinds, in one language or in any."""
     is_ascii = text.isascii()
     starts = _word_starts(text)
     for kind in kinds:
@@ -89,7 +89,7 @@ def _entries(kind: str, language: str | None) -> set[str]:
 
 @lru_cache(maxsize=16)
 def _word_starts(text: str) -> set[str] | None:
-    """Return the first letters of all words of a text, with a space after short words; None if they decide nothing."""
+    """Return the first letters of all words of a text, with a space after short words; None for irregular scripts."""
     if not text.isascii() and characters(_IRREGULAR).search(text):
         return None
     words = set(_WORD.findall(_folded(text)))
@@ -99,14 +99,14 @@ def _word_starts(text: str) -> set[str] | None:
 
 
 def _folded(text: str) -> str:
-    """Return text in lower case, with one form for letters that patterns take for the same in either case."""
+    """Return text in lower case, with one form for letters that case-insensitive patterns treat as equal."""
     text = text.lower()
     return text if text.isascii() else text.replace("ς", "σ").replace("i\u0307", "i").replace("ı", "i")
 
 
 @cache
 def _list_starts(kind: str, language: str | None) -> frozenset[str] | None:
-    """Return the first letters of the words of one kind, as `_word_starts` does; None if one has no fixed start."""
+    """Return the first letters of the words of one kind, like `_word_starts`; None if a word has no fixed start."""
     starts: set[str] = set()
     for entry in _entries(kind, language):
         first = _WORD.match(_folded(entry))
@@ -120,7 +120,7 @@ def _list_starts(kind: str, language: str | None) -> frozenset[str] | None:
 
 
 def languages_with(kind: str, text: str) -> list[str]:
-    """Return the languages that have a word of a kind in a normalised text, and a list of words about verdicts."""
+    """Return the languages with a word of a kind in a normalised text, and with a list of words about verdicts."""
     return [
         each
         for each, table in word_tables().items()
@@ -136,7 +136,7 @@ def key_words(kind: str) -> frozenset[str]:
 
 @cache
 def vocabularies() -> dict[str, frozenset[str]]:
-    """Return words by which the language of a sentence is told: its most common ones, and those of its table."""
+    """Return the words that identify each language: its most common ones, and those of its table."""
     tables = word_tables()
     return {
         language: frozenset(words.split())
@@ -147,7 +147,7 @@ def vocabularies() -> dict[str, frozenset[str]]:
 
 @cache
 def word_tables() -> dict[str, dict[str, Any]]:
-    """Return the words by language and kind; every value of the file is also JSON, which is read fifty times faster."""
+    """Return the words by language and kind; the values of the file are also JSON, which is parsed 50 times faster."""
     tables: dict[str, dict[str, Any]] = {}
     language = ""
     for line in (files("polyjudge.judges") / "statement_words.toml").read_text(encoding="utf-8").splitlines():
@@ -161,9 +161,9 @@ def word_tables() -> dict[str, dict[str, Any]]:
 
 
 def _alternatives(entries: set[str]) -> str:
-    """Return one regular expression; words that begin alike share a branch, so that a search takes linear time."""
+    """Return one regular expression; words with the same start share a branch, so that a search takes linear time."""
     groups: dict[tuple[str, bool], list[list[str]]] = {}
-    for entry in sorted(entries):  # they are in normalised form; a test keeps them so
+    for entry in sorted(entries):  # in normalised form, which a test ensures
         tokens = _tokens(entry)
         is_whole_word = tokens[-1] != r"\w*" and entry[-1].isalnum() and _script(entry) != "unspaced"
         groups.setdefault((_script(entry), is_whole_word), []).append(tokens)
@@ -184,7 +184,7 @@ def _script(entry: str) -> str:
 
 
 def _tokens(entry: str) -> list[str]:
-    """Return the parts of an entry's regular expression: its characters, gaps between words, and what may end it."""
+    """Return the parts of an entry's regular expression: its characters, gaps between words, and its ending."""
     special = {" ": r"\s+", "*": r"\w*", "~": r"(?:[^\s.!?]+\s+){0,3}?"}
     tokens = [special.get(mark) or re.escape(mark) for mark in entry.replace(" ~ ", " ~")]
     is_inflected = (_INDIC.match(entry) or _SEMITIC.match(entry)) and len(entry) >= _LONG
@@ -205,7 +205,7 @@ def _branches(words: list[list[str]]) -> str:
 
 @cache
 def _languages_of_words() -> dict[str, tuple[str, ...]]:
-    """Return the languages in whose vocabulary a word is."""
+    """Return for each word the languages that have it in their vocabulary."""
     found: dict[str, tuple[str, ...]] = {}
     for language, words in vocabularies().items():
         for word in words:
@@ -215,7 +215,7 @@ def _languages_of_words() -> dict[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=16)
 def checked_language(sentence: str) -> str | None:
-    """Return the language of a normalised sentence if polyjudge can check what it says; None for all others."""
+    """Return the language of a normalised sentence if polyjudge can check its content, else None."""
     if not sentence.isascii():
         if characters(_KANA).search(sentence):
             return None if characters(_OTHER_SCRIPT).search(sentence) else "ja"

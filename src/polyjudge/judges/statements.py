@@ -1,4 +1,4 @@
-"""Find prose around a verdict that states something else: another number, another label, a retraction, a refusal."""
+"""Find text around a verdict that contradicts it: another number, another label, a retraction, a refusal."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,9 +9,9 @@ from polyjudge.records.rubrics import Scale
 from polyjudge.text.numbers import fold_digits, plain_number
 
 from .judged_text import ReplyContext
-from .labelled_lines import labelled_values
 from .number_words import may_have_number_word, number_words
 from .remarks import ECHO, QUOTED, is_harmless, is_variant, without_note_label
+from .reply_text import labelled_values
 from .stated_numbers import (
     DIGITS,
     MANY,
@@ -31,7 +31,7 @@ from .statement_words import characters, checked_language, has_word, normalise, 
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"'”»)*_]))\s+|[\n;。！？।؟۔]+")
 _INNER_END = re.compile(r"([.!?])\s+")
 _JOINED = "\ue000"
-"""Takes the place of a space after the end of a sentence inside quotation marks."""
+"""Replaces a space after the end of a sentence inside quotation marks."""
 _LIST_MARK = re.compile(r"(?m)^[ \t>*-]*\d{1,2}[.)][ \t]+(?=\S)")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]*>")
 _COMPARISON = re.compile(
@@ -49,12 +49,12 @@ _REPORTED = re.compile("と(?:述べ|書|言|あ|主張|回答|答)|「|라고|�
 _CLAUSE = re.compile(r"[,;:，；：、،]")
 _OPENING_MARKS = " \t*_#>([-–—"
 _LONGEST = 20_000
-"""Characters after a verdict that are examined; with more of them the verdict is not clear."""
+"""Maximum characters after a verdict; with more, the verdict is unclear."""
 _MOST_REMARKS = 100
 """Sentences and quotations after a judge's verdict that are compared with the judged text."""
 _MOST_KEYS = 64
 _SHORT = 2
-"""Words of the longest reason that only says that there is none, such as "Example only"."""
+"""Maximum words of a reason that is none, such as "Example only"."""
 _SHORT_TEXT = 24
 _LEADING_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _YES_NO = {"true": True, "yes": True, "false": False, "no": False}
@@ -64,14 +64,14 @@ _LONGEST_LABEL = 40
 def contradicting_statement(
     value: Mapping[str, Any], keys: tuple[str, ...], text: str, context: ReplyContext, *, is_strict: bool = False
 ) -> str | None:
-    """Return the sentence after a verdict that says something else than the verdict, if there is one.
+    """Return the sentence after a verdict that contradicts it, if there is one.
 
     Args:
         value: The verdict.
-        keys: The keys that hold its answer.
+        keys: The keys of its answer.
         text: The text after it.
         context: The judged texts, the scale and the labels of the question.
-        is_strict: Return a sentence also if what it says cannot be checked.
+        is_strict: Also return a sentence that cannot be checked.
     """
     prose = without_quoted_lines(normalise(text).strip(), context)
     if len(prose) > _LONGEST:
@@ -90,7 +90,7 @@ def contradicting_statement(
 
 
 def earlier_statement(value: Mapping[str, Any], keys: tuple[str, ...], text: str, context: ReplyContext) -> str | None:
-    """Return the sentence before a verdict that refuses one, or states another score that nothing after it revises."""
+    """Return the sentence before a verdict that refuses one, or states another score that is not revised after it."""
     verdict = _stated(value, keys, context)
     found = last = ""
     labelled: list[str] = []
@@ -112,7 +112,7 @@ def earlier_statement(value: Mapping[str, Any], keys: tuple[str, ...], text: str
 
 
 def contradicting_reason(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
-    """Return the sentence inside a verdict's own texts that gives another score or another scale, if there is one."""
+    """Return the sentence in a verdict's own texts that gives another score or another scale, if there is one."""
     texts = {
         key: each[:_LONGEST]
         for key, each in value.items()
@@ -135,7 +135,7 @@ def contradicting_reason(value: Mapping[str, Any], keys: tuple[str, ...], contex
 
 
 def _contradicts_from_inside(sentence: str, verdict: Stated) -> bool:
-    """Say whether a sentence of a verdict's own explanation gives another score, scale or label, or refuses one."""
+    """Return whether a sentence of a verdict's reason gives another score, scale or label, or refuses one."""
     own = _without_quotations(sentence, verdict.context)
     if states_other_scale(own, verdict) or states_final_number(own, verdict) or states_own_score(own, verdict):
         return True
@@ -145,7 +145,7 @@ def _contradicts_from_inside(sentence: str, verdict: Stated) -> bool:
 
 
 def _may_contradict(reason: str, score: float, scale: Scale) -> bool:
-    """Say whether a reason beside a score that is not low may give another one; most need no closer look."""
+    """Return whether a reason for a score that is not low may give another one; this is fast, and rarely true."""
     plain = normalise(reason)
     if DIGITS.search(plain) and (_may_state_score(plain, score) or names_other_scale(plain, scale.highest)):
         return True
@@ -157,14 +157,14 @@ def _may_contradict(reason: str, score: float, scale: Scale) -> bool:
 
 
 def _may_state_score(text: str, score: float) -> bool:
-    """Say whether a text has numbers that could be another score, unlike the score itself or "2 minor errors"."""
+    """Return whether a text has numbers that could be another score, unlike the score itself or "2 minor errors"."""
     numbers = [float(each[0].replace(",", ".")) for each in DIGITS.finditer(text)]
     is_clear = numbers == [score] or (max(numbers) <= MANY and score not in numbers)
     return not is_clear or has_word(text, "score", "final", "revision", "correction")
 
 
 def _stated(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> Stated:
-    """Return the numbers, flags and label of a verdict; subscores one by one, remarks of the judge's own left out."""
+    """Return the numbers, flags and label of a verdict, with its subscores, and without other keys."""
     numbers: dict[str, float] = {}
     flags: dict[str, bool] = {}
     for key, each in islice(value.items(), _MOST_KEYS):
@@ -181,7 +181,7 @@ def _stated(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyConte
 
 
 def _sentences(prose: str) -> list[str]:
-    """Return the sentences of a text; the end of a sentence inside quotation marks ends none."""
+    """Return the sentences of a text; it is not split inside quotation marks."""
     prose = QUOTED.sub(lambda match: _INNER_END.sub(r"\1" + _JOINED, match[0]), prose)
     if re.search(r"(?m)^[ \t>*-]*1[.)][ \t]", prose):
         prose = _LIST_MARK.sub("", prose)
@@ -190,7 +190,7 @@ def _sentences(prose: str) -> list[str]:
 
 
 def without_quoted_lines(prose: str, context: ReplyContext) -> str:
-    """Return the text without lines marked as quotations that are in the judged text or are said to be."""
+    """Return the text without lines marked as quotations that are in the judged text or attributed to it."""
     if not _QUOTED_LINE.search(prose):
         return prose
     kept: list[str] = []
@@ -223,7 +223,7 @@ def _contradicts(sentence: str, verdict: Stated) -> bool:
 
 
 def _withdraws(said: str) -> bool:
-    """Say whether a sentence takes the verdict back, refuses to give one or calls it wrong."""
+    """Return whether a sentence retracts the verdict, refuses to give one or calls it wrong."""
     if _refuses(said):
         return True
     is_about_verdict = has_word(said, "score") or _VERDICT.search(said) is not None
@@ -231,13 +231,13 @@ def _withdraws(said: str) -> bool:
 
 
 def _refuses(said: str) -> bool:
-    """Say whether a sentence refuses to give a verdict; "I cannot rate it higher" does not."""
+    """Return whether a sentence refuses to give a verdict; "I cannot rate it higher" does not."""
     refusal = pattern("refusal", said).search(said)
     return refusal is not None and not _COMPARISON.match(said, refusal.end())
 
 
 def _refuses_itself(said: str) -> bool:
-    """Say whether a sentence refuses a verdict in the judge's own name: no one else is named before it."""
+    """Return whether a sentence refuses a verdict in the judge's own name: no one else is named before it."""
     refusal = pattern("refusal", said).search(said)
     if refusal is None or not _refuses(said):
         return False
@@ -248,13 +248,13 @@ def _refuses_itself(said: str) -> bool:
 
 
 def _retracts_itself(said: str) -> bool:
-    """Say whether a sentence takes the verdict back in the judge's own name: nobody is named before that."""
+    """Return whether a sentence retracts the verdict in the judge's own name: no one else is named before it."""
     found = pattern("retraction", said).search(said)
     return found is not None and not has_word(_CLAUSE.split(said[: found.start()])[-1], "attribution")
 
 
 def _without_quotations(sentence: str, context: ReplyContext) -> str:
-    """Return a sentence without what it quotes from the judged text, or says to be written there."""
+    """Return a sentence without its quotations from the judged text, or attributed to it."""
     is_attributed = has_word(sentence, "attribution")
     is_about_verdict = is_attributed or has_word(QUOTED.sub(" ", sentence), "score", "final", "revision")
 
@@ -267,7 +267,7 @@ def _without_quotations(sentence: str, context: ReplyContext) -> str:
 
 
 def _revises(said: str, sentence: str) -> bool:
-    """Say whether a sentence opens as a correction, and is not about words of the judged text."""
+    """Return whether a sentence starts as a correction, and is not about words of the judged text."""
     bare = said.lstrip(_OPENING_MARKS)
     opening = pattern("revision", bare).match(bare)
     if opening is None:
@@ -289,7 +289,7 @@ def _changes_flag(said: str, verdict: Stated) -> bool:
 
 
 def _changes_label(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence decides for another label: the last one that it names and does not reject counts."""
+    """Return whether a sentence chooses another label: the last one that it names and does not reject."""
     said = re.sub(r"\banswer (?=\w\b)", "", said, flags=re.IGNORECASE)
     mentions = [
         (match.start(), label)
@@ -307,13 +307,13 @@ def _changes_label(said: str, verdict: Stated) -> bool:
 
 
 def _decides_otherwise(said: str, verdict: Stated) -> bool:
-    """Say whether a sentence of a verdict's own explanation ends in another label, as in "Final verdict: B"."""
+    """Return whether a sentence of a verdict's reason ends with another label, as in "Final verdict: B"."""
     is_own = not has_word(said, "attribution", "hypothetical", "draft")
     return is_own and has_word(said, "final", "revision") and _changes_label(said, verdict)
 
 
 def _name(label: str) -> re.Pattern[str]:
-    """Return the pattern of a label; a single letter such as "A" counts only in its own case."""
+    """Return the pattern of a label, with exact case for a single letter such as "A"."""
     edge = "0-9A-Za-z_" if label.isascii() else r"\w"
     return re.compile(
         rf"(?<![{edge}]){re.escape(normalise(label))}(?![{edge}])", re.IGNORECASE if len(label) > 1 else 0
@@ -340,7 +340,7 @@ def contradicting_line(
 
 
 def _values(value: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[tuple[str, object]]:
-    """Yield what the verdict says under the wanted keys, subscores one by one."""
+    """Yield the values of the wanted keys, and the subscores one by one."""
     for key in keys[:_MOST_KEYS]:
         own = value.get(key)
         if isinstance(own, Mapping):
@@ -350,7 +350,7 @@ def _values(value: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[tuple[s
 
 
 def _differs(own: object, written: str) -> bool:
-    """Say whether a line gives another number, yes or no, or label; other words are comment and differ from nothing."""
+    """Return whether a line gives another number, yes or no, or label; other words are only a comment."""
     if isinstance(own, bool):
         first = re.split(r"\W", written.strip(), maxsplit=1)[0].casefold()
         return first in _YES_NO and _YES_NO[first] != own

@@ -1,7 +1,7 @@
 """Find the wanted keys in the objects of a reply, and keys that contradict them.
 
 The wanted keys may have slightly different names, be inside wrappers such as a tool call, or be encoded as a string.
-A key that carries another score, by whatever name, makes the verdict unclear.
+A key with another score, under any name, makes the verdict unclear.
 """
 
 import re
@@ -33,7 +33,7 @@ _QUOTING_KEY = re.compile(
 
 
 def whole_object(text: str, wanted: tuple[str, ...], unpackings: int = 2) -> dict[str, Any] | None:
-    """Return the object that `text` is from end to end, also inside a list or written as a JSON string."""
+    """Return the object that is the whole text, also inside a list or encoded as a JSON string."""
     try:
         value = decode(text)
         if isinstance(value, str) and unpackings:
@@ -46,7 +46,7 @@ def whole_object(text: str, wanted: tuple[str, ...], unpackings: int = 2) -> dic
 
 
 def fitting(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return the object if it has the wanted keys, or the only one inside its wrappers that does."""
+    """Return the object with the wanted keys: this one, or the only one inside its wrappers."""
     named = _with_wanted_names(value, wanted)
     if _has(named, wanted):
         return named
@@ -55,24 +55,24 @@ def fitting(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any] | 
 
 
 def is_placeholder(value: object) -> bool:
-    """Say whether a value only explains the form, as in `{"score": "<0-100>"}`."""
+    """Return whether a value only explains the form, as in `{"score": "<0-100>"}`."""
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
 @lru_cache(maxsize=256)
 def is_answer_key(key: str) -> bool:
-    """Say whether an object under this key is an answer, as opposed to a quotation, a draft or a part."""
+    """Return whether an object under this key is an answer, not a quotation, a draft or a part."""
     return key.casefold() in _WRAPPERS or _RENEWING_KEY.search(key) is not None
 
 
 @lru_cache(maxsize=256)
 def is_quoting_key(key: str) -> bool:
-    """Say whether an object under this key is said to be a quotation, a draft, an example or someone else's."""
+    """Return whether an object under this key is a quotation, a draft, an example or of someone else."""
     return _QUOTING_KEY.search(key) is not None
 
 
 def own_answers(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, object]:
-    """Return what an object itself says under the wanted keys."""
+    """Return the values of the wanted keys of an object itself."""
     for name in value:  # most objects inside another one have no such key
         if name in keys or not name.isascii() or name.strip().casefold() in keys:
             named = _with_wanted_names(value, keys)
@@ -81,31 +81,31 @@ def own_answers(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, objec
 
 
 def nested_answers(value: object, keys: tuple[str, ...]) -> Iterator[tuple[str, object]]:
-    """Yield what a value, and the objects inside it, say under the wanted keys."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
+    """Yield the values of the wanted keys of an object, and of those inside it."""
+    pending = [value]
+    while pending:
+        each = pending.pop()
         if isinstance(each, dict):
             mapping = cast(dict[str, Any], each)
             yield from own_answers(mapping, keys).items()
-            waiting += mapping.values()
+            pending += mapping.values()
         elif isinstance(each, list):
-            waiting += cast(list[object], each)
+            pending += cast(list[object], each)
 
 
 def _with_wanted_names(value: dict[str, Any], wanted: tuple[str, ...]) -> dict[str, Any]:
-    """Return the object with "Score" called "score", where only one key can be meant."""
+    """Return the object with "Score" renamed to "score", if there is only one such key."""
     missing = {folded_key(key): key for key in wanted if key not in value}
-    if not missing:  # most judges write the names as they were asked to
+    if not missing:  # most judges use the exact names
         return value
-    meant = [key for key in value if folded_key(key) in missing]
-    if len({folded_key(key) for key in meant}) != len(meant):
+    similar = [key for key in value if folded_key(key) in missing]
+    if len({folded_key(key) for key in similar}) != len(similar):
         return value
-    return {missing[folded_key(key)] if key in meant else key: each for key, each in value.items()}
+    return {missing[folded_key(key)] if key in similar else key: each for key, each in value.items()}
 
 
 def _has(value: dict[str, Any], wanted: tuple[str, ...]) -> bool:
-    """Say whether all wanted keys are there, and not all of them as placeholders."""
+    """Return whether an object has all wanted keys, not all of them with placeholders."""
     for key in wanted:
         if key not in value:
             return False
@@ -115,21 +115,21 @@ def _has(value: dict[str, Any], wanted: tuple[str, ...]) -> bool:
 def _wrapped(value: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the objects inside wrappers such as {"result": …} or {"name": "submit", "arguments": "{…}"}."""
     found: list[dict[str, Any]] = []
-    waiting: list[object] = [value]
-    while waiting:
-        each = waiting.pop()
+    pending: list[object] = [value]
+    while pending:
+        each = pending.pop()
         if isinstance(each, list):
-            waiting += cast(list[object], each)
+            pending += cast(list[object], each)
         elif isinstance(each, dict):
             mapping = cast(dict[str, Any], each)
             found.append(mapping)
-            waiting += [inner for key, inner in mapping.items() if _is_wrapper(key, is_only=len(mapping) == 1)]
-            waiting += [_decoded(inner) for key, inner in mapping.items() if key.casefold() in _WRAPPERS]
+            pending += [inner for key, inner in mapping.items() if _is_wrapper(key, is_only=len(mapping) == 1)]
+            pending += [_decoded(inner) for key, inner in mapping.items() if key.casefold() in _WRAPPERS]
     return found[1:]
 
 
 def _decoded(written: object) -> object:
-    """Return the arguments of a tool call that are written as a JSON string."""
+    """Return the arguments of a tool call that are encoded as a JSON string."""
     try:
         return decode(written.strip()) if isinstance(written, str) and written.lstrip()[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
@@ -142,7 +142,7 @@ def _is_wrapper(key: str, *, is_only: bool) -> bool:
 
 _WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _EXPECTED = {"reason", "subscores"}
-"""Keys beside the wanted ones that every judge is asked for; they are no rivals."""
+"""Other keys that every judge is asked for, which cannot contradict the wanted ones."""
 _WITHDRAWN = re.compile(
     "refus|invalid|draft|example|placeholder|supersed|void|withdr|retract|provisional|sample|cancel|abstain|dummy|pending",
     re.IGNORECASE,
@@ -154,18 +154,18 @@ _STATUS = re.compile("status|state|kind|type|stage", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _LETTER = re.compile(r"[^\W\d_]")
 _SMALLER_SCALES = (10, 20, 25, 100)
-"""Parts of a score that give the same score on a scale to 10, 5, 4 or 1."""
+"""Divisors that convert a score to a scale to 10, 5, 4 or 1."""
 
 
 def has_extra_keys(value: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
-    """Say whether an object has keys that no judge is asked for."""
+    """Return whether an object has keys that no judge is asked for."""
     return any(key not in keys and key not in _EXPECTED for key in value)
 
 
 def rival_key(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
-    """Return a key that gives another answer than a wanted key does, such as "final_score" beside "score".
+    """Return a key that gives another answer than a wanted key, such as "final_score" beside "score".
 
-    A subscore that is given again beside the subscores, with another value, is a rival too.
+    This includes a subscore that is repeated beside the subscores with another value.
     """
     subscores = value.get("subscores")
     if isinstance(subscores, Mapping):
@@ -179,7 +179,7 @@ def rival_key(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyCon
 def contradicting_key(
     value: Mapping[str, Any], other: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext
 ) -> str | None:
-    """Return a key of another object that means a wanted key, by whatever name, and differs from the verdict."""
+    """Return a key of another object that has the meaning of a wanted key, and differs from the verdict."""
     for key, stated in other.items():
         if isinstance(stated, dict | list) or stated is None or key in _EXPECTED or (key in keys and other is value):
             continue
@@ -190,13 +190,13 @@ def contradicting_key(
 
 
 def _inner_score(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
-    """Return a key of an object inside the verdict that carries a changed score, such as "after_penalty"."""
-    waiting = [value]
-    for inner in waiting:
+    """Return a key of an object inside the verdict with a changed score, such as "after_penalty"."""
+    pending = [value]
+    for inner in pending:
         for key, each in inner.items():
             if key not in keys and isinstance(each, dict) and not is_quoting_key(key):
                 part = cast(dict[str, Any], each)
-                waiting.append(part)
+                pending.append(part)
                 found = _other_score(value, part, keys, context)
                 if found and has_word(_spaced(found), "changed", language="keys"):
                     return found
@@ -206,9 +206,9 @@ def _inner_score(value: Mapping[str, Any], keys: tuple[str, ...], context: Reply
 def _other_score(
     value: Mapping[str, Any], other: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext
 ) -> str | None:
-    """Return a key with a compound name that carries another score, such as "score_after_penalty" or "curved_score".
+    """Return a key with a compound name and another score, such as "score_after_penalty" or "curved_score".
 
-    Several such keys whose names do not tell of a change are the scores of criteria.
+    Several such keys are the scores of criteria, unless their names indicate a change.
     """
     own, unknown = plain_number(str(value.get("score"))), list[str]()
     if own is None:
@@ -253,7 +253,7 @@ def other_scale(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyC
 
 
 def _may_mean(key: str, wanted: str) -> bool:
-    """Say whether a key is another name of a wanted one."""
+    """Return whether a key may be another name of a wanted one."""
     if _joined(key) == _joined(wanted):
         return True
     words, own, renewing = _words(key), _words(wanted), key_words("renewing")

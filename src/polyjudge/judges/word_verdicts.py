@@ -1,4 +1,4 @@
-"""Read what a judge says of a model's grasp of a word: one of two words, in the language it was asked in."""
+"""Ask a judge whether a model knows a word, and parse the reply: one of two words, in the language of the question."""
 
 import re
 import tomllib
@@ -12,9 +12,17 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from polyjudge.errors import DataError, UnknownNameError
+from polyjudge.errors import DataError, UnknownNameError, UnreadableReplyError
+from polyjudge.providers.base import Provider
 from polyjudge.records.codec import from_json
+from polyjudge.records.fingerprint import fingerprint
+from polyjudge.records.outcomes import Item, Outcome
+from polyjudge.records.requests import Reply
+from polyjudge.records.vocabulary import PromptName
+from polyjudge.rubrics.prompts import fence
 
+from . import base
+from .base import Asker, Question, Reading, ReplyLimit
 from .reply_text import without_reasoning
 
 WordVerdict = Literal["correct", "incorrect", "undetermined"]
@@ -24,15 +32,15 @@ _MARKUP = re.compile(r"```\w*\n|\\[a-zA-Z]+(?=\{)|[*_`#\"'“”‘’«»„]")
 _TAG = re.compile(r"<[^<>\n]{0,100}>|~~|->")
 _CROSSES = "❌✗✘👎"
 _ASKING = ":?="
-"""Signs after a verdict that is asked for, or is the name of what follows."""
+"""Characters after a verdict that is a question, or the name of a value."""
 _BARE = re.compile(r"(?<![\w+#°])[^\W\d_](?![\w+#°])")
-"""A letter by itself, and none of a name such as C1 or C++."""
+"""A single letter, not part of a name such as C1 or C++."""
 _NUMBER = "#"
-"""What stands for any number among words."""
+"""Replaces any number among words."""
 _LONGEST = 20_000
-"""Characters that are looked at: a verdict is the first word, and what takes it back is not far."""
+"""Characters that are parsed: a verdict is the first word, and its retraction is near it."""
 _REACH = 4
-"""How many words before a verdict a word may stand that denies it."""
+"""Maximum words from a negation to the verdict that it negates."""
 _CORRECTIONS = (
     "更正",
     "订正",
@@ -46,62 +54,62 @@ _CORRECTIONS = (
     "correcao",
     "correzione",
 )
-"""Words that announce a correction, in whatever language the judge was asked."""
+"""Words that announce a correction, for questions in any language."""
 _QUOTED = re.compile(r"[\s*_#]*[\"'“„«‘‚「]\s*[^\W\d_]+\s*[\"'”“»’」][ \t]+([^\W\d_]+)")
-"""A quotation of one word that a sentence goes on from."""
+"""A quotation of one word at the start of a sentence."""
 _ECHO = re.compile(r"\W*<text-[0-9a-f]{32}>")
 _FENCE_LINE = re.compile(r"\s*(?:`{3,}|~{3,})\w*\s*")
 _ECHOED_WORDS = 3
-"""A first line of so many words that the question holds is repeated from there."""
+"""Minimum words of a first line that is repeated from the question."""
 
 
 class WordWording(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a judge is asked about a word in one language, and which words its verdict is read by."""
+    """The question about a word in one language, and the words for parsing the reply."""
 
     note: str
-    """Says that what is fenced off is material."""
+    """Explains that fenced text is material."""
     judge_prompt_a: str
     judge_prompt_b: str
     correct: tuple[str, ...]
-    """How the verdict may begin."""
+    """Possible starts of the verdict."""
     incorrect: tuple[str, ...]
     others: tuple[str, ...] = ()
-    """Words that begin like a verdict and are none."""
+    """Words that start like a verdict but are none."""
     correct_letter: str = ""
     incorrect_letter: str = ""
     negations: tuple[str, ...] = ()
     not_denying: tuple[str, ...] = ()
-    """Words that take the denial out of a negation before them: not *only*."""
+    """Words that cancel a negation before them: not *only*."""
     copulas: tuple[str, ...] = ()
-    """Words of which one must be in a clause that asserts a verdict, unless the verdict stands alone."""
+    """Words of which a clause that asserts a verdict must have one, unless it is only the verdict."""
     leads: tuple[str, ...] = ()
-    """Other words that may stand in a clause that only asserts a verdict."""
+    """Other words that are allowed in a clause that only asserts a verdict."""
     joints: tuple[str, ...] = ()
-    """Words that begin a new clause."""
+    """Words that start a new clause."""
     thats: tuple[str, ...] = ()
-    """Of these, those after which comes what the clause before is about: correct *that* …"""
+    """Those of them that start the subject of the clause before: correct *that* …"""
     denies_after: bool = False
-    """A word that denies may follow the verdict in its clause."""
+    """A negation may follow the verdict in its clause."""
     opposites: tuple[str, ...] = ()
-    """How words or phrases begin that say "incorrect" in other words."""
+    """Starts of words or phrases that mean "incorrect"."""
     doubts: tuple[str, ...] = ()
-    """Words or phrases that make the verdict beside them a condition, a part, or a supposition."""
+    """Words or phrases that make the verdict conditional, partial or hypothetical."""
     retractions: tuple[str, ...] = ()
     """Words or phrases that announce another verdict, or none."""
     affirmations: tuple[str, ...] = ()
-    """Words that answer a verdict put as a question."""
+    """Words that answer a verdict in the form of a question."""
 
 
 class WordReading(NamedTuple):
-    """What a reply comes to."""
+    """The verdict of a reply."""
 
     verdict: WordVerdict
     contradictory: bool = False
-    """The reply says one thing and then the other."""
+    """The reply gives both verdicts."""
 
     @property
     def problem(self) -> str:
-        """Say why there is no verdict, where there is none."""
+        """The reason why there is no verdict; empty if there is one."""
         if self.verdict != "undetermined":
             return ""
         return "the reply contradicts itself" if self.contradictory else "the reply gives neither verdict"
@@ -110,17 +118,17 @@ class WordReading(NamedTuple):
 class _Clause(NamedTuple):
     words: list[str]
     ended_by: str
-    """The signs after it, or the word that begins the next."""
+    """The characters after it, or the word that starts the next clause."""
 
 
 def wording_languages() -> list[str]:
-    """Return the languages that a judge's wording ships for."""
+    """Return the languages of the shipped wordings."""
     return sorted(entry.name.removesuffix(".toml") for entry in (files("polyjudge.judges") / "words").iterdir())
 
 
 @lru_cache(maxsize=16)
 def load_wording(language: str) -> WordWording:
-    """Return the wording that ships for a language."""
+    """Return the shipped wording for a language."""
     if language not in wording_languages():
         raise UnknownNameError("language of a judge's wording", language, wording_languages())
     text = (files("polyjudge.judges") / "words" / f"{language}.toml").read_text(encoding="utf-8")
@@ -131,9 +139,9 @@ def load_wording(language: str) -> WordWording:
 
 
 def read_word_verdict(text: str, wording: WordWording, prompt: str = "") -> WordReading:
-    """Return the verdict that the first word of a reply gives, unless the rest takes it back.
+    """Return the verdict of the first word of a reply, unless the rest retracts it.
 
-    A first word that the reply quotes, or that stands in a line repeated from `prompt`, is no verdict.
+    A first word that is a quotation, or in a line repeated from `prompt`, is no verdict.
     """
     answer = without_reasoning(text)[:_LONGEST]
     plain = _plain(answer)
@@ -145,7 +153,7 @@ def read_word_verdict(text: str, wording: WordWording, prompt: str = "") -> Word
     first = None if first_word is None else _side(first_word, wording)
     if first is None:
         return WordReading("undetermined")
-    if _Rest(first, clauses, wording).takes_back():
+    if _Rest(first, clauses, wording).retracts():
         return WordReading("undetermined", contradictory=True)
     if _is_quoted(answer, wording) or _is_echo(answer, prompt) or _is_unclear(clauses, first, wording):
         return WordReading("undetermined")
@@ -153,14 +161,14 @@ def read_word_verdict(text: str, wording: WordWording, prompt: str = "") -> Word
 
 
 def _is_quoted(answer: str, wording: WordWording) -> bool:
-    """Say whether a reply begins with a quotation and goes on: a quoted verdict alone is the judge's own."""
+    """Return whether a reply starts with a quotation and has more text: a quoted verdict alone is the judge's own."""
     quoted = _QUOTED.match(answer)
     if quoted and _plain(quoted[1]) not in _plain_all(wording.joints):
         return True
     lines = answer.strip().splitlines()
     if lines and _FENCE_LINE.fullmatch(lines[0]):
-        said = next((number for number, line in enumerate(lines) if line and not _FENCE_LINE.fullmatch(line)), 0)
-        end = next((number for number in range(said, len(lines)) if _FENCE_LINE.fullmatch(lines[number])), len(lines))
+        start = next((number for number, line in enumerate(lines) if line and not _FENCE_LINE.fullmatch(line)), 0)
+        end = next((number for number in range(start, len(lines)) if _FENCE_LINE.fullmatch(lines[number])), len(lines))
         rest = [line for line in lines[end:] if not _FENCE_LINE.fullmatch(line)]
     elif lines and lines[0].lstrip().startswith(">"):
         rest = [line for line in lines if not line.lstrip().startswith(">")]
@@ -170,14 +178,14 @@ def _is_quoted(answer: str, wording: WordWording) -> bool:
 
 
 def _is_echo(answer: str, prompt: str) -> bool:
-    """Say whether the first line of a reply is repeated from the question."""
+    """Return whether the first line of a reply is repeated from the question."""
     line = answer.strip().partition("\n")[0]
     words = re.findall(r"\w+", line.casefold())
     return len(words) >= _ECHOED_WORDS and " ".join(words) in " ".join(re.findall(r"\w+", prompt.casefold()))
 
 
 def _is_unclear(clauses: list[_Clause], first: bool, wording: WordWording) -> bool:
-    """Say whether a verdict is asked, supposed, only in part, spoken of, or the name of a value."""
+    """Return whether a verdict is a question, hypothetical, partial, only mentioned, or the name of a value."""
     start = next(place for place, clause in enumerate(clauses) if clause.words != [_NUMBER])
     clause, after = clauses[start], (clauses[start + 1 : start + 2] or [_Clause([], "")])[0]
     words, next_word = clause.words, (after.words or [""])[0]
@@ -194,15 +202,15 @@ def _is_unclear(clauses: list[_Clause], first: bool, wording: WordWording) -> bo
 
 
 def _has_phrase(words: list[str], phrases: tuple[str, ...]) -> bool:
-    said = f" {' '.join(words)} "
-    return any(f" {phrase} " in said for phrase in _plain_all(phrases))
+    text = f" {' '.join(words)} "
+    return any(f" {phrase} " in text for phrase in _plain_all(phrases))
 
 
 class _Rest:
-    """What follows a verdict, and whether it gives the other one.
+    """The text after a verdict, which may give the other one.
 
-    A "correct" is taken back by any "incorrect" after it. An "incorrect" is not by every "correct", since judges go on
-    to say what would be: only by a clause that says just that.
+    A "correct" is retracted by any "incorrect" after it. An "incorrect" is retracted only by a clause that only says
+    "correct", because judges then explain what would be correct.
     """
 
     def __init__(self, first: bool, clauses: list[_Clause], wording: WordWording) -> None:
@@ -211,11 +219,11 @@ class _Rest:
         self._wording = wording
         self._negations = _plain_all(wording.negations)
 
-    def takes_back(self) -> bool:
+    def retracts(self) -> bool:
         start = next(place for place, clause in enumerate(self._clauses) if clause.words != [_NUMBER])
-        begins = self._clauses[start]
-        is_crossed = self._first and len(begins.words) == 1 and any(sign in _CROSSES for sign in begins.ended_by)
-        if is_crossed or self._denied(begins.words, 0, self._first):
+        opening = self._clauses[start]
+        is_crossed = self._first and len(opening.words) == 1 and any(sign in _CROSSES for sign in opening.ended_by)
+        if is_crossed or self._denied(opening.words, 0, self._first):
             return True
         return any(self._is_other(place, place == start) for place in range(start, len(self._clauses)))
 
@@ -235,12 +243,12 @@ class _Rest:
         return False
 
     def _is_opposite(self, words: list[str], place: int) -> bool:
-        """Say whether other words for "incorrect" begin here; they count only against a "correct"."""
-        said = " ".join(words[place:])
-        return self._first and said.startswith(tuple(_plain_all(self._wording.opposites)))
+        """Return whether other words for "incorrect" start here; they only retract a "correct"."""
+        text = " ".join(words[place:])
+        return self._first and text.startswith(tuple(_plain_all(self._wording.opposites)))
 
     def _is_plain_no(self, place: int) -> bool:
-        """Say whether a clause is a mere "no" to a "correct", or to a verdict that was put as a question."""
+        """Return whether a clause is only "no" after a "correct", or after a verdict in the form of a question."""
         clause, wording = self._clauses[place], self._wording
         asserting = _plain_all(wording.leads) | _plain_all(wording.copulas)
         if self._first and set(clause.words) & self._negations and set(clause.words) & _plain_all(wording.copulas):
@@ -263,7 +271,7 @@ class _Rest:
         return any(word in self._negations and after not in softened for word, after in pairwise([*words, following]))
 
     def _counts(self, place: int, number: int) -> bool:
-        """Say whether a verdict after an "incorrect" is meant as one: its clause says nothing else."""
+        """Return whether a verdict after an "incorrect" is one: its clause has no other content."""
         if self._first:
             return True
         clause, wording = self._clauses[place], self._wording
@@ -279,7 +287,7 @@ class _Rest:
 
 
 def _side(word: str, wording: WordWording) -> bool | None:
-    """Say which verdict a word gives, if any; "incorrect" is looked for first, in case one begins like the other."""
+    """Return the verdict of a word, if any; "incorrect" is checked first, in case one starts like the other."""
     if word in _plain_all(wording.others):
         return None
     if word.startswith(tuple(_plain_all(wording.incorrect))):
@@ -290,26 +298,26 @@ def _side(word: str, wording: WordWording) -> bool | None:
 
 
 def _clauses(plain: str, wording: WordWording) -> Iterator[_Clause]:
-    """Yield what stands between signs, or before words, that begin a clause; text without spaces is one word."""
+    """Yield the clauses, which end at punctuation or before a joint; text without spaces is one word."""
     joints, thats = _plain_all(wording.joints), _plain_all(wording.thats)
-    has_begun = False
+    has_started = False
     for part in re.finditer(r"([^|]+)([| ]*)", "".join(map(_letter_or_gap, plain))):
         words: list[str] = []
         for word in part[1].split():
-            if word in joints | thats and words and has_begun:
+            if word in joints | thats and words and has_started:
                 if word in thats and words[0] in _plain_all(wording.negations):  # Hindi: न कि, and not
                     continue
                 yield _Clause(words, word)
                 words = []
-            elif word not in joints | thats or not has_begun:
+            elif word not in joints | thats or not has_started:
                 words.append(_NUMBER if word.isdecimal() else word)
-                has_begun |= not word.isdecimal()
+                has_started |= not word.isdecimal()
         if words:
             yield _Clause(words, plain[part.start(2) : part.end()])
 
 
 def _letter_or_gap(letter: str) -> str:
-    """Return a letter as it is, a space for what only parts words, and | for what parts clauses."""
+    """Return a letter unchanged, a space for a separator of words, and | for a separator of clauses."""
     kind = unicodedata.category(letter)
     if kind[0] in "LMN":
         return letter
@@ -317,12 +325,61 @@ def _letter_or_gap(letter: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text without the differences that mean nothing here: case, accents, width, markup, invisible signs."""
-    told = _TAG.sub("|", _MARKUP.sub(" ", unescape(text)))
-    seen = "".join(letter for letter in told if unicodedata.category(letter) != "Cf")
-    return _ACCENT.sub("", unicodedata.normalize("NFKD", seen)).casefold().lstrip("| \t\n")
+    """Return text without differences of case, accents, width, markup and invisible characters."""
+    marked = _TAG.sub("|", _MARKUP.sub(" ", unescape(text)))
+    visible = "".join(letter for letter in marked if unicodedata.category(letter) != "Cf")
+    return _ACCENT.sub("", unicodedata.normalize("NFKD", visible)).casefold().lstrip("| \t\n")
 
 
 @lru_cache(maxsize=256)
 def _plain_all(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(map(_plain, words))
+
+
+PLACEHOLDERS = ("word", "reference_definition", "model_response", "prompt")
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
+_REPLY_LIMIT = ReplyLimit(local=512, remote=4096)
+
+
+class WordJudge:
+    """Asks in one language whether an answer shows that a model knows a word.
+
+    The reply is one word. `max_tokens` limits it; the default is 512 tokens for a local model, 4,096 for a vendor's.
+    """
+
+    bind = base.bind
+    models = property(base.models)
+
+    def __init__(
+        self, wording: WordWording, model: str, provider: Provider | None = None, *, max_tokens: int | None = None
+    ) -> None:
+        self._wording = wording
+        self.asker = Asker(model, provider=provider, max_tokens=max_tokens, limit=_REPLY_LIMIT)
+        self.fingerprint = fingerprint([wording], 16)
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> Outcome:  # noqa: ARG002 - asked once
+        """Judge an item of a run whose candidate is the complete prompt."""
+        return await self.outcome(item.candidate)
+
+    async def outcome(self, prompt: str) -> Outcome:
+        """Return the verdict on a prompt from `word_prompt`, or a failure with its reason."""
+        question = Question(prompt, None, "vocabulary", self.fingerprint)
+        return await self.asker.outcome(question, lambda reply: self._read(reply, prompt))
+
+    async def aclose(self) -> None:
+        """Close the provider's connections; the next question opens new ones."""
+        await self.asker.aclose()
+
+    def _read(self, reply: Reply, prompt: str) -> Reading:
+        reading = read_word_verdict(reply.text, self._wording, prompt)
+        if reading.verdict == "undetermined":
+            raise UnreadableReplyError(reading.problem, text=reply.text)
+        score = float(reading.verdict == "correct")
+        return {"score": score, "reason": "", "verdict": reading.verdict, "rung": "first word"}
+
+
+def word_prompt(wording: WordWording, name: PromptName, *, word: str, reference: str, response: str, task: str) -> str:
+    """Return the judge's prompt; the model's answer is fenced, and braces in any value are plain text."""
+    template = wording.judge_prompt_a if name == "a" else wording.judge_prompt_b
+    values = {"word": word, "reference_definition": reference, "model_response": fence(response), "prompt": task}
+    return f"{wording.note}\n\n{_PLACEHOLDER.sub(lambda match: values[match[1]], template)}"

@@ -17,8 +17,7 @@ from polyjudge.errors import ConfigError, DataError, MissingExtraError
 from polyjudge.files.atomic import lock_folder
 from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder, make_folder
 from polyjudge.formats.items import ItemSource
-from polyjudge.judges.base import ItemWorker, close_judge
-from polyjudge.judges.binding import bound
+from polyjudge.judges.base import ItemWorker, bound, close_judge
 from polyjudge.providers.models import user_models
 from polyjudge.providers.services import chosen_addresses
 from polyjudge.records.fingerprint import fingerprint

@@ -16,8 +16,7 @@ from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import CapReachedError, ConfigError, DataError, StoppedError
 from polyjudge.formats.items import ItemList, ItemSource
-from polyjudge.judges.base import ItemWorker, Judge, close_judge
-from polyjudge.judges.binding import bound
+from polyjudge.judges.base import ItemWorker, Judge, bound, close_judge
 from polyjudge.providers.budget import Budget
 from polyjudge.providers.retrying import RetryPolicy
 from polyjudge.records.outcomes import Item, RunOutcome

@@ -6,8 +6,7 @@ from copy import copy
 from dataclasses import dataclass
 
 from polyjudge.checks.checker import TextChecker
-from polyjudge.judges.base import ItemWorker, ModelAddresses, close_judge
-from polyjudge.judges.binding import ProviderSource, bound
+from polyjudge.judges.base import ItemWorker, ModelAddresses, ProviderSource, bound, close_judge
 from polyjudge.judges.grouped import BatchItem, with_question
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.fingerprint import prompt_sha256

@@ -13,8 +13,7 @@ from typing import Any
 
 from polyjudge.concurrency.pool import Slots, StopToken, in_order
 from polyjudge.formats.translation_scores import ScoresFile, prompt_score
-from polyjudge.judges.base import ModelAddresses
-from polyjudge.judges.binding import ProviderSource
+from polyjudge.judges.base import ModelAddresses, ProviderSource
 from polyjudge.judges.grouped import BatchRow, GroupedJudge
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Item, JudgeResult, Outcome, RunOutcome

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from polyjudge.errors import ConfigError, DataError, UnknownNameError
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.formats.vocabulary import SUMMARY_FILE, WordRecords, read_vocabulary, recorded_models
-from polyjudge.judges.word import WORD_PLACES, word_prompt
-from polyjudge.judges.word_verdicts import WordWording, load_wording, read_word_verdict
+from polyjudge.judges.word_verdicts import PLACEHOLDERS, WordWording, load_wording, read_word_verdict, word_prompt
 from polyjudge.records.vocabulary import PromptName, Vocabulary, VocabularyWord, WordRecord
 from polyjudge.text.display import one_line
 
@@ -48,10 +47,10 @@ def wording_of(vocabulary: Vocabulary) -> WordWording:
             message = f"judge_{verdict} has {wrong[0]!r}, which is not readable as this verdict; use another word"
             raise DataError(message, path=path)
     for name in ("judge_prompt_a", "judge_prompt_b"):
-        unknown = [place for place in re.findall(r"\{([a-z_]+)\}", getattr(wording, name)) if place not in WORD_PLACES]
+        unknown = [place for place in re.findall(r"\{([a-z_]+)\}", getattr(wording, name)) if place not in PLACEHOLDERS]
         if unknown:
             raise DataError(
-                f"{name} has an unknown placeholder {{{unknown[0]}}}; known are {', '.join(WORD_PLACES)}", path=path
+                f"{name} has an unknown placeholder {{{unknown[0]}}}; known are {', '.join(PLACEHOLDERS)}", path=path
             )
     return wording
 

@@ -12,8 +12,7 @@ from polyjudge.files.atomic import read_timestamp, write_timestamp
 from polyjudge.files.names import safe_name
 from polyjudge.formats.vocabulary import JUDGEMENTS_FILE, JudgementLog
 from polyjudge.judges.jury import Panel
-from polyjudge.judges.word import WordJudge
-from polyjudge.judges.word_verdicts import WordWording, read_word_verdict
+from polyjudge.judges.word_verdicts import WordJudge, WordWording, read_word_verdict
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.vocabulary import Judgement, WordRecord, WordState

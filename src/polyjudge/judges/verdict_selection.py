@@ -1,4 +1,4 @@
-"""Decide which object of a reply is the judge's verdict, or that none clearly is."""
+"""Decide which object of a reply is the judge's verdict; raise an error if none clearly is."""
 
 import re
 from collections.abc import Mapping
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NoReturn, cast
 
+from .finality import are_listed, is_marked, reason_to_doubt
 from .json_repair import comments, ends_with_key, mentions, repair_object, unclosed_part
 from .judged_text import ReplyContext, folded_key
 from .remarks import ECHO
 from .reply_text import Span, decode, find_objects
-from .standing import are_listed, is_marked, reason_to_doubt
 from .statements import contradicting_line, contradicting_reason, contradicting_statement, earlier_statement
 from .verdict_objects import (
     contradicting_key,
@@ -27,11 +27,9 @@ from .verdict_objects import (
 )
 
 _MOST_KEYS = 64
-"""Keys of a verdict that are looked for after it; a constant, so that time stays linear."""
+"""Keys of a verdict that are searched for after it; a constant, so that time is linear."""
 _MOST_RIVALS = 32
 """Verdicts before the last one that are compared with it; likewise."""
-
-
 _FORM = re.compile(r'\{[^{}<>]{0,200}"(?:score|verdict)"\s*:\s*"?<[^<>{}\n]{1,200}>[^{}]{0,600}\}')
 """An object that explains the form: `{"score": <0-100>}`."""
 _MOST_ECHOES = 1_000
@@ -39,12 +37,12 @@ _MOST_ECHOES = 1_000
 
 
 class NoVerdictError(ValueError):
-    """Why a reply has no verdict; the caller adds the text of the reply."""
+    """The reply has no verdict; the caller adds the text of the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The keys that a verdict must have, and what is known about the question."""
+    """The keys that a verdict must have, and the context of the question."""
 
     wanted: tuple[str, ...]
     context: ReplyContext
@@ -55,22 +53,22 @@ class Query:
         return self.wanted or tuple(value)
 
     def answers(self, value: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the keys that hold an answer, as opposed to its explanation."""
+        """Return the keys of the answer, without those of its explanation."""
         return self.wanted or tuple(key for key in ("score", "verdict") if key in value)
 
     @property
     def is_judging(self) -> bool:
-        """A judge's reply is being read, and not any text with JSON in it."""
+        """Whether the reply is from a judge, and not any text with JSON in it."""
         return bool(self.context.judged)
 
     def is_echo(self, value: Mapping[str, Any]) -> bool:
-        """Say whether an object is also in the judged text."""
+        """Return whether an object is also in the judged text."""
         return self.context.has_object(value)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A verdict and its place in the reply."""
+    """A verdict and its position in the reply."""
 
     value: dict[str, Any]
     start: int
@@ -78,34 +76,34 @@ class _Found:
 
 
 def checked(value: dict[str, Any], query: Query) -> dict[str, Any]:
-    """Return a verdict that does not contradict itself: no second score, no other scale."""
+    """Return the verdict; raise an error if it contradicts itself, with a second score or another scale."""
     keys = query.answers(value)
     if has_extra_keys(value, keys):
         _refuse_if_extra_keys_differ(value, keys, query)
     for key, answer in _inner_answers(value, keys):
         if _differs(answer, value.get(key)):
-            _refuse("an object inside the verdict gives another answer than the wanted key")
+            _refuse("an object inside the verdict gives another answer")
     if (sentence := contradicting_reason(value, keys, query.context)) is not None:
         _refuse(f"the verdict contradicts itself: {sentence[:80]!r}")
     return value
 
 
 def _refuse_if_extra_keys_differ(value: dict[str, Any], keys: tuple[str, ...], query: Query) -> None:
-    """Refuse a verdict that keys beside the wanted ones contradict."""
+    """Raise an error if other keys contradict the wanted ones."""
     if (key := rival_key(value, keys, query.context)) is not None:
-        _refuse(f"{key!r} gives another answer than the wanted key")
+        _refuse(f"{key!r} gives another answer")
     if (key := withdrawing_key(value, keys)) is not None:
-        _refuse(f"{key!r} says that the verdict does not count")
+        _refuse(f"{key!r} withdraws the verdict")
     if (key := other_scale(value, keys, query.context)) is not None:
         _refuse(f"{key!r} states another scale")
 
 
 def _inner_answers(value: Mapping[str, Any], keys: tuple[str, ...]) -> list[tuple[str, object]]:
-    """Return what objects inside a verdict say under the wanted keys, unless they quote or are parts of a whole."""
+    """Return the values of the wanted keys in objects inside a verdict, without quotations and parts."""
     answers: list[tuple[str, object]] = []
     parts: list[dict[str, object]] = []
-    waiting = [value]
-    for inner in waiting:
+    pending = [value]
+    for inner in pending:
         for key, each in inner.items():
             if key in keys or not isinstance(each, dict | list):
                 continue
@@ -113,16 +111,16 @@ def _inner_answers(value: Mapping[str, Any], keys: tuple[str, ...]) -> list[tupl
                 answers += nested_answers(cast(object, each), keys)
             elif isinstance(each, dict) and not is_quoting_key(key):
                 part = cast(dict[str, Any], each)
-                waiting.append(part)
+                pending.append(part)
                 if own := own_answers(part, keys):
                     parts.append(own)
-    if len(parts) == 1:  # several of them are the criteria, each with a score of its own
+    if len(parts) == 1:  # several are the criteria, each with its own score
         answers += parts[0].items()
     return answers
 
 
 def refuse_if_list(text: str, query: Query) -> None:
-    """Refuse a reply that is a list of objects with different answers."""
+    """Raise an error for a reply that is a list of objects with different answers."""
     try:
         value = decode(text)
     except (ValueError, RecursionError):
@@ -135,13 +133,13 @@ def refuse_if_list(text: str, query: Query) -> None:
 
 
 def embedded(answer: str, query: Query) -> tuple[dict[str, Any], str]:
-    """Return the verdict among other text, and whether it was `embedded` or `repaired`."""
+    """Return the verdict in other text, and whether it was `embedded` or `repaired`."""
     spans = find_objects(answer)
     last, rivals, echoes = _verdicts(answer, spans, query)
     if last is None:
-        # Sound objects that name a wanted key have been looked at above, and hold no verdict.
-        settled = [span for span in spans if any(f'"{key}"' in answer[span[0] : span[1]] for key in query.wanted)]
-        return _mended(_without(settled, answer, 0), query), "repaired"
+        # Valid objects with a wanted key have been examined above, and are no verdict.
+        examined = [span for span in spans if any(f'"{key}"' in answer[span[0] : span[1]] for key in query.wanted)]
+        return _repaired(_without(examined, answer, 0), query), "repaired"
     _refuse_if_inside(answer, [span for span in spans if span[0] < last.start], last, query)
     later = [span for span in spans if span[0] >= last.end]
     has_echo = any(query.is_echo(_decoded(answer, span, lenient=True)) for span in later[:_MOST_ECHOES])
@@ -175,7 +173,7 @@ def without_objects(text: str) -> str:
 
 
 def _verdicts(answer: str, spans: list[Span], query: Query) -> tuple[_Found | None, list[_Found], set[Span]]:
-    """Return the last verdict that is the judge's own, those before it that differ, and objects of the judged text."""
+    """Return the judge's own last verdict, different verdicts before it, and the objects of the judged text."""
     found: list[_Found] = []
     echoes: set[Span] = set()
     for span in reversed(spans):
@@ -206,7 +204,7 @@ def _differs(value: object, other: object) -> bool:
 
 
 def _refuse_if_doubtful(answer: str, last: _Found, rivals: list[_Found], query: Query) -> None:
-    """Refuse a verdict that is quoted, commented out, negated or hypothetical, or is one of a list."""
+    """Raise an error if a verdict is quoted, commented out, negated or hypothetical, or is one of a list."""
     keys = [key for key in query.keys(last.value) if key != "reason"]
     differing = [each for each in rivals if any(_differs(each.value.get(key), last.value[key]) for key in keys)]
     start = max((each.end for each in differing), default=0)
@@ -220,7 +218,7 @@ def _refuse_if_doubtful(answer: str, last: _Found, rivals: list[_Found], query: 
 
 
 def _later_verdict(last: _Found, rest: str, query: Query) -> tuple[dict[str, Any] | None, str]:
-    """Return the broken verdict after a sound one, if it is not from the judged text, and the text without such."""
+    """Return the broken verdict after a valid one, if any, and the text without verdicts of the judged text."""
     keys = query.keys(last.value)
     rest = _without_escaped_echoes(_FORM.sub(ECHO, rest), query)
     if not mentions(rest, islice((*keys, *last.value), _MOST_KEYS)):
@@ -241,7 +239,7 @@ def _later_verdict(last: _Found, rest: str, query: Query) -> tuple[dict[str, Any
 
 
 def _without_escaped_echoes(text: str, query: Query) -> str:
-    """Return a text in which objects of the judged text that are written as a JSON string are replaced."""
+    """Return a text without the objects of the judged text that are encoded as a JSON string."""
     if '\\"' not in text or not query.is_judging:
         return text
     plain = text.replace('\\"', '"')
@@ -249,8 +247,8 @@ def _without_escaped_echoes(text: str, query: Query) -> str:
     return _without(spans, plain, 0, ECHO) if spans else text
 
 
-def _mended(answer: str, query: Query) -> dict[str, Any]:
-    """Return what a broken reply can only mean."""
+def _repaired(answer: str, query: Query) -> dict[str, Any]:
+    """Return the only possible verdict of a broken reply."""
     found = repair_object(answer, query.wanted)
     if found is not None and not (
         query.is_echo(found.value) and answer.strip(" \t\r\n`") != answer[found.start : found.end]
@@ -271,13 +269,13 @@ def _mended(answer: str, query: Query) -> dict[str, Any]:
 
 
 def _may_hold(text: str, span: Span, wanted: tuple[str, ...]) -> bool:
-    """Say whether an object can have the wanted keys at all, before the trouble of parsing it."""
+    """Return whether an object may have the wanted keys, without parsing it."""
     piece = text[span[0] : span[1]]
     return not piece.isascii() or all(key.casefold() in piece.casefold() for key in wanted) or "\\u" in piece
 
 
 def _without(spans: list[Span], text: str, start: int, replacement: str = "") -> str:
-    """Return the text from `start` on, less the given spans."""
+    """Return the text from `start` on, without the given spans."""
     pieces: list[str] = []
     for span_start, span_end in spans:
         pieces.append(text[start:span_start])
@@ -286,7 +284,7 @@ def _without(spans: list[Span], text: str, start: int, replacement: str = "") ->
 
 
 def _refuse_if_inside(answer: str, spans: list[Span], found: _Found, query: Query) -> None:
-    """Refuse an object inside a larger broken one, or in the middle of a line after another verdict in words."""
+    """Raise an error for an object inside a larger broken one, or after another verdict in words on its line."""
     before = _without(spans, answer[: found.start], 0)
     around = unclosed_part(before)
     keys = query.keys(found.value)
@@ -295,11 +293,11 @@ def _refuse_if_inside(answer: str, spans: list[Span], found: _Found, query: Quer
     if answer[: found.start].rpartition("\n")[2].strip(" \t`"):
         line = contradicting_line(found.value, keys, before)
         if line is not None:
-            _refuse(f"the JSON and the line {line!r} differ")
+            _refuse(f"the JSON differs from the line {line!r}")
 
 
 def _refuse_if_revised(text: str, value: dict[str, Any], query: Query) -> None:
-    """Refuse a verdict of which a later object changes a part."""
+    """Raise an error if a later object changes a part of the verdict."""
     if not query.wanted or len(text) < 5:
         return
     later = _decoded(text, (0, len(text)))
@@ -330,7 +328,7 @@ def _refuse_if_contradicted(value: dict[str, Any], query: Query, text: str, *, i
 def _refuse_if_preceded(value: dict[str, Any], query: Query, text: str) -> None:
     sentence = earlier_statement(value, query.keys(value), text, query.context)
     if sentence is not None:
-        _refuse(f"the JSON and the text before it differ: {sentence[:80]!r}")
+        _refuse(f"the JSON differs from the text before it: {sentence[:80]!r}")
 
 
 def _decoded(text: str, span: Span, *, lenient: bool = False) -> dict[str, Any]:

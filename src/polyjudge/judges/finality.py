@@ -1,4 +1,4 @@
-"""Whether an object in a reply is the judge's own last word, or is quoted, commented out, negated or hypothetical."""
+"""Whether an object in a reply is the judge's final verdict, or is quoted, commented out, negated or hypothetical."""
 
 import re
 
@@ -13,7 +13,7 @@ _QUOTES = {'"': '"', "“": "”", "”": "”", "„": "“", "«": "»", "‘"
 _WORD = re.compile(r"[^\W\d_]{2,}|(?=[^\W\d_])[\u0e00-\u0fff\u2e80-\u9fff\uac00-\ud7af]")
 _NEGATED = re.compile(r"\b(?:not|never|n't|instead of|rather than|ignore|ignoring)\b[^.,:;]{0,30}\Z", re.IGNORECASE)
 _SHORT = 12
-"""A sentence of fewer characters, which may be an abbreviation, is read with the one before it."""
+"""A sentence with fewer characters may be an abbreviation, and belongs to the one before it."""
 _WEAK = {
     "better",
     "answer",
@@ -28,13 +28,13 @@ _WEAK = {
     "prefer",
     "preference",
 }
-"""Words that make an object final only if they are all that introduces it."""
+"""Words that make an object final only if there are no others in its introduction."""
 _BREAK = re.compile(r"[.,;:!?\n—–。，；：、]")
 _OWN = re.compile(r"(?:my|i|so|therefore|thus|hence|but|now)\b", re.IGNORECASE)
 _LISTED = re.compile(r"\d[^\n]*\Z|(?:^|\n)\W*\w\W*[:.)][ \t]*\Z|\A[ \t]*[^\w\s.;…。]+[ \t]*\Z|(?:≠|!=|<>)\s*\Z")
-"""A number, a letter or only a sign between two objects: they are entries of a list, or alternatives."""
+"""A number, a letter or only a symbol between two objects: they are entries of a list, or alternatives."""
 _LEADS_IN = ":：=→>＞»)）]】}|,،;"
-"""Signs before an object, on its line, after which it is an answer and not a word of the sentence."""
+"""Characters before an object, on its line, after which it is an answer and not part of the sentence."""
 _ENDS_SENTENCE = re.compile(
     r"(?:(?<![^\W\d_])(?!(?:npr|např|напр|bijv|resp|örn|pvz)\b)[^\W\d_]{3,}"
     r"|[\u0900-\u0fff\u2e80-\u9fff\uac00-\ud7af]|[\d)”»])[.!?]+\Z|[^\s.…][。！？।؟۔]+\Z"
@@ -45,7 +45,7 @@ _CLAUSE = re.compile(r"[,.;:!?，。；：、،]")
 _STRUCK = "~~"
 _TAG = re.compile(r"</?\w+>")
 _BETWEEN = re.compile(r"(?:```|~~~)[ \t]*\w*|[\s,;，、；\[\]|*_#-]+")
-"""What may be between two entries of a list: white space, commas, fences, rules and markup."""
+"""Separators of two entries of a list: white space, commas, fences, rules and markup."""
 _ACTUAL = re.compile(
     r"\W*(?:(?:my|the)\s+)?(?:actual|real|own)\s+(?:evaluation|verdict|score|assessment|judge?ment|answer|result|rating)\b",
     re.IGNORECASE,
@@ -53,23 +53,23 @@ _ACTUAL = re.compile(
 _INVERSION = re.compile(
     r"\W*(?:had|were|should)\s+(?:the|it|this|they|he|she|we|i)\b|\W*(?:wäre|hätte|würde)\b", re.IGNORECASE
 )
-"""A condition that is told by the order of its words."""
+"""A condition that is expressed by word order."""
 _FEW_WORDS = 12
 _ARTICLE = 3
-"""Letters of the longest words that two labels may share, and words of the longest plain label."""
+"""Letters of the longest word that two labels may share, and words of the longest plain label."""
 _FAR = 600
-"""Characters before and after an object that can introduce it or comment on it."""
+"""Characters before and after an object that are searched for its introduction and comments."""
 
 
 def reason_to_doubt(before: str, after: str, *, has_rivals: bool, is_judging: bool = False) -> str | None:
     """Return why an object may not be the judge's verdict, or None.
 
     Args:
-        before: The text before it, from the verdict before that one on.
+        before: The text before it, starting after the previous verdict.
         after: The text after it.
-        has_rivals: Another verdict, which says something else, comes before it. Then it must be clear that this one
-            is meant; a verdict without rivals counts unless its own sentence says that it is not meant.
-        is_judging: A judge is being read; then an object inside a sentence is not its answer.
+        has_rivals: A different verdict precedes it. Then this one must clearly be final; a verdict without rivals
+            counts unless its own sentence rejects it.
+        is_judging: The reply is from a judge, for which an object inside a sentence is not the answer.
     """
     if _is_commented(before, after):
         return "commented out"
@@ -92,10 +92,10 @@ def reason_to_doubt(before: str, after: str, *, has_rivals: bool, is_judging: bo
 
 
 def _is_in_sentence(before: str) -> bool:
-    """Say whether words on the same line lead into an object without a sign that presents it as the answer.
+    """Return whether an object is part of a sentence on its line, and not presented as the answer.
 
     A judge that discusses a verdict, negates it or gives an example writes it into a sentence, in any language: "I
-    would never give {…}", "un esempio sarebbe {…}". One that answers puts the object on its own line or after a colon.
+    would never give {…}", "un esempio sarebbe {…}". An answer is on its own line or after a colon.
     """
     line = before[-_FAR:].rpartition("\n")[2]
     if _CALL.search(line):
@@ -114,12 +114,12 @@ def _without_requested(said: str) -> str:
 
 
 def is_marked(before: str) -> bool:
-    """Say whether what introduces an object makes it a draft, a quotation or an example."""
+    """Return whether the introduction of an object makes it a draft, a quotation or an example."""
     return has_word(_introduction(before, whole_sentence=True), "attribution", "negation", "hypothetical", "draft")
 
 
 def are_listed(before_first: str, between: str) -> bool:
-    """Say whether two different verdicts are entries of a list: nothing is between them, or they are labelled alike.
+    """Return whether two different verdicts are entries of a list: adjacent, or with similar labels.
 
     Args:
         before_first: The text before the first of them.
@@ -137,7 +137,7 @@ def are_listed(before_first: str, between: str) -> bool:
 
 
 def _label(before: str) -> str:
-    """Return the words that label an object: what is before it on its line, or the line above it up to a colon."""
+    """Return the label of an object: the text before it on its line, or the line above it up to a colon."""
     tail = _FENCE.sub("", before[-_FAR:].rstrip(" \t*_`")).rstrip(" \t*_`")
     line = normalise(tail[tail.rfind("}") + 1 :].rstrip("\r\n").rpartition("\n")[2]).strip()
     is_above = tail.endswith("\n")
@@ -146,7 +146,7 @@ def _label(before: str) -> str:
 
 
 def _unclear(intro: str, remark: str, *, is_final: bool, is_same_line: bool) -> str | None:
-    """Return why the last of several verdicts may not be the final one."""
+    """Return why the last of several verdicts may not be the final one, or None."""
     if has_word(remark, "draft"):
         return "not clearly the last word"
     for kind, name in (("attribution", "quoted"), ("negation", "negated"), ("hypothetical", "hypothetical")):
@@ -165,7 +165,7 @@ def _unclear(intro: str, remark: str, *, is_final: bool, is_same_line: bool) -> 
 
 
 def _makes_final(intro: str) -> bool:
-    """Say whether an introduction makes an object the judge's last word; "answer:" does, "in the answer:" does not."""
+    """Return whether an introduction makes an object final: "answer:" does, "in the answer:" does not."""
     is_short = len(intro.split()) <= 2
     if _ACTUAL.match(intro):
         return True
@@ -175,14 +175,14 @@ def _makes_final(intro: str) -> bool:
 
 
 def _comes_last(intro: str, found: re.Match[str], kind: str) -> bool:
-    """Say whether a clause of its own makes an object final, after the last word that casts doubt."""
+    """Return whether a separate clause after the last doubtful word makes an object final."""
     last = max((match.end() for match in pattern(kind, intro).finditer(intro)), default=found.end())
     final = pattern("final", intro).search(intro, last)
     return final is not None and bool(_BREAK.search(intro[last : final.start()]) or _OWN.match(final[0]))
 
 
 def _marked(intro: str, remark: str, *, is_final: bool) -> str | None:
-    """Return why the only verdict of a reply may not be meant."""
+    """Return why the only verdict of a reply may not be the judge's own, or None."""
     near = _own_clause(intro)[-80:]
     if re.search(r"\b(?:not|never)\W*\Z", intro, re.IGNORECASE):
         return "negated"
@@ -196,7 +196,7 @@ def _marked(intro: str, remark: str, *, is_final: bool) -> str | None:
 
 
 def _negated(intro: str, near: str, remark: str) -> str | None:
-    """Return why a verdict that nothing makes final may be rejected, or only supposed."""
+    """Return why a verdict that is not marked as final may be rejected or hypothetical, or None."""
     if _NEGATED.search(near) or has_word(near[-12:].split(" ")[-1], "negation"):
         return "negated"
     if pattern("hypothetical", intro).match(intro.lstrip(" \t*_#(-")):
@@ -208,7 +208,7 @@ def _negated(intro: str, near: str, remark: str) -> str | None:
 
 
 def _own_clause(intro: str) -> str:
-    """Return an introduction without the text that was read: "After reading the text, this is my assessment"."""
+    """Return an introduction without its mention of the text: "After reading the text, this is my assessment"."""
     sentence = re.split(r"[.!?。।]\s*(?=\S)", intro)[-1]
     earlier, _, last = sentence.rpartition(",")
     if not (has_word(last, "score") and has_word(last, "self", "final")):
@@ -217,9 +217,9 @@ def _own_clause(intro: str) -> str:
 
 
 def _unclear_label(before: str, is_final: bool) -> str | None:
-    """Return why what is written directly above a verdict, or before it on its line, may not present it as the answer.
+    """Return why the label of a verdict may not present it as the answer, or None.
 
-    A label of a few words does, such as "Ocena:", and so does a longer one in a language whose words are known.
+    A label of a few words does, such as "Ocena:", and so does a longer one in a language with a word list.
     """
     label = _without_requested(_label(before))
     if not label:
@@ -246,9 +246,9 @@ def _unclear_label(before: str, is_final: bool) -> str | None:
 
 
 def _introduction(before: str, *, whole_sentence: bool) -> str:
-    """Return the words that lead up to an object: its sentence, or the one before it if that is complete."""
+    """Return the text that introduces an object: its sentence so far, or the sentence before it."""
     tail = _FENCE.sub("", before[-_FAR:].rstrip(_TRAILING) if before else "").rstrip(_TRAILING + "\"'“„«「『(")
-    tail = tail[tail.rfind("}") + 1 :]  # what another object or a form says is no introduction
+    tail = tail[tail.rfind("}") + 1 :]  # another object or a form is not part of the introduction
     ends = [match.end() for match in _SENTENCE.finditer(tail)]
     if ends and ends[-1] == len(tail) and not whole_sentence:
         return ""
@@ -260,7 +260,7 @@ def _introduction(before: str, *, whole_sentence: bool) -> str:
 
 
 def _remark(after: str) -> str:
-    """Return the rest of the sentence that an object is in, or the one that follows."""
+    """Return the rest of the sentence of an object, or the next sentence."""
     head = after[:_FAR].partition("{")[0].lstrip(_TRAILING + "\"'”»」』),.;")
     end = _SENTENCE.search(head)
     return normalise(head[: end.start()] if end else head)
@@ -275,7 +275,7 @@ def _is_commented(before: str, after: str) -> bool:
 
 
 def _is_quoted(before: str, after: str) -> bool:
-    """Say whether an object is in quotation marks or on a line that begins as a quotation."""
+    """Return whether an object is in quotation marks, or on a line marked as a quotation."""
     near = before[-_FAR:]
     if _QUOTED_LINE.search(near):
         return True
