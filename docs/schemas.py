@@ -51,7 +51,7 @@ READINGS = ["schema", "json", "unwrapped", "embedded", "repaired", "lines", "lab
 LIMITS: dict[str, dict[str, Any]] = {
     "Provenance.rubricFingerprint": SHORT_HASH,
     "Provenance.promptSha256": SHA256,
-    "JudgeResult.rung": {"enum": READINGS},
+    "JudgeResult.parse_method": {"enum": READINGS},
     "CurvePoint.severity": SHARE,
     **{key: {"enum": VERDICTS} for key in ("MonotonicityResult.verdict", "LanguageTrust.verdict")},
     "Difference.p": CHANCE,

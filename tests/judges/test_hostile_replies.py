@@ -24,7 +24,7 @@ def test_a_reply_means_one_score_or_none(case):
     if "score" in case:
         assert isinstance(outcome, JudgeResult), outcome
         assert outcome.score == case["score"]
-        assert outcome.rung == case.get("rung", outcome.rung)
+        assert outcome.parse_method == case.get("parse_method", outcome.parse_method)
     else:
         assert isinstance(outcome, Failure), outcome
         assert outcome.kind == "unreadable"

@@ -66,8 +66,8 @@ def test_wanted_keys_choose_among_several_objects():
 
 
 def test_an_enforced_schema_is_a_rung_of_its_own_and_is_not_trusted():
-    assert read_judge_json('{"score": 1}', ["score"], schema_enforced=True).rung == "schema"
-    assert read_judge_json('It is {"score": 1}', ["score"], schema_enforced=True).rung == "embedded"
+    assert read_judge_json('{"score": 1}', ["score"], schema_enforced=True).parse_method == "schema"
+    assert read_judge_json('It is {"score": 1}', ["score"], schema_enforced=True).parse_method == "embedded"
     with pytest.raises(UnreadableReplyError):
         read_judge_json('{"points": 1}', ["score"], schema_enforced=True)
 

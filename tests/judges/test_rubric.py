@@ -29,7 +29,7 @@ def test_a_good_reply_becomes_a_result_with_all_its_parts():
 
     assert (result.score, result.reason, result.subscores) == (80, "good", {"accuracy": 90, "style": 50})
     assert result.weighted_score == pytest.approx((3 * 90 + 50) / 4)
-    assert (result.model, result.cached, result.rung, result.raw) == ("some-model", False, "json", GOOD)
+    assert (result.model, result.cached, result.parse_method, result.raw) == ("some-model", False, "json", GOOD)
 
 
 def test_a_result_says_where_it_came_from():

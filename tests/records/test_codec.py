@@ -56,7 +56,7 @@ RESULTS = st.builds(
     verdict=TEXT,
     flags=st.dictionaries(TEXT, st.booleans()),
     weighted_score=st.none() | st.floats(0, 5),
-    rung=st.sampled_from(["", "json", "lines"]),
+    parse_method=st.sampled_from(["", "json", "lines"]),
     raw=TEXT,
     provenance=st.none() | PROVENANCE,
     members=st.lists(FAILURES | st.builds(JudgeResult, score=st.floats(0, 1), reason=TEXT), max_size=2).map(tuple),

@@ -331,7 +331,7 @@ def test_what_polyjudge_did_not_write_is_not_replaced(folder):
 def test_two_items_with_one_id_and_no_items_are_errors(folder):
     with pytest.raises(DataError, match="duplicate item id 'i0'"):
         Run([ITEMS[0], ITEMS[0]], judge(Counting())).plan()
-    with pytest.raises(DataError, match="no item to judge"):
+    with pytest.raises(DataError, match="no items to judge"):
         Run([], judge(Counting())).plan()
 
 

@@ -61,7 +61,7 @@ class Reading(TypedDict):
     verdict: NotRequired[str]
     flags: NotRequired[dict[str, bool]]
     weighted_score: NotRequired[float | None]
-    rung: str
+    parse_method: str
     repaired: NotRequired[bool]
 
 

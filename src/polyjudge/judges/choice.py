@@ -123,7 +123,7 @@ class Labels:
             "score": self.scores[label],
             "reason": reason,
             "verdict": label,
-            "rung": found.rung,
+            "parse_method": found.parse_method,
             "repaired": found.repaired,
         }
 

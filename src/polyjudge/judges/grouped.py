@@ -116,7 +116,7 @@ class GroupedJudge:
         def read(reply: Reply) -> Reading:
             judged = tuple(text for item in distinct.values() for text in judged_texts(item.candidate, item.context))
             found.update(read_rows(self.rubric, reply, set(distinct), judged))
-            return {"score": 0.0, "reason": "", "rung": ""}
+            return {"score": 0.0, "reason": "", "parse_method": ""}
 
         whole = await self.asker.outcome(question, read)
         if isinstance(whole, Failure) and whole.kind not in ("unreadable", "refused"):
@@ -202,7 +202,7 @@ def read_rows(rubric: Rubric, reply: Reply, wanted: set[str], judged: tuple[str,
         item_id = str(row.get("id"))
         if item_id in wanted and times[item_id] == 1 and not context.has_object(row):
             try:
-                row_found = JudgeJson(checked(row, Query(keys, context)), found.rung, found.repaired)
+                row_found = JudgeJson(checked(row, Query(keys, context)), found.parse_method, found.repaired)
                 results[item_id] = with_passed(rubric, JudgeResult(**read_verdict(rubric, row_found)))
             except (ValueError, KeyError):  # a row without a verdict counts as missing
                 continue

@@ -88,7 +88,7 @@ class OfflineJudge:
             subscores=known,
             model=MODEL,
             flags={"isCorrectLanguage": check.language.state == "right"} if is_sure else {},
-            rung="checks",
+            parse_method="checks",
             provenance=Provenance(
                 provider="offline",
                 model=MODEL,

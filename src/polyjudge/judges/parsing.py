@@ -31,7 +31,7 @@ class JudgeJson:
     """The object found in a reply, and how it was found."""
 
     value: dict[str, Any]
-    rung: str
+    parse_method: str
     repaired: bool = False
 
 
@@ -110,8 +110,8 @@ def _read(text: str, query: Query, schema_enforced: bool) -> JudgeJson:
         return JudgeJson(checked(whole, query), "unwrapped")
     if inner.startswith("["):
         refuse_if_list(inner, query)
-    value, rung = embedded(answer, query)
-    return JudgeJson(value, rung, repaired=rung == "repaired")
+    value, parse_method = embedded(answer, query)
+    return JudgeJson(value, parse_method, repaired=parse_method == "repaired")
 
 
 def _read_lines(text: str, needed: tuple[str, ...], also: tuple[str, ...], query: Query) -> JudgeJson | None:

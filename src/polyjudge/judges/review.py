@@ -123,7 +123,7 @@ def _reading(reply: Reply, prompt: str) -> Reading:
         "subscores": {"agent": review.agent_score, "system": review.system_score},
         "verdict": review.verdict,
         "flags": {"derived": review.derived, "contradictory": review.contradictory},
-        "rung": "review",
+        "parse_method": "review",
     }
 
 
@@ -281,8 +281,8 @@ def _refuse_taken_back(lines: Sequence[str], values: Mapping[str, object]) -> No
         others = verdicts - {values.get("verdict", due)} or numbers - {agent, system, PASSING}
         repeats = bool(verdicts or numbers) and not others
         speaks_of_it = LABEL.search(line) and re.search(r"\w", LABEL.sub("", line)) and not repeats
-        is_aside = "<" in line or "|" in line or len(verdicts) > 2 or _HYPOTHETICAL.search(line)
-        if (not is_aside and (others or speaks_of_it)) or _TAKEN_BACK.search(line):
+        is_form = "<" in line or "|" in line or len(verdicts) > 2 or _HYPOTHETICAL.search(line)
+        if (not is_form and (others or speaks_of_it)) or _TAKEN_BACK.search(line):
             raise ValueError("the text after the closing lines of the review contradicts them")
 
 

@@ -93,14 +93,14 @@ def read_verdict(rubric: Rubric, found: JudgeJson) -> Reading:
         "subscores": subscores,
         "flags": {flag.name: _yes_or_no(flag.name, found.value[flag.name]) for flag in rubric.flags},
         "weighted_score": weighted,
-        "rung": found.rung,
+        "parse_method": found.parse_method,
         "repaired": found.repaired,
     }
 
 
 def _subscores(rubric: Rubric, found: JudgeJson) -> dict[str, float]:
     """Return the scores of the rubric's criteria; other scores of the judge are ignored."""
-    is_flat = found.rung == "lines" or not (rubric.overall or "subscores" in found.value)
+    is_flat = found.parse_method == "lines" or not (rubric.overall or "subscores" in found.value)
     scores = found.value if is_flat else found.value.get("subscores") or {}
     if not isinstance(scores, dict):
         raise ValueError(f"'subscores' must be an object, not {scores!r}")

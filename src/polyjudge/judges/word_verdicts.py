@@ -375,7 +375,7 @@ class WordJudge:
         if reading.verdict == "undetermined":
             raise UnreadableReplyError(reading.problem, text=reply.text)
         score = float(reading.verdict == "correct")
-        return {"score": score, "reason": "", "verdict": reading.verdict, "rung": "first word"}
+        return {"score": score, "reason": "", "verdict": reading.verdict, "parse_method": "first word"}
 
 
 def word_prompt(wording: WordWording, name: PromptName, *, word: str, reference: str, response: str, task: str) -> str:

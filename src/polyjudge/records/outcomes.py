@@ -75,7 +75,7 @@ class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag=
     """The answers to the yes-or-no questions of the rubric."""
     weighted_score: Number | None = None
     """Weighted mean of the subscores, if every criterion has one."""
-    rung: str = ""
+    parse_method: str = ""
     """The parse strategy that gave this verdict."""
     repaired: bool = False
     """Whether the reply was invalid JSON that could be repaired unambiguously."""
@@ -136,6 +136,8 @@ class PairwiseResult(Struct, frozen=True):
 
 
 SCHEMA_VERSION = 1
+_FORMER_NAME = "rung"
+"""The name of `parseMethod` in files of earlier versions."""
 Kind = TypeVar("Kind", bound=RunOutcome)
 _TYPES: dict[str, type[JudgeResult] | type[Failure] | type[Generated]] = {
     "result": JudgeResult,
@@ -173,6 +175,8 @@ def read_outcome_row(row: Mapping[str, Any]) -> tuple[str, RunOutcome]:
 
 def read_outcome(kind: type[Kind], row: Mapping[str, Any]) -> Kind:
     """Return the outcome of a row, of this type."""
+    if _FORMER_NAME in row:
+        row = {"parseMethod": row[_FORMER_NAME], **row}
     return from_json(kind, {**row, "members": _tagged(row["members"])} if row.get("members") else row)
 
 
@@ -187,5 +191,7 @@ def _tagged_member(member: object) -> object:
     if not isinstance(member, dict):
         return member
     row = cast(dict[str, object], member)
+    if _FORMER_NAME in row:
+        row = {"parseMethod": row[_FORMER_NAME], **row}
     kind = "result" if "score" in row else "failure"
     return {**row, "outcome": kind, "members": _tagged(row.get("members", []))}
