@@ -160,6 +160,6 @@ def test_default_models_have_prices_and_the_users_own_server_is_free(in_folder):
 
 @pytest.mark.parametrize("text", ["", "1", "1,2,3", "a,b", "-1,2", "nan,1", "inf,1"])
 def test_a_bad_price_is_refused(text):
-    with pytest.raises(ConfigError, match="no price"):
+    with pytest.raises(ConfigError, match="invalid price"):
         parse_price(text)
     assert parse_price("3, 15") == Price(3.0, 15.0)

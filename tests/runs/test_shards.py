@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_cut(shards):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("a.csv", "several formats"),
         ("a.jsonl.gz", "unsupported file 'a.jsonl.gz'"),

@@ -22,7 +22,7 @@ class Difference(Struct, frozen=True, kw_only=True, rename="camel"):
     adjusted_p: float | None
     """The p-value adjusted over all languages, by Benjamini and Hochberg."""
     detectable: float | None
-    """The minimum detectable difference, with a power of 80%."""
+    """The minimum detectable difference, at a statistical power of 0.8."""
     verdict: Change
 
 
