@@ -157,7 +157,7 @@ def test_failures_of_one_judge_are_not_asked_of_another(items, score, server, ca
 
     assert score("--retry-failures", judge="local/another") == 2
 
-    assert "the results are of local/m, and failures are retried with the same judge" in capsys.readouterr().err
+    assert "the results are of local/m, not of this judge" in capsys.readouterr().err
     assert server.asked == 5
 
 

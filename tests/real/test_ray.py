@@ -130,7 +130,7 @@ def test_twenty_thousand_rows_through_a_killed_worker_a_restarted_database_and_d
     code, out, err = ended(run)
 
     assert (code, f"{ROWS - ROWS // FILES} of {ROWS - ROWS // FILES} judged" in out) == (2, True), err
-    assert "was lost; its shard is done again" in err
+    assert "was lost; its shard is judged again" in err
     assert f"{items}/5.parquet: cannot be read as Parquet" in err
     assert "Correct the files and run the same command again." in err
 
@@ -142,7 +142,7 @@ def test_twenty_thousand_rows_through_a_killed_worker_a_restarted_database_and_d
     assert (code, err.splitlines()) == (
         0,
         [
-            "polyjudge: warning: part-00001.parquet is damaged or missing, and is made again",
+            "polyjudge: warning: part-00001.parquet is damaged or missing, and is written again",
             "polyjudge: resuming: 15000 of 20000 already done",
         ],
     )
@@ -220,5 +220,5 @@ def test_a_lost_machine_is_done_without(start, in_folder, vendor, nodes):
     code, out, err = ended(run)
 
     assert (code, "2000 of 2000 judged" in out) == (0, True), err
-    assert "was lost; its shard is done again" in err
+    assert "was lost; its shard is judged again" in err
     assert vendor.asked - before <= 2000 + 16

@@ -115,7 +115,7 @@ def test_a_lost_shard_is_done_again_and_told_of():
     done, stop, warned, _ = judge(cluster, [shard("a"), shard("b")])
 
     assert (done, stop.requested) == (["a", "b"], False)
-    assert warned == ["the worker that judged a was lost; its shard is done again"] * 2
+    assert warned == ["the worker that judged a was lost; its shard is judged again"] * 2
 
 
 def test_a_shard_that_loses_every_worker_ends_the_run():

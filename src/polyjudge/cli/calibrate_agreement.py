@@ -18,9 +18,10 @@ from polyjudge.records.codec import to_json
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.calibration import agreement_blocks
 
-from .calibrating import add_to_card, check_card, counted
+from .calibrating import add_to_card, check_card
 from .options import Several, add_force_option, at_least, check_output, finite
 from .output import print_warning, warn_of_skipped, write_pieces
+from .progress import counted
 
 MOST_PASS = 0.5 + 1e-9
 """More than half of several people's verdicts on an item must be pass; a tie does not pass."""

@@ -30,7 +30,6 @@ from .calibrating import (
     add_text_options,
     add_to_card,
     check_card,
-    counted,
     questions,
     reference_texts,
     refuse_many_calls,
@@ -38,6 +37,7 @@ from .calibrating import (
 from .environment import load_environment
 from .options import add_batch_option, add_judging_options, at_least, judge_names
 from .output import write_pieces
+from .progress import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

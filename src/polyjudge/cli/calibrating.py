@@ -24,7 +24,7 @@ from polyjudge.text.display import one_line
 
 from .options import Several, add_force_option, at_least, check_output, filters_of, refuse_batch, run_options
 from .output import warn_of_skipped
-from .progress import RunProgress
+from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 
@@ -64,11 +64,6 @@ def reference_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
     found = TextSource(options.texts, options.column, filters).read()
     warn_of_skipped(found.problems, found.skipped)
     return found.texts
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def questions(number: int, calls_each: int) -> str:

@@ -18,9 +18,9 @@ from polyjudge.pages.server import HOST, serve
 from polyjudge.store.labels import LabelLog
 from polyjudge.text.display import harmless, one_line
 
-from .calibrating import counted
 from .options import at_least, check_output
 from .output import warn_of_skipped
+from .progress import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -245,9 +245,9 @@ def _open_bar(total: int, doing: str) -> tuple[Any, Any]:
     return bar, bar.add_task("", total=total, text="")
 
 
-def counted(number: int, one: str, many: str) -> str:
+def counted(number: int, one: str, many: str = "") -> str:
     """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def _is_failure(outcome: RunOutcome) -> bool:

@@ -38,7 +38,7 @@ from .options import (
     run_options,
 )
 from .output import ignore_closed_pipe, print_table, print_warning
-from .progress import RunProgress
+from .progress import RunProgress, counted
 from .signals import RESUME, Signals, stop_on_signals
 from .summaries import explain_skip, print_trust, show_estimate, spent_line, too_many_unjudged
 
@@ -237,7 +237,7 @@ def _show(
 
 
 def _drift_line(drift: Drift) -> str:
-    empty = f"; {drift.empty_batches} batches had no usable row" if drift.empty_batches else ""
+    empty = f"; {counted(drift.empty_batches, 'batch', 'batches')} had no usable row" if drift.empty_batches else ""
     if drift.batch_size == 1 and drift.tried:
         moved = ", ".join(f"{each['batchSize']} by {each['meanDistance']:.2f}" for each in drift.tried)
         return f"none: each output was judged alone, because languages in one call moved scores: {moved}{empty}"

@@ -106,8 +106,8 @@ def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item]
             continue
         known.want(item.id)
         if others := {f"{each.provider}/{each.model}" for each in _provenances(result)} - names:
-            message = f"the results are of {', '.join(sorted(others))}, and failures are retried with the same judge"
-            raise ConfigError(f"{message}: name it, or another output")
+            message = f"the results are of {', '.join(sorted(others))}, not of this judge"
+            raise ConfigError(f"{message}. Give the same judge to retry failures, or another output")
         prompts = {each.prompt_sha256 for each in _provenances(result)}
         if not prompts <= hashes(item):
             known.drop(item.id)
@@ -130,7 +130,8 @@ def results_to_keep(
     """Return the results of a file whose failures are judged again; it is an error if one would be lost."""
     known = stored_results(rows, items, judge)
     for item_id in known.unwanted():
-        raise DataError(f"holds {item_id!r}, which is not among the items now and would be lost", path=path)
+        message = f"contains a result of {item_id!r}, which is not among the items. Give all items, or another output"
+        raise DataError(message, path=path)
     return known
 
 

@@ -83,7 +83,7 @@ class RayRun:
     def _judge(self, folder: RunFolder, cache: str) -> None:
         waiting = folder.start()
         for part in folder.damaged:
-            self.emit(Warned(f"{part} is damaged or missing, and is made again"))
+            self.emit(Warned(f"{part} is damaged or missing, and is written again"))
         fatal = None
         if waiting:
             with ray_cluster(self.engine.workers) as cluster:

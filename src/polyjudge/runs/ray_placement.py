@@ -141,7 +141,7 @@ class ShardPlacing:
             return
         self._losses[shard.name] += 1
         if self._losses[shard.name] < _MOST_LOSSES:
-            warn(f"the worker that judged {shard.name} was lost; its shard is done again")
+            warn(f"the worker that judged {shard.name} was lost; its shard is judged again")
             return
         message = f"{shard.name} lost its worker {_MOST_LOSSES} times; is there too little memory? See Ray's logs"
         self._stop.request(StoppedError(message), grace_s=_GRACE_S)
