@@ -60,7 +60,7 @@ def _loop(judge: np.ndarray, people: np.ndarray) -> float:
 
 
 def _once(scale: str) -> None:
-    from polyjudge.statistics.agreement_figures import agreement_figures
+    from polyjudge.statistics.agreement_intervals import agreement_figures
 
     clusters = (np.arange(ITEMS) % 2_000).tolist() if scale == SCALES[2] else None
     agreement_figures(*_scores(scale), clusters=clusters, pass_from=(3.0, 3.0), resamples=RESAMPLES)

@@ -7,20 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.calibration.measurement import RELIABLE_FROM
 from polyjudge.calibration.monotonicity import (
     NOTICEABLE,
-    NOTICED_FROM,
     SeverityScores,
     control_result,
     discrimination,
     drawn,
     measure,
     over_languages,
-    verdict_of,
 )
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.intervals import wilson_interval
+from polyjudge.verdicts.trust import NOTICED_FROM, RELIABLE_FROM, verdict_of
 
 NAN = float("nan")
 FOUR_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.agreement import cohen_kappa, krippendorff_alpha
-from polyjudge.statistics.agreement_figures import NAMES, agreement_figures
+from polyjudge.statistics.agreement_intervals import NAMES, agreement_figures
 from polyjudge.statistics.resampling import Resamples
 
 JUDGE = [4, 5, 3, 3, 2, 5, 4, 1, 3, 4, 5, 2, 4, 4, 3, 5, 1, 2, 4, 3]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from polyjudge.statistics.agreement_figures import agreement_figures
+from polyjudge.statistics.agreement_intervals import agreement_figures
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
 
 NAME = "wmt23_mqm_meta.tar.gz"

@@ -10,7 +10,7 @@ from polyjudge.errors import DataError
 from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.agreement import krippendorff_alpha
-from polyjudge.statistics.agreement_figures import CATEGORY_MEASURES, agreement_figures
+from polyjudge.statistics.agreement_intervals import CATEGORY_MEASURES, agreement_figures
 from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
 

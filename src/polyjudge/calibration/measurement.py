@@ -15,6 +15,7 @@ from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import ControlResult, Figure, LanguageTrust, MonotonicityResult, ReferenceText
 from polyjudge.records.outcomes import Failure, Item, Outcome
 from polyjudge.records.rubrics import Rubric
+from polyjudge.verdicts.trust import reliability
 
 from .monotonicity import (
     Floats,
@@ -26,17 +27,9 @@ from .monotonicity import (
     drawn,
     measure,
     over_languages,
-    verdict_of,
 )
 from .perturbations import CONTROL_TYPES
 from .trials import CLEAN, Trial, TrialOptions, TrialPlan, plan_trials, trial_id
-
-MIN_KINDS = 3
-"""Perturbations that a verdict on a language needs: one that is easy to notice says nothing about others."""
-RELIABLE_FROM = 0.6
-"""Share of comparisons over all perturbations in which a reliable judge scores the clean text higher."""
-MIN_COMPARISONS = 20
-"""Pairs of a clean and a perturbed text that a verdict on a language needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +134,9 @@ def _trust(
 ) -> LanguageTrust:
     figure, texts, comparisons = discrimination(perturbed)
     kinds = sum(each.result.texts > 0 for each in found.values())
-    enough = comparisons >= MIN_COMPARISONS and kinds >= MIN_KINDS
     controls = np.vstack([each.scores for each in unchanged.values()]) if unchanged else np.empty((0, 2))
     return LanguageTrust(
-        verdict=verdict_of(figure, RELIABLE_FROM, enough=enough),
+        verdict=reliability(figure, comparisons, kinds),
         discrimination=figure,
         texts=texts,
         comparisons=comparisons,
@@ -172,9 +164,8 @@ def pooled_trust(perturbations: Mapping[str, MonotonicityResult]) -> dict[str, A
         round(sum((getattr(each.noticed, name) or 0.0) * each.texts for each in known) / comparisons, 4)
         for name in ("value", "low", "high")
     )
-    enough = comparisons >= MIN_COMPARISONS and len(known) >= MIN_KINDS
     figure = Figure(value, low, high)
-    verdict = verdict_of(figure, RELIABLE_FROM, enough=enough)
+    verdict = reliability(figure, comparisons, len(known))
     return {"discrimination": figure, "verdict": verdict, "comparisons": comparisons}
 
 

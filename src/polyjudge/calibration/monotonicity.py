@@ -12,17 +12,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polyjudge.records.calibration import ControlResult, CurvePoint, Figure, MonotonicityResult, Reliability
+from polyjudge.records.calibration import ControlResult, CurvePoint, Figure, MonotonicityResult
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
 from polyjudge.statistics.resampling import MIN_TEXTS_FOR_BOOTSTRAP, hull, interval_of, mean_of, share_of_wins
+from polyjudge.verdicts.trust import notices
 
 Floats: TypeAlias = NDArray[np.float64]
-NOTICED_FROM = 0.7
-"""Share of texts in which a judge that notices a perturbation scores the clean version higher."""
 NOTICEABLE = 0.05
 """Fall of a score that counts as noticed, or as a false alarm, as a share of the scale."""
-MIN_TEXTS = 5
-"""Texts that a verdict on a kind needs."""
 RESAMPLES = 1000
 _TOLERANCE = 1e-9
 """Tolerance of floating-point numbers, so that a fall of exactly the noticeable share counts."""
@@ -91,7 +88,7 @@ def measure(perturbation: str, language: str, by_severity: SeverityScores, weigh
         rank_correlation=mean_of(falls, rank_correlation),
         violations=interval_of(violations) if count > 1 else Figure(interval_of(violations).value),
         noticed_from=interval_of(_noticed_from(curve, by_severity.severities), never=True),
-        verdict=verdict_of(noticed, NOTICED_FROM, enough=count >= MIN_TEXTS),
+        verdict=notices(noticed, count),
     )
     return Measured(result, auc, drop, rank_correlation, violations, curve, drawn_noticed, won, lost)
 
@@ -121,7 +118,7 @@ def over_languages(
         rank_correlation=interval_of(_average([each.rank_correlation for each in measured])),
         violations=interval_of(_average([each.violations for each in measured])),
         noticed_from=interval_of(_noticed_from(curve, severities), never=True),
-        verdict=verdict_of(noticed, NOTICED_FROM, enough=texts >= MIN_TEXTS),
+        verdict=notices(noticed, texts),
         languages=dict(Counter(each.result.verdict for each in measured)),
         curve=tuple(
             CurvePoint(severity=severity, score=interval_of(column))
@@ -158,15 +155,6 @@ def alarm_rate(clean: Floats, changed: Floats) -> Figure:
     falls = falls[~np.isnan(falls)]
     alarms = int((falls >= NOTICEABLE - _TOLERANCE).sum())
     return _wilson(alarms / len(falls), len(falls)) if len(falls) else Figure()
-
-
-def verdict_of(figure: Figure, threshold: float, *, enough: bool = True) -> Reliability:
-    """Return the verdict: reliable or unreliable if the whole interval is on that side of the threshold."""
-    if figure.low is None or figure.high is None or not enough:
-        return "not enough data"
-    if figure.low >= threshold:
-        return "reliable"
-    return "unreliable" if figure.high < threshold else "not enough data"
 
 
 def discrimination(rows: Mapping[str, SeverityScores]) -> tuple[Figure, int, int]:

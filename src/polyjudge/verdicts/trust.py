@@ -1,4 +1,4 @@
-"""Decide how far a judge can be trusted in a language, from its trust card."""
+"""Decide in which languages a judge is reliable, and what its trust card means for a verdict."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,37 @@ from polyjudge.records.calibration import (
 
 TRUST_VERDICTS: tuple[Reliability, ...] = get_args(Reliability)
 NOT_MEASURED = "not measured"
+RELIABLE_FROM = 0.6
+"""Share of comparisons over all perturbations in which a reliable judge scores the clean text higher."""
+MIN_COMPARISONS = 20
+"""Pairs of a clean and a perturbed text that a verdict on a language needs."""
+MIN_KINDS = 3
+"""Perturbations that a verdict on a language needs: one that is easy to notice says nothing about others."""
+NOTICED_FROM = 0.7
+"""Share of texts in which a judge that notices a perturbation scores the clean version higher."""
+MIN_TEXTS = 5
+"""Texts that a verdict on one perturbation needs."""
 TEXTS_FOR_A_VERDICT = 9
-"""Texts in a language that are enough for a verdict if all of them agree."""
+"""Texts in a language whose interval can be on one side of a threshold if all of them agree: what plans aim at."""
+
+
+def reliability(figure: Figure, comparisons: int, kinds: int) -> Reliability:
+    """Return whether a judge is reliable in a language, from its share of wins over all kinds of perturbations."""
+    return verdict_of(figure, RELIABLE_FROM, enough=comparisons >= MIN_COMPARISONS and kinds >= MIN_KINDS)
+
+
+def notices(figure: Figure, texts: int) -> Reliability:
+    """Return whether a judge notices one kind of perturbation, from its share of wins."""
+    return verdict_of(figure, NOTICED_FROM, enough=texts >= MIN_TEXTS)
+
+
+def verdict_of(figure: Figure, threshold: float, *, enough: bool = True) -> Reliability:
+    """Return the verdict: reliable or unreliable if the whole interval is on that side of the threshold."""
+    if figure.low is None or figure.high is None or not enough:
+        return "not enough data"
+    if figure.low >= threshold:
+        return "reliable"
+    return "unreliable" if figure.high < threshold else "not enough data"
 
 
 @dataclass(frozen=True, slots=True)
