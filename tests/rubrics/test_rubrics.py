@@ -13,6 +13,7 @@ from polyjudge.records.rubrics import Flag, PassRule, RubricCriterion, Scale
 from polyjudge.rubrics.loading import check_rubric, load_rubric, rubric_names
 from polyjudge.rubrics.prompts import answer_schema, rubric_fingerprint
 from polyjudge.verdicts.items import passes
+from polyjudge.verdicts.translation import PASSING_SCORE
 
 MINIMAL = """
 name = "mine"
@@ -171,3 +172,4 @@ def test_the_anchors_are_the_founding_ones():
         "wrong script entirely", "word salad", "unrelated to prompt",
     ]  # fmt: skip
     assert data["passing"] == {"minimum": 3, "flags": ["isCorrectLanguage"]}
+    assert data["passing"]["minimum"] == PASSING_SCORE, "an item and a language pass from the same score"
