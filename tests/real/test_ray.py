@@ -132,7 +132,7 @@ def test_twenty_thousand_rows_through_a_killed_worker_a_restarted_database_and_d
     assert (code, f"{ROWS - ROWS // FILES} of {ROWS - ROWS // FILES} judged" in out) == (2, True), err
     assert "was lost; its shard is judged again" in err
     assert f"{items}/5.parquet: cannot be read as Parquet" in err
-    assert "Correct the files and run the same command again." in err
+    assert "These files were not judged. Correct them and run the same command again." in err
 
     (items / "5.parquet").write_bytes(whole)
     part = in_folder / "many" / "part-00001.parquet"

@@ -151,6 +151,6 @@ def _show_faults(languages: list[LanguageResult], planted: Planted, table: Langu
                 false_alarms.append(f"{place}: {', '.join(sorted(found))}")
     clean = sum(len(language.prompts) for language in languages) - hits - len(missed)
     found = f"{hits} of {hits + len(missed)}"
-    print(f"Planted errors found: {found}. False alarms: {len(false_alarms)} in {clean} clean outputs.")
+    print(f"Planted faults found: {found}. False alarms: {len(false_alarms)} in {clean} clean outputs.")
     for line in (*missed, *false_alarms):
         print(f"  {harmless(line)}")
