@@ -9,10 +9,10 @@ from polyjudge.cli import main
 from polyjudge.cli.environment import load_environment
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.providers.registry import PROVIDERS, key_variables
-from polyjudge.providers.services import address_variables
+from polyjudge.providers.services import address_variables, is_own_server
 
-VENDOR_ADDRESSES = [name for name, providers in address_variables().items() if "local" not in providers]
-LOCAL_ADDRESSES = [name for name, providers in address_variables().items() if "local" in providers]
+VENDOR_ADDRESSES = [name for name, users in address_variables().items() if not any(map(is_own_server, users))]
+LOCAL_ADDRESSES = [name for name, users in address_variables().items() if any(map(is_own_server, users))]
 
 
 @pytest.fixture(autouse=True)
@@ -150,9 +150,10 @@ def test_a_local_server_of_the_file_is_not_sent_a_key_of_the_shell(address, own_
         for key in key_variables(provider):
             monkeypatch.setenv(key, secret)
     Path("items.jsonl").write_text('{"id": "a", "candidate": "text"}\n', encoding="utf-8")
-    env_file(f"{address}={server.url}/v1", *([f"LOCAL_OPENAI_API_KEY={own_key}"] if own_key else []))
+    [provider] = address_variables()[address]
+    env_file(f"{address}={server.url}/v1", *([f"{key_variables(provider)[0]}={own_key}"] if own_key else []))
 
-    assert main(["score", "items.jsonl", "--rubric", "general", "--judge", "local/m"]) == 0
+    assert main(["score", "items.jsonl", "--rubric", "general", "--judge", f"{provider}/m"]) == 0
 
     assert server.asked == 1
     assert secret not in str(server.headers)

@@ -429,7 +429,7 @@ def test_a_key_from_the_env_file_is_used(programs, monkeypatch):
     ("arguments", "message"),
     [
         (["--judge=nobody"], "nobody"),
-        (["--judge=nobody/x"], "Unknown judge provider: nobody. Available: anthropic, claude, codex"),
+        (["--judge=nobody/x"], "Unknown judge provider: nobody. Available: anthropic, azure, cerebras, claude, codex"),
         (["--judge=offline"], "cannot review a session"),
         (["--judge="], "--judge is empty"),
         (["--judge=gemini,offline"], "offline"),

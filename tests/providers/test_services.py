@@ -11,8 +11,19 @@ import pytest
 
 import polyjudge
 from polyjudge.errors import ConfigError, MissingKeyError
+from polyjudge.providers.models import price_of
 from polyjudge.providers.registry import PROVIDERS, key_variables
-from polyjudge.providers.services import NO_KEY, address_variables, is_own_server, key_for, origin_of, services
+from polyjudge.providers.services import (
+    NO_KEY,
+    address_of,
+    address_variables,
+    chat_path,
+    is_own_server,
+    key_for,
+    name_in_prices,
+    origin_of,
+    services,
+)
 from polyjudge.records.requests import ModelName
 
 ROW = """
@@ -31,7 +42,7 @@ def test_every_row_is_a_provider_with_its_key_and_address(monkeypatch):
         for variable in (*service.keys, *service.address_variables):
             monkeypatch.delenv(variable, raising=False)
         assert key_variables(name) == service.keys
-        assert origin_of(name).base_url == service.address
+        assert address_of(name) == service.address
         assert PROVIDERS[name].answers == service.answers
         assert PROVIDERS[name].needs_key != service.own_server
         assert all(PROVIDERS[agent].is_agent for agent in service.agents)
@@ -52,6 +63,84 @@ def test_only_an_own_server_shares_no_key_and_needs_none(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "a b")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY contains characters"):
         key_for(ModelName("openai", "m"))
+
+
+def test_no_two_services_share_a_key_or_a_variable_for_their_address():
+    for what in ("keys", "address_variables"):
+        names = [name for service in services().values() for name in getattr(service, what)]
+        assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("variable", "given", "provider", "address"),
+    [
+        ("OLLAMA_HOST", "192.168.1.5", "ollama", "http://192.168.1.5:11434/v1"),
+        ("OLLAMA_HOST", "gpu:8000", "ollama", "http://gpu:8000/v1"),
+        ("OLLAMA_HOST", "[::1]", "ollama", "http://[::1]:11434/v1"),
+        ("OLLAMA_HOST", "https://ollama.example", "ollama", "https://ollama.example/v1"),
+        ("OLLAMA_BASE_URL", "http://gpu:11434/v1/", "ollama", "http://gpu:11434/v1"),
+        ("VLLM_BASE_URL", "http://gpu:8000/", "vllm", "http://gpu:8000/v1"),
+        ("LMSTUDIO_BASE_URL", "localhost", "lmstudio", "http://localhost:1234/v1"),
+        ("LLAMACPP_BASE_URL", "http://gpu/prefix/v1", "llamacpp", "http://gpu/prefix/v1"),
+        ("AZURE_OPENAI_ENDPOINT", "https://r.openai.azure.com/", "azure", "https://r.openai.azure.com/openai/v1"),
+        ("AZURE_OPENAI_ENDPOINT", "r.openai.azure.com", "azure", "https://r.openai.azure.com/openai/v1"),
+        ("AZURE_OPENAI_BASE_URL", "https://r.example/openai/v1", "azure", "https://r.example/openai/v1"),
+        ("LOCAL_OPENAI_BASE_URL", "http://gpu:8000", "local", "http://gpu:8000"),
+    ],
+)
+def test_an_address_may_lack_what_people_leave_out(monkeypatch, variable, given, provider, address):
+    monkeypatch.setenv(variable, given)
+
+    assert origin_of(provider).base_url == address
+
+
+@pytest.mark.parametrize("given", ["http://", "ftp://host", "http://u:p@host", "http://[::1", "http://host?x=1"])
+@pytest.mark.parametrize("variable", ["OLLAMA_HOST", "AZURE_OPENAI_ENDPOINT", "GROQ_BASE_URL"])
+def test_an_address_that_is_none_names_its_variable_and_not_its_value(monkeypatch, variable, given):
+    monkeypatch.setenv(variable, given)
+    [provider] = address_variables()[variable]
+
+    with pytest.raises(ConfigError) as caught:
+        origin_of(provider)
+
+    assert str(caught.value).startswith(f"{variable} ")
+    assert given.removeprefix("http://") not in str(caught.value) or given == "http://"
+
+
+def test_azure_needs_the_address_of_a_resource_and_takes_a_dated_version(monkeypatch):
+    for name in ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_VERSION"):
+        monkeypatch.delenv(name, raising=False)
+    model = ModelName("azure", "my gpt/5?x")
+
+    assert address_of("azure") == ""
+    with pytest.raises(MissingKeyError, match=r"export AZURE_OPENAI_ENDPOINT=https://RESOURCE\.openai\.azure\.com"):
+        origin_of("azure")
+
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://r.openai.azure.com")
+    for version, address, path in (
+        ("", "/openai/v1", "/chat/completions"),
+        ("preview", "/openai/v1", "/chat/completions"),
+        ("2024-10-21&a=b", "/openai", "/deployments/my%20gpt%2F5%3Fx/chat/completions?api-version=2024-10-21%26a%3Db"),
+    ):
+        monkeypatch.setenv("AZURE_OPENAI_API_VERSION", version)
+        assert address_of("azure") == f"https://r.openai.azure.com{address}"
+        assert chat_path(model, address_of("azure")) == path
+
+
+def test_prices_are_those_of_the_service_that_answers():
+    assert [name_in_prices(each) for each in ("claude", "codex", "gemini", "llm", "xai", "groq", "acme")] == [
+        *("anthropic", "openai", "google", "openai", "x-ai", "groq", "acme"),
+    ]
+    assert price_of(ModelName("ollama", "gemma3:12b")) == price_of(ModelName("local", "gemma3:12b"))
+    assert price_of(ModelName("nvidia", "no-such-model")) is None
+
+
+def test_the_guides_name_every_service_with_its_key_and_variable():
+    folder = Path(__file__).parents[2] / "docs" / "guides"
+    guides = "".join((folder / name).read_text(encoding="utf-8") for name in ("providers.md", "local-models.md"))
+    for name, service in services().items():
+        assert f"`{name}`" in guides or f"`{name}/…`" in guides
+        assert all(f"`{variable}`" in guides for variable in (*service.keys, service.address_variables[0]))
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
 """Keys from the `.env` file of the working folder, which may be untrusted; the real environment takes precedence.
 
-Only known names are read: the providers' keys, their addresses, and three settings. The address of a vendor counts only
-together with a key from the same file, so that a key from the shell is never sent to an address that a folder names.
-The address of a local server counts by itself, and then no key from the shell is sent to it.
+Only known names are read: the keys, addresses and API versions of providers, and three settings. The address of a
+vendor counts only together with a key from the same file, so that a key from the shell is never sent to an address that
+a folder names. The address of a local server counts by itself, and then no key from the shell is sent to it.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.providers.registry import PROVIDERS, key_variables
-from polyjudge.providers.services import address_variables, is_own_server
+from polyjudge.providers.services import address_variables, is_own_server, version_variables
 from polyjudge.text.display import harmless
 
 ENVIRONMENT_FILE = Path(".env")
@@ -36,7 +36,8 @@ def load_environment() -> None:
     given = _read(ENVIRONMENT_FILE)
     addresses = address_variables()
     keys = set(chain.from_iterable(map(key_variables, PROVIDERS)))
-    taken = {name: given[name] for name in given if name in {*keys, *_SETTINGS, _PASSWORD} and name not in os.environ}
+    known = {*keys, *version_variables(), *_SETTINGS, _PASSWORD}
+    taken = {name: given[name] for name in given if name in known and name not in os.environ}
     for name, providers in addresses.items():
         if given.get(name) and name not in os.environ:
             if any(map(is_own_server, providers)):

@@ -8,16 +8,17 @@ from typing import Any, TypedDict
 
 from polyjudge.batches.client import need_batches
 from polyjudge.batches.journal import BatchJournal
-from polyjudge.errors import ConfigError, DataError, UnknownNameError
+from polyjudge.concurrency.sync import run_sync
+from polyjudge.errors import ConfigError, DataError, PolyjudgeError, UnknownNameError
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.judges.plugin import is_judge_plugin, judge_plugin_name
-from polyjudge.providers.models import parse_price, resolve_model
-from polyjudge.providers.registry import is_provider
-from polyjudge.providers.services import address_of
+from polyjudge.providers.models import model_table, parse_price, resolve_model
+from polyjudge.providers.registry import is_provider, provider_names
+from polyjudge.providers.services import address_of, is_own_server, services
 from polyjudge.records.requests import ModelName
 from polyjudge.records.runs import ROWS_IN_SHARD, Limits
 from polyjudge.runs.stack import DEFAULT_CACHE
-from polyjudge.text.display import harmless
+from polyjudge.text.display import harmless, one_line
 
 from .output import print_warning
 
@@ -85,9 +86,7 @@ def judge_names(options: argparse.Namespace) -> list[ModelName]:
         return []
     if options.judge_model is None:
         names = [_named(name) for name in given]
-        duplicate = next((name for name in names if names.count(name) > 1), None)
-        if duplicate is not None:
-            raise ConfigError(f"--judge names {duplicate} twice. Name each judge once.")
+        _refuse_twice(names)
         return names
     if len(given) > 1:
         raise ConfigError("--judge-model needs a single judge. Write NAME/MODEL for each of several judges.")
@@ -96,14 +95,45 @@ def judge_names(options: argparse.Namespace) -> list[ModelName]:
     return [ModelName(provider, options.judge_model)]
 
 
+def _refuse_twice(names: Sequence[ModelName]) -> None:
+    """Refuse the same judge twice, also under two names of one server: `local/m,ollama/m`."""
+    seen: dict[tuple[str, str], ModelName] = {}
+    for name in names:
+        key = address_of(name.provider) if is_own_server(name.provider) else name.provider, name.model
+        if key in seen:
+            also = f" (also as {seen[key]})" if seen[key] != name else ""
+            raise ConfigError(f"--judge names {name} twice{also}. Name each judge once.")
+        seen[key] = name
+
+
 def _named(name: str) -> ModelName:
     try:
         return resolve_model(name)
     except UnknownNameError as error:
         if is_judge_plugin(name):
             return judge_plugin_name(name)
-        what = "model" if is_provider(name.partition("/")[0]) else "judge provider"
-        raise UnknownNameError(what, error.name, [*error.known, "offline"]) from None
+        provider, slash, _ = name.partition("/")
+        if is_provider(provider):
+            raise ConfigError(f"--judge {name} names no model. {how_to_name_a_model(provider)}") from None
+        known = provider_names() if slash else [*provider_names(), *model_table().aliases]
+        raise UnknownNameError("judge provider", provider if slash else error.name, [*known, "offline"]) from None
+
+
+def how_to_name_a_model(provider: str) -> str:
+    """Return what to write for a model of a provider; for the user's own server, with the models that it has."""
+    example = services()[provider].model_example if provider in services() else ""
+    write = f"Write {provider}/MODEL{f', for example {provider}/{example}' if example else ''}."
+    if not is_own_server(provider):
+        return write
+    from polyjudge.providers.local import listed_for_choice, local_models  # here: only this message needs the client
+
+    try:
+        models = run_sync(local_models(provider, timeout_s=10.0))
+    except PolyjudgeError as error:
+        return f"{write} {str(error)[:1].upper()}{str(error)[1:]}"
+    listed = listed_for_choice(models, provider)
+    first = f" Choose one, for example {provider}/{one_line(models[0], 80)}." if models else ""
+    return f"The server at {address_of(provider)} answers. {listed}{first}"
 
 
 def filters_of(given: list[str]) -> Mapping[str, frozenset[str]]:

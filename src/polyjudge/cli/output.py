@@ -63,8 +63,13 @@ def silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
-    """Print rows under a header to stdout; the columns in `numbers` are aligned to the right."""
+def print_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = (), groups: Sequence[str] = ()
+) -> None:
+    """Print rows under a header to stdout; the columns in `numbers` are aligned to the right.
+
+    With `groups`, the name of each row's group, the rows of a group have its name above them.
+    """
     from rich import box  # here, because rich takes longer to load than most commands to run
     from rich.console import Console
     from rich.table import Table
@@ -73,7 +78,11 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers
     table = Table(box=box.SIMPLE, pad_edge=False)
     for place, name in enumerate(header):
         table.add_column(Text(harmless(name)), justify="right" if place in numbers else "left")
-    for row in rows:
+    for place, row in enumerate(rows):
+        if groups and (not place or groups[place] != groups[place - 1]):
+            if place:
+                table.add_row()
+            table.add_row(Text(f"{harmless(groups[place])}:"))
         table.add_row(*(Text(harmless(cell)) for cell in row))
     on_terminal = sys.stdout.isatty()
     text = io.StringIO()

@@ -11,7 +11,7 @@ from polyjudge.errors import PolyjudgeError, UnusableError
 from polyjudge.providers.base import close_provider
 from polyjudge.providers.local import local_models
 from polyjudge.providers.models import resolve_model
-from polyjudge.providers.registry import Readiness, readiness
+from polyjudge.providers.registry import OWN_GROUP, Readiness, readiness
 from polyjudge.providers.retrying import RetryPolicy
 from polyjudge.providers.services import chosen_addresses, is_own_server, services
 from polyjudge.records.requests import ModelName, Request
@@ -57,15 +57,24 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(entries: Sequence[Readiness], checked: dict[str, tuple[bool, str]]) -> None:
     header = ["Provider", "State", "Default model", "Answered by", "What to do"]
-    rows = [
-        [each.name, "missing" if each.missing else "ready", each.default_model, each.answers, "; ".join(each.missing)]
-        for each in entries
-    ]
+    rows = [[each.name, _state(each), each.default_model, each.answers, _remedy(each)] for each in entries]
     if checked:
         header.insert(2, "Check")
         for row in rows:
             row.insert(2, checked.get(row[0], (False, ""))[1])
-    print_table(header, rows)
+    print_table(header, rows, groups=[each.group for each in entries])
+
+
+def _state(entry: Readiness) -> str:
+    if entry.missing:
+        return "missing"
+    return "no key needed" if entry.group == OWN_GROUP else "ready"
+
+
+def _remedy(entry: Readiness) -> str:
+    if entry.missing or entry.group != OWN_GROUP:
+        return "; ".join(entry.missing)
+    return f"at {entry.address}; set {services()[entry.name].address_variables[0]} if it is elsewhere"
 
 
 def _json(entry: Readiness, checked: dict[str, tuple[bool, str]]) -> dict[str, object]:
@@ -108,12 +117,15 @@ def _asked(entries: Sequence[Readiness]) -> list[str]:
 
 async def _answer(provider: str, access: ProviderStack) -> str:
     if is_own_server(provider):
+        is_chosen = bool(chosen_addresses().keys() & services()[provider].address_variables)
         try:
             models = await local_models(provider, timeout_s=access.timeout_s or 10.0)
         except UnusableError:
-            if chosen_addresses().keys() & services()[provider].address_variables:
+            if is_chosen:
                 raise
             return "no server is running"  # most users have none, so it is not a failure
+        if not models and not is_chosen:
+            return "no server is running"  # something else answers at the usual port
         name = ModelName(provider, models[0] if models else "default")
     else:
         name = resolve_model(provider)

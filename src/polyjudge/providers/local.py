@@ -3,6 +3,8 @@
 import asyncio
 import json
 import secrets
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, cast
 from urllib.parse import urljoin
 
@@ -12,16 +14,18 @@ from polyjudge.concurrency.sync import PerLoop
 from polyjudge.errors import MalformedResponseError, PolyjudgeError, UnusableError
 from polyjudge.files.json_lines import parse_json
 from polyjudge.records.requests import Finish, ModelName, Reply, Request
+from polyjudge.text.display import one_line
 
 from .base import ParameterFilter, Provider, Stopwatch, is_same_but_prompt, sent_parameters
 from .http import HttpClient, HttpResponse
 from .models import model_facts
 from .redacting import REDACTED, without_keys
-from .services import key_for, origin_of, services
+from .services import chat_path, is_own_server, key_for, key_headers, origin_of, services
 from .wire_errors import ResponseTooLargeError, error_for_status, error_for_transport, shown, status_in
 
-_HOW_TO_START = "Start one (`ollama serve`, or `llama-server -m MODEL.gguf --port 8080`)"
 _LOADING_WAIT_S = 2.0
+_LISTING_S = 10.0
+_MOST_NAMES = 20
 
 
 async def local_models(service: str = "local", *, timeout_s: float = 120.0) -> list[str]:
@@ -32,7 +36,7 @@ async def local_models(service: str = "local", *, timeout_s: float = 120.0) -> l
     name = ModelName(service, "")
     address, key = origin_of(service).base_url, key_for(name)
     deadline = asyncio.get_running_loop().time() + timeout_s
-    client = HttpClient(address, {"Authorization": f"Bearer {key}"}, timeout_s=timeout_s)
+    client = HttpClient(address, key_headers(name, key), timeout_s=timeout_s)
     try:
         while True:
             response = await client.send("GET", "/models")
@@ -41,12 +45,24 @@ async def local_models(service: str = "local", *, timeout_s: float = 120.0) -> l
             await asyncio.sleep(_LOADING_WAIT_S)
     except OSError as error:
         reason = shown(str(error) or "it took too long")
-        variable = services()[service].address_variables[0]
+        row = services()[service]
         raise UnusableError(
-            f"no server of local models answers at {address} ({reason}). {_HOW_TO_START} or set {variable}."
+            f"no server of local models answers at {address} ({reason}). "
+            f"Start one (`{row.start}`) or set {row.address_variables[0]}."
         ) from None
     finally:
         await client.aclose()
+
+
+def listed_for_choice(models: Sequence[str], service: str, wanted: str = "") -> str:
+    """Return a sentence with the models that a server has and, for a wrong name, the one that is most like it."""
+    if not models:
+        return f"It lists no model. Write {service}/MODEL."
+    shown_names = [one_line(each, 80) for each in models[:_MOST_NAMES]]
+    more = f" and {len(models) - _MOST_NAMES} more" if len(models) > _MOST_NAMES else ""
+    close = get_close_matches(wanted, models, n=1) or [each for each in models if wanted and each.startswith(wanted)]
+    hint = f" Did you mean {f'{service}/{one_line(close[0], 80)}'!r}?" if close else ""
+    return f"It has: {', '.join(shown_names)}{more}.{hint}"
 
 
 def _listed(response: HttpResponse, name: ModelName, key: str) -> list[str]:
@@ -71,6 +87,8 @@ def _names(text: str) -> list[str]:
     return [name for name in found if isinstance(name, str) and name.strip()]
 
 
+_NO_MODEL = {400, 404}
+"""Statuses with which servers say that they do not know a model."""
 _SHORTEST_SECRET = 12
 """A shorter key, such as EMPTY or x, is not secret, and may be a word of a reply."""
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
@@ -105,20 +123,33 @@ class ChatProvider:
         watch = Stopwatch()
         body = self._bodies.encoded(request)
         try:
-            response = await self._client.get().send("POST", "/chat/completions", body)
+            response = await self._client.get().send("POST", chat_path(self._name, self.origin.base_url), body)
         except ResponseTooLargeError as error:  # not retried: the next response would be as long, and charged again
             raise MalformedResponseError(f"malformed response from {self._name.provider}: {error}") from None
         except OSError as error:
             raise error_for_transport(error, self._name) from None
         if response.status != 200:
-            raise error_in(response, self._name, "/chat/completions")
+            error = error_in(response, self._name, "/chat/completions")
+            raise await self._with_models(error) if response.status in _NO_MODEL else error
         text = response.body.decode("utf-8-sig", errors="replace")
         if len(self._key) >= _SHORTEST_SECRET:
             text = text.replace(self._key, REDACTED)  # some servers repeat it
         return watch.stamped(read_completion(text, request, self._name.provider))
 
+    async def _with_models(self, error: PolyjudgeError) -> PolyjudgeError:
+        """Return the error for a model that the user's own server does not know, with the models that it has."""
+        if not isinstance(error, UnusableError) or not is_own_server(self._name.provider):
+            return error
+        try:
+            models = await local_models(self._name.provider, timeout_s=min(self._timeout_s, _LISTING_S))
+        except PolyjudgeError:
+            return error
+        if not models or self._name.model in models:
+            return error
+        return UnusableError(f"{error} {listed_for_choice(models, self._name.provider, self._name.model)}")
+
     def _open(self) -> HttpClient:
-        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        headers = {**key_headers(self._name, self._key), "Content-Type": "application/json"}
         return HttpClient(self.origin.base_url, headers, timeout_s=self._timeout_s)
 
 

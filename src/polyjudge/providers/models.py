@@ -20,12 +20,10 @@ from polyjudge.folder_trust import private_path
 from polyjudge.records.codec import from_json
 from polyjudge.records.requests import ModelName, Price, Reply
 
-from .services import is_own_server
+from .services import is_own_server, name_in_prices
 
 _PRICE_CACHE = "prices.json"
 _FREE = Price(0.0, 0.0)
-_VENDORS = {"claude": "anthropic", "codex": "openai", "gemini": "google", "llm": "openai"}
-"""The vendors whose prices apply to the models of an agent's CLI."""
 _SAMPLE_TOKENS = 1_000  # small, because prices of very long requests are higher
 
 
@@ -64,7 +62,7 @@ def _from_genai_prices(name: ModelName) -> list[float] | None:
 
     try:
         sample = Usage(input_tokens=_SAMPLE_TOKENS, output_tokens=_SAMPLE_TOKENS)
-        found = calc_price(sample, model_ref=name.model, provider_id=_VENDORS.get(name.provider, name.provider))
+        found = calc_price(sample, model_ref=name.model, provider_id=name_in_prices(name.provider))
     except LookupError:
         return None
     return [float(each) * 1e6 / _SAMPLE_TOKENS for each in (found.input_price, found.output_price)]

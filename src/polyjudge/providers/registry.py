@@ -29,7 +29,7 @@ from polyjudge.records.requests import ModelName, Origin, Reply, Request
 from .agent_definitions import load_agent, need_access, program_of
 from .base import Provider, Stopwatch, close_provider
 from .models import model_table, resolve_model
-from .services import services
+from .services import address_of, services
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,11 @@ def _entries() -> Mapping[str, ProviderEntry]:
 _DEFAULT_TIMEOUT_S = 120.0
 
 
+GROUPS = VENDORS_GROUP, OWN_GROUP, HOSTED_GROUP, AGENTS_GROUP, OTHERS_GROUP = (
+    "Vendors", "Your servers", "Hosted", "Agents", "Others",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Readiness:
     """Whether a provider can be used, and what is missing."""
@@ -117,6 +122,10 @@ class Readiness:
     answers: str
     default_model: str
     missing: tuple[str, ...]
+    group: str = ""
+    """The heading under which it is listed."""
+    address: str = ""
+    """The address of the user's own server."""
 
 
 def provider_entry(name: str) -> ProviderEntry:
@@ -221,14 +230,24 @@ def readiness() -> list[Readiness]:
     built_in = [
         _agent_readiness(name, defaults.get(name, ""))
         if entry.is_agent
-        else Readiness(name, entry.answers, defaults.get(name, ""), _missing(entry))
+        else Readiness(name, entry.answers, defaults.get(name, ""), _missing(name, entry), *_group_of(name))
         for name, entry in PROVIDERS.items()
     ]
     plugins = [
-        Readiness(plugin.name, str(plugin), defaults.get(plugin.name, ""), ())
+        Readiness(plugin.name, str(plugin), defaults.get(plugin.name, ""), (), OTHERS_GROUP)
         for plugin, _ in PLUGINS.each("providers", PROVIDERS)
     ]
-    return [*built_in, *plugins]
+    return sorted([*built_in, *plugins], key=lambda each: GROUPS.index(each.group))
+
+
+def _group_of(name: str) -> tuple[str, str]:
+    """Return the group of a built-in provider that is no agent, and the address of the user's own server."""
+    service = services().get(name)
+    if service is None:
+        return OTHERS_GROUP, ""
+    if service.own_server:
+        return OWN_GROUP, address_of(name)
+    return (HOSTED_GROUP if service.api == "chat" else VENDORS_GROUP), ""
 
 
 def _agent_readiness(name: str, default_model: str) -> Readiness:
@@ -241,7 +260,7 @@ def _agent_readiness(name: str, default_model: str) -> Readiness:
         need_access(agent, name)
     except MissingKeyError as error:
         missing.append(f"export {error.variable}={error.example}, or log in with {agent.program}")
-    return Readiness(name, agent.answers, default_model, tuple(missing))
+    return Readiness(name, agent.answers, default_model, tuple(missing), AGENTS_GROUP)
 
 
 def key_variables(provider: str) -> tuple[str, ...]:
@@ -250,12 +269,15 @@ def key_variables(provider: str) -> tuple[str, ...]:
     return load_agent(provider).keys if entry.is_agent else entry.keys
 
 
-def _missing(entry: ProviderEntry) -> tuple[str, ...]:
+def _missing(name: str, entry: ProviderEntry) -> tuple[str, ...]:
     missing: list[str] = []
     if entry.package and not _is_installed(entry.package):
         missing.append(f"pip install 'polyjudge[{entry.extra}]'")
     if entry.keys and entry.needs_key and not any(os.environ.get(key) for key in entry.keys):
         missing.append(f"export {entry.keys[0]}=...")
+    service = services().get(name)
+    if service is not None and not service.address and not address_of(name):
+        missing.append(f"export {service.address_variables[0]}={service.address_example}")
     return tuple(missing)
 
 

@@ -1,12 +1,13 @@
 """The services that are called over the network: their addresses and API keys, from the table `services.toml`."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from polyjudge.errors import ConfigError, MissingKeyError
 from polyjudge.files.text_files import read_toml
@@ -25,6 +26,7 @@ class Service:
     api: str
     """Its API: `anthropic`, `google`, `openai`, or `chat` for OpenAI-compatible chat completions."""
     address: str
+    """Its address; empty if each user has another one, which a variable must then contain."""
     address_variables: tuple[str, ...]
     """Environment variables that may contain another address, in order of precedence."""
     keys: tuple[str, ...]
@@ -34,6 +36,27 @@ class Service:
     """The user runs it: it needs no key, costs nothing, and `.env` may set its address without one."""
     agents: tuple[str, ...] = ()
     """Agents' command-line programs that call the same service."""
+    path: str = ""
+    """The path of the API, for variables that contain a host alone."""
+    address_example: str = ""
+    start: str = ""
+    """The command that starts the server."""
+    model_example: str = ""
+    key_header: str = ""
+    """The header of the key; by default `Authorization`, as a bearer token."""
+    prices: str = ""
+    """Its name in the package genai-prices, if it is another one."""
+    version_variable: str = ""
+    """An environment variable with the version of the API. If that is a date, the two fields below apply."""
+    dated_path: str = ""
+    dated_request: str = ""
+    """The path of a request, with the placeholders {model} and {version}."""
+
+    @property
+    def dated_version(self) -> str:
+        """The dated version of the API that is asked for; empty for the current one."""
+        version = os.environ.get(self.version_variable, "").strip() if self.version_variable else ""
+        return version if version[:1].isdigit() else ""
 
 
 @lru_cache(maxsize=1)
@@ -53,28 +76,69 @@ def _service_of(provider: str) -> Service | None:
     return table.get(provider) or next((each for each in table.values() if provider in each.agents), None)
 
 
+def name_in_prices(provider: str) -> str:
+    """Return the name that the package genai-prices has for the service that a provider or an agent calls."""
+    found = next((name for name, each in services().items() if provider in (name, *each.agents)), provider)
+    return services()[found].prices or found if found in services() else found
+
+
 def origin_of(provider: str) -> Origin:
     """Return the origin of a provider's replies, without opening it."""
     service = _service_of(provider)
     if service is None:
         raise KeyError(provider)
     variables = service.address_variables
-    address = next((os.environ[name].strip() for name in variables if os.environ.get(name)), service.address)
+    variable = next((name for name in variables if os.environ.get(name, "").strip()), "")
+    if not variable and not service.address:
+        raise MissingKeyError(variables[0], example=service.address_example, skipped=provider)
     try:
+        address = _completed(os.environ[variable].strip(), service) if variable else service.address
         parts = urlsplit(address)
         _ = parts.port, (parts.hostname or "").encode("idna")
     except ValueError:
-        parts = urlsplit("")
+        address, parts = "", urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{variables[0]} is not an address of the form http://host or https://host/path")
+        raise ConfigError(f"{variable} is not an address of the form http://host or https://host/path")
     if parts.username is not None or parts.query or parts.fragment:
-        raise ConfigError(f"{variables[0]} must have no user name, query or fragment: http://host or https://host/path")
+        raise ConfigError(f"{variable} must have no user name, query or fragment: http://host or https://host/path")
     return Origin(provider, address.rstrip("/"))
 
 
+def _completed(address: str, service: Service) -> str:
+    """Return an address with the scheme, port and path that users leave out: `localhost:11434`."""
+    if not address or not service.path:
+        return address
+    if "://" not in address:
+        usual = urlsplit(service.address)
+        has_port = re.search(r"(?::\d+|/.*)$", address) is not None
+        port = "" if has_port or not usual.port else f":{usual.port}"
+        address = f"{usual.scheme or 'https'}://{address}{port}"
+    if urlsplit(address).path.strip("/"):
+        return address
+    return address.rstrip("/") + (service.dated_path if service.dated_version else service.path)
+
+
 def address_of(provider: str) -> str:
-    """Return the address of a provider; empty if it has none."""
-    return origin_of(provider).base_url if is_remote(provider) else ""
+    """Return the address of a provider; empty if it has none, or if none is set yet."""
+    try:
+        return origin_of(provider).base_url if is_remote(provider) else ""
+    except MissingKeyError:
+        return ""
+
+
+def chat_path(name: ModelName, base_url: str) -> str:
+    """Return the path of a request for chat completions, after the base URL."""
+    service = services()[name.provider]
+    version = service.dated_version
+    if not version or not base_url.endswith(service.dated_path):
+        return "/chat/completions"
+    return service.dated_request.format(model=quote(name.model, safe=""), version=quote(version, safe=""))
+
+
+def key_headers(name: ModelName, key: str) -> dict[str, str]:
+    """Return the header with the key of a service with OpenAI-compatible chat completions."""
+    header = services()[name.provider].key_header
+    return {header: key} if header else {"Authorization": f"Bearer {key}"}
 
 
 def is_remote(provider: str) -> bool:
@@ -98,14 +162,23 @@ def address_variables() -> dict[str, tuple[str, ...]]:
 
 def chosen_addresses() -> dict[str, str]:
     """Return the environment variables that set other addresses than the default ones, for `use_addresses`."""
-    return {name: os.environ[name] for name in address_variables() if os.environ.get(name)}
+    return {name: os.environ[name] for name in _of_addresses() if os.environ.get(name)}
 
 
 def use_addresses(chosen: Mapping[str, str]) -> None:
     """Use the same addresses of all providers as another process, which has called `chosen_addresses`."""
-    for name in address_variables():
+    for name in _of_addresses():
         os.environ.pop(name, None)
     os.environ.update(chosen)
+
+
+def version_variables() -> set[str]:
+    """Return the environment variables that set the version of a service's API."""
+    return {each.version_variable for each in services().values() if each.version_variable}
+
+
+def _of_addresses() -> set[str]:
+    return {*address_variables(), *version_variables()}
 
 
 def key_for(name: ModelName) -> str:
