@@ -27,8 +27,9 @@ READERS := duckdb==2.0.0 pandas==3.1.1
 POSTGRES := postgresql
 FAKETIME := faketime
 
-# The real translator of tests/real, from Debian's packages.
+# The real translator of tests/real, as a program and as a server over HTTP, from Debian's packages.
 APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
+APY := apertium-apy
 
 # What a second Python runs: the public API, the judges, the readers and writers, the cache, the command line.
 SMOKE := tests/test_startup.py tests/test_processes.py tests/cache tests/concurrency tests/files tests/formats tests/judges tests/records \
@@ -127,7 +128,7 @@ $(VENV)/.real: $(VENV)/.dev pyproject.toml constraints.txt Makefile
 
 # Debian's packages are installed where we may; without them, or without npm, the tests that need them are skipped.
 $(VENV)/.components: $(VENV)/.uv Makefile
-	@for needed in "apertium $(APERTIUM)" "chromium $(BROWSER)" "pg_ctlcluster $(POSTGRES)" "faketime $(FAKETIME)"; do \
+	@for needed in "apertium $(APERTIUM)" "apertium-apy $(APY)" "chromium $(BROWSER)" "pg_ctlcluster $(POSTGRES)" "faketime $(FAKETIME)"; do \
 		set -- $$needed; program=$$1; shift; \
 		if ! command -v $$program >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update -qq && DEBIAN_FRONTEND=noninteractive \

@@ -7,6 +7,7 @@ the folder, in `trust.json` of the user's state folder, by real path, owner and 
 folder instead.
 
 `polyjudge.toml` may run commands and name addresses only after the user has trusted its content, recorded by SHA-256.
+The same holds for a description of a translator over HTTP, which decides where texts and keys are sent.
 
 `POLYJUDGE_TRUST` names folders, separated as in PATH, whose files are trusted without a record: for CI.
 """
@@ -90,8 +91,22 @@ def is_trusted_file(path: Path) -> bool:
     return TrustedPath(str(path.resolve()), _hash_of(path)) in _read_records()
 
 
+def is_trusted_description(path: Path, content: bytes) -> bool:
+    """Say whether the user has trusted a description of a translator with this content, or a folder that it is in."""
+    real = path.resolve()
+    if any(map(_named_in_environment, real.parents)):
+        return True
+    return TrustedPath(str(real), sha256(content).hexdigest()) in _read_records()
+
+
 def trust(folder: Path) -> list[Path]:
-    """Record the private folder and the project file of `folder` as trusted; return those that exist."""
+    """Record the private folder and the project file of `folder` as trusted; return those that exist.
+
+    A file is recorded by itself.
+    """
+    if folder.is_file():
+        _record(TrustedPath(str(folder.resolve()), _hash_of(folder)))
+        return [folder.resolve()]
     trusted: list[TrustedPath] = []
     private, project = (folder / PRIVATE_FOLDER).resolve(), (folder / PROJECT_FILE).resolve()
     if private.is_dir():
@@ -103,8 +118,8 @@ def trust(folder: Path) -> list[Path]:
 
 
 def revoke(folder: Path) -> list[Path]:
-    """Remove the records of the private folder and the project file of `folder`; return their paths."""
-    paths = {str((folder / name).resolve()) for name in (PRIVATE_FOLDER, PROJECT_FILE)}
+    """Remove the records of the private folder and the project file of `folder`, or of a file; return their paths."""
+    paths = {str((folder / name).resolve()) for name in (PRIVATE_FOLDER, PROJECT_FILE, ".")}
     with _locked():
         records = _read_records()
         _write_records([each for each in records if each.path not in paths])

@@ -979,7 +979,7 @@ def test_a_command_is_no_shell(hostile, two_prompts, in_folder, capsys):
         (["--command", ""], "is empty. Give a model or a program"),
         (["--command", "   "], "The command is empty. Give a program (--command)"),
         (["--translator", ""], "is empty. Give a model or a program"),
-        (["--translator", "nobody/m"], "Unknown judge provider: nobody"),
+        (["--translator", "nobody/m"], "Unknown translator: nobody. Available: "),
         (["--command", "cat", "--languages", "th,xx-nope"], "unknown xx-nope"),
         (["--command", "cat", "--languages", ","], "--languages is empty"),
         (["--command", "cat", "--prompts", "none.toml"], "none.toml: cannot be read"),
@@ -988,7 +988,7 @@ def test_a_command_is_no_shell(hostile, two_prompts, in_folder, capsys):
         (["--command", "cat", "--max-failed", "nan"], "--max-failed must be between 0 and 1"),
         (["--command", "cat", "--output", "o.csv"], "Give a .json file"),
         (["--command", "cat", "--output", "."], "is a folder"),
-        (["--command", "cat", "--dry-run"], "--dry-run works only with --translator"),
+        (["--command", "cat", "--dry-run"], "--dry-run works only with a model or a service"),
         (["--translator", "local/m", "--max-answer-tokens", "0"], "--max-answer-tokens must be at least 1"),
     ],
 )

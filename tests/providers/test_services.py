@@ -127,7 +127,7 @@ def test_azure_needs_the_address_of_a_resource_and_takes_a_dated_version(monkeyp
         assert chat_path(model, address_of("azure")) == path
 
 
-def test_prices_are_those_of_the_service_that_answers():
+def test_prices_are_those_of_the_service_that_answers(in_folder):
     assert [name_in_prices(each) for each in ("claude", "codex", "gemini", "llm", "xai", "groq", "acme")] == [
         *("anthropic", "openai", "google", "openai", "x-ai", "groq", "acme"),
     ]

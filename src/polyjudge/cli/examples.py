@@ -11,7 +11,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "translation generate": (
         "--translator openai/gpt-5-mini --languages de,th --output results.json",
-        "--command 'translate --to {tag}' --output results.json",
+        "--translator deepl --env DEEPL_API_KEY --languages de,ja --output results.json",
     ),
     "translation check": ("results.json", "results.json --output checked.json"),
     "translation quick": ("results.json --judge sonnet", "results.json --judge offline --format json"),
@@ -21,7 +21,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "regression run": (
         f"--fixtures cases.tsv {_TRANSLATOR}",
-        f"--fixtures cases.tsv {_TRANSLATOR} --junit report.xml",
+        "--fixtures cases.tsv --translator deepl --env DEEPL_API_KEY --junit report.xml",
     ),
     "regression capture": (
         f"--inputs inputs.tsv {_TRANSLATOR} --output cases.tsv",

@@ -46,12 +46,12 @@ def add_call_options(add: Callable[..., object]) -> None:
     """Add the options of every command that makes calls."""
     in_flight = "maximum number of calls in flight; default: %(default)s"
     add("--concurrency", type=at_least(1), default=16, metavar="N", help=in_flight)
-    add("--rpm", type=_positive, metavar="N", help="maximum number of calls per minute")
-    add("--tpm", type=_positive, metavar="N", help="approximate maximum number of tokens per minute")
+    add("--rpm", type=positive, metavar="N", help="maximum number of calls per minute")
+    add("--tpm", type=positive, metavar="N", help="approximate maximum number of tokens per minute")
     add_timing_options(add)
     add("--max-calls", type=at_least(1), metavar="N", help="stop after N calls")
     add("--max-tokens", type=at_least(1), metavar="N", help="stop before using more than N tokens")
-    add("--max-cost", type=_positive, metavar="USD", help="stop before spending more than USD")
+    add("--max-cost", type=positive, metavar="USD", help="stop before spending more than USD")
     add("--price", metavar="IN,OUT", help="price in USD per million tokens, for a model whose price is not known")
     add("--dry-run", action="store_true", help="print the number of calls and their estimated cost, and stop")
 
@@ -59,9 +59,9 @@ def add_call_options(add: Callable[..., object]) -> None:
 def add_timing_options(add: Callable[..., object], *, timeout_s: float | None = None) -> None:
     """Add the time limits of a call and of a run."""
     one_call = f"time limit of one call in seconds; default: {timeout_s or '120, and 300 for agents'}"
-    add("--timeout", type=_positive, default=timeout_s, metavar="S", help=one_call)
+    add("--timeout", type=positive, default=timeout_s, metavar="S", help=one_call)
     whole_run = "time limit of the whole run in seconds; in-flight calls get five more"
-    add("--deadline", type=_positive, metavar="S", help=whole_run)
+    add("--deadline", type=positive, metavar="S", help=whole_run)
 
 
 def add_cache_options(add: Callable[..., object]) -> None:
@@ -218,7 +218,8 @@ def at_least(least: int) -> Callable[[str], int]:
     return number
 
 
-def _positive(text: str) -> float:
+def positive(text: str) -> float:
+    """Read a number above 0."""
     try:
         number = float(text)
     except ValueError:

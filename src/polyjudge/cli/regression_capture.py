@@ -2,23 +2,25 @@
 
 import argparse
 import sys
+from contextlib import aclosing
 from pathlib import Path
 
 from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import ConfigError, DataError
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.formats.fixtures import FixtureFile, read_fixtures
 from polyjudge.records.sessions import CaseResult, Fixture, Recorded
-from polyjudge.suites.fixtures import captured_text, recorded_now
-from polyjudge.suites.regression import TranslatorCommand, run_cases
+from polyjudge.suites.fixtures import captured_text
+from polyjudge.suites.regression import run_cases
 from polyjudge.text.display import harmless, one_line
 
 from .options import add_force_option, at_least, check_output
 from .output import print_difference
 from .progress import Heartbeat
 from .signals import Ended, until_stopped
-from .translators import add_translator_options, default_concurrency, open_translator, translator_version
+from .summaries import explain_skip
+from .translators import OpenTranslator, add_translator_options, closed_at_end, default_concurrency, open_translator
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_force_option(add)
     add("--update", action="store_true", help="show what would change in an existing file, and ask")
     add("--yes", action="store_true", help="with --update, write without asking")
-    processors = "number of programs at the same time; default: number of processors"
+    processors = "number of texts at the same time; default: number of processors"
     add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help=processors)
     add_translator_options(parser)
 
@@ -42,21 +44,26 @@ def run(options: argparse.Namespace) -> int:
     if options.output.exists() and not options.update and options.output.resolve() != options.inputs.resolve():
         raise ConfigError(f"{str(options.output)!r} exists. Give --update to see what would change.")
     check_output(options.output, [], force=options.force or options.update)
-    with open_translator(options) as command:
-        recorded = recorded_now(command, translator_version(options, command))
-        ended = run_sync(_translated(options, inputs, command))
+    try:
+        with open_translator(options) as translator:
+            ended = run_sync(_translated(options, inputs, translator))
+    except (MissingKeyError, MissingExtraError) as error:
+        return explain_skip(error, skipped="the capture", is_required=True)
     if ended.cut_short(len(inputs.fixtures) - len(ended.result)):
         return ended.explain("nothing was written")
-    return _write(options, inputs, ended.result, recorded)
+    return _write(options, inputs, ended.result, translator.recorded)
 
 
 async def _translated(
-    options: argparse.Namespace, inputs: FixtureFile, command: TranslatorCommand
+    options: argparse.Namespace, inputs: FixtureFile, translator: OpenTranslator
 ) -> Ended[list[CaseResult]]:
     async def work(stop: StopToken) -> list[CaseResult]:
-        cases = run_cases(command.translate, inputs.fixtures, match="exact", concurrency=options.concurrency, stop=stop)
-        async for result in cases:
-            results.append(result)  # noqa: PERF401 - they are counted meanwhile
+        cases = run_cases(
+            translator.translate, inputs.fixtures, match="exact", concurrency=options.concurrency, stop=stop
+        )
+        async with closed_at_end(translator), aclosing(cases):
+            async for result in cases:
+                results.append(result)  # noqa: PERF401 - they are counted meanwhile
         return results
 
     results: list[CaseResult] = []

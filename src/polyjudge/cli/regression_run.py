@@ -11,14 +11,14 @@ from typing import Any
 
 from polyjudge.concurrency.pool import StopToken, in_order
 from polyjudge.concurrency.sync import run_sync
-from polyjudge.errors import ConfigError, DataError
+from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.ownership import own_fields
-from polyjudge.formats.fixtures import FixtureFile, read_fixtures
+from polyjudge.formats.fixtures import read_fixtures
 from polyjudge.records.sessions import CaseResult, Fixture
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.regression import junit_xml, regression_blocks
-from polyjudge.suites.fixtures import changes, recorded_now
+from polyjudge.suites.fixtures import changes
 from polyjudge.suites.regression import (
     TranslatorCommand,
     fits_one_line,
@@ -32,7 +32,8 @@ from .options import add_force_option, at_least, check_output
 from .output import ignore_closed_pipe, print_difference, print_warning
 from .progress import Heartbeat
 from .signals import until_stopped
-from .translators import add_translator_options, default_concurrency, open_translator, translator_version
+from .summaries import explain_skip
+from .translators import OpenTranslator, add_translator_options, closed_at_end, default_concurrency, open_translator
 
 _LONGEST = 400
 
@@ -47,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--match", choices=["exact", "trim", "normalized"], default="exact", help=f"{match}; default: %(default)s")
     add("--persistent", action="store_true", help="run one process for all cases of a language pair, line by line")
     add("--repeat", type=at_least(1), default=1, metavar="N", help="run each case N times and list those that differ")
-    processors = "number of programs at the same time; default: number of processors"
+    processors = "number of texts at the same time; default: number of processors"
     add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help=processors)
     add("--deadline", type=float, metavar="S", help="time limit of the whole run in seconds")
     add("--format", choices=["text", "json", "html"], default="text", help="output format; default: %(default)s")
@@ -69,26 +70,28 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("--repeat and --persistent cannot be combined.")
     if options.deadline is not None and not 0 < options.deadline < float("inf"):
         raise ConfigError(f"--deadline must be above 0, not {options.deadline:g}")
-    with open_translator(options) as command:
-        _warn_of_changes(options, file, command)
-        return run_sync(_run(options, fixtures, command))
+    try:
+        with open_translator(options) as translator:
+            if options.persistent and translator.command is None:
+                raise ConfigError("--persistent is for programs. Leave it out for a model or a service.")
+            for change in changes(file.recorded, translator.recorded):
+                print_warning(change)
+            return run_sync(_run(options, fixtures, translator))
+    except (MissingKeyError, MissingExtraError) as error:
+        return explain_skip(error, skipped="the run", is_required=True)
 
 
-def _warn_of_changes(options: argparse.Namespace, file: FixtureFile, command: TranslatorCommand) -> None:
-    for change in changes(file.recorded, recorded_now(command, translator_version(options, command))):
-        print_warning(change)
-
-
-async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command: TranslatorCommand) -> int:
+async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], translator: OpenTranslator) -> int:
     results: list[CaseResult] = []
 
     async def work(stop: StopToken) -> None:
-        known = await _run_line_by_line(options, fixtures, command, stop) if options.persistent else {}
+        command = translator.command if options.persistent else None
+        known = await _run_line_by_line(options, fixtures, command, stop) if command is not None else {}
 
         async def translate(fixture: Fixture) -> tuple[str, int]:
             if fixture.case_id in known:
                 return known[fixture.case_id].actual, known[fixture.case_id].duration_ms
-            return await command.translate(fixture)
+            return await translator.translate(fixture)
 
         cases = run_cases(
             translate,
@@ -98,7 +101,7 @@ async def _run(options: argparse.Namespace, fixtures: Sequence[Fixture], command
             repeat=options.repeat,
             stop=stop,
         )
-        async with aclosing(cases):
+        async with closed_at_end(translator), aclosing(cases):
             async for result in cases:
                 results.append(result)
                 if options.format == "text":

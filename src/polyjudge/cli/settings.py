@@ -15,6 +15,7 @@ from typing import Any, cast
 from polyjudge.errors import DataError
 from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import PROJECT_FILE, is_trusted_file
+from polyjudge.providers.registry import names_a_model
 from polyjudge.text.display import harmless
 
 _OPTIONS_TOO = {"batch", "cache"}
@@ -109,6 +110,8 @@ def _refuse_untrusted(option: argparse.Action, key: str, setting: object) -> Non
     why = _NEED_TRUST.get(option.dest, "")
     if option.dest == "cache" and setting == "none":
         why = ""
+    if option.dest == "translator" and not names_a_model(str(setting)):
+        why = "runs a program or names an address"
     here = Path.cwd().resolve()
     paths = _paths_in(option, cast(list[object], setting if isinstance(setting, list) else [setting]))
     outside = [path for path in paths if not path.resolve().is_relative_to(here)]

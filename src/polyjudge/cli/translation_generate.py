@@ -1,4 +1,4 @@
-"""`polyjudge translation generate`: translate prompts with any model, or any program that reads stdin."""
+"""`polyjudge translation generate`: translate prompts with a model, a service over HTTP, or a program."""
 
 import argparse
 import platform
@@ -22,6 +22,7 @@ from polyjudge.suites.translation_generation import (
     CommandTranslator,
     ModelTranslator,
     ResultsFile,
+    ServiceTranslator,
     adopt_rows,
     items_for,
 )
@@ -33,13 +34,14 @@ from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line
 from .translation_check import check_results_name
+from .translators import add_variable_options, http_service, refuse_variables, translator_help, translator_kind
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     translators = parser.add_mutually_exclusive_group(required=True)
-    translators.add_argument("--translator", metavar="NAME[/MODEL]", help="model that translates")
+    translators.add_argument("--translator", metavar="NAME[/MODEL]", help=translator_help())
     command = "program that reads a text from stdin and prints its translation; {tag} and {language} are filled in"
     translators.add_argument("--command", metavar="'PROGRAM ARGUMENT…'", help=command)
     add("--output", type=Path, required=True, metavar="FILE", help="file for the results, as JSON")
@@ -48,6 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     prompts = f"prompts: a TOML file, or {shipped}; default: %(default)s"
     add("--prompts", default="travel", metavar="FILE|NAME", help=prompts)
     add("--languages", default="all", metavar="TAG,…", help="target languages; default: all known languages")
+    add("--source-language", default="en", metavar="TAG", help="language of the prompts, for services over HTTP")
+    add_variable_options(add)
     sent = "input of the program: the text alone, or the whole prompt; default: %(default)s"
     add("--send", choices=["text", "prompt"], default="text", help=sent)
     add("--max-answer-tokens", type=int, metavar="N", help="maximum number of tokens of a translation by a model")
@@ -81,14 +85,26 @@ def _check_options(options: argparse.Namespace) -> None:
         raise ConfigError("--translator and --command are both set. Give only one.")
     if not options.translator and not options.command:
         raise ConfigError("--translator or --command is empty. Give a model or a program.")
+    _set_kind(options)
     if options.max_answer_tokens is not None and options.max_answer_tokens < 1:
         raise ConfigError(f"--max-answer-tokens must be at least 1, not {options.max_answer_tokens}")
     if not 0 <= options.max_failed <= 1:
         raise ConfigError(f"--max-failed must be between 0 and 1, not {options.max_failed}.")
     if options.dry_run and options.command:
-        raise ConfigError("--dry-run works only with --translator: a program has no cost to estimate.")
+        raise ConfigError("--dry-run works only with a model or a service: a program has no cost to estimate.")
     check_results_name(options.output)
     check_output(options.output, [], force=options.force)
+
+
+def _set_kind(options: argparse.Namespace) -> None:
+    """Set the kind of the translator, and refuse options of other kinds."""
+    options.kind = "command" if options.command else translator_kind(options.translator)
+    if options.kind == "command" and not options.command:
+        options.command, options.translator = options.translator, None
+    if options.kind != "http":
+        refuse_variables(options)
+    elif options.max_cost is not None or options.max_tokens is not None:
+        raise ConfigError("A service over HTTP is not paid for by tokens. Use --max-calls to limit it.")
 
 
 def _languages(given: str, table: LanguageTable) -> list[Language]:
@@ -101,7 +117,14 @@ def _languages(given: str, table: LanguageTable) -> list[Language]:
     return list({language.tag: language for language in found.values() if language is not None}.values())
 
 
-def _translator(options: argparse.Namespace, prompts: PromptSet) -> ModelTranslator | CommandTranslator:
+def _translator(
+    options: argparse.Namespace, prompts: PromptSet
+) -> ModelTranslator | ServiceTranslator | CommandTranslator:
+    if options.kind == "http":
+        service = http_service(options)
+        provider = service.open(timeout_s=options.timeout or 120.0, gathers=True)
+        source = options.source_language
+        return ServiceTranslator(provider, prompts, source=source, description_sha256=service.sha256)
     if options.translator:
         return ModelTranslator(options.translator, prompts, max_tokens=options.max_answer_tokens)
     timeout_s, sends_instruction = options.timeout or 120.0, options.send == "prompt"
@@ -123,7 +146,7 @@ def _open_run(
         given["cache"] = None  # the same program may give another output the next time
     run = Run(items, _translator(options, prompts), output=file, legacy_fingerprints=[mark], **given)
     if not options.dry_run:
-        name = resolve_model(options.translator) if options.translator else None
+        name = resolve_model(options.translator) if options.kind == "model" else None
         adopt_rows(options.output.with_name(f"{options.output.name}.{mark}.partial"), items, prompts, name)
     return run
 
@@ -155,6 +178,13 @@ def _about(options: argparse.Namespace) -> dict[str, Any]:
         **own_fields(),
         "bindingUsed": options.command or "polyjudge",
         "deviceInfo": platform.platform(terse=True),
-        "model": str(resolve_model(options.translator)) if options.translator else "",
+        "model": _model_of(options),
         "generatedAt": utc_now(),
     }
+
+
+def _model_of(options: argparse.Namespace) -> str:
+    """Return the name of the model or service that translates; empty for a program."""
+    if options.kind == "model":
+        return str(resolve_model(options.translator))
+    return Path(options.translator).stem if options.kind == "http" else ""

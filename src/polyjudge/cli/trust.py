@@ -1,4 +1,4 @@
-"""`polyjudge trust`: allow the settings and private state of a folder to be used."""
+"""`polyjudge trust`: allow the settings and private state of a folder, or a description of a translator, to be used."""
 
 import argparse
 import sys
@@ -24,22 +24,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         f"{PROJECT_FILE} may run commands, name addresses and write outside its folder only\n"
         f"after it was trusted, and must be trusted again when its content changes.\n"
+        f"The same holds for a description of a translator over HTTP: polyjudge trust FILE.toml\n"
         f"{PRIVATE_FOLDER} is used only if polyjudge created it there, or after it was trusted.\n"
         f"In CI, set {TRUST_VARIABLE} to the folder instead."
     )
     add = parser.add_argument
-    add("folder", type=Path, nargs="?", default=Path(), metavar="DIR", help="default: the working folder")
+    add("folder", type=Path, nargs="?", default=Path(), metavar="DIR|FILE", help="default: the working folder")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--list", action="store_true", help="list what is trusted")
-    action.add_argument("--revoke", action="store_true", help="stop trusting the folder")
+    action.add_argument("--revoke", action="store_true", help="stop trusting the folder or file")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Trust a folder, stop trusting it, or list what is trusted."""
+    """Trust a folder or a file, stop trusting it, or list what is trusted."""
     if options.list:
         return _list()
-    if not options.folder.is_dir() and not options.revoke:
-        raise ConfigError(f"{str(options.folder)!r} is not a folder.")
+    if not options.folder.is_dir() and not options.folder.is_file() and not options.revoke:
+        raise ConfigError(f"{str(options.folder)!r} is neither a folder nor a file.")
     paths = revoke(options.folder) if options.revoke else trust(options.folder)
     if not paths and not options.revoke:
         raise ConfigError(f"{str(options.folder)!r} has neither {PROJECT_FILE} nor {PRIVATE_FOLDER}.")

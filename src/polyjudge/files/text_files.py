@@ -37,7 +37,20 @@ def read_toml(source: Path | Traversable, *, path: Path | None = None) -> dict[s
         raise DataError(f"cannot be read: {error.strerror}", path=shown) from None
     if is_too_large:
         raise DataError(f"is larger than {_LARGEST_BYTES // 1024} KiB, too large for a TOML file", path=shown)
-    text = read_text(source, path=shown)
+    return _parsed(read_text(source, path=shown), shown)
+
+
+def parse_toml(content: bytes, path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file that was read before; `path` is its name in messages."""
+    if len(content) > _LARGEST_BYTES:
+        raise DataError(f"is larger than {_LARGEST_BYTES // 1024} KiB, too large for a TOML file", path=path)
+    try:
+        return _parsed(content.decode("utf-8-sig"), path)
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not UTF-8 text ({error.reason} at byte {error.start})", path=path) from None
+
+
+def _parsed(text: str, shown: Path) -> dict[str, Any]:
     if match := _DEEP_KEY.search(text):
         line = text.count("\n", 0, match.start()) + 1
         raise DataError(f"a key has more than {_DEEPEST} parts", path=shown, line=line)

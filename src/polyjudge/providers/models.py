@@ -29,6 +29,8 @@ _SAMPLE_TOKENS = 1_000  # small, because prices of very long requests are higher
 
 def price_of(name: ModelName) -> Price | None:
     """Return a model's price: 0 for the user's own server, None if it is unknown."""
+    if not name.model:  # a translator over HTTP is not paid for by tokens
+        return None
     own = model_facts(name).price
     if own is not None:
         return own

@@ -150,6 +150,11 @@ def is_provider(name: str) -> bool:
     return name in PROVIDERS or name in PLUGINS.names("providers", PROVIDERS)
 
 
+def names_a_model(name: str) -> bool:
+    """Return whether a name is an alias of a model, or starts with the name of a provider."""
+    return name in model_table().aliases or is_provider(name.partition("/")[0])
+
+
 def open_provider(name: ModelName | str, *, timeout_s: float | None = None, workspace: Path | None = None) -> Provider:
     """Import and open the provider of a model: an alias, `provider/model`, or a provider with a default model.
 

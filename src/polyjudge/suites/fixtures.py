@@ -29,6 +29,12 @@ def recorded_now(command: TranslatorCommand, version: str = "") -> Recorded:
     return Recorded(command=line, model_sha256=digest, versions=versions)
 
 
+def recorded_service(name: str, description_sha256: str = "") -> Recorded:
+    """Describe a translator that is a model, or a service over HTTP by its description; never its address or keys."""
+    described = {"description": f"{name} {description_sha256[:16]}"} if description_sha256 else {}
+    return Recorded(command=f"translator {name}", versions={"polyjudge": __version__, **described})
+
+
 def model_digest(path: Path) -> str:
     """Return the SHA-256 of a model file, or of all files of a model folder with their names."""
     digest = hashlib.sha256()

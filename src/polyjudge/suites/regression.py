@@ -16,6 +16,8 @@ from msgspec.structs import replace
 from polyjudge.concurrency.pool import StopToken, in_order
 from polyjudge.errors import ConfigError, ProviderError
 from polyjudge.processes import filled_command, run_program, split_command
+from polyjudge.providers.base import Provider
+from polyjudge.records.requests import Request
 from polyjudge.records.sessions import CaseResult, Fixture
 
 Match = Literal["exact", "trim", "normalized"]
@@ -65,7 +67,13 @@ def translator_command(
 
 def clean_environment(home: Path, names: Sequence[str], settings: Sequence[str]) -> dict[str, str]:
     """Return an environment of PATH, an empty home, inherited variables by name, and settings as NAME=VALUE."""
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+    own = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+    return {**own, **named_variables(names, settings)}
+
+
+def named_variables(names: Sequence[str], settings: Sequence[str]) -> dict[str, str]:
+    """Return inherited variables by name, and settings as NAME=VALUE."""
+    environment: dict[str, str] = {}
     for name in names:
         if name not in os.environ:
             raise ConfigError(f"the variable {name} is not set", option="env", value=name)
@@ -76,6 +84,19 @@ def clean_environment(home: Path, names: Sequence[str], settings: Sequence[str])
             raise ConfigError(f"the setting {setting!r} must be NAME=VALUE", option="set")
         environment[name] = value
     return environment
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderTranslator:
+    """A translator that is asked as a provider: a model, or a service over HTTP."""
+
+    provider: Provider
+    request_for: Callable[[Fixture], Request]
+
+    async def translate(self, fixture: Fixture) -> tuple[str, int]:
+        """Translate a case; return the output and the milliseconds that it took."""
+        reply = await self.provider.complete(self.request_for(fixture))
+        return checked_output(reply.text, fixture), reply.duration_ms
 
 
 def checked_output(output: str, fixture: Fixture) -> str:

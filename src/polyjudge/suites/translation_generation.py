@@ -15,6 +15,7 @@ from polyjudge.judges.base import ModelAddresses, ProviderSource, Question, prov
 from polyjudge.languages.table import LanguageTable
 from polyjudge.processes import filled_command, run_program, with_final_newline
 from polyjudge.providers.base import Provider, close_provider
+from polyjudge.providers.http_translator import translation_request
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import open_provider
 from polyjudge.providers.services import address_of
@@ -76,19 +77,7 @@ class ModelTranslator:
         request = Request(
             prompt=item.context[_INSTRUCTION], model=self._name.model, max_tokens=self._max_tokens, repeat=repeat
         )
-        try:
-            reply = await provider.complete(request)
-        except ProviderError as error:
-            return _failure(error, self._name.model)
-        question = Question(request.prompt, None, self._prompts.name, fingerprint(self._prompts, 16), repeat)
-        return Generated(
-            text=reply.text.strip(),
-            model=reply.model,
-            duration_ms=reply.duration_ms,
-            cached=reply.cached,
-            finish=reply.finish,
-            provenance=provenance_of(provider.origin, request, question, reply),
-        )
+        return await _translated(provider, request, self._prompts)
 
     async def aclose(self) -> None:
         """Close the provider's connections."""
@@ -100,6 +89,54 @@ class ModelTranslator:
         if self._provider is not None:
             return ModelName(self._provider.origin.provider, self._model)
         return resolve_model(self._model)
+
+
+class ServiceTranslator:
+    """Translates by a service over HTTP, from one source language."""
+
+    def __init__(self, provider: Provider, prompts: PromptSet, *, source: str, description_sha256: str) -> None:
+        self._provider = provider
+        self._prompts = prompts
+        self._source = source
+        self._sha256 = description_sha256
+        self.fingerprint = f"{description_sha256[:16]} {source}"
+
+    @property
+    def models(self) -> ModelAddresses:
+        """The service with its address."""
+        return ((ModelName(self._provider.origin.provider, ""), self._provider.origin.base_url),)
+
+    def bind(self, source: ProviderSource) -> "ServiceTranslator":
+        """Return this translator with the cache, retries and limits of a run."""
+        provider = source.around(self._provider, self.models[0][0])
+        return ServiceTranslator(provider, self._prompts, source=self._source, description_sha256=self._sha256)
+
+    async def judge(self, item: Item, *, repeat: int = 0) -> RunOutcome:
+        """Return the translation of the service, or the failure."""
+        request = translation_request(
+            item.candidate, self._source, item.language, description_sha256=self._sha256, repeat=repeat
+        )
+        return await _translated(self._provider, request, self._prompts)
+
+    async def aclose(self) -> None:
+        """Close the service's connections."""
+        await close_provider(self._provider)
+
+
+async def _translated(provider: Provider, request: Request, prompts: PromptSet) -> RunOutcome:
+    try:
+        reply = await provider.complete(request)
+    except ProviderError as error:
+        return _failure(error, request.model)
+    question = Question(request.prompt, None, prompts.name, fingerprint(prompts, 16), request.repeat)
+    return Generated(
+        text=reply.text.strip(),
+        model=reply.model,
+        duration_ms=reply.duration_ms,
+        cached=reply.cached,
+        finish=reply.finish,
+        provenance=provenance_of(provider.origin, request, question, reply),
+    )
 
 
 class CommandTranslator:
