@@ -55,6 +55,7 @@ class AzureServer:
     def __init__(self):
         self.port = 0
         self.asked = []
+        self.bodies = []
 
     def app(self):
         app = web.Application()
@@ -62,6 +63,7 @@ class AzureServer:
         return app
 
     async def _answer(self, request):
+        self.bodies.append(await request.json())
         self.asked.append((str(request.rel_url), request.headers.get("api-key"), request.headers.get("authorization")))
         message = {"role": "assistant", "content": '{"score": 70, "reason": "fine"}'}
         return web.json_response(
@@ -73,14 +75,17 @@ def test_azure_is_asked_in_both_forms_with_its_own_header(monkeypatch):
     with ServerThread(AzureServer()) as azure:
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"http://127.0.0.1:{azure.port}")
         monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure-key-0123456789")
-        assert score("azure/my-gpt", "--cache", "none") == 0
+        limits = ("--cache", "none", "--max-tokens", "9000")
+        assert score("azure/my-gpt", *limits) == 0
         monkeypatch.setenv("AZURE_OPENAI_API_VERSION", "2024-10-21")
-        assert score("azure/my-gpt", "--cache", "none") == 0
+        assert score("azure/my-gpt", *limits) == 0
 
     assert azure.asked == [
         ("/openai/v1/chat/completions", "azure-key-0123456789", None),
         ("/openai/deployments/my-gpt/chat/completions?api-version=2024-10-21", "azure-key-0123456789", None),
     ]
+    limits = [[name for name in body if name.startswith("max_")] for body in azure.bodies]
+    assert limits == [["max_completion_tokens"], ["max_tokens"]]
 
 
 @pytest.mark.parametrize(

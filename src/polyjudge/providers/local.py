@@ -20,7 +20,7 @@ from .base import ParameterFilter, Provider, Stopwatch, is_same_but_prompt, sent
 from .http import HttpClient, HttpResponse
 from .models import model_facts
 from .redacting import REDACTED, without_keys
-from .services import chat_path, is_own_server, key_for, key_headers, origin_of, services
+from .services import chat_path, is_own_server, key_for, key_headers, max_tokens_name, origin_of, services
 from .wire_errors import ResponseTooLargeError, error_for_status, error_for_transport, shown, status_in
 
 _LOADING_WAIT_S = 2.0
@@ -106,7 +106,7 @@ class ChatProvider:
         self.origin = origin_of(name.provider)
         self._name = name
         self._key = key_for(name)
-        self._bodies = _Bodies()
+        self._bodies = _Bodies(max_tokens_name(name.provider))
         self._timeout_s = timeout_s
         self._filter = ParameterFilter(model_facts(self._name))
         self._client = PerLoop(self._open, HttpClient.aclose)
@@ -168,17 +168,23 @@ def error_in(response: HttpResponse, name: ModelName, path: str) -> PolyjudgeErr
 class _Bodies:
     """Encodes requests; everything but the prompt is the same throughout a run, and is encoded once."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_tokens_as: str) -> None:
+        self._max_tokens_as = max_tokens_as
         self._last: Request | None = None
         self._around = "", ""
 
     def encoded(self, request: Request) -> bytes:
         if self._last is None or not is_same_but_prompt(self._last, request):
             mark = secrets.token_hex()
-            before, _, after = json.dumps(chat_body(replace(request, prompt=mark))).partition(f'"{mark}"')
+            before, _, after = json.dumps(self._body(replace(request, prompt=mark))).partition(f'"{mark}"')
             self._last, self._around = request, (before, after)
         before, after = self._around
         return f"{before}{json.dumps(request.prompt)}{after}".encode()
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        return {
+            self._max_tokens_as if name == "max_tokens" else name: value for name, value in chat_body(request).items()
+        }
 
 
 def chat_body(request: Request) -> dict[str, Any]:

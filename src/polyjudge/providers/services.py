@@ -44,6 +44,8 @@ class Service:
     model_example: str = ""
     key_header: str = ""
     """The header of the key; by default `Authorization`, as a bearer token."""
+    max_tokens_as: str = ""
+    """Its name of the limit of tokens, if it is not `max_tokens`; not in a dated version of its API."""
     prices: str = ""
     """Its name in the package genai-prices, if it is another one."""
     version_variable: str = ""
@@ -133,6 +135,12 @@ def chat_path(name: ModelName, base_url: str) -> str:
     if not version or not base_url.endswith(service.dated_path):
         return "/chat/completions"
     return service.dated_request.format(model=quote(name.model, safe=""), version=quote(version, safe=""))
+
+
+def max_tokens_name(provider: str) -> str:
+    """Return the name of the limit of tokens in a request for chat completions."""
+    service = services().get(provider)
+    return service.max_tokens_as if service and service.max_tokens_as and not service.dated_version else "max_tokens"
 
 
 def key_headers(name: ModelName, key: str) -> dict[str, str]:
