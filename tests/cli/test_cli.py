@@ -59,7 +59,7 @@ def test_the_version_is_printed(capsys):
 def test_the_demo_finds_every_planted_error_without_false_alarms(demo):
     shown = demo.printed
     found, planted, false_alarms, clean = map(
-        int, re.search(r"errors found: (\d+) of (\d+)\. False alarms: (\d+) in (\d+) clean outputs\.", shown).groups()
+        int, re.search(r"faults found: (\d+) of (\d+)\. False alarms: (\d+) in (\d+) clean outputs\.", shown).groups()
     )
     assert (found, false_alarms) == (planted, 0)
     assert planted > 30
