@@ -26,7 +26,7 @@ from polyjudge.records.calibration import (
     TrustCard,
 )
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
-from polyjudge.records.outcomes import Failure, Generated, JudgeResult, Provenance
+from polyjudge.records.outcomes import ITEM_TEXTS, Failure, Generated, JudgeResult, Provenance
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.sessions import ReviewRow
@@ -214,7 +214,7 @@ def outcome() -> dict[str, Any]:
     """Return the schema of a row of a run file."""
     body = object_of(
         {**VERSION, "id": TEXT, "outcome": {"enum": ["result", "failure", "text"]}},
-        {"language": TEXT, "cluster": TEXT},
+        dict.fromkeys(("language", "cluster", "candidate", *ITEM_TEXTS), TEXT),
     )
     kinds = [
         {"if": {"properties": {"outcome": {"const": kind}}}, "then": {"$ref": f"#/$defs/{kind}"}}

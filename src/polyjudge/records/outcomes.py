@@ -136,6 +136,8 @@ class PairwiseResult(Struct, frozen=True):
 
 
 SCHEMA_VERSION = 1
+ITEM_TEXTS = ("source", "reference", "context")
+"""What a row has of an item's context: texts by which people understand the outcome."""
 _FORMER_NAME = "rung"
 """The name of `parseMethod` in files of earlier versions."""
 Kind = TypeVar("Kind", bound=RunOutcome)
@@ -152,9 +154,12 @@ def outcome_row(item_id: str, outcome: RunOutcome) -> dict[str, Any]:
     return {"schemaVersion": SCHEMA_VERSION, "id": item_id, "outcome": _KINDS[type(outcome)], **to_json(outcome)}
 
 
-def item_row(item: Item, outcome: RunOutcome) -> dict[str, Any]:
-    """Return the row of an item's outcome, with the item's language and cluster."""
+def item_row(item: Item, outcome: RunOutcome, *, with_texts: bool = False) -> dict[str, Any]:
+    """Return the row of an item's outcome, with the item's language and cluster, and with its texts if wanted."""
     row = outcome_row(item.id, outcome)
+    if with_texts:
+        row["candidate"] = item.candidate
+        row.update({name: item.context[name] for name in ITEM_TEXTS if name in item.context})
     if item.language:
         row["language"] = item.language
     if item.cluster:

@@ -259,6 +259,7 @@ class Run:
                 legacy=self._legacy_fingerprints,
                 is_exported=self._output_file is not None,
                 retries_failures=self._output_file is not None and self._output_file.retries_failures,
+                with_texts=self._output_file is None and rubric_of(self.judge) is not None,
             )
         return cast(OutcomeStore, self.output)
 

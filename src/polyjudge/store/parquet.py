@@ -16,7 +16,15 @@ from polyjudge.errors import DataError
 from polyjudge.extras import require
 from polyjudge.files.atomic import readable_json, replacing
 from polyjudge.records.codec import field_names
-from polyjudge.records.outcomes import SCHEMA_VERSION, Failure, JudgeResult, Outcome, Provenance, read_outcome
+from polyjudge.records.outcomes import (
+    ITEM_TEXTS,
+    SCHEMA_VERSION,
+    Failure,
+    JudgeResult,
+    Outcome,
+    Provenance,
+    read_outcome,
+)
 
 Form = type | str | dict[str, Any]
 """The form of a column: a scalar type, `json`, `texts`, or the forms of an object's fields."""
@@ -140,7 +148,8 @@ def _forms(criteria: Sequence[str], flags: Sequence[str]) -> dict[str, Form]:
     forms: dict[str, Form] = {"schemaVersion": int, "id": str, "outcome": str}
     for name, form in (*_record_forms(JudgeResult), *_record_forms(Failure)):
         forms.setdefault(name, by_name.get(name, form))
-    forms.update({"language": str, "cluster": str, _MORE: "json"})
+    forms.update(dict.fromkeys(("language", "cluster", "candidate", *ITEM_TEXTS), str))
+    forms[_MORE] = "json"
     return {name: form for name, form in forms.items() if form != {}}
 
 

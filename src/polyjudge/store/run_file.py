@@ -139,23 +139,24 @@ class RunFile:
         legacy: Sequence[str] = (),
         is_exported: bool = False,
         retries_failures: bool = False,
+        with_texts: bool = False,
     ) -> None:
         """Open the run file; `legacy` are the fingerprints of the same run in earlier versions.
 
         With `is_exported`, an export writes the file of this name, and the rows are deleted when they are complete.
-        With `retries_failures`, the rows are kept as long as there are failures, and all failures are retried, not only
-        transient ones.
+        With `retries_failures`, rows are kept as long as there are failures, and all of these are retried, not only
+        transient ones. `with_texts` writes what was judged into each row.
         """
         refuse_foreign(path, force=force)
         self._force = force
         self._is_exported = is_exported
         self._retries_failures = retries_failures
+        self._with_texts = with_texts
         self._retried = _ALL_FAILURES if retries_failures else _RETRIED
         self._has_failures = False
         if (path.exists() and not path.is_file()) or _is_device(path):
             raise DataError("is not a regular file; use another path", path=path)
-        path = path.resolve()  # the target of a link is written, and the link stays
-        self.path = path
+        self.path = path = path.resolve()  # the target of a link is written, and the link stays
         names = [path.with_name(f"{path.name}.{each}.partial") for each in (fingerprint, *legacy)]
         self.partial = next((name for name in names if name.exists()), names[0])
         _adopt_start_marker(self.partial, names)
@@ -177,7 +178,7 @@ class RunFile:
     def append(self, item: Item, outcome: RunOutcome) -> None:
         """Write the row of the next item; it survives a kill of the process when this returns."""
         self._has_failures |= isinstance(outcome, Failure)
-        self._rows.append(item_row(item, outcome))
+        self._rows.append(item_row(item, outcome, with_texts=self._with_texts))
 
     def append_ahead(self, item: Item, outcome: RunOutcome) -> int:
         """Store an outcome ahead of its turn; return its position for `read_ahead`."""
