@@ -8,6 +8,8 @@
     ├── DataError                 a file cannot be used: path and line       exit 2
     │   ├── ForeignFileError      a file that polyjudge did not write would be replaced
     │   ├── DuplicateKeyError     an object has a key twice, a table a column
+    │   ├── EncodingError         the bytes are not text in the expected encoding
+    │   ├── MissingColumnError    a table has no column for what is needed
     │   └── CacheError            the cache cannot be opened or written
     │       └── UnsharedRepliesError  paid replies are in a local cache, to be imported
     ├── ProviderError             a call failed                              the item is unjudged
@@ -26,7 +28,7 @@ A `ConfigError` and an `UnreadableReplyError` are also `ValueError`, so that cod
 them. Exit code 1 is not an error: it means that the judged texts failed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -86,10 +88,13 @@ class DataError(PolyjudgeError):
 
     exit_code = 2
 
-    def __init__(self, message: str, *, path: Path | str = "", line: int = 0, option: str = "") -> None:
+    def __init__(
+        self, message: str, *, path: Path | str = "", line: int = 0, option: str = "", value: str = ""
+    ) -> None:
         place = f"{path}:{line}: " if line else f"{path}: " if path else ""
         super().__init__(place + message)
         self.option = option
+        self.value = value
         self.path = path
         self.line = line
 
@@ -100,6 +105,38 @@ class ForeignFileError(DataError):
 
 class DuplicateKeyError(DataError):
     """An object of a JSON file has the same key twice, or a table the same column."""
+
+
+class EncodingError(DataError):
+    """The bytes of a file are not text in the expected encoding."""
+
+
+class MissingColumnError(DataError):
+    """A table has no column for what is needed; the message lists the columns it has."""
+
+    def __init__(
+        self,
+        roles: Sequence[str],
+        found: Sequence[str],
+        *,
+        path: Path | str = "",
+        given: str = "",
+        is_role: bool = True,
+        may_lack_header: bool = False,
+    ) -> None:
+        named = [name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…" for name in found[:_MOST_NAMES]]
+        more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+        what = f"no column {given!r} for {roles[0]}" if given else f"no {' or '.join(roles)} column"
+        super().__init__(f"{what}. Found: {', '.join(named)}{more}.", path=path)
+        self.role = roles[0]
+        self.is_role = is_role
+        """Whether it is a role, and not a language."""
+        self.may_lack_header = may_lack_header
+        """Whether no column was recognised, so that the first row may have no names."""
+
+
+_MOST_NAMES = 30
+_LONGEST_NAME = 60
 
 
 class CacheError(DataError):

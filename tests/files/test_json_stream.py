@@ -139,7 +139,7 @@ def test_a_byte_order_mark_is_ignored(path):
         (b"[" + b"1,\n" * 100_000 + b'"\xc3"]', ":100001:", "not UTF-8 text"),
         (b'["\xed\xa0\x80"]', ":1:", "not UTF-8 text"),
         (b'["cut \xe4\xb8', ":1:", "not UTF-8 text"),
-        ("[1]".encode("utf-16"), ":1:", "not UTF-8 text"),
+        ("[é]".encode("latin-1"), ":1:", "not UTF-8 text"),
     ],
 )
 def test_an_invalid_file_is_an_error_with_path_and_line(path, content, place, words):

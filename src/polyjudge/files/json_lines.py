@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from polyjudge.errors import DataError, DuplicateKeyError
+from polyjudge.errors import DataError, DuplicateKeyError, EncodingError
 from polyjudge.folder_trust import make_folder
 from polyjudge.records.outcomes import RunOutcome, read_outcome_row
 
 from .atomic import readable_json
+from .opening import open_bytes
 
 
 class Mark(NamedTuple):
@@ -37,12 +38,10 @@ _LONGEST_LINE = 1 << 27
 """In bytes, so that a large file without line breaks does not fill the memory."""
 
 
-def lines_from(path: Path, offset: int = 0) -> Iterator[tuple[str, int]]:
-    """Yield each line with its line break, and the offset of its end in the file."""
-    with path.open("rb") as file:
-        if offset:
-            file.seek(offset)
-        elif file.peek(len(_BYTE_ORDER_MARK)).startswith(_BYTE_ORDER_MARK):
+def lines_from(path: Path, offset: int = 0, encoding: str = "") -> Iterator[tuple[str, int]]:
+    """Yield each line with its line break, and the offset of its end in the file, or in its text as UTF-8."""
+    with open_bytes(path, encoding, offset=offset) as file:
+        if not offset and file.peek(len(_BYTE_ORDER_MARK)).startswith(_BYTE_ORDER_MARK):
             offset = len(file.read(len(_BYTE_ORDER_MARK)))
         for line in _lines(file):
             if line is None:
@@ -50,8 +49,8 @@ def lines_from(path: Path, offset: int = 0) -> Iterator[tuple[str, int]]:
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
-                place = offset + error.start
-                raise DataError(f"is not UTF-8 text ({error.reason} at byte {place})", path=path) from None
+                message = f"is not UTF-8 text ({error.reason} at byte {offset + error.start})"
+                raise EncodingError(message, path=path) from None
             offset += len(line)
             yield text, offset
 
@@ -218,10 +217,12 @@ def each_json_line(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
         yield number, row
 
 
-def json_lines_from(path: Path, line: int = 0, offset: int = 0) -> Iterator[tuple[int, dict[str, Any] | str, int]]:
+def json_lines_from(
+    path: Path, line: int = 0, offset: int = 0, encoding: str = ""
+) -> Iterator[tuple[int, dict[str, Any] | str, int]]:
     """Do what `each_json_line` does from a position in the file; yield also the offset of the end of each row."""
     try:
-        for number, (text, end) in enumerate(lines_from(path, offset), start=line + 1):
+        for number, (text, end) in enumerate(lines_from(path, offset, encoding), start=line + 1):
             if text.strip():
                 yield number, _object(text.rstrip("\r\n"), path, number), end
     except OSError as error:

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Collection, Iterator
-from io import TextIOBase
+from io import TextIOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any, cast
 
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, EncodingError
 
 from .json_lines import RepeatedKeyError, duplicate_key, find_repeated_key, without_repeats
+from .opening import open_bytes
 
 _CHUNK = 1 << 16
 _SPACE = " \t\r\n"
@@ -17,14 +18,14 @@ _DEEPEST = 100
 
 
 class JsonStream:
-    """The elements of a file that is a list, or an object with a list under one of `names`.
+    """The elements of a file that is a list, or an object with a list under one of `names`; None for any name.
 
-    The other members of the object are in `rest` after iteration.
+    The other members of the object are in `rest` after iteration, except, without names, lists of other values.
     """
 
-    def __init__(self, path: Path, names: tuple[str, ...]) -> None:
+    def __init__(self, path: Path, names: tuple[str, ...] | None, encoding: str = "") -> None:
         self.rest: dict[str, Any] = {}
-        self._path = path
+        self._path, self._encoding, self._list_name = path, encoding, ""
         self._names = names
         self._decoder = json.JSONDecoder(object_pairs_hook=without_repeats)
         self._buffer, self._position, self._line, self._ended = "", 0, 1, False
@@ -32,7 +33,8 @@ class JsonStream:
     def __iter__(self) -> Iterator[tuple[int, object]]:
         """Yield each element with the line at which it starts."""
         try:
-            with self._path.open(encoding="utf-8-sig") as self._file:
+            with open_bytes(self._path, self._encoding) as file:
+                self._file = TextIOWrapper(file, encoding="utf-8-sig")
                 yield from self._values()
         except UnicodeDecodeError:
             raise _not_utf8(self._path) from None
@@ -68,13 +70,28 @@ class JsonStream:
                 raise duplicate_key(key, self._path, self._line)
             keys.add(key)
             self._take(":")
-            if key in self._names and self._peek() == "[":
+            if self._names is None and self._peek() == "[":
+                yield from self._objects(key)
+            elif key in (self._names or ()) and self._peek() == "[":
                 yield from self._elements()
             else:
                 self.rest[key] = self._value()
                 if is_deep(self.rest[key]):
                     raise self._error("is nested too deeply")
             has_next = self._has_next("}")
+
+    def _objects(self, key: str) -> Iterator[tuple[int, object]]:
+        """Yield the elements of a list if the first one is an object; a second such list is an error."""
+        elements = self._elements()
+        first = next(elements, None)
+        if first is not None and isinstance(first[1], dict):
+            if self._list_name:
+                raise self._error(f"has two lists of objects, {self._list_name!r} and {key!r}; save one by itself")
+            self._list_name = key
+            yield first
+            yield from elements
+        for _ in elements:
+            pass
 
     def _elements(self) -> Iterator[tuple[int, object]]:
         has_next = self._has_first("[", "]")
@@ -171,5 +188,5 @@ def _not_utf8(path: Path) -> DataError:
                 line.decode()
             except UnicodeDecodeError as error:
                 message = f"is not UTF-8 text ({error.reason} at byte {error.start} of the line)"
-                return DataError(message, path=path, line=number)
-    return DataError("is not UTF-8 text", path=path)
+                return EncodingError(message, path=path, line=number)
+    return EncodingError("is not UTF-8 text", path=path)
