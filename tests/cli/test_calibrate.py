@@ -270,7 +270,7 @@ def test_no_control_code_of_ids_and_languages_reaches_the_terminal(calibrate, se
         (["empty.jsonl"], "empty.jsonl: no texts"),
         (["empty.csv"], "empty.csv: no texts"),
         (["empty.json"], "empty.json:1: is empty"),
-        (["other.jsonl"], "no text in 'candidate'"),
+        (["other.jsonl"], "other.jsonl: no candidate or reference column. Found: id, note."),
         (["other.jsonl", "--column", "nope"], "no text in 'nope'"),
         (["twice.jsonl"], "twice.jsonl:2: duplicate id 'a', first at line 1"),
         (["--types", "nope"], "Unknown perturbation: nope"),
@@ -291,7 +291,7 @@ def test_wrong_use_is_one_line_and_nothing_is_written(in_folder, capsys, argumen
     Path("folder").mkdir()
     for name in ("empty.jsonl", "empty.csv", "empty.json"):
         Path(name).touch()
-    write_rows("other.jsonl", {"id": 1, "text": "un deux"})
+    write_rows("other.jsonl", {"id": 1, "note": "un deux"})
     write_rows("twice.jsonl", {"id": "a", "candidate": "un deux"}, {"id": "a", "candidate": "trois quatre"})
 
     assert main(["calibrate", "perturb", *([] if "--judge" in arguments else ["--judge", "offline"]), *arguments]) == 2

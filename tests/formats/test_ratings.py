@@ -103,7 +103,7 @@ def test_a_label_may_be_true_or_false_or_null_in_json(tmp_path):
     assert values(read(lines(tmp_path / "l.jsonl", rows))) == {"1": 1.0, "2": 0.0, "3": None, "4": 3.0}
 
 
-@pytest.mark.parametrize("value", [[], {}, [1], {"value": 1}])
+@pytest.mark.parametrize("value", [[], {}, [1], {"points": 1}])
 def test_a_label_that_is_a_list_or_object_is_counted_and_reported(tmp_path, value):
     found = read(lines(tmp_path / "l.jsonl", [{"id": "a", "label": value}]))
 
@@ -231,7 +231,7 @@ def test_a_wmt_line_without_a_tab_is_an_error_with_its_line(tmp_path, content):
         ("l.json", b"{"),
         ("l.json", b""),
         ("l.json", b"[" * 50_000),
-        ("l.jsonl", b"\xff\xfe"),
+        ("l.jsonl", b"\xff\xff"),
         ("l.csv", b"id,label\n\xff,1\n"),
         ("l.txt", b"a"),
         ("en-de.seg.score", b"\xff\t1\n"),

@@ -138,7 +138,7 @@ def test_a_duplicate_id_within_a_language_is_an_error_with_both_lines(tmp_path):
         TextSource(lines(tmp_path / "t.jsonl", rows)).read()
 
 
-@pytest.mark.parametrize("content", ["", "\n", '{"id": "a"}\n', '{"id": "a", "candidate": 5}\n'])
+@pytest.mark.parametrize("content", ["", "\n", '{"id": "a", "candidate": ""}\n', '{"id": "a", "candidate": 5}\n'])
 def test_a_file_without_texts_is_an_error_with_its_path(tmp_path, content):
     (tmp_path / "t.jsonl").write_text(content)
 
@@ -175,10 +175,15 @@ def test_a_missing_file_is_an_error_with_its_path(tmp_path):
             TextSource(tmp_path / name).read()
 
 
-def test_a_row_without_an_id_gets_its_line_as_id(tmp_path):
-    path = lines(tmp_path / "t.jsonl", [{"candidate": "one"}, {"candidate": "two"}])
+def test_a_row_without_an_id_gets_one_from_its_content_wherever_it_is_in_the_file(tmp_path):
+    rows = [{"candidate": "one"}, {"candidate": "two"}, {"candidate": "one"}]
 
-    assert [text.id for text in TextSource(path).read().texts] == ["1", "2"]
+    first = [text.id for text in TextSource(lines(tmp_path / "t.jsonl", rows)).read().texts]
+    again = [text.id for text in TextSource(lines(tmp_path / "t.jsonl", rows[::-1])).read().texts]
+
+    assert first[2] == f"{first[0]}-2"
+    assert sorted(first) == sorted(again)
+    assert first[1] == again[1]
 
 
 def test_zero_is_a_valid_id(tmp_path):

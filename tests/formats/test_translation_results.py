@@ -339,11 +339,9 @@ def test_a_file_without_a_language_is_an_error(tmp_path, name, content):
 
 
 def test_a_table_without_a_language_column_is_an_error_with_its_columns(tmp_path):
-    path = save(tmp_path / "my.csv", "id,lang,english\n1,th,Hello\n")
+    path = save(tmp_path / "my.csv", "id,tongue,output\n1,th,Hello\n")
 
-    with pytest.raises(
-        DataError, match=r"my\.csv: no languageName or languageCode column\. Found: id, lang, english\."
-    ):
+    with pytest.raises(DataError, match=r"my\.csv: no language column\. Found: id, tongue, output\."):
         list(TranslationResults(path))
 
 
@@ -352,7 +350,7 @@ def test_a_file_that_is_missing_or_a_folder_is_an_error(tmp_path, name):
     with pytest.raises(DataError, match=rf"{name}: cannot be read"):
         list(TranslationResults(tmp_path / name))
     (tmp_path / name).mkdir()
-    with pytest.raises(DataError, match=rf"{name}: cannot be read"):
+    with pytest.raises(DataError, match=rf"{name}: no item files found"):
         list(TranslationResults(tmp_path / name))
 
 

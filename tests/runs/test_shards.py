@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_cut(shards):
     ("name", "message"),
     [
         ("a.csv", "several formats"),
-        ("a.jsonl.gz", "unsupported file 'a.jsonl.gz'"),
+        ("a.txt.gz", "unsupported file 'a.txt.gz'"),
         ("more/", "unsupported file 'more'"),
     ],
 )

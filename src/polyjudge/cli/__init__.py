@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TextIO, cast
 
-from polyjudge.errors import CacheWarning, ForeignFileError, PolyjudgeError, UnsharedRepliesError
+from polyjudge.errors import CacheWarning, ForeignFileError, MissingColumnError, PolyjudgeError, UnsharedRepliesError
 
 from .output import import_command, silence_stdout
 
@@ -237,10 +237,21 @@ def _report(error: PolyjudgeError, *, remedy: str = "") -> int:
     if name:
         flag = f" (--{name} {error.value})".replace(" )", ")")
         text = f"{text[:-1]}{flag}." if text.endswith(".") else f"{text}{flag}"
-    if remedy := remedy or _import_hint(error):
+    if remedy := remedy or _import_hint(error) or _column_hint(error):
         text = f"{text.removesuffix('.')}. {remedy}"
     print(f"polyjudge: {text}", file=sys.stderr)
     return error.exit_code
+
+
+def _column_hint(error: Exception) -> str:
+    """Return how to name the column that a table lacks."""
+    if not isinstance(error, MissingColumnError):
+        return ""
+    option = "columns" if error.is_role else "target-columns"
+    hint = f"Map one with --{option} {error.role}=COLUMN."
+    if not error.may_lack_header:
+        return hint
+    return f"{hint} If the first row is data, add --no-header and map by position: --columns {error.role}=1."
 
 
 def _import_hint(error: Exception | None) -> str:

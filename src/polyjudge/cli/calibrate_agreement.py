@@ -22,6 +22,7 @@ from .calibrating import add_to_card, check_card
 from .options import Several, add_force_option, at_least, check_output, finite
 from .output import print_warning, warn_of_skipped, write_pieces
 from .progress import counted
+from .tables import add_table_options, input_of, table_options_of
 
 MOST_PASS = 0.5 + 1e-9
 """More than half of several people's verdicts on an item must be pass; a tie does not pass."""
@@ -62,6 +63,7 @@ def add_rating_options(add: Callable[..., object]) -> None:
     )
     add("--label", default="", metavar="COLUMN", help="column of the labels; default: score, else label")
     add("--pass-from", type=finite, metavar="X", help="lowest score of the judge that passes")
+    add_table_options(add, wide=False)
     add("--label-pass-from", type=finite, metavar="X", help="lowest label that passes; not needed for pass and fail")
 
 
@@ -98,10 +100,11 @@ def read_side(paths: Sequence[Path], column: str, options: argparse.Namespace) -
         group=getattr(options, "group", ""),
         cluster=getattr(options, "cluster", ""),
         leave_out=left_out,
+        table=table_options_of(options),
     )
     found = Ratings()
     for path in paths:
-        read_ratings(path, columns, found)
+        read_ratings(input_of(path, columns.table), columns, found)
     warn_of_skipped(found.problems, found.skipped)
     return found
 

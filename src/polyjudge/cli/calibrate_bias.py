@@ -40,6 +40,7 @@ from .calibrating import (
 from .environment import load_environment
 from .options import add_batch_option, add_judging_options, at_least, check_output, judge_names
 from .output import write_pieces
+from .tables import table_options_of
 
 _REPEATS = 3
 
@@ -138,7 +139,8 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
     """Measure whether the judge favours its own family, from its scores and people's labels of the same texts."""
     if not options.scores:
         return {}
-    judged, labelled = (read_ratings(path, RatingColumns()) for path in (options.scores, options.labels))
+    columns = RatingColumns(table=table_options_of(options))
+    judged, labelled = (read_ratings(path, columns) for path in (options.scores, options.labels))
     family = family_of(f"{judge.provider}/{judge.model}")
     if not family:
         print(f"polyjudge: unknown model family: {judge.provider}/{judge.model}", file=sys.stderr)

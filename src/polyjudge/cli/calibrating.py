@@ -27,6 +27,7 @@ from .output import warn_of_skipped
 from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
+from .tables import add_table_options, input_of, table_options_of
 
 _MANY_CALLS = 5_000
 _RUNS_FOLDER = "calibration"
@@ -44,6 +45,7 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
     most = "maximum number of texts per language; default: %(default)s"
     add("--texts-per-language", type=at_least(1), default=per_language, metavar="N", help=most)
     add("--seed", type=int, default=0, metavar="N", help="seed of sampling and perturbation; default: 0")
+    add_table_options(parser.add_argument_group("table").add_argument)
 
 
 def reference_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
@@ -61,7 +63,8 @@ def reference_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
         if not texts:
             raise ConfigError(f"The shipped sample has no text in {', '.join(sorted(wanted or ()))}.")
         return texts
-    found = TextSource(options.texts, options.column, filters).read()
+    table = table_options_of(options)
+    found = TextSource(input_of(options.texts, table), options.column, filters, table).read()
     warn_of_skipped(found.problems, found.skipped)
     return found.texts
 

@@ -16,6 +16,7 @@ from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 
 from .options import Several, add_force_option, at_least, check_output, finite, share
 from .output import print_warning, warn_of_skipped, write_pieces
+from .tables import add_table_options, input_of, table_options_of
 
 _ALLOWED = {"judge": {"judge"}, "rubric": {"rubric"}, "both": {"judge", "rubric"}}
 _ALARMS_SHOWN = 5
@@ -58,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add_force_option(add)
     add("--format", choices=list(COMPARISON_FORMATS), default="text", help="output format; default: %(default)s")
+    add_table_options(parser.add_argument_group("table").add_argument, wide=False)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,7 +89,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(path: Path, options: argparse.Namespace) -> ScoredRun:
-    found = read_run(path, measure=options.score, cluster=options.cluster)
+    table = table_options_of(options)
+    path = input_of(path, table)
+    found = read_run(path, measure=options.score, cluster=options.cluster, table=table)
     warn_of_skipped(found.problems, found.skipped)
     return found
 

@@ -7,7 +7,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "demo": ("", "--output sample"),
     "score": (
         "items.jsonl --rubric general --judge openai/gpt-5-mini --output scores.jsonl",
-        "answers.csv --rubric translation --context language,source --judge offline",
+        "answers.csv --rubric translation --judge offline",
     ),
     "translation generate": (
         "--translator openai/gpt-5-mini --languages de,th --output results.json",

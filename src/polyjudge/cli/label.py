@@ -21,12 +21,13 @@ from polyjudge.text.display import harmless, one_line
 from .options import at_least, check_output
 from .output import warn_of_skipped
 from .progress import counted
+from .tables import add_table_options, input_of, table_options_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("results", type=Path, metavar="RESULTS", help="results of score, or translations")
+    add("results", type=Path, metavar="RESULTS", help="results of score, translations, or any table of texts")
     add("--items", type=Path, metavar="FILE", help="file of the texts that score judged")
     add(
         "--scores",
@@ -35,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a judge's scores of the translations; the page does not show them",
     )
     add("--labels", type=Path, metavar="FILE", help="file for the labels; default: NAME-labels.jsonl beside RESULTS")
+    add_table_options(parser.add_argument_group("table").add_argument)
     add("--scale", choices=SCALES, default="1-5", help="scale of the labels; default: %(default)s")
     add("--sample", type=at_least(1), default=100, metavar="N", help="number of items to label; default: %(default)s")
     add("--seed", type=int, default=0, metavar="N", help="seed of the sample; default: 0")
@@ -60,7 +62,9 @@ def run(options: argparse.Namespace) -> int:
     labels = options.labels or options.results.with_name(f"{options.results.stem}-labels.jsonl")
     check_output(labels, [options.results, options.items, options.scores], force=True)  # LabelLog refuses other files
     table = language_table()
-    source = Source(options.results, options.items, options.scores, table=table)
+    given = table_options_of(options)
+    results = input_of(options.results, given)
+    source = Source(results, options.items, options.scores, table=table, reading=given)
     sample = read_sample(source, options.sample, options.seed)
     warn_of_skipped(sample.problems)
     labelling = Labelling(Task(sample, options.scale, options.seed, table), LabelLog(labels))

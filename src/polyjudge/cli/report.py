@@ -11,6 +11,7 @@ from polyjudge.text.display import one_line
 from .options import Several, add_force_option, check_output
 from .output import print_warning, write_pieces
 from .progress import StatusLine
+from .tables import RESULTS_HELP, add_table_options, input_of, table_options_of
 
 _WARNINGS_SHOWN = 5
 _LONGEST_WARNING = 400
@@ -19,7 +20,7 @@ _LONGEST_WARNING = 400
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("--results", type=Path, required=True, metavar="FILE", help="translations by language")
+    add("--results", type=Path, required=True, metavar="FILE", help=RESULTS_HELP)
     add("--quick-judge", type=Path, metavar="FILE", help="scores of `translation quick`")
     add("--full-judge", type=Path, metavar="FILE", help="scores of `translation full`")
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card of a judge; default: its own")
@@ -28,18 +29,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add_force_option(add)
     add("--format", choices=list(FORMATS), default="markdown", help="output format; default: %(default)s")
+    add_table_options(parser.add_argument_group("table").add_argument)
 
 
 def run(options: argparse.Namespace) -> int:
     """Read the files and write the report."""
     inputs = [options.results, options.quick_judge, options.full_judge, *options.card]
     check_output(options.output, inputs, force=options.force)
+    table = table_options_of(options)
+    results = input_of(options.results, table, uses_ids=False)
     with StatusLine() as status:
         found = report(
-            options.results,
+            results,
             quick_judge=options.quick_judge,
             full_judge=options.full_judge,
             cards=options.card,
+            table=table,
             progress=lambda _: status.count("languages read"),
         )
     write_report(found, options.format, options.output, force=options.force)

@@ -11,6 +11,7 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.json_lines import row_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
+from polyjudge.formats.row_files import spooled
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import RubricJudge, identity_of_models
 from polyjudge.records.outcomes import Item, RunOutcome, item_row
@@ -41,19 +42,21 @@ from .output import print_warning, warn_of_skipped
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, print_summary, print_trust, show_estimate, too_many_unjudged, unmet_calibration
+from .tables import add_table_options, input_of, table_options_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add, shipped = parser.add_argument, ", ".join(rubric_names())
-    items = "JSONL, CSV, TSV or Parquet file with the columns id and candidate, or a folder of such files"
+    items = "table of texts: CSV, TSV, Excel, JSON, JSONL, Parquet, a folder of such files, or - for stdin"
     add("items", type=Path, metavar="ITEMS", help=items)
     add("--rubric", required=True, metavar="FILE|NAME", help=f"rubric: a TOML file, or one of {shipped}")
     output = "file for the results as JSON Lines, with ray a folder; default: stdout"
     add("--output", type=Path, metavar="FILE", help=output)
     add_force_option(add)
     add("--format", choices=["text", "json"], default="text", help="format of the summary; default: %(default)s")
-    add("--context", metavar="COLUMN,…", help="columns that the judge sees; default: source,reference,context")
+    seen = "columns that the judge sees; default: language,source,reference,context"
+    add("--context", metavar="COLUMN,…", help=seen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
     gate = "exit 1 before asking if the judge is not calibrated for the items' languages"
     add("--require-calibrated", action="store_true", help=gate)
@@ -62,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
     add("--retry-failures", action="store_true", help="judge only the failed items of --output again")
     add("--show-prompt", metavar="ID", help="print the prompt of one item, and stop")
+    add_table_options(parser.add_argument_group("table").add_argument)
     add_judging_options(parser, default_judge="opus")
     add_engine_options(parser.add_argument_group("engine").add_argument)
     add_batch_option(add)
@@ -88,7 +92,9 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     if not judges:
         OfflineJudge(rubric)  # refuses a rubric that it cannot judge by, before anything is written
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
-    source = ItemSource(options.items, context, filters_of(options.filter), options.limit)
+    filters, table = filters_of(options.filter), table_options_of(options)
+    items = spooled(options.items) if in_shards else input_of(options.items, table)
+    source = ItemSource(items, context, filters, options.limit, table=table)
     _warn_of_language(rubric, judges, context)
     return ScoreJob(options, rubric, judges, source)
 
@@ -153,7 +159,7 @@ def _open_run(job: ScoreJob) -> Run:
 def _show_prompt(job: ScoreJob, item_id: str) -> int:
     item = next((item for item in job.source if item.id == item_id), None)
     if item is None:
-        raise DataError(f"no item has the id {item_id!r}.", path=job.options.items)
+        raise DataError(f"no item has the id {item_id!r}.", path=job.source.path)
     print(harmless(RubricJudge(job.rubric).build_prompt(item.candidate, item.context)))
     return 0
 
@@ -199,7 +205,7 @@ class _PrintedRows:
         return iter(())
 
     def append(self, item: Item, outcome: RunOutcome) -> None:
-        sys.stdout.write(row_line(item_row(item, outcome)))
+        sys.stdout.write(row_line(item_row(item, outcome, with_texts=True)))
         sys.stdout.flush()
 
     def ahead(self) -> Mapping[str, RunOutcome]:

@@ -14,6 +14,7 @@ from polyjudge.checks.reference import Agreement, agreement
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import readable_json
 from polyjudge.files.ownership import own_fields
+from polyjudge.formats.columns import TableOptions
 from polyjudge.formats.translation_results import TranslationResults, write_translation_results
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.codec import to_json
@@ -33,6 +34,7 @@ from polyjudge.verdicts.translation import (
 from .options import add_force_option, check_output
 from .output import print_table, print_warning
 from .progress import StatusLine
+from .tables import RESULTS_HELP, add_table_options, input_of, table_options_of
 
 _SHOWN = 20
 
@@ -40,11 +42,12 @@ _SHOWN = 20
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("results", type=Path, metavar="RESULTS", help="translations as JSON, JSONL, CSV, TSV or Parquet")
+    add("results", type=Path, metavar="RESULTS", help=RESULTS_HELP)
     add("--output", type=Path, metavar="FILE", help="file for the results with scriptValidationPassed and the findings")
     add_force_option(add)
     add("--correct", action="store_true", help="with --output, also replace existing values of scriptValidationPassed")
     add("--format", choices=["text", "json"], default="text", help="output format; default: %(default)s")
+    add_table_options(parser.add_argument_group("table").add_argument)
 
 
 @dataclass(slots=True)
@@ -73,9 +76,11 @@ def run(options: argparse.Namespace) -> int:
         check_output(options.output, [], force=options.force)
     elif options.correct:
         raise ConfigError("--correct needs --output FILE.")
-    table, results, found = language_table(), TranslationResults(options.results), list[_Checked]()
+    given = table_options_of(options)
+    path = input_of(options.results, given, uses_ids=False)
+    table, results, found = language_table(), TranslationResults(path, given), list[_Checked]()
     if options.output is not None:
-        results.about.update({**own_fields(), **_about(options.results)})
+        results.about.update({**own_fields(), **_about(path, given)})
         languages = _checked(results, table, found, correct=options.correct)
         write_translation_results(options.output, results.about, languages, force=options.force)
     else:
@@ -98,9 +103,9 @@ def check_results_name(path: Path) -> None:
         raise ConfigError(f"--output {str(path)!r} is a folder. Give a file.")
 
 
-def _about(path: Path) -> dict[str, Any]:
+def _about(path: Path, given: TableOptions) -> dict[str, Any]:
     """Return the run's fields of a results file; they may follow the languages, so the whole file is read."""
-    results = TranslationResults(path)
+    results = TranslationResults(path, given)
     for _ in results:
         pass
     return results.about

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import readable_json
+from polyjudge.formats.row_files import STDIN
 from polyjudge.formats.translation_results import TranslationResults
 from polyjudge.formats.translation_scores import ScoresFile
 from polyjudge.judges.grouped import with_question
@@ -41,6 +42,7 @@ from .output import ignore_closed_pipe, print_table, print_warning
 from .progress import RunProgress, counted
 from .signals import RESUME, Signals, stop_on_signals
 from .summaries import explain_skip, print_trust, show_estimate, spent_line, too_many_unjudged
+from .tables import RESULTS_HELP, add_table_options, input_of, table_options_of
 
 _AFTER_EMPTY_BATCHES = (
     "The replies are stored. Use another judge, or ask about each output alone with --batch-size 1. To continue with "
@@ -81,7 +83,7 @@ class Job:
 def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_judge: str) -> None:
     """Add the options of both commands."""
     add = parser.add_argument
-    add("results", type=Path, metavar="RESULTS", help="translations as JSON, JSONL, CSV, TSV or Parquet")
+    add("results", type=Path, metavar="RESULTS", help=RESULTS_HELP)
     add("--output", type=Path, metavar="FILE", help=f"file for the scores; default: RESULTS-{tier}-judge.json")
     add("--format", choices=["text", "json"], default="text", help="format of the summary; default: %(default)s")
     add_force_option(add)
@@ -91,6 +93,7 @@ def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_jud
     add("--filter", action=Several, default=[], metavar="language=TAG,…", help="judge only these languages")
     add("--retry-failures", action="store_true", help="judge only the unjudged outputs of the scores file again")
     add("--show-prompt", metavar="TAG:N", help="print the prompt for output N (from 0) of a language, and stop")
+    add_table_options(parser.add_argument_group("table").add_argument)
     add_judging_options(parser, default_judge=default_judge)
     add_batch_option(add)
 
@@ -100,6 +103,8 @@ def run_judging(
 ) -> int:
     """Check the input, judge, write the scores, and print the summary."""
     load_environment()
+    if options.results == STDIN and options.output is None:
+        raise ConfigError("Translations from stdin need --output FILE for the scores.")
     job = _read_job(options, tier, choose)
     refuse_batch(options, job.judges)
     check_output(job.output, [options.results], force=options.force)
@@ -140,7 +145,9 @@ def _read_job(options: argparse.Namespace, tier: str, choose: Choose) -> Job:
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise ConfigError(f"--{name} must be at least 1, not {getattr(options, name)}")
     judges = judge_names(options)
-    table, results = language_table(), TranslationResults(options.results)
+    given = table_options_of(options)
+    options.results = input_of(options.results, given, uses_ids=False)
+    table, results = language_table(), TranslationResults(options.results, given)
     if options.output is not None and options.output.resolve() == options.results.resolve():
         raise ConfigError(f"--output {str(options.output)!r} is the results file. Give another file.")
     if options.output is not None and options.output.is_dir():

@@ -61,6 +61,42 @@ class KeySet:
         return position if position < len(self._keys) and self._keys[position] == number else None
 
 
+class Occurrences:
+    """Counts how often each of many numbers of 64 bits has occurred, in sixteen to thirty-two bytes each."""
+
+    def __init__(self) -> None:
+        self._slots = array("Q", bytes(8 * 1024))
+        self._used = 0
+        self._more: dict[int, int] = {}
+        """The counts of numbers that have occurred more than once."""
+
+    def count(self, number: int) -> int:
+        """Count a number, and return how often it has occurred."""
+        number = number or 1  # 0 marks an empty slot
+        slot = self._slot(number)
+        if self._slots[slot] == number:
+            self._more[number] = count = self._more.get(number, 1) + 1
+            return count
+        self._slots[slot] = number
+        self._used += 1
+        if self._used * 2 > len(self._slots):
+            self._grow()
+        return 1
+
+    def _slot(self, number: int) -> int:
+        slots, last = self._slots, len(self._slots) - 1
+        slot = number & last
+        while slots[slot] not in (0, number):
+            slot = (slot + 1) & last
+        return slot
+
+    def _grow(self) -> None:
+        old, self._slots = self._slots, array("Q", bytes(2 * 8 * len(self._slots)))
+        for number in old:
+            if number:
+                self._slots[self._slot(number)] = number
+
+
 class ScratchRows:
     """JSON values in a temporary file that is deleted with this object."""
 

@@ -7,42 +7,26 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
+from polyjudge.files.opening import inner_suffix
 from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
-from polyjudge.store.run_folder import MANIFEST_FILE, finished_parts
 
-from .tables import ROW_KINDS, Row, is_table, rows_from
+from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions, table_options
+from .row_files import Place, column_map, files_of, rows_of, spooled
+from .tables import ROW_KINDS, rows_from
 
 CLUSTER_COLUMNS = ("cluster", "document")
 """The columns that name the cluster of a row."""
-DEFAULT_CONTEXT = ("source", "reference", "context")
+DEFAULT_CONTEXT = ("language", "source", "reference", "context")
 MAX_PROBLEMS_SHOWN = 5
+_OUTCOME_TABLES = set(ROW_KINDS) - {".jsonl", ".json"}
 _SIXTY_FOUR_BITS = 2**64 - 1
 _INVALID_ID_TYPES = (dict, list, bool)
 _MANY = 200_000
 """From this number on, ids are compared with numpy, which needs less memory."""
-
-
-class Place(NamedTuple):
-    """The position of a row: its file and line."""
-
-    path: Path
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
-
-    def other(self, place: "Place") -> str:
-        """Return the name of another place in a message about this one."""
-        return f"at line {place.line}" if place.path == self.path else f"at {place}"
-
-
-Rows = Iterator[tuple[Place, Row | str]]
-"""The place of each row, and the row or an error message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +42,7 @@ class ItemSource:
     """The position at which to start reading."""
     rows: int | None = None
     """The number of rows to read from there; None for all."""
+    table: TableOptions = AS_IT_IS
 
     def __iter__(self) -> Iterator[Item]:
         """Yield the items in the order of the file, without the invalid rows."""
@@ -84,11 +69,29 @@ class ItemSource:
 
     def read_all(self, paths: Iterable[Path]) -> Iterator[tuple[Place, Item | str]]:
         """Yield the items of some files, or error messages, with their places."""
+        mapper = RowMapper()
         for path in paths:
-            for place, row in islice(rows_of(path, self.start), self.rows):
-                item = self.parse_item(row)
-                if item is not None:
-                    yield place, item
+            for file in files_of(path):
+                columns = self.columns_of(file)
+                is_plain = not columns.changes_rows
+                for line, row, _ in islice(rows_from(file, self.start, self.table), self.rows):
+                    if not is_plain:
+                        yield from ((Place(file, line), item) for item in self.items_of(row, columns, mapper))
+                    elif (item := self.parse_item(row)) is not None:
+                        yield Place(file, line), item
+
+    def columns_of(self, file: Path) -> ColumnMap:
+        """Return the columns of a file; raise MissingColumnError without candidates."""
+        columns = column_map(file, self.table)
+        columns.need("candidate")
+        return columns
+
+    def items_of(self, row: Row | str, columns: ColumnMap, mapper: RowMapper) -> Iterator[Item | str]:
+        """Yield the items of a row, or error messages; nothing if the filters exclude it."""
+        for each in mapper.rows(row, columns):
+            item = self.parse_item(each)
+            if item is not None:
+                yield item
 
     def parse_item(self, row: Row | str) -> Item | str | None:
         """Return the item of a row, an error message, or None if the filters exclude it."""
@@ -228,20 +231,29 @@ def read_items(
     context: Sequence[str] | None = None,
     filters: Mapping[str, Iterable[str]] | None = None,
     limit: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    target_columns: Mapping[str, str] | None = None,
+    encoding: str = "",
+    sheet: str = "",
+    header: bool = True,
 ) -> ItemSource:
-    """Return the items of a JSON Lines, CSV, TSV or Parquet file, or of a folder of them.
+    """Return the items of a table: CSV, TSV, JSON, JSON Lines, Parquet, Excel, a data set, or a folder of such files.
 
-    `context` names the columns that the judge sees, by default source, reference and context. `filters` maps columns to
-    the values to select.
+    `context` names the columns that the judge sees, by default language, source, reference and context. `filters` maps
+    columns to the values to select. `columns` maps roles such as candidate to columns, which are otherwise recognised
+    by their names; `target_columns` maps language tags to the columns of their texts. `header` says whether the first
+    row of a CSV or Excel file has the names of the columns; without them the columns are "1", "2" and so on. The path
+    `-` is stdin.
     """
     wanted = {name: frozenset(values) for name, values in (filters or {}).items()}
-    return ItemSource(Path(path), context, wanted, limit)
+    table = table_options(columns, target_columns, encoding=encoding, sheet=sheet, header=header)
+    return ItemSource(spooled(Path(path)), context, wanted, limit, table=table)
 
 
 def read_results(path: Path | str) -> Iterator[tuple[str, RunOutcome]]:
     """Yield the item ids and outcomes of a run file in any format, or of a run folder."""
     path = Path(path)
-    if not path.is_dir() and path.suffix.lower() not in ROW_KINDS[1:]:
+    if not path.is_dir() and inner_suffix(path) not in _OUTCOME_TABLES:
         yield from read_outcomes(path)
         return
     for place, row in rows_of(path):
@@ -251,39 +263,6 @@ def read_results(path: Path | str) -> Iterator[tuple[str, RunOutcome]]:
             yield read_outcome_row(row)
         except DataError as error:
             raise DataError(str(error), path=place.path, line=place.line) from None
-
-
-def rows_of(path: Path, start: Mark = START) -> Rows:
-    """Yield the rows, or error messages, of a file or folder, with their places."""
-    for file in files_of(path):
-        for line, row, _ in rows_from(file, start):
-            yield Place(file, line), row
-
-
-def files_of(path: Path) -> Iterable[Path]:
-    """Return the file itself, or the files of a folder in the order of their names, or of the parts of a run folder."""
-    if path.exists() and not path.is_dir() and not path.is_file():
-        raise DataError("is not a regular file; items are read more than once, so save them to a file first", path=path)
-    if not path.is_dir():
-        return [path]
-    parts = finished_parts(path)
-    if parts is not None:
-        return parts
-    try:
-        found = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    files = [file for file in found if file.name != MANIFEST_FILE]
-    for file in files:
-        if file.is_dir() or not is_table(file):
-            raise DataError(
-                f"unsupported file {file.name!r}; a folder of items may contain only {', '.join(ROW_KINDS)}", path=path
-            )
-    if len({file.suffix.lower() for file in files}) != 1:
-        raise DataError(
-            "contains files of several formats; use one format" if files else "no item files found", path=path
-        )
-    return files
 
 
 def _cluster_of(row: Row) -> str:

@@ -15,8 +15,11 @@ from polyjudge.records.calibration import JudgeIdentity, identity_of
 from polyjudge.records.codec import from_json
 from polyjudge.records.translation import PromptScore
 from polyjudge.store.labels import newest_rows
+from polyjudge.text.numbers import with_decimal_point
 
-from .items import CLUSTER_COLUMNS, rows_of
+from .columns import AS_IT_IS, MISSING, TableOptions, cell
+from .items import CLUSTER_COLUMNS
+from .row_files import first_row_of, named_rows_of
 from .translation_scores import TranslationScores
 
 _WORDS = {
@@ -88,6 +91,8 @@ class RatingColumns:
     cluster: str = ""
     leave_out: frozenset[str] = frozenset()
     """Systems to exclude, by name, or in one language only, such as `en-de/refA`."""
+    table: TableOptions = AS_IT_IS
+    """How the file is to be read."""
 
     def excludes(self, language: str, system: str) -> bool:
         """Return whether a system is excluded."""
@@ -105,15 +110,23 @@ def each_rating(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[
     """Yield the ratings of a file; add the judges and the messages about invalid rows to `notes`."""
     if path.name.endswith((".seg.score", ".sys.score")):
         yield from _of_systems(path, columns, notes)
-    elif path.suffix.lower() == ".json":
+    elif has_translation_scores(path, columns.table):
         yield from _of_translation_scores(path, columns, notes)
     else:
-        for place, row in newest_rows(rows_of(path)):
+        for place, row in newest_rows(named_rows_of(path, columns.table, "id")):
             found = row if isinstance(row, str) else _of_row(row, columns, notes)
             if isinstance(found, Rating):
                 yield found
             elif found:
                 notes.note(f"{place}: {found}")
+
+
+def has_translation_scores(path: Path, table: TableOptions) -> bool:
+    """Say whether a JSON file has scores by language, and not rows with an id."""
+    if path.suffix.lower() != ".json" or table.columns:
+        return False
+    first = first_row_of(path, table)
+    return "id" not in first or not {"languageName", "languageCode", "scriptScore"}.isdisjoint(first)
 
 
 def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings) -> Rating | str:
@@ -152,28 +165,16 @@ def _value(row: Mapping[str, Any], columns: RatingColumns) -> float | str | None
     """Return the rating of a row, None if there is none, or an error message."""
     if row.get("outcome") == "failure" or row.get("error"):
         return None
-    given = [_at(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
-    found = [each for each in given if each is not _MISSING]
+    given = [cell(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
+    found = [each for each in given if each is not MISSING]
     if found:
         return _number(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
     return f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}"
 
 
 def _is_word(row: Mapping[str, Any], columns: RatingColumns) -> bool:
-    given = [_at(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
+    given = [cell(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
     return any(isinstance(each, str) and each.strip().casefold() in _WORDS for each in given)
-
-
-_MISSING = object()
-
-
-def _at(row: Mapping[str, Any], name: str) -> object:
-    """Return the value of a column, or of `one.two` in a nested object."""
-    if name in row:
-        return row[name]
-    first, dot, rest = name.partition(".")
-    inner = row.get(first)
-    return _at(cast(Mapping[str, Any], inner), rest) if dot and isinstance(inner, Mapping) else _MISSING
 
 
 def _number(given: object) -> float | str | None:
@@ -187,7 +188,7 @@ def _number(given: object) -> float | str | None:
     if word in _WORDS:
         return _WORDS[word]
     try:
-        return _finite(float(word))
+        return _finite(float(with_decimal_point(word)))
     except ValueError:
         return f"invalid rating {str(given)[:40]!r}; expected a number, pass or fail"
 

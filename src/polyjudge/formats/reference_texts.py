@@ -11,8 +11,10 @@ from typing import Any
 from polyjudge.errors import DataError
 from polyjudge.records.calibration import ReferenceText
 
-from .items import Place, Problems, rows_of
-from .translation_results import TranslationResults
+from .columns import AS_IT_IS, TableOptions
+from .items import Problems
+from .row_files import Place, named_rows_of
+from .translation_results import TranslationResults, is_results_file
 
 _TEXT_COLUMNS = ("candidate", "reference", "generatedOutput")
 _LANGUAGE_COLUMNS = ("language", "languageCode")
@@ -36,6 +38,7 @@ class TextSource:
     column: str = ""
     """The column of the text; empty for `candidate`, else `reference`, else `generatedOutput`."""
     filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    table: TableOptions = AS_IT_IS
 
     def read(self) -> ReferenceTexts:
         """Read the file; rows without text are counted, and a duplicate id within a language is an error."""
@@ -56,10 +59,10 @@ class TextSource:
         return ReferenceTexts(tuple(texts), tuple(problems.named), problems.count)
 
     def _all(self) -> Iterator[tuple[Place, ReferenceText | str]]:
-        if self.path.suffix.lower() == ".json":
+        if is_results_file(self.path, self.table):
             yield from self._of_results()
             return
-        for place, row in rows_of(self.path):
+        for place, row in named_rows_of(self.path, self.table, *(() if self.column else ("candidate", "reference"))):
             if isinstance(row, str):
                 yield place, row
             elif self._is_wanted(row):
@@ -69,7 +72,7 @@ class TextSource:
         """Yield the references of translation results, or the outputs if there are none."""
         if self.column not in ("", "reference", "generatedOutput"):
             raise DataError(f"unknown column {self.column!r}; available: reference, generatedOutput", path=self.path)
-        results, place = TranslationResults(self.path), Place(self.path, 0)
+        results, place = TranslationResults(self.path, self.table), Place(self.path, 0)
         for language in results:
             tag = language.language_code or language.language_name
             if not self._is_wanted({"language": tag}):

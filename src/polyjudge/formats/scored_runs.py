@@ -13,8 +13,9 @@ from polyjudge.files.spill import from_blob, open_scratch, to_blob
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
 
-from .items import rows_of
-from .ratings import Rating, RatingColumns, Ratings, each_rating
+from .columns import AS_IT_IS, TableOptions
+from .ratings import Rating, RatingColumns, Ratings, each_rating, has_translation_scores
+from .row_files import column_map, first_row_of, named_rows_of
 
 _SCHEMA = """
 CREATE TABLE items (language BLOB, id BLOB, score REAL, cluster BLOB, PRIMARY KEY (language, id)) WITHOUT ROWID
@@ -128,18 +129,19 @@ class ScoredRun:
     """Whether it is a baseline, which has only scores."""
 
 
-def read_run(path: Path, *, measure: str = "", cluster: str = "") -> ScoredRun:
+def read_run(path: Path, *, measure: str = "", cluster: str = "", table: TableOptions = AS_IT_IS) -> ScoredRun:
     """Read the scores of a run or baseline; a duplicate item is an error."""
     header = _header(path)
     if header is not None:
         return _read_baseline(path, header)
     notes = Ratings()
-    items = _unique_items(path, each_rating(path, RatingColumns(value=measure, cluster=cluster), notes))
+    items = _unique_items(path, each_rating(path, RatingColumns(value=measure, cluster=cluster, table=table), notes))
     if not len(items):
         why = f": {notes.problems[0]}" if notes.problems else ""
         raise DataError(f"no scores found{why}", path=path)
-    if not (items.has_clusters or cluster or path.suffix.lower() == ".json" or path.name.endswith(".score")):
-        _cluster_by_content(path, items)
+    has_rows = not path.name.endswith(".score") and not has_translation_scores(path, table)
+    if has_rows and not items.has_clusters and not cluster:
+        _cluster_by_content(path, items, table)
     return ScoredRun(path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped)
 
 
@@ -163,7 +165,7 @@ def _header(path: Path) -> Mapping[str, Any] | None:
     """Return the first row of a baseline, or None if the file is not one."""
     if path.suffix.lower() != ".jsonl":
         return None
-    first = _first_row(path)
+    first = first_row_of(path, AS_IT_IS)
     return first if first.get("kind") == KIND else None
 
 
@@ -204,17 +206,12 @@ def _unique_items(path: Path, ratings: Iterable[Rating]) -> ScoredItems:
     return items
 
 
-def _cluster_by_content(path: Path, items: ScoredItems) -> None:
+def _cluster_by_content(path: Path, items: ScoredItems, table: TableOptions) -> None:
     """Make items with the same content a cluster, named by a hash of the content."""
-    if _CONTENT not in _first_row(path):
+    if _CONTENT not in column_map(path, table).columns:
         return
-    for _, row in rows_of(path):
+    for _, row in named_rows_of(path, table):
         if not isinstance(row, str) and row.get(_CONTENT) not in (None, ""):
             content = str(row[_CONTENT]).encode(errors="surrogatepass")
             name = blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
             items.put_cluster(str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")), name)
-
-
-def _first_row(path: Path) -> Mapping[str, Any]:
-    first = next(iter(rows_of(path)), (0, ""))[1]
-    return {} if isinstance(first, str) else first

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -11,9 +12,14 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_stream import JsonStream, is_deep
+from polyjudge.files.opening import inner_suffix
+from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.codec import field_names, from_open_json
 from polyjudge.records.translation import LanguageResult, PromptResult
 
+from .column_search import columns_of
+from .columns import AS_IT_IS, ROLES, ColumnMap, RowMapper, TableOptions
+from .row_files import column_map, files_of
 from .tables import is_table, rows_from
 
 Record = TypeVar("Record", LanguageResult, PromptResult)
@@ -31,6 +37,41 @@ class _FlatRow:
     data: dict[str, Any]
 
 
+class _LanguageNaming:
+    """Turns the rows of one table into the fields of languages and prompts."""
+
+    def __init__(self, columns: ColumnMap) -> None:
+        used = {columns.columns[role] for role in _PROMPT_ROLES if role in columns.columns}
+        aliases = {role for role in ROLES if columns.columns.get(role, role) != role}
+        self._dropped = {*_LANGUAGE_FIELDS, *_PROMPT_ROLES, *columns.targets.values(), *used, *aliases}
+        self._keeps_names = columns.columns.get("language") in ("languageCode", "languageName")
+        self._table: LanguageTable | None = None
+        self._known: dict[str, dict[str, str]] = {}
+
+    def fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a row's language; none if it names no language."""
+        known = {name: row[name] for name in _LANGUAGE_FIELDS if row.get(name) not in (None, "")}
+        if self._keeps_names:
+            return known
+        given = str(row.get("language") or "").strip()
+        return {**known, **self._named(given)} if given else {}
+
+    def prompt(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a row's prompt; other columns are kept."""
+        texts = {key: row[role] for role, key in _PROMPT_ROLES.items() if role in row and key}
+        return {**{name: value for name, value in row.items() if name not in self._dropped}, **texts}
+
+    def _named(self, given: str) -> dict[str, str]:
+        """Return code and name of a language, from either."""
+        if given not in self._known:
+            table = self._table = self._table or language_table()
+            known = table.find(given)
+            is_code = known is None or table.has(given) or not table.find("", given)
+            code = given if is_code else known.tag if known else ""
+            self._known[given] = {"languageCode": code, "languageName": known.name if known else given}
+        return self._known[given]
+
+
 class TranslationResults:
     """A results file, which is read again by each iteration.
 
@@ -38,13 +79,12 @@ class TranslationResults:
     (binding, device, model) are in `about` after an iteration.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, table: TableOptions = AS_IT_IS) -> None:
         self.path = path
+        self.table = table
         self.about: dict[str, Any] = {}
         self.problems: list[str] = []
         self.skipped = 0
-        self._columns: tuple[str, ...] = ()
-        """The columns of the first prompt of a table."""
 
     def __iter__(self) -> Iterator[LanguageResult]:
         """Yield the languages in the order of the file."""
@@ -60,38 +100,41 @@ class TranslationResults:
             places[key] = line
             yield language
         if not places:
-            if self._columns and not {"languageName", "languageCode"} & set(self._columns):
-                columns = ", ".join(self._columns)
-                raise DataError(f"no languageName or languageCode column. Found: {columns}.", path=self.path)
             why = f": {self.problems[0]}" if self.problems else ""
             raise DataError(f"no languages found{why}", path=self.path)
 
     def _rows(self) -> Iterator[tuple[int, object]]:
-        if self.path.suffix.lower() != ".json" and is_table(self.path):
-            yield from self._grouped()
-        else:
-            stream = JsonStream(self.path, _LIST_NAMES)
+        if is_results_file(self.path, self.table):
+            stream = JsonStream(self.path, _LIST_NAMES, self.table.encoding)
             for line, row in stream:
                 yield line, _NOT_AN_OBJECT if isinstance(row, str) else row
             self.about = stream.rest
+        else:
+            yield from self._grouped()
 
     def _grouped(self) -> Iterator[tuple[int, object]]:
         """Yield rows that are languages, then the rows that are single prompts, grouped by language."""
         languages: dict[str, tuple[int, dict[str, Any]]] = {}
-        for line, row, _ in rows_from(self.path):
-            if isinstance(row, str) or "prompts" in row:
-                yield line, row
-                continue
-            self._columns = self._columns or tuple(map(str, row))
-            known = {name: row[name] for name in _LANGUAGE_FIELDS if row.get(name) not in (None, "")}
-            key = str(known.get("languageCode") or known.get("languageName") or "").casefold()
-            if not key:
-                yield line, _NAMELESS
-                continue
-            _, language = languages.setdefault(key, (line, {"prompts": []}))
-            language.update({**known, **language})
-            prompt = {name: value for name, value in row.items() if name not in _LANGUAGE_FIELDS}
-            language["prompts"].append(_FlatRow(line, prompt))
+        mapper = RowMapper(makes_ids=False)
+        for file in files_of(self.path):
+            columns = column_map(file, self.table)
+            naming = _LanguageNaming(columns)
+            if not columns.has_languages:
+                columns.need("candidate")
+                columns.need("language")
+            for line, row, _ in rows_from(file, options=self.table):
+                if isinstance(row, str) or "prompts" in row:
+                    yield line, row
+                    continue
+                for named in mapper.rows(row, columns):
+                    known = {} if isinstance(named, str) else naming.fields(named)
+                    key = str(known.get("languageCode") or known.get("languageName") or "").casefold()
+                    if isinstance(named, str) or not key:
+                        yield line, named if isinstance(named, str) else _NAMELESS
+                        continue
+                    _, language = languages.setdefault(key, (line, {"prompts": []}))
+                    language.update({**known, **language})
+                    language["prompts"].append(_FlatRow(line, naming.prompt(named)))
         yield from languages.values()
 
     def _language(self, line: int, row: object) -> LanguageResult | None:
@@ -144,6 +187,15 @@ class TranslationResults:
         self.skipped += 1
         if len(self.problems) < _MAX_PROBLEMS_SHOWN:
             self.problems.append(f"{self.path}:{line}: {problem}")
+
+
+def is_results_file(path: Path, table: TableOptions = AS_IT_IS) -> bool:
+    """Say whether a JSON file is a list of languages with their prompts, or not a table."""
+    if inner_suffix(path) != ".json" or path.is_dir():
+        return not path.is_dir() and not is_table(path)
+    first = islice((row for _, row, _ in rows_from(path, options=table)), 1)
+    columns = columns_of(path, first, table)
+    return columns.has_languages or not (columns.targets or "candidate" in columns.columns)
 
 
 def language_row(language: LanguageResult) -> dict[str, Any]:
@@ -229,4 +281,6 @@ _FIELD_READERS = {
     "duration_ms": _number,
     "script_validation_passed": _boolean,
 }
+_PROMPT_ROLES = {"candidate": "generatedOutput", "source": "sourceText", "reference": "reference", "language": ""}
+"""The fields of a prompt by the role of their column."""
 _LANGUAGE_FIELDS = ("languageName", "languageCode", "scriptFamily", "priority")

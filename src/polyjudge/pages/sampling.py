@@ -1,20 +1,21 @@
 """Choose the items to label, and read their texts."""
 
-import itertools
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any, Literal
+from typing import Literal
 
 from polyjudge.checks.checker import TextChecker
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files.json_lines import each_json_line
+from polyjudge.files.opening import inner_suffix
+from polyjudge.formats.columns import AS_IT_IS, TableOptions
 from polyjudge.formats.items import ItemSource
-from polyjudge.formats.ratings import Rating, RatingColumns, read_ratings
-from polyjudge.formats.translation_results import TranslationResults
+from polyjudge.formats.ratings import Rating, RatingColumns, has_translation_scores, read_ratings
+from polyjudge.formats.row_files import column_map
+from polyjudge.formats.translation_results import TranslationResults, is_results_file
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.outcomes import Item
 
@@ -132,6 +133,8 @@ class Source:
     scores: Path | None = None
     """A judge's scores of a translator's results."""
     table: LanguageTable = field(kw_only=True)
+    reading: TableOptions = AS_IT_IS
+    """How the results and items are to be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,25 +197,17 @@ def read_sample(source: Source, count: int, seed: int) -> Sample:
     return Sample(items, scores, tuple(problems))
 
 
-def is_translation(path: Path) -> bool:
-    """Say whether a file is a translator's results, and not rows of `score`."""
-    if path.suffix.lower() == ".json":
+def is_translation(source: Source) -> bool:
+    """Say whether the results are a translator's, with ids by language, and not rows of `score` or other rows."""
+    if inner_suffix(source.results) == ".json" and is_results_file(source.results, source.reading):
         return True
-    row = first_row(path)
-    return "generatedOutput" in row or "prompts" in row
-
-
-def first_row(path: Path) -> Mapping[str, Any]:
-    """Return the first row of a JSON Lines file; empty for other files."""
-    if path.suffix.lower() != ".jsonl":
-        return {}
-    for _, row in itertools.islice(each_json_line(path), 1):
-        return row if isinstance(row, dict) else {}
-    return {}
+    columns = column_map(source.results, source.reading)
+    is_judged = source.scores is not None and has_translation_scores(source.scores, AS_IT_IS)
+    return not {"generatedOutput", "prompts"}.isdisjoint(columns.found) or (is_judged and not columns.is_own)
 
 
 def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
-    of_translator = is_translation(source.results)
+    of_translator = is_translation(source)
     if of_translator and source.items is not None:
         raise ConfigError(
             "Translations contain their texts. Items are needed only for the results of score", option="items"
@@ -222,9 +217,9 @@ def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
             "The results of score contain their scores. Scores are needed only for translations", option="scores"
         )
     path = source.scores if of_translator else source.results
-    if path is None:
+    if path is None or not (of_translator or _is_rated(source)):
         return {}, []
-    found = read_ratings(path, RatingColumns())
+    found = read_ratings(path, RatingColumns() if of_translator else RatingColumns(table=source.reading))
     ratings: dict[str, Rating] = {}
     for rating in found.ratings:
         if rating.id in ratings:
@@ -233,28 +228,35 @@ def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
     return ratings, found.problems
 
 
+def _is_rated(source: Source) -> bool:
+    """Say whether rows have scores, and are not only texts."""
+    columns = column_map(source.results, source.reading)
+    return columns.is_own or "candidate" not in columns.columns or "score" in columns.columns
+
+
 def _items(source: Source) -> Iterator[Item]:
     """Yield all items with their texts; those of a translator under ids such as `th:0`."""
-    if is_translation(source.results):
-        for language in TranslationResults(source.results):
+    if is_translation(source):
+        for language in TranslationResults(source.results, source.reading):
             tag = language.language_code or language.language_name
             for index, prompt in enumerate(language.prompts):
                 context = {"source": prompt.source_text, "reference": prompt.reference}
                 yield Item(f"{tag}:{index}", prompt.generated_output, context, tag)
         return
-    texts = source.items or (source.results if "candidate" in first_row(source.results) else None)
+    columns = column_map(source.results, source.reading)
+    texts = source.items or (source.results if columns.targets or "candidate" in columns.columns else None)
     if texts is None:
         raise ConfigError(f"{source.results} has no texts. Give the items that were judged", option="items")
-    yield from ItemSource(texts)
+    yield from ItemSource(texts, table=source.reading)
 
 
 def _candidates(source: Source, ratings: Mapping[str, Rating]) -> Iterator[Candidate]:
     checker = TextChecker(source.table)
     seen: set[str] = set()
-    of_results = not is_translation(source.results)
+    of_results = not is_translation(source)
     for number, item in enumerate(_items(source)):
         rating = ratings.get(item.id)
-        if rating is None and of_results:
+        if rating is None and of_results and ratings:
             continue  # it was not judged in this run
         if item.id in seen:
             raise DataError(f"duplicate id {item.id!r}.", path=source.items or source.results)

@@ -9,6 +9,7 @@ from msgspec import to_builtins
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json
+from polyjudge.formats.columns import AS_IT_IS, TableOptions
 from polyjudge.formats.translation_results import TranslationResults
 from polyjudge.formats.translation_scores import TranslationScores
 from polyjudge.languages.table import LanguageTable, language_table
@@ -32,12 +33,13 @@ def report(
     quick_judge: Path | str | None = None,
     full_judge: Path | str | None = None,
     cards: Sequence[Path | str] = (),
+    table: TableOptions = AS_IT_IS,
     progress: Callable[[LanguageResult], None] = lambda _: None,
 ) -> Report:
     """Read a results file and the scores of judges, and return verdicts and totals.
 
     `quick_judge` and `full_judge` are the scores of `translation quick` and `translation full`; `cards` are trust
-    cards, by default the judges' own. `render_report` turns the report into text.
+    cards, by default the judges' own; `table` says how a table is read. `render_report` turns the report into text.
     """
     given = {"quick": quick_judge, "full": full_judge}
     scores = {name: TranslationScores(Path(path)) for name, path in given.items() if path is not None}
@@ -45,7 +47,7 @@ def report(
         if not each.holds_scores:
             raise DataError("no judge scores found; is this a scores file?", path=each.path)
     return Report(
-        TranslationResults(Path(results)),
+        TranslationResults(Path(results), table),
         scores,
         language_table(),
         timestamp=utc_now(),

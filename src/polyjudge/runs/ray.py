@@ -156,6 +156,7 @@ class RayRun:
             repeats=self.repeats,
             context=None if self.source.context is None else tuple(self.source.context),
             filters=self.source.filters,
+            table=self.source.table,
             output=self.output.resolve(),
             cache=cache,
             since=folder.started_at if self.refresh or self.retry_failures else "",

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from polyjudge.formats.columns import AS_IT_IS, TableOptions
 from polyjudge.records.requests import ModelName, Price
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Caps, Spent
 from polyjudge.store.run_folder import ResultsPart, Shard
 from polyjudge.version import __version__
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Increase it when the messages change so that drivers and workers of different versions cannot exchange them."""
 
 
@@ -112,6 +113,7 @@ class ShardJob:
     repeats: int = 1
     context: tuple[str, ...] | None = None
     filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    table: TableOptions = AS_IT_IS
     output: Path
     """The folder of the results."""
     cache: str = ""

@@ -24,7 +24,8 @@ from polyjudge.errors import (
     StoppedError,
 )
 from polyjudge.folder_trust import TRUST_VARIABLE
-from polyjudge.formats.items import ItemSource, rows_of
+from polyjudge.formats.items import ItemSource
+from polyjudge.formats.row_files import rows_of
 from polyjudge.judges.base import as_item_judge, close_judge
 from polyjudge.providers.budget import Budget
 from polyjudge.providers.services import use_addresses
@@ -112,9 +113,8 @@ class _Scoring:
     async def run(self) -> ResultsPart | None:
         """Return the part that was written; None if it was stopped."""
         order, job = self.order, self.order.job
-        source = ItemSource(
-            order.shard.path, job.context, job.filters, order.shard.items, order.shard.start, order.shard.rows
-        )
+        shard = order.shard
+        source = ItemSource(shard.path, job.context, job.filters, shard.items, shard.start, shard.rows, table=job.table)
         if shard_digest(iter(source)) != order.shard.fingerprint:
             raise DataError("was changed since the run started; run the command again", path=order.shard.path)
         try:
@@ -133,7 +133,7 @@ class _Scoring:
             with write_parquet_rows(path, criteria, flags) as rows:
                 async with aclosing(self._outcomes(source, cache)) as outcomes:
                     async for item, outcome in outcomes:
-                        rows.append(item_row(item, outcome))
+                        rows.append(item_row(item, outcome, with_texts=True))
                         self.done += 1
                         self.unjudged += isinstance(outcome, Failure)
                 if self.done < shard.items:

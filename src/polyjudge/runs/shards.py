@@ -6,7 +6,9 @@ from pathlib import Path
 
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
-from polyjudge.formats.items import ItemsDigest, ItemSource, Place, Problems, SeenIds, Survey, files_of
+from polyjudge.formats.columns import RowMapper
+from polyjudge.formats.items import ItemsDigest, ItemSource, Problems, SeenIds, Survey
+from polyjudge.formats.row_files import Place, files_of
 from polyjudge.formats.tables import rows_from
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Item
@@ -83,16 +85,21 @@ class _Surveying:
 
     def pieces(self, file: Path, rows: int) -> Iterator[_Piece]:
         piece, end = _Piece(file, START), START
-        for line, row, offset in rows_from(file):
+        columns, mapper = self._source.columns_of(file), RowMapper()
+        if columns.makes_ids:
+            raise DataError(
+                "has no id column, which shards need: an id from the content is counted over all", path=file
+            )
+        for line, row, offset in rows_from(file, START, self._source.table):
             if piece.rows == rows:
                 yield piece
                 piece = _Piece(file, end)
             piece.rows, end = piece.rows + 1, Mark(line, offset)
-            item = self._source.parse_item(row)
-            if isinstance(item, str):
-                self.problems.note(Place(file, line), item)
-            elif item is not None and (self._source.limit is None or self.count < self._source.limit):
-                self._take(item, piece)
+            for item in self._source.items_of(row, columns, mapper):
+                if isinstance(item, str):
+                    self.problems.note(Place(file, line), item)
+                elif self._source.limit is None or self.count < self._source.limit:
+                    self._take(item, piece)
         if piece.rows:
             yield piece
 

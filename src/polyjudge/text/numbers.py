@@ -7,6 +7,7 @@ import unicodedata
 from polyjudge.records.rubrics import Scale
 
 _DIGIT = re.compile(r"\d")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,(?:\d{1,2}|\d{4,})")
 _SIGNS = str.maketrans({"٫": ".", "．": ".", "／": "/", "∕": "/", "⁄": "/", "−": "-", "－": "-", "＋": "+"})
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+|,[0-9])?)(?:\s*(?:/|out of)\s*([0-9]+(?:\.[0-9]+)?)|\s?(%))?")
 
@@ -16,6 +17,11 @@ def fold_digits(text: str) -> str:
     if text.isascii():
         return text
     return _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text).translate(_SIGNS)
+
+
+def with_decimal_point(text: str) -> str:
+    """Return a number with a decimal point in place of its decimal comma; one before three digits is ambiguous."""
+    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
 
 
 def plain_number(text: str) -> tuple[float, float | None] | None:

@@ -1,0 +1,190 @@
+"""The columns of a table by their roles, and rows in which they have the names of these roles."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, cast
+
+from polyjudge.errors import ConfigError, MissingColumnError, UnknownNameError
+from polyjudge.files.opening import known_encoding
+from polyjudge.files.spill import Occurrences
+
+Row = Mapping[str, Any]
+ROLES = ("id", "candidate", "source", "reference", "language", "system", "document", "label", "score", "context")
+"""What a column may hold; readers find it under these names."""
+MISSING = object()
+"""The value of a column that a row does not have."""
+_ID_PARTS = ("source", "language", "system", "candidate")
+"""What identifies a row without an id; columns that people add later, such as labels, do not count."""
+_LONGEST_JSON = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """How a table is to be read, where that cannot be seen in it."""
+
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By role, the column; an empty one if the table has none."""
+    targets: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By language tag, the column of its texts, in a table with a column for each language."""
+    encoding: str = ""
+    """Empty for UTF-8, or what a byte order mark says."""
+    sheet: str = ""
+    """Empty for the first one."""
+    header: bool = True
+    """Whether the first row has the names of the columns; else these are 1, 2, 3, …"""
+
+
+AS_IT_IS = TableOptions()
+
+
+def table_options(
+    columns: Mapping[str, str] | None = None,
+    targets: Mapping[str, str] | None = None,
+    *,
+    encoding: str = "",
+    sheet: str = "",
+    header: bool = True,
+) -> TableOptions:
+    """Return the options; raise ConfigError for an unknown role or encoding."""
+    unknown = [role for role in columns or {} if role not in ROLES]
+    if unknown:
+        raise UnknownNameError("role of a column", unknown[0], ROLES)
+    if encoding and not known_encoding(encoding):
+        raise ConfigError(f"Unknown encoding {encoding!r}. Name one that Python knows, such as windows-1252.")
+    return TableOptions(columns or {}, targets or {}, encoding, sheet, header)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMap:
+    """The columns of one table by their roles."""
+
+    path: Path
+    found: tuple[str, ...] = ()
+    """All columns."""
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By role; a role without a column is left out."""
+    targets: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By language tag, in a table with a column for each language."""
+    is_own: bool = False
+    """The rows were written by polyjudge, and are not changed."""
+    has_languages: bool = False
+    """Each row is a language with its prompts."""
+
+    @property
+    def makes_ids(self) -> bool:
+        """Whether the ids are made from the content, because there are texts without an id."""
+        if self.is_own or self.has_languages or "id" in self.columns:
+            return False
+        return bool(self.targets) or "candidate" in self.columns or "source" in self.columns
+
+    @property
+    def assumed(self) -> dict[str, str]:
+        """The columns by role, without those that have the name of their role."""
+        return {role: column for role, column in self.columns.items() if role != column}
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether rows are not used as they are."""
+        return bool(self.assumed or self.targets or self.makes_ids or self.has_languages)
+
+    def need(self, *roles: str) -> None:
+        """Raise MissingColumnError unless the table has a column of one of these roles."""
+        known = {*self.columns, *(("id",) if self.makes_ids else ())}
+        if self.targets or self.has_languages:
+            known.update(("candidate", "language", "id" if self.has_languages else ""))
+        if self.found and known.isdisjoint(roles):
+            raise MissingColumnError(roles, self.found, path=self.path, may_lack_header=not self.columns)
+
+
+class RowMapper:
+    """Names the columns of rows by their roles; rows without an id get one that is counted over all tables read."""
+
+    def __init__(self, *, makes_ids: bool = True) -> None:
+        self._seen = Occurrences()
+        self._makes_ids = makes_ids
+
+    def rows(self, row: Row | str, columns: ColumnMap) -> Iterator[Row | str]:
+        """Yield the row, or the rows of its languages or prompts, with the roles as names."""
+        if isinstance(row, str) or not columns.changes_rows:
+            yield row
+        elif columns.has_languages:
+            yield from _of_prompts(row)
+        elif columns.targets:
+            yield from self._of_targets(row, columns)
+        else:
+            named = {**row, **_cells(row, columns.columns)}
+            yield self._with_id(named) if columns.makes_ids and self._makes_ids else named
+
+    def _of_targets(self, row: Row, columns: ColumnMap) -> Iterator[Row | str]:
+        shared = {**row, **_cells(row, columns.columns)}
+        for tag, column in columns.targets.items():
+            text = cell(row, column)
+            if text is MISSING or text is None or text == "":
+                yield f"no text in column {column!r}"
+                continue
+            named = {**shared, "candidate": text, "language": tag}
+            if columns.makes_ids:
+                yield self._with_id(named) if self._makes_ids else named
+            else:
+                yield {**named, "id": f"{shared['id']}:{tag}"} if shared.get("id") not in (None, "") else named
+
+    def _with_id(self, row: dict[str, Any]) -> Row:
+        texts = [str(row.get(name) or "").encode(errors="surrogatepass") for name in _ID_PARTS]
+        content = b"".join(b"%d:%b" % (len(text), text) for text in texts)
+        made = blake2b(content, digest_size=8).hexdigest()
+        count = self._seen.count(int(made, 16))
+        row["id"] = made if count == 1 else f"{made}-{count}"
+        return row
+
+
+def _cells(row: Row, columns: Mapping[str, str]) -> dict[str, Any]:
+    found = ((role, cell(row, column)) for role, column in columns.items())
+    return {role: value for role, value in found if value is not MISSING}
+
+
+def _of_prompts(row: Row) -> Iterator[Row | str]:
+    """Yield the prompts of a language as rows, under ids such as `th:0`."""
+    prompts = row.get("prompts")
+    tag = str(row.get("languageCode") or row.get("languageName") or "")
+    if not isinstance(prompts, list):
+        yield "prompts must be a list"
+        return
+    given = cast(list[object], prompts)
+    rows = [cast(Row, each) for each in given if isinstance(each, Mapping)]
+    usable = [each for each in rows if isinstance(each.get("generatedOutput"), str)]
+    if len(usable) < len(given):
+        yield f"{tag}: {len(given) - len(usable)} prompts without generatedOutput"
+    for index, prompt in enumerate(usable):
+        named = {"id": f"{tag}:{index}", "language": tag, "candidate": prompt["generatedOutput"]}
+        yield {**prompt, "source": prompt.get("sourceText") or "", **named}
+
+
+def cell(row: Row, column: str) -> object:
+    """Return the value of a column, or of `one.two` inside an object, a list, or a text that holds JSON."""
+    if column in row:
+        return row[column]
+    first, dot, rest = column.partition(".")
+    while dot:
+        if first in row:
+            inner = opened(row[first])
+            return cell(inner, rest) if inner is not None else MISSING
+        more, dot, rest = rest.partition(".")
+        first = f"{first}.{more}"
+    return MISSING
+
+
+def opened(value: object) -> Row | None:
+    """Return an object, or a list by positions, also from JSON text."""
+    if isinstance(value, str) and value[:1] in ("{", "[") and len(value) < _LONGEST_JSON:
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(value, Mapping):
+        return cast(Row, value)
+    if isinstance(value, list):
+        return {str(place): each for place, each in enumerate(cast(list[object], value))}
+    return None

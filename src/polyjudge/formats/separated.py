@@ -1,0 +1,110 @@
+"""Read the rows of tables as text: fields separated by commas, semicolons, tabs or bars."""
+
+import csv
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from polyjudge.errors import DataError, DuplicateKeyError
+from polyjudge.files.json_lines import START, Mark, lines_from
+
+from .columns import TableOptions
+
+_LONGEST_FIELD = 100_000_000
+_DELIMITERS = ",;\t|"
+_NAMED_DELIMITER = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
+"""The line that names the delimiter for Excel."""
+_SAMPLE_LINES = 50
+_SAMPLE_RECORDS = 20
+
+
+def separated_rows(
+    path: Path, start: Mark, options: TableOptions
+) -> Iterator[tuple[int, Mapping[str, str] | str, int]]:
+    """Yield the rows of a file of separated values from a position."""
+    csv.field_size_limit(min(_LONGEST_FIELD, sys.maxsize))
+    delimiter, first = _delimiter(path, options)
+    lines = _Lines(path, 0, options.encoding)
+    lines.skip(first.line)
+    records = _records(lines, delimiter, path, first)
+    line, names, _ = next(records, (0, list[str](), 0))
+    if not options.header:
+        names = [str(place) for place, _ in enumerate(names, start=1)]
+        records = _records(_from(path, first, options), delimiter, path, first)
+    check_columns(names, path, line)
+    # The reader of the header continues if nothing is skipped.
+    if start != START:
+        records = _records(_Lines(path, start.offset, options.encoding), delimiter, path, start)
+    for line, fields, end in records:
+        if any(fields):  # not a blank line
+            fits = len(fields) == len(names)
+            problem = f"expected {len(names)} fields, found {len(fields)}"
+            yield line, dict(zip(names, fields, strict=True)) if fits else problem, end
+
+
+def check_columns(names: Iterable[str], path: Path, line: int = 0) -> None:
+    """Raise DuplicateKeyError if two columns have the same name; columns without a name are ignored."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DuplicateKeyError(f"duplicate column {name!r}; remove or rename one of the two", path=path, line=line)
+        if name:
+            seen.add(name)
+
+
+def _delimiter(path: Path, options: TableOptions) -> tuple[str, Mark]:
+    """Return the delimiter of a file, and where its first record starts.
+
+    It is the one that the first line names for Excel, else the one that splits the first records most evenly.
+    """
+    sample = [text for text, _ in islice(lines_from(path, 0, options.encoding), _SAMPLE_LINES)]
+    named = _NAMED_DELIMITER.fullmatch(sample[0]) if sample else None
+    if named is not None:
+        return named[1], Mark(1)
+    usual = "\t" if path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(".tsv") else ","
+    ordered = sorted(_DELIMITERS, key=lambda each: each != usual)
+    return max(ordered, key=lambda each: _evenness(sample, each)), START
+
+
+def _evenness(sample: Sequence[str], delimiter: str) -> tuple[bool, float, int]:
+    """Return how well a delimiter fits: more than one column, the share of records as long as the first, columns."""
+    records = [len(fields) for fields in islice(csv.reader(sample, delimiter=delimiter), _SAMPLE_RECORDS) if fields]
+    if not records:
+        return False, 0.0, 0
+    return records[0] > 1, sum(each == records[0] for each in records) / len(records), records[0]
+
+
+class _Lines:
+    """The lines of a file for the csv module, and the offset of the last one read."""
+
+    def __init__(self, path: Path, offset: int, encoding: str) -> None:
+        self.offset = offset
+        self._lines = lines_from(path, offset, encoding)
+
+    def __iter__(self) -> Iterator[str]:
+        for text, end in self._lines:
+            self.offset = end
+            yield text
+
+    def skip(self, count: int) -> None:
+        """Skip some lines."""
+        for _, end in islice(self._lines, count):
+            self.offset = end
+
+
+def _from(path: Path, first: Mark, options: TableOptions) -> _Lines:
+    lines = _Lines(path, 0, options.encoding)
+    lines.skip(first.line)
+    return lines
+
+
+def _records(lines: _Lines, delimiter: str, path: Path, start: Mark) -> Iterator[tuple[int, list[str], int]]:
+    records = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        for fields in records:
+            yield start.line + records.line_num, fields, lines.offset
+    except csv.Error as error:
+        line = start.line + records.line_num
+        raise DataError(f"invalid row: {error}", path=path, line=line) from None
