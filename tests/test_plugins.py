@@ -390,7 +390,7 @@ def test_a_format_gives_items_problems_and_errors_with_the_file(in_folder):
     with pytest.raises(DataError, match=r"items\.cards: cannot be read: the format 'cards' .*odd card"):
         list(read_items(path))
     path.write_text("something else\n")
-    with pytest.raises(DataError, match=r"unknown file format; supported: \.jsonl, \.csv, \.tsv, \.parquet, \.cards"):
+    with pytest.raises(DataError, match=r"unknown file format; supported: \.jsonl, \.csv, .*, \.cards"):
         list(read_items(path))
 
 

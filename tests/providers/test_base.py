@@ -28,7 +28,7 @@ def test_a_request_that_differs_in_any_field_is_another_request(name):
 
     assert not is_same_but_prompt(PLAIN, other)
     assert request_key(Origin("local"), PLAIN) != request_key(Origin("local"), other)
-    bodies = _Bodies()
+    bodies = _Bodies("max_tokens")
     assert bodies.encoded(PLAIN) != bodies.encoded(other)
     assert all(body(PLAIN) != body(other) for body in BODIES.values())
     if name != "model":

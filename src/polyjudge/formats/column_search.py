@@ -16,6 +16,8 @@ from .columns import ROLES, ColumnMap, Row, TableOptions, opened
 _HEAD_ROWS = 100
 _DEEPEST = 4
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s_\-.]+")
+_LONGEST_TAG_OF_A_CANDIDATE = 3
+"""Such as `mt`, which is machine translation or Maltese; longer names of candidates are no tags."""
 _TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
 _GENERIC = {"text", "content", "value", "string"}
 """Names inside an object that say nothing: `output.text` is an output."""
@@ -125,12 +127,10 @@ class _Search:
         """Return the columns that are languages, if the table has no column of candidates; English is the source."""
         candidate, source = self._columns.get("candidate"), self._columns.get("source")
         is_source = candidate is not None and _plain(candidate) == "text" and source is None
-        if (
-            candidate is not None
-            and not is_source
-            and (not _tag_of(candidate) or self._options.columns.get("candidate"))
-        ):
-            return {}
+        if candidate is not None and not is_source:
+            may_be_tag = len(candidate.rpartition(".")[2].strip()) <= _LONGEST_TAG_OF_A_CANDIDATE
+            if self._options.columns.get("candidate") or not may_be_tag or not _tag_of(candidate):
+                return {}
         tags = {
             name: tag
             for name in (*self._found, *self._inner)
