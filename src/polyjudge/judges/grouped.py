@@ -33,7 +33,7 @@ from .judged_text import ReplyContext, judged_texts
 from .parsing import JudgeJson, read_judge_json
 from .reply_text import decode, first_turn, unfenced, without_reasoning
 from .rubric import RubricJudge, read_verdict
-from .verdict_selection import Query, checked
+from .verdict_objects import Query, checked
 
 _MOST_EMPTY = 2
 """Calls without a usable row before the run stops, unless each item may be judged by itself."""

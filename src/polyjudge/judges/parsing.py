@@ -13,21 +13,19 @@ clearly final, and so is a verdict that other parts of the reply contradict: no 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from polyjudge.errors import UnreadableReplyError
 
-from .json_repair import mentions
 from .judged_text import ReplyContext
 from .reply_text import first_turn, labelled_values, last_line_is_labelled, unfenced, without_lines, without_reasoning
 from .statements import contradicting_reason, contradicting_statement, without_quoted_lines
-from .verdict_objects import whole_object
-from .verdict_selection import NoVerdictError, Query, checked, embedded, refuse_if_list, without_echoes
+from .verdict_objects import NoVerdictError, Query, checked, refuse_if_list, whole_object
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeJson:
+class JudgeJson(Struct, frozen=True):
     """The object found in a reply, and how it was found."""
 
     value: dict[str, Any]
@@ -110,12 +108,17 @@ def _read(text: str, query: Query, schema_enforced: bool) -> JudgeJson:
         return JudgeJson(checked(whole, query), "unwrapped")
     if inner.startswith("["):
         refuse_if_list(inner, query)
+    from .verdict_selection import embedded  # here, because most replies are an object alone
+
     value, parse_method = embedded(answer, query)
     return JudgeJson(value, parse_method, repaired=parse_method == "repaired")
 
 
 def _read_lines(text: str, needed: tuple[str, ...], also: tuple[str, ...], query: Query) -> JudgeJson | None:
     """Return the values of labelled lines if every needed key has one value and nothing contradicts them."""
+    from .json_repair import mentions  # here, because most replies are JSON
+    from .verdict_selection import without_echoes
+
     answer = without_echoes(without_reasoning(first_turn(text)), query)
     if mentions(answer, query.wanted):
         return None

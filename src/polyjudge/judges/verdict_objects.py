@@ -1,4 +1,4 @@
-"""Find the wanted keys in the objects of a reply, and keys that contradict them.
+"""Find the wanted keys in the objects of a reply, and refuse an object that contradicts them.
 
 The wanted keys may have slightly different names, be inside wrappers such as a tool call, or be encoded as a string.
 A key with another score, under any name, makes the verdict unclear.
@@ -7,7 +7,9 @@ A key with another score, under any name, makes the verdict unclear.
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any, NoReturn, cast
+
+from msgspec import Struct
 
 from polyjudge.text.numbers import plain_number
 
@@ -15,6 +17,7 @@ from .judged_text import ReplyContext, folded_key
 from .number_words import with_digits
 from .reply_text import decode
 from .statement_words import has_word, key_words, normalise, pattern
+from .statements import contradicting_reason
 
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
 _WRAPPERS = {
@@ -30,6 +33,35 @@ _QUOTING_KEY = re.compile(
     "|(?:^|_)(?:not|if|other|self|would|could|old)(?:_|$)",
     re.IGNORECASE,
 )
+
+
+class NoVerdictError(ValueError):
+    """The reply has no verdict; the caller adds the text of the reply."""
+
+
+class Query(Struct, frozen=True):
+    """The keys that a verdict must have, and the context of the question."""
+
+    wanted: tuple[str, ...]
+    context: ReplyContext
+    cut_off: bool = False
+
+    def keys(self, value: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the keys whose values make up a verdict."""
+        return self.wanted or tuple(value)
+
+    def answers(self, value: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the keys of the answer, without those of its explanation."""
+        return self.wanted or tuple(key for key in ("score", "verdict") if key in value)
+
+    @property
+    def is_judging(self) -> bool:
+        """Whether the reply is from a judge, and not any text with JSON in it."""
+        return bool(self.context.judged)
+
+    def is_echo(self, value: Mapping[str, Any]) -> bool:
+        """Return whether an object is also in the judged text."""
+        return self.context.has_object(value)
 
 
 def whole_object(text: str, wanted: tuple[str, ...], unpackings: int = 2) -> dict[str, Any] | None:
@@ -60,18 +92,18 @@ def is_placeholder(value: object) -> bool:
 
 
 @lru_cache(maxsize=256)
-def is_answer_key(key: str) -> bool:
+def _is_answer_key(key: str) -> bool:
     """Return whether an object under this key is an answer, not a quotation, a draft or a part."""
     return key.casefold() in _WRAPPERS or _RENEWING_KEY.search(key) is not None
 
 
 @lru_cache(maxsize=256)
-def is_quoting_key(key: str) -> bool:
+def _is_quoting_key(key: str) -> bool:
     """Return whether an object under this key is a quotation, a draft, an example or of someone else."""
     return _QUOTING_KEY.search(key) is not None
 
 
-def own_answers(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, object]:
+def _own_answers(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, object]:
     """Return the values of the wanted keys of an object itself."""
     for name in value:  # most objects inside another one have no such key
         if name in keys or not name.isascii() or name.strip().casefold() in keys:
@@ -87,7 +119,7 @@ def nested_answers(value: object, keys: tuple[str, ...]) -> Iterator[tuple[str, 
         each = pending.pop()
         if isinstance(each, dict):
             mapping = cast(dict[str, Any], each)
-            yield from own_answers(mapping, keys).items()
+            yield from _own_answers(mapping, keys).items()
             pending += mapping.values()
         elif isinstance(each, list):
             pending += cast(list[object], each)
@@ -109,7 +141,7 @@ def _has(value: dict[str, Any], wanted: tuple[str, ...]) -> bool:
     for key in wanted:
         if key not in value:
             return False
-    return not wanted or not all(is_placeholder(value[key]) for key in wanted)
+    return not wanted or not all(map(is_placeholder, map(value.get, wanted)))
 
 
 def _wrapped(value: dict[str, Any]) -> list[dict[str, Any]]:
@@ -157,12 +189,12 @@ _SMALLER_SCALES = (10, 20, 25, 100)
 """Divisors that convert a score to a scale to 10, 5, 4 or 1."""
 
 
-def has_extra_keys(value: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
+def _has_extra_keys(value: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
     """Return whether an object has keys that no judge is asked for."""
     return any(key not in keys and key not in _EXPECTED for key in value)
 
 
-def rival_key(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
+def _rival_key(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
     """Return a key that gives another answer than a wanted key, such as "final_score" beside "score".
 
     This includes a subscore that is repeated beside the subscores with another value.
@@ -194,7 +226,7 @@ def _inner_score(value: Mapping[str, Any], keys: tuple[str, ...], context: Reply
     pending = [value]
     for inner in pending:
         for key, each in inner.items():
-            if key not in keys and isinstance(each, dict) and not is_quoting_key(key):
+            if key not in keys and isinstance(each, dict) and not _is_quoting_key(key):
                 part = cast(dict[str, Any], each)
                 pending.append(part)
                 found = _other_score(value, part, keys, context)
@@ -221,14 +253,14 @@ def _other_score(
         is_score = has_word(name, "score") or not key_words("score_names").isdisjoint(name.split())
         rest = pattern("changed", name, "keys").sub(" ", name)
         if rest == name:
-            is_part = is_quoting_key(key) or has_word(name, "criteria", "measures", "drafts", language="keys")
+            is_part = _is_quoting_key(key) or has_word(name, "criteria", "measures", "drafts", language="keys")
             unknown += [key] if is_score and not is_part else []
         elif is_score or (not _LETTER.search(rest) and number[0] not in (0, context.scale.highest - own[0])):
             return key
     return unknown[0] if len(unknown) == 1 else None
 
 
-def withdrawing_key(value: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+def _withdrawing_key(value: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     """Return a key that marks the verdict as a draft, an example, refused or void, such as "valid": false."""
     for key, stated in value.items():
         if key in keys or key in _EXPECTED:
@@ -241,7 +273,7 @@ def withdrawing_key(value: Mapping[str, Any], keys: tuple[str, ...]) -> str | No
     return None
 
 
-def other_scale(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
+def _other_scale(value: Mapping[str, Any], keys: tuple[str, ...], context: ReplyContext) -> str | None:
     """Return a key that states another scale than the one in use, such as "out_of": 10 on a scale to 100."""
     for key, stated in value.items():
         if key in keys or key in _EXPECTED or _joined(key) not in key_words("scale_names") or isinstance(stated, bool):
@@ -293,3 +325,72 @@ def _differs(own: object, other: object, context: ReplyContext) -> bool:
         return False
     labels = {folded_key(label) for label in context.labels}
     return folded_key(str(other)) in labels and folded_key(str(other)) != folded_key(str(own))
+
+
+def checked(value: dict[str, Any], query: Query) -> dict[str, Any]:
+    """Return the verdict; raise an error if it contradicts itself, with a second score or another scale."""
+    keys = query.answers(value)
+    if _has_extra_keys(value, keys):
+        _refuse_if_extra_keys_differ(value, keys, query)
+    for key, answer in _inner_answers(value, keys):
+        if differs(answer, value.get(key)):
+            refuse("an object inside the verdict gives another answer")
+    if (sentence := contradicting_reason(value, keys, query.context)) is not None:
+        refuse(f"the verdict contradicts itself: {sentence[:80]!r}")
+    return value
+
+
+def _refuse_if_extra_keys_differ(value: dict[str, Any], keys: tuple[str, ...], query: Query) -> None:
+    """Raise an error if other keys contradict the wanted ones."""
+    if (key := _rival_key(value, keys, query.context)) is not None:
+        refuse(f"{key!r} gives another answer")
+    if (key := _withdrawing_key(value, keys)) is not None:
+        refuse(f"{key!r} withdraws the verdict")
+    if (key := _other_scale(value, keys, query.context)) is not None:
+        refuse(f"{key!r} states another scale")
+
+
+def _inner_answers(value: Mapping[str, Any], keys: tuple[str, ...]) -> list[tuple[str, object]]:
+    """Return the values of the wanted keys in objects inside a verdict, without quotations and parts."""
+    answers: list[tuple[str, object]] = []
+    parts: list[dict[str, object]] = []
+    pending = [value]
+    for inner in pending:
+        for key, each in inner.items():
+            if key in keys or not isinstance(each, dict | list):
+                continue
+            if _is_answer_key(key):
+                answers += nested_answers(cast(object, each), keys)
+            elif isinstance(each, dict) and not _is_quoting_key(key):
+                part = cast(dict[str, Any], each)
+                pending.append(part)
+                if own := _own_answers(part, keys):
+                    parts.append(own)
+    if len(parts) == 1:  # several are the criteria, each with its own score
+        answers += parts[0].items()
+    return answers
+
+
+def refuse_if_list(text: str, query: Query) -> None:
+    """Raise an error for a reply that is a list of objects with different answers."""
+    try:
+        value = decode(text)
+    except (ValueError, RecursionError):
+        return
+    objects = [cast(dict[str, object], each) for each in cast(list[object], value) if isinstance(each, dict)]
+    answers = [dict(nested_answers(each, query.wanted)) if query.wanted else each for each in objects]
+    answers = [each for each in answers if each]
+    if any(each != answers[0] for each in answers[1:]):
+        refuse("the reply is a list of different verdicts")
+
+
+def differs(value: object, other: object) -> bool:
+    """Return whether two values of a key are different answers."""
+    if isinstance(value, str) and isinstance(other, str):
+        return folded_key(value) != folded_key(other)
+    return value != other
+
+
+def refuse(reason: str) -> NoReturn:
+    """Raise the error of a reply without a verdict."""
+    raise NoVerdictError(reason)

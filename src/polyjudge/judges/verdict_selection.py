@@ -1,29 +1,27 @@
-"""Decide which object of a reply is the judge's verdict; raise an error if none clearly is."""
+"""Find the judge's verdict in a reply with other text; raise an error if no object clearly is the verdict."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NoReturn, cast
+from typing import Any, cast
+
+from msgspec import Struct
 
 from .finality import are_listed, is_marked, reason_to_doubt
 from .json_repair import comments, ends_with_key, mentions, repair_object, unclosed_part
-from .judged_text import ReplyContext, folded_key
+from .judged_text import folded_key
 from .remarks import ECHO
 from .reply_text import Span, decode, find_objects
 from .statements import contradicting_line, contradicting_reason, contradicting_statement, earlier_statement
 from .verdict_objects import (
+    NoVerdictError,
+    Query,
+    checked,
     contradicting_key,
+    differs,
     fitting,
-    has_extra_keys,
-    is_answer_key,
-    is_quoting_key,
     nested_answers,
-    other_scale,
-    own_answers,
-    rival_key,
+    refuse,
     whole_object,
-    withdrawing_key,
 )
 
 _MOST_KEYS = 64
@@ -36,100 +34,12 @@ _MOST_ECHOES = 1_000
 """Quotations of the judged text that are recognised; likewise."""
 
 
-class NoVerdictError(ValueError):
-    """The reply has no verdict; the caller adds the text of the reply."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """The keys that a verdict must have, and the context of the question."""
-
-    wanted: tuple[str, ...]
-    context: ReplyContext
-    cut_off: bool = False
-
-    def keys(self, value: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the keys whose values make up a verdict."""
-        return self.wanted or tuple(value)
-
-    def answers(self, value: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the keys of the answer, without those of its explanation."""
-        return self.wanted or tuple(key for key in ("score", "verdict") if key in value)
-
-    @property
-    def is_judging(self) -> bool:
-        """Whether the reply is from a judge, and not any text with JSON in it."""
-        return bool(self.context.judged)
-
-    def is_echo(self, value: Mapping[str, Any]) -> bool:
-        """Return whether an object is also in the judged text."""
-        return self.context.has_object(value)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A verdict and its position in the reply."""
 
     value: dict[str, Any]
     start: int
     end: int
-
-
-def checked(value: dict[str, Any], query: Query) -> dict[str, Any]:
-    """Return the verdict; raise an error if it contradicts itself, with a second score or another scale."""
-    keys = query.answers(value)
-    if has_extra_keys(value, keys):
-        _refuse_if_extra_keys_differ(value, keys, query)
-    for key, answer in _inner_answers(value, keys):
-        if _differs(answer, value.get(key)):
-            _refuse("an object inside the verdict gives another answer")
-    if (sentence := contradicting_reason(value, keys, query.context)) is not None:
-        _refuse(f"the verdict contradicts itself: {sentence[:80]!r}")
-    return value
-
-
-def _refuse_if_extra_keys_differ(value: dict[str, Any], keys: tuple[str, ...], query: Query) -> None:
-    """Raise an error if other keys contradict the wanted ones."""
-    if (key := rival_key(value, keys, query.context)) is not None:
-        _refuse(f"{key!r} gives another answer")
-    if (key := withdrawing_key(value, keys)) is not None:
-        _refuse(f"{key!r} withdraws the verdict")
-    if (key := other_scale(value, keys, query.context)) is not None:
-        _refuse(f"{key!r} states another scale")
-
-
-def _inner_answers(value: Mapping[str, Any], keys: tuple[str, ...]) -> list[tuple[str, object]]:
-    """Return the values of the wanted keys in objects inside a verdict, without quotations and parts."""
-    answers: list[tuple[str, object]] = []
-    parts: list[dict[str, object]] = []
-    pending = [value]
-    for inner in pending:
-        for key, each in inner.items():
-            if key in keys or not isinstance(each, dict | list):
-                continue
-            if is_answer_key(key):
-                answers += nested_answers(cast(object, each), keys)
-            elif isinstance(each, dict) and not is_quoting_key(key):
-                part = cast(dict[str, Any], each)
-                pending.append(part)
-                if own := own_answers(part, keys):
-                    parts.append(own)
-    if len(parts) == 1:  # several are the criteria, each with its own score
-        answers += parts[0].items()
-    return answers
-
-
-def refuse_if_list(text: str, query: Query) -> None:
-    """Raise an error for a reply that is a list of objects with different answers."""
-    try:
-        value = decode(text)
-    except (ValueError, RecursionError):
-        return
-    objects = [cast(dict[str, object], each) for each in cast(list[object], value) if isinstance(each, dict)]
-    answers = [dict(nested_answers(each, query.wanted)) if query.wanted else each for each in objects]
-    answers = [each for each in answers if each]
-    if any(each != answers[0] for each in answers[1:]):
-        _refuse("the reply is a list of different verdicts")
 
 
 def embedded(answer: str, query: Query) -> tuple[dict[str, Any], str]:
@@ -145,7 +55,7 @@ def embedded(answer: str, query: Query) -> tuple[dict[str, Any], str]:
     has_echo = any(query.is_echo(_decoded(answer, span, lenient=True)) for span in later[:_MOST_ECHOES])
     rest = _without(later, answer, last.end, ECHO if has_echo else "")
     if query.cut_off and "{" in rest:
-        _refuse("the reply was cut off in another object after this verdict")
+        refuse("the reply was cut off in another object after this verdict")
     for start, end in later:
         if (start, end) not in echoes:
             _refuse_if_revised(answer[start:end], last.value, query)
@@ -192,29 +102,23 @@ def _verdicts(answer: str, spans: list[Span], query: Query) -> tuple[_Found | No
     rivals = [
         each
         for each in found[1:]
-        if last and any(key in each.value and _differs(each.value[key], last.value[key]) for key in keys)
+        if last and any(key in each.value and differs(each.value[key], last.value[key]) for key in keys)
     ]
     return last, rivals, echoes
-
-
-def _differs(value: object, other: object) -> bool:
-    if isinstance(value, str) and isinstance(other, str):
-        return folded_key(value) != folded_key(other)
-    return value != other
 
 
 def _refuse_if_doubtful(answer: str, last: _Found, rivals: list[_Found], query: Query) -> None:
     """Raise an error if a verdict is quoted, commented out, negated or hypothetical, or is one of a list."""
     keys = [key for key in query.keys(last.value) if key != "reason"]
-    differing = [each for each in rivals if any(_differs(each.value.get(key), last.value[key]) for key in keys)]
+    differing = [each for each in rivals if any(differs(each.value.get(key), last.value[key]) for key in keys)]
     start = max((each.end for each in differing), default=0)
     before, after = answer[start : last.start], answer[last.end :]
     if differing and are_listed(answer[: differing[0].start], before):
-        _refuse("the reply is a list of different verdicts")
+        refuse("the reply is a list of different verdicts")
     clear = differing and all(is_marked(answer[: each.start]) for each in differing)
     reason = reason_to_doubt(before, after, has_rivals=bool(differing) and not clear, is_judging=query.is_judging)
     if reason is not None:
-        _refuse(f"the last verdict is {reason}")
+        refuse(f"the last verdict is {reason}")
 
 
 def _later_verdict(last: _Found, rest: str, query: Query) -> tuple[dict[str, Any] | None, str]:
@@ -225,15 +129,15 @@ def _later_verdict(last: _Found, rest: str, query: Query) -> tuple[dict[str, Any
         return None, rest
     found = repair_object(rest, keys)
     if found is None:
-        _refuse("the last verdict is broken beyond repair")
+        refuse("the last verdict is broken beyond repair")
     if query.is_echo(found.value):
         return None, rest[: found.start] + ECHO + rest[found.end :]
-    differs = any(_differs(found.value[key], last.value.get(key)) for key in keys)
-    reason = reason_to_doubt(rest[: found.start], rest[found.end :], has_rivals=differs, is_judging=query.is_judging)
+    is_other = any(differs(found.value[key], last.value.get(key)) for key in keys)
+    reason = reason_to_doubt(rest[: found.start], rest[found.end :], has_rivals=is_other, is_judging=query.is_judging)
     if reason is not None:
-        _refuse(f"the last verdict is {reason}")
-    if differs and are_listed("", rest[: found.start]):
-        _refuse("the reply is a list of different verdicts")
+        refuse(f"the last verdict is {reason}")
+    if is_other and are_listed("", rest[: found.start]):
+        refuse("the reply is a list of different verdicts")
     _refuse_if_contradicted(found.value, query, rest[found.end :])
     return checked(found.value, query), rest
 
@@ -257,7 +161,7 @@ def _repaired(answer: str, query: Query) -> dict[str, Any]:
             answer[: found.start], answer[found.end :], has_rivals=False, is_judging=query.is_judging
         )
         if reason is not None:
-            _refuse(f"the only verdict is {reason}")
+            refuse(f"the only verdict is {reason}")
         _refuse_if_contradicted(found.value, query, answer[found.end :])
         _refuse_if_contradicted(found.value, query, comments(answer[found.start : found.end]), is_strict=False)
         _refuse_if_preceded(found.value, query, answer[: found.start])
@@ -289,11 +193,11 @@ def _refuse_if_inside(answer: str, spans: list[Span], found: _Found, query: Quer
     around = unclosed_part(before)
     keys = query.keys(found.value)
     if mentions(around, keys) or ends_with_key(around):
-        _refuse("the verdict may be a quotation inside a broken one")
+        refuse("the verdict may be a quotation inside a broken one")
     if answer[: found.start].rpartition("\n")[2].strip(" \t`"):
         line = contradicting_line(found.value, keys, before)
         if line is not None:
-            _refuse(f"the JSON differs from the line {line!r}")
+            refuse(f"the JSON differs from the line {line!r}")
 
 
 def _refuse_if_revised(text: str, value: dict[str, Any], query: Query) -> None:
@@ -302,18 +206,18 @@ def _refuse_if_revised(text: str, value: dict[str, Any], query: Query) -> None:
         return
     later = _decoded(text, (0, len(text)))
     for key, answer in nested_answers(later, query.wanted):
-        if _differs(answer, value.get(key)):
-            _refuse(f"{key!r} is changed by a later object")
+        if differs(answer, value.get(key)):
+            refuse(f"{key!r} is changed by a later object")
     if any(key in text.casefold() for key in ("/score", "/verdict")):  # a patch such as {"path": "/score", "value": 20}
-        _refuse("a later object changes the verdict")
+        refuse("a later object changes the verdict")
     if (key := contradicting_key(value, later, query.wanted, query.context)) is not None:
-        _refuse(f"{key!r} in a later object gives another answer")
+        refuse(f"{key!r} in a later object gives another answer")
     changes = [key for key, stated in later.items() if "score" in folded_key(key) and isinstance(stated, int | float)]
-    if "score" in query.wanted and any(_differs(later[key], value.get(key)) for key in changes):
-        _refuse("a later object changes the score")
+    if "score" in query.wanted and any(differs(later[key], value.get(key)) for key in changes):
+        refuse("a later object changes the score")
     own = {key: value[key] for key in query.wanted if key in value}
     if (sentence := contradicting_reason({**later, **own}, query.wanted, query.context)) is not None:
-        _refuse(f"a later object contradicts the verdict: {sentence[:80]!r}")
+        refuse(f"a later object contradicts the verdict: {sentence[:80]!r}")
 
 
 def _refuse_if_contradicted(value: dict[str, Any], query: Query, text: str, *, is_strict: bool = True) -> None:
@@ -322,13 +226,13 @@ def _refuse_if_contradicted(value: dict[str, Any], query: Query, text: str, *, i
     if line is None and (query.wanted or {"score", "verdict"} & value.keys()):
         line = contradicting_statement(value, keys, text, query.context, is_strict=is_strict and query.is_judging)
     if line is not None:
-        _refuse(f"the text after the JSON contradicts it or cannot be checked: {line[:80]!r}")
+        refuse(f"the text after the JSON contradicts it or cannot be checked: {line[:80]!r}")
 
 
 def _refuse_if_preceded(value: dict[str, Any], query: Query, text: str) -> None:
     sentence = earlier_statement(value, query.keys(value), text, query.context)
     if sentence is not None:
-        _refuse(f"the JSON differs from the text before it: {sentence[:80]!r}")
+        refuse(f"the JSON differs from the text before it: {sentence[:80]!r}")
 
 
 def _decoded(text: str, span: Span, *, lenient: bool = False) -> dict[str, Any]:
@@ -338,7 +242,3 @@ def _decoded(text: str, span: Span, *, lenient: bool = False) -> dict[str, Any]:
         if lenient:
             return {}
         raise NoVerdictError(str(error)) from None
-
-
-def _refuse(reason: str) -> NoReturn:
-    raise NoVerdictError(reason)
