@@ -4,14 +4,18 @@ import itertools
 import json
 import tomllib
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from tests.folding import for_each
 
 from polyjudge.judges.choice import BinaryJudge
+from polyjudge.judges.judged_text import ReplyContext
 from polyjudge.judges.number_words import number_words, with_digits
 from polyjudge.judges.rubric import RubricJudge
+from polyjudge.judges.stated_numbers import Stated
 from polyjudge.judges.statement_words import checked_language, has_word, normalise, pattern, word_tables
+from polyjudge.judges.statements import cannot_contradict, gives_other_verdict
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.rubrics import RubricCriterion
@@ -243,6 +247,7 @@ def test_a_reason_that_gives_another_score_makes_a_verdict_unreadable(reason):
     assert score(verdict(95, reason, 96, 94)) is None
 
 
+CONTRADICTED = Path(__file__).parent / "contradicted_replies.jsonl"
 NUMBERS = [
     "7",
     "85",
@@ -268,6 +273,20 @@ def test_reasons_are_passed_over_only_if_a_closer_look_finds_nothing():
         reason = "{} {}{}".format(*parts).strip()
         replies = [json.dumps({"score": 85, key: reason}) for key in ("reason", "explanation")]
         assert score(replies[0]) == score(replies[1]), reason
+
+
+def test_a_sentence_that_is_passed_over_contradicts_no_verdict():
+    """Most sentences of a reason have nothing that could; it must be so whatever the sentence and the score are."""
+    replies = [json.loads(line)["reply"] for line in CONTRADICTED.read_text(encoding="utf-8").splitlines()]
+    lines = {line for reply in replies for line in normalise(reply).splitlines()}
+    lines |= {"{} {}{}".format(*parts).strip() for parts in itertools.product(OPENINGS, NUMBERS, ENDINGS)}
+    passed_over = 0
+    for line, number in itertools.product(sorted(lines), (5, 40, 85)):
+        stated = Stated(number, {"score": number}, {}, "", ReplyContext(("A text of 2019.",)))
+        if cannot_contradict(line, stated):
+            passed_over += 1
+            assert not gives_other_verdict(line, stated), (line, number)
+    assert passed_over > 1000
 
 
 @for_each(

@@ -4,9 +4,10 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
+
+from msgspec import Struct
 
 from polyjudge.records.rubrics import Scale
 
@@ -19,8 +20,7 @@ _MOST_OBJECTS = 10_000
 """Objects of a judged text that are stored; a constant, so that memory is bounded."""
 
 
-@dataclass(frozen=True)
-class ReplyContext:
+class ReplyContext(Struct, frozen=True, dict=True):
     """The judged texts, the scale and the labels of one question.
 
     Args:
@@ -30,7 +30,7 @@ class ReplyContext:
     """
 
     judged: tuple[str, ...] = ()
-    scale: Scale = field(default_factory=Scale)
+    scale: Scale = Scale()
     labels: tuple[str, ...] = ()
 
     def has_object(self, value: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from .statement_words import vocabularies
+from .statement_words import vocabulary
 
 _TOKEN = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0963\u0966-\u0fff\u1000-\u109f]|(?<=\w)['’ʼ](?=\w))+")
 _APOSTROPHES = str.maketrans("’ʼ", "''")
@@ -49,7 +49,7 @@ def number_words(text: str, language: str | None) -> tuple[NumberWord, ...]:
             If it is unknown, words of every language count, also with an ending.
     """
     forms, longest = _forms()
-    if language is not None and text.isascii() and longest.keys().isdisjoint(_TOKEN.findall(text.lower())):
+    if language is not None and text.isascii() and _openings(language).isdisjoint(_TOKEN.findall(text.lower())):
         return ()
     tokens = [(match, match[0].casefold().translate(_APOSTROPHES)) for match in _TOKEN.finditer(text)]
     found: list[NumberWord] = []
@@ -150,17 +150,22 @@ def _without_spaces(text: str) -> Iterator[NumberWord]:
             yield NumberWord(match.start(), match.end(), next(iter(forms[match[0]].values())))
 
 
+def _rows() -> Iterator[tuple[str, int, list[str]]]:
+    """Yield the rows of the file: a language, a number and its forms."""
+    for line in (files("polyjudge.judges") / "number_words.txt").read_text(encoding="utf-8").splitlines():
+        if line[0] != "#":
+            language, number, *words = line.split("\t")
+            if language not in _CHINESE_LANGUAGES:
+                yield language, int(number), words
+
+
 @cache
 def _forms() -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """Return the value of every form by language, and the greatest number of words of a form by its first word."""
     forms: dict[str, dict[str, int]] = {}
-    for line in (files("polyjudge.judges") / "number_words.txt").read_text(encoding="utf-8").splitlines():
-        language, number, *words = line.split("\t") if line[0] != "#" else ("", "")
-        for form in () if language in _CHINESE_LANGUAGES else words:
-            if form in forms:
-                forms[form][language] = int(number)
-            else:
-                forms[form] = {language: int(number)}
+    for language, number, words in _rows():
+        for form in words:
+            forms.setdefault(form, {})[language] = number
     longest = dict.fromkeys(forms, 1)
     for form in forms:
         if " " in form:
@@ -170,13 +175,21 @@ def _forms() -> tuple[dict[str, dict[str, int]], dict[str, int]]:
 
 
 @cache
+def _openings(language: str) -> frozenset[str]:
+    """Return the first words of the forms that count in texts of a language."""
+    return frozenset(
+        form.partition(" ")[0] for form, values in _forms()[0].items() if language in values or len(form) >= _LONG
+    )
+
+
+@cache
 def _signs() -> tuple[frozenset[str], frozenset[str]]:
     """Return words that a text with a number of more than ten has, one of every form, and their first letters."""
-    great = [form for form, values in _forms()[0].items() if max(values.values()) >= _MANY]
+    great = {form for _, number, words in _rows() if number >= _MANY for form in words}
     single = {form for form in great if " " not in form}
     several = [form.split(" ") for form in great if " " in form]
     found = single | {max(words, key=len) for words in several if single.isdisjoint(words)}
-    signs = frozenset(found) - vocabularies()["en"]
+    signs = frozenset(found) - vocabulary("en")
     return signs, frozenset(sign[:_STEM] for sign in signs if len(sign) >= _STEM)
 
 

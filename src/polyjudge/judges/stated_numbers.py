@@ -274,13 +274,12 @@ def _is_part(said: str, match: re.Match[str], verdict: Stated) -> bool:
 
 def names_other_scale(said: str, highest: float) -> bool:
     """Return whether a sentence names a scale with another end: "(out of 5)", "a scale of 1 to 10", "5分制"."""
-    alone = _OUT_OF_ALONE.search(said)
-    if (alone and float(alone[1]) != highest) or _INVERTED.search(said):
+    if not DIGITS.search(said):
+        return _INVERTED.search(said) is not None
+    stated = [each.search(said) for each in (_OUT_OF_ALONE, _OUT_OF_ELSEWHERE, _IN_BRACKETS)]
+    if _INVERTED.search(said) or any(match and float(match[match.lastindex or 0]) != highest for match in stated):
         return True
-    elsewhere, span = _OUT_OF_ELSEWHERE.search(said), _IN_BRACKETS.search(said)
-    if (elsewhere and float(elsewhere[1] or elsewhere[2]) != highest) or (span and float(span[2]) != highest):
-        return True
-    for match in pattern("scale", said).finditer(said):
+    for match in pattern("scale", said).finditer(said) if has_word(said, "scale") else ():
         before, after = said[max(0, match.start() - 20) : match.start()], said[match.end() : match.end() + 24]
         span = _RANGE.search(before[-6:] + match[0] + after)
         if span and float(span[2]) != highest and float(span[1]) <= 1:

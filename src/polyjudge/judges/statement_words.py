@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from polyjudge.text.numbers import fold_digits
@@ -67,7 +68,8 @@ def has_word(text: str, *kinds: str, language: str | None = None) -> bool:
     is_ascii = text.isascii()
     starts = _word_starts(text)
     for kind in kinds:
-        if starts is not None and (known := _list_starts(kind, language)) and starts.isdisjoint(known):
+        known = _list_starts(kind, language, is_ascii) if starts is not None else None
+        if known is not None and starts is not None and starts.isdisjoint(known):
             continue
         if _pattern(kind, language, is_ascii).search(text):
             return True
@@ -76,15 +78,15 @@ def has_word(text: str, *kinds: str, language: str | None = None) -> bool:
 
 @cache
 def _pattern(kind: str, language: str | None, is_ascii: bool) -> re.Pattern[str]:
-    """Return the pattern of the words of one kind; most texts are ASCII, and few words are needed for them."""
-    entries = {entry for entry in _entries(kind, language) if not is_ascii or entry.isascii()}
+    entries = _entries(kind, language, is_ascii)
     return re.compile(_alternatives(entries) if entries else r"(?!)", re.IGNORECASE)
 
 
-def _entries(kind: str, language: str | None) -> set[str]:
+def _entries(kind: str, language: str | None, is_ascii: bool) -> set[str]:
+    """Return the words of one kind that a text can have; most texts are ASCII, and few words are needed for them."""
     tables = word_tables()
     chosen = tables.values() if language is None else (tables[language],)
-    return {entry for table in chosen for entry in table.get(kind, ())}
+    return {entry for table in chosen for entry in table.get(kind, ()) if not is_ascii or entry.isascii()}
 
 
 @lru_cache(maxsize=16)
@@ -105,10 +107,10 @@ def _folded(text: str) -> str:
 
 
 @cache
-def _list_starts(kind: str, language: str | None) -> frozenset[str] | None:
+def _list_starts(kind: str, language: str | None, is_ascii: bool) -> frozenset[str] | None:
     """Return the first letters of the words of one kind, like `_word_starts`; None if a word has no fixed start."""
     starts: set[str] = set()
-    for entry in _entries(kind, language):
+    for entry in _entries(kind, language, is_ascii):
         first = _WORD.match(_folded(entry))
         if first is None:
             return None
@@ -135,29 +137,28 @@ def key_words(kind: str) -> frozenset[str]:
 
 
 @cache
-def vocabularies() -> dict[str, frozenset[str]]:
-    """Return the words that identify each language: its most common ones, and those of its table."""
+def vocabulary(language: str) -> frozenset[str]:
+    """Return the words that identify a language: its most common ones, and those of its table."""
     tables = word_tables()
-    return {
-        language: frozenset(words.split())
-        | {word for kind in tables.get(language, {}).values() for entry in kind for word in entry.rstrip("*").split()}
-        for language, words in tables["common"].items()
+    own: set[str] = {
+        word for kind in tables.get(language, {}).values() for entry in kind for word in entry.rstrip("*").split()
     }
+    return frozenset(own.union(tables["common"][language].split()))
 
 
 @cache
 def word_tables() -> dict[str, dict[str, Any]]:
     """Return the words by language and kind; the values of the file are also JSON, which is parsed 50 times faster."""
-    tables: dict[str, dict[str, Any]] = {}
+    rows: dict[str, list[str]] = {}
     language = ""
     for line in (files("polyjudge.judges") / "statement_words.toml").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             language = line.strip("[]")
-            tables[language] = {}
+            rows[language] = []
         elif line and not line.startswith("#"):
             kind, _, words = line.partition(" = ")
-            tables[language][kind] = json.loads(words)
-    return tables
+            rows[language].append(f'"{kind}": {words}')
+    return {language: json.loads(f"{{{','.join(table)}}}") for language, table in rows.items()}
 
 
 def _alternatives(entries: set[str]) -> str:
@@ -207,8 +208,8 @@ def _branches(words: list[list[str]]) -> str:
 def _languages_of_words() -> dict[str, tuple[str, ...]]:
     """Return for each word the languages that have it in their vocabulary."""
     found: dict[str, tuple[str, ...]] = {}
-    for language, words in vocabularies().items():
-        for word in words:
+    for language in word_tables()["common"]:
+        for word in vocabulary(language):
             found[word] = (*found.get(word, ()), language)
     return found
 
@@ -224,11 +225,13 @@ def checked_language(sentence: str) -> str | None:
     words = _ANY_WORD.findall(sentence.casefold())
     if not words:
         return None
-    letters = {letter for word in words for letter in word if letter > "\x7f"}
     known = _languages_of_words()
-    hits = Counter(language for word in words for language in known.get(word, ()))
+    hits = Counter(chain.from_iterable(known.get(word, ()) for word in words))
+    if not hits:
+        return None
+    letters = {letter for word in words if not word.isascii() for letter in word if letter > "\x7f"}
     candidates = [language for language, alphabet in _ALPHABETS.items() if letters <= set(alphabet)]
     best = max(candidates, key=lambda language: hits[language], default=None)
-    if best is None or hits[best] < max(hits.values(), default=0) or hits[best] < _LEAST_SHARE * len(words):
+    if best is None or hits[best] < max(hits.values()) or hits[best] < _LEAST_SHARE * len(words):
         return None
     return best if hits[best] > 1 or (len(words) <= _SHORT and hits[best]) else None

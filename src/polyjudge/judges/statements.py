@@ -53,6 +53,7 @@ _LONGEST = 20_000
 _MOST_REMARKS = 100
 """Sentences and quotations after a judge's verdict that are compared with the judged text."""
 _MOST_KEYS = 64
+_WITH_DIGIT = re.compile(r"\S*\d\S*")
 _SHORT = 2
 """Maximum words of a reason that is none, such as "Example only"."""
 _SHORT_TEXT = 24
@@ -137,11 +138,29 @@ def contradicting_reason(value: Mapping[str, Any], keys: tuple[str, ...], contex
 def _contradicts_from_inside(sentence: str, verdict: Stated) -> bool:
     """Return whether a sentence of a verdict's reason gives another score, scale or label, or refuses one."""
     own = _without_quotations(sentence, verdict.context)
+    return not cannot_contradict(own, verdict) and gives_other_verdict(own, verdict)
+
+
+def gives_other_verdict(own: str, verdict: Stated) -> bool:
+    """Return whether a sentence without quotations gives another score, scale or label, or refuses one."""
     if states_other_scale(own, verdict) or states_final_number(own, verdict) or states_own_score(own, verdict):
         return True
     if _refuses_itself(own) or (len(own.split()) <= _SHORT and has_word(own, "example")):
         return True
     return bool(verdict.context.labels) and _decides_otherwise(own, verdict)
+
+
+def cannot_contradict(own: str, verdict: Stated) -> bool:
+    """Return whether a sentence certainly gives no other verdict: this is true of most sentences, and fast.
+
+    It has no number but the score, once, as a word of its own, and no word that could name another.
+    """
+    if verdict.score is None or verdict.context.labels or has_word(own, "refusal", "example", "highest"):
+        return False
+    numbers = _WITH_DIGIT.findall(own)
+    if len(numbers) > 1 or (numbers and numbers[0].rstrip(".,;:!?") != f"{verdict.score:g}"):
+        return False
+    return not names_other_scale(own, verdict.context.scale.highest) and not number_words(own, checked_language(own))
 
 
 def _may_contradict(reason: str, score: float, scale: Scale) -> bool:
@@ -255,6 +274,8 @@ def _retracts_itself(said: str) -> bool:
 
 def _without_quotations(sentence: str, context: ReplyContext) -> str:
     """Return a sentence without its quotations from the judged text, or attributed to it."""
+    if not QUOTED.search(sentence):
+        return sentence
     is_attributed = has_word(sentence, "attribution")
     is_about_verdict = is_attributed or has_word(QUOTED.sub(" ", sentence), "score", "final", "revision")
 
