@@ -6,11 +6,11 @@ from msgspec.structs import replace
 from polyjudge.batches.client import form_of, request_like
 from polyjudge.cache.protocol import request_key
 from polyjudge.providers.anthropic import message_arguments
-from polyjudge.providers.base import is_same_but_prompt, refused_parameter_in, sent_parameters
+from polyjudge.providers.base import is_same_but_prompt, refused_parameter_in
 from polyjudge.providers.google import content_config
 from polyjudge.providers.local import _Bodies, chat_body
 from polyjudge.providers.openai import response_arguments
-from polyjudge.records.requests import PARAMETERS, VALUES, Origin, Request
+from polyjudge.records.requests import PARAMETERS, VALUES, Origin, Request, sent_parameters
 
 PLAIN = Request(prompt="p", model="m")
 CHANGED = {"model": "n", "system": "s", "schema": {"type": "object"}, "temperature": 0.5, "max_tokens": 7}

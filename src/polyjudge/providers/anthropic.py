@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from polyjudge.extras import require
-from polyjudge.records.requests import PARAMETERS, VALUES, Finish, ModelName, Reply, Request
+from polyjudge.records.requests import PARAMETERS, VALUES, Finish, ModelName, Reply, Request, sent_parameters
 
-from .base import Provider, sent_parameters
+from .base import Provider
 from .sdk import RawAsk, Sdk, SdkProvider, generated_sdk
 from .services import key_for
 

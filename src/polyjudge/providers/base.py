@@ -3,13 +3,13 @@
 import time
 from collections.abc import Awaitable, Callable
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import RefusedError, TransientError
-from polyjudge.records.requests import PARAMETERS, VALUES, Origin, Reply, Request, parameters_of
+from polyjudge.records.requests import PARAMETERS, VALUES, Origin, Reply, Request
 
 from .models import ModelFacts
 
@@ -32,6 +32,15 @@ async def close_provider(provider: Provider) -> None:
     close = getattr(provider, "aclose", None)
     if close is not None:
         await close()
+
+
+class _Wrapper(Protocol):
+    _provider: Provider
+
+
+async def close_wrapped(self: _Wrapper) -> None:
+    """Close the wrapped provider; a cache stays open, because it may be shared."""
+    await close_provider(self._provider)  # pyright: ignore[reportPrivateUsage] - it is a method of the wrappers
 
 
 class Stopwatch:
@@ -96,9 +105,3 @@ def is_same_but_prompt(one: Request, other: Request) -> bool:
 
 
 _all_but_prompt = attrgetter("model", "system", *VALUES)
-
-
-def sent_parameters(request: Request, api: str) -> dict[str, Any]:
-    """Return the request's parameters that are set, under their names in an API."""
-    sent = {PARAMETERS[name].sent_as.get(api, ""): value for name, value in parameters_of(request).items()}
-    return {name: value for name, value in sent.items() if name and value is not None}

@@ -8,8 +8,7 @@ from polyjudge.errors import CapReachedError, ConfigError, MalformedResponseErro
 from polyjudge.records.requests import Price, Reply, Request
 from polyjudge.records.runs import Caps, Spent
 
-from .base import Provider, close_provider
-from .models import cost_usd
+from .base import Provider, close_wrapped
 
 DEFAULT_MAX_TOKENS = 4096
 _OVERHEAD_TOKENS = 64
@@ -70,7 +69,7 @@ class Budget:
 
         If it reports none, the caps count `most`: the maximum tokens and dollars of the call.
         """
-        spent, cost = self.spent, cost_usd(reply, price)
+        spent, cost = self.spent, _cost_usd(reply, price)
         if most[0] and (reply.input_tokens is None or reply.output_tokens is None):
             spent.lost_tokens += most[0]
             spent.lost_cost_usd += most[1]
@@ -82,13 +81,16 @@ class Budget:
 
     def _fits(self, tokens: int, cost: float) -> bool:
         caps, spent = self.caps, self.spent
-        all_tokens = spent.tokens + spent.lost_tokens + self._reserved_tokens + self._held_tokens + tokens
-        all_cost = spent.cost_usd + spent.lost_cost_usd + self._reserved_cost + self._held_cost + cost
-        return (
-            (caps.calls is None or spent.calls + self._held_calls + 1 <= caps.calls)
-            and (caps.tokens is None or all_tokens <= caps.tokens)
-            and (caps.cost_usd is None or all_cost <= caps.cost_usd)
-        )
+        if caps.calls is not None and spent.calls + self._held_calls + 1 > caps.calls:
+            return False
+        if caps.tokens is not None:
+            tokens += spent.tokens + spent.lost_tokens + self._reserved_tokens + self._held_tokens
+            if tokens > caps.tokens:
+                return False
+        if caps.cost_usd is not None:
+            cost = spent.cost_usd + spent.lost_cost_usd + self._reserved_cost + self._held_cost + cost
+            return cost <= caps.cost_usd
+        return True
 
     def _reason(self, tokens: int, cost: float) -> str:
         caps, spent = self.caps, self.spent
@@ -104,6 +106,8 @@ class Budget:
 
 class BudgetedProvider:
     """Reserves budget for each call, makes it, and records what it used."""
+
+    aclose = close_wrapped
 
     def __init__(self, provider: Provider, budget: Budget, price: Price | None, *, name: str = "this model") -> None:
         need_price(budget.caps, price, name)
@@ -135,10 +139,6 @@ class BudgetedProvider:
         finally:
             spent.in_flight -= 1
             self._budget.settle(tokens, cost)
-
-    async def aclose(self) -> None:
-        """Close the wrapped provider."""
-        await close_provider(self._provider)
 
     def _count_as_lost(self, tokens: int, cost: float) -> None:
         spent = self._budget.spent
@@ -172,3 +172,14 @@ def most_tokens(request: Request) -> tuple[int, int]:
     """Return the maximum input and output tokens of a call; no tokeniser makes more than one token of a byte."""
     size = len(request.prompt.encode(errors="surrogatepass")) + len(request.system.encode(errors="surrogatepass"))
     return size + _OVERHEAD_TOKENS, request.max_tokens or DEFAULT_MAX_TOKENS
+
+
+def _cost_usd(reply: Reply, price: Price | None) -> float | None:
+    """Return the cost of a reply, as reported or calculated from its tokens; None if neither is known."""
+    if reply.cost_usd is not None:
+        return reply.cost_usd
+    if price == Price(0.0, 0.0):
+        return 0.0
+    if price is None or reply.input_tokens is None or reply.output_tokens is None:
+        return None
+    return (reply.input_tokens * price.input + reply.output_tokens * price.output) / 1e6

@@ -10,7 +10,7 @@ from polyjudge.errors import NotRecordedError
 from polyjudge.records.requests import Origin, Price, Reply, Request
 from polyjudge.records.runs import Estimate
 
-from .base import Provider, close_provider
+from .base import Provider, close_wrapped
 from .rate_limits import LIKELY_ANSWER_TOKENS, likely_tokens
 
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.1
@@ -47,6 +47,8 @@ class CachedProvider:
     With `since`, a timestamp in ISO 8601, replies stored before it are requested again.
     """
 
+    aclose = close_wrapped
+
     def __init__(self, provider: Provider, cache: Cache | JudgeCache, *, since: str = "") -> None:
         self._provider = provider
         self.origin = provider.origin
@@ -58,10 +60,6 @@ class CachedProvider:
         key = request_key(self.origin, request)
         ask = partial(self._provider.complete, request)
         return await once(self._cache, key, ask, provider=self.origin.provider, since=self._since)
-
-    async def aclose(self) -> None:
-        """Close the wrapped provider; the cache stays open, because it may be shared."""
-        await close_provider(self._provider)
 
 
 class ReplayProvider:

@@ -10,9 +10,9 @@ import aiohttp
 from polyjudge.errors import PolyjudgeError, RefusedError
 from polyjudge.extras import require
 from polyjudge.files.json_lines import parse_json
-from polyjudge.records.requests import Finish, ModelName, Reply, Request
+from polyjudge.records.requests import Finish, ModelName, Reply, Request, sent_parameters
 
-from .base import Provider, is_same_but_prompt, sent_parameters
+from .base import Provider, is_same_but_prompt
 from .sdk import UNCONNECTED, Sdk, SdkProvider
 from .services import key_for, origin_of
 from .wire_errors import error_for_status, error_for_transport, shown

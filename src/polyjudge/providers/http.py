@@ -147,6 +147,7 @@ class _Transfers:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.Handle | None = None
         self._selector = selectors.DefaultSelector()
+        self._watched: set[int] = set()
         self._loop.add_reader(self._selector, self._continue_ready)
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
@@ -172,12 +173,14 @@ class _Transfers:
     def _watch(self, what: int, socket: int, _multi: object, _data: object) -> None:
         """Watch a socket for the events that libcurl waits for; selectors use the same numbers for them."""
         events = what & pycurl.POLL_INOUT
-        if socket not in self._selector.get_map():
+        if socket not in self._watched:
             if events:
+                self._watched.add(socket)
                 self._selector.register(socket, events)
         elif events:
             self._selector.modify(socket, events)
         else:
+            self._watched.discard(socket)
             self._selector.unregister(socket)
 
     def _set_timer(self, timeout_ms: int) -> None:

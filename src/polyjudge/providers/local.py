@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from polyjudge.concurrency.sync import PerLoop
 from polyjudge.errors import MalformedResponseError, PolyjudgeError, UnusableError
 from polyjudge.files.json_lines import parse_json
-from polyjudge.records.requests import Finish, ModelName, Reply, Request
+from polyjudge.records.requests import Finish, ModelName, Reply, Request, sent_parameters
 from polyjudge.text.display import one_line
 
-from .base import ParameterFilter, Provider, Stopwatch, is_same_but_prompt, sent_parameters
+from .base import ParameterFilter, Provider, Stopwatch, is_same_but_prompt
 from .http import HttpClient, HttpResponse
 from .models import model_facts
 from .redacting import REDACTED, without_keys

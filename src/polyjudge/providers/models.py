@@ -18,7 +18,7 @@ from polyjudge.files.atomic import write_atomically
 from polyjudge.files.text_files import read_toml
 from polyjudge.folder_trust import private_path
 from polyjudge.records.codec import from_json
-from polyjudge.records.requests import ModelName, Price, Reply
+from polyjudge.records.requests import ModelName, Price
 
 from .services import is_own_server, name_in_prices
 
@@ -84,17 +84,6 @@ def parse_price(text: str) -> Price:
 def in_batches(price: Price | None) -> Price | None:
     """Return a model's price in batches, which is half of its price at every provider that has them."""
     return None if price is None else Price(price.input / 2, price.output / 2)
-
-
-def cost_usd(reply: Reply, price: Price | None) -> float | None:
-    """Return the cost of a reply, as reported or calculated from its tokens; None if neither is known."""
-    if reply.cost_usd is not None:
-        return reply.cost_usd
-    if price == _FREE:
-        return 0.0
-    if price is None or reply.input_tokens is None or reply.output_tokens is None:
-        return None
-    return (reply.input_tokens * price.input + reply.output_tokens * price.output) / 1e6
 
 
 USER_FILE = "models.toml"

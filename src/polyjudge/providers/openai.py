@@ -5,9 +5,9 @@ from typing import Any
 
 from polyjudge.errors import ProviderError
 from polyjudge.extras import require
-from polyjudge.records.requests import Finish, ModelName, Reply, Request
+from polyjudge.records.requests import Finish, ModelName, Reply, Request, sent_parameters
 
-from .base import Provider, sent_parameters
+from .base import Provider
 from .sdk import RawAsk, Sdk, SdkProvider, generated_sdk
 from .services import key_for
 from .wire_errors import shown

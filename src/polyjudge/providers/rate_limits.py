@@ -8,7 +8,7 @@ from collections.abc import Callable
 from polyjudge.errors import RateLimitedError, StoppedError
 from polyjudge.records.requests import Reply, Request
 
-from .base import Provider, close_provider
+from .base import Provider, close_wrapped
 
 _FIRST_IN_FLIGHT = 8
 _SLACK_S = 0.05
@@ -218,6 +218,8 @@ class RateLimiter:
 class RateLimitedProvider:
     """Makes calls at the rate that the provider allows."""
 
+    aclose = close_wrapped
+
     def __init__(self, provider: Provider, limiter: RateLimiter) -> None:
         self._provider = provider
         self.origin = provider.origin
@@ -236,10 +238,6 @@ class RateLimitedProvider:
             return reply
         finally:
             self._limiter.leave()
-
-    async def aclose(self) -> None:
-        """Close the wrapped provider."""
-        await close_provider(self._provider)
 
 
 def likely_tokens(request: Request) -> int:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from polyjudge.errors import ProviderError, RateLimitedError, TransientError, UnusableError
 from polyjudge.records.requests import Reply, Request
 
-from .base import Provider, close_provider
+from .base import Provider, close_wrapped
 
 Result = TypeVar("Result")
 
@@ -99,6 +99,8 @@ async def call_with_retries(
 class RetryingProvider:
     """Repeats calls that fail with a temporary error."""
 
+    aclose = close_wrapped
+
     def __init__(
         self,
         provider: Provider,
@@ -130,10 +132,6 @@ class RetryingProvider:
             else:
                 self._answered = True
                 return replace(reply, attempts=tries.failed + 1) if tries.failed else reply
-
-    async def aclose(self) -> None:
-        """Close the wrapped provider."""
-        await close_provider(self._provider)
 
     def _raise_if_unreachable(self, error: TransientError) -> None:
         """Stop the run if the server has never been reached, instead of failing every item slowly."""

@@ -86,6 +86,12 @@ def parameters_of(request: "Request | BatchForm") -> dict[str, Any]:
     return {name: getattr(request, name) for name in VALUES}
 
 
+def sent_parameters(request: Request, api: str) -> dict[str, Any]:
+    """Return the request's parameters that are set, under their names in an API."""
+    sent = {PARAMETERS[name].sent_as.get(api, ""): value for name, value in parameters_of(request).items()}
+    return {name: value for name, value in sent.items() if name and value is not None}
+
+
 class Reply(Struct, frozen=True, kw_only=True, rename="camel"):
     """The reply of a provider, complete, so that it can be parsed again without cost."""
 
