@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from polyjudge.cache.address import cache_at
@@ -31,8 +31,7 @@ from .reply_text import without_reasoning
 _THINKING_TOKENS = 8192
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A judge's question about one candidate."""
 
     prompt: str
@@ -127,8 +126,8 @@ class Asker:
         try:
             request, reply = await self._complete(provider, request)
         except ProviderError as error:
-            no_reply = Reply(text="", model="", attempts=error.attempts)
-            provenance = provenance_of(provider.origin, request, question, no_reply)
+            reply = Reply(text="", model="", attempts=error.attempts)
+            provenance = provenance_of(provider.origin, request, question, reply)
             return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, provenance)
         return _read(reply, read, provenance_of(provider.origin, request, question, reply))
 
@@ -139,19 +138,18 @@ class Asker:
             return ModelName(self._given.origin.provider, self._name)
         return resolve_model(self._name)
 
-    @property
-    def address(self) -> str:
-        """The address of the model; empty for the vendor's own."""
-        return self._given.origin.base_url if self._given is not None else address_of(self.name.provider)
+    def model(self) -> tuple[ModelName, str]:
+        """Return the model with its address, which is empty for the vendor's own."""
+        name = self.name
+        return name, address_of(name.provider) if self._given is None else self._given.origin.base_url
 
     def bind(self, stack: ProviderSource) -> "Asker":
         """Return this asker with a provider opened by a run, or with its own provider wrapped by the run."""
-        bound = copy(self)
+        bound, name = copy(self), self.name
         bound._cache_db, bound._opened, bound._thinks = None, None, False
         if self._given is not None:
-            bound._given = stack.around(self._given, self.name)
+            bound._given = stack.around(self._given, name)
         else:
-            name = resolve_model(self._name)
             bound._given, bound._name = stack.open(name), name.model
         return bound
 
@@ -165,16 +163,18 @@ class Asker:
 
     async def _complete(self, provider: Provider, request: Request) -> tuple[Request, Reply]:
         """Return the reply and its request, which has a higher limit if the judge reasons before it answers."""
-        may_change = self._limit is not None and request.max_tokens not in (None, _THINKING_TOKENS)
+        if self._limit is None or request.max_tokens in (None, _THINKING_TOKENS):
+            return request, await provider.complete(request)
         longer = replace(request, max_tokens=_THINKING_TOKENS)
-        if may_change and isinstance(provider, ReplayProvider):
+        if isinstance(provider, ReplayProvider):
             # The reply may be stored under the higher limit, or under none by an earlier version.
             for other in (request, longer):
                 with suppress(NotRecordedError):
                     return other, await provider.complete(other)
-            request, may_change = replace(request, max_tokens=None), False
+            request = replace(request, max_tokens=None)
+            return request, await provider.complete(request)
         reply = await provider.complete(request)
-        if not may_change or reply.finish != "length" or without_reasoning(reply.text).strip():
+        if reply.finish != "length" or without_reasoning(reply.text).strip():
             return request, reply
         self._thinks = True
         return longer, await provider.complete(longer)
@@ -335,7 +335,7 @@ ModelAddresses = tuple[tuple[ModelName, str], ...]
 
 def models(self: _Asking) -> ModelAddresses:
     """Return the judge's model with its address."""
-    return ((self.asker.name, self.asker.address),)
+    return (self.asker.model(),)
 
 
 async def score(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:
