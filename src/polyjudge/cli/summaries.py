@@ -112,8 +112,10 @@ def unmet_calibration(trust: JudgeTrust, languages: Sequence[str]) -> str:
 
 def print_trust(trust: JudgeTrust, languages: Sequence[str], to: TextIO) -> None:
     """Print how far a judge's scores can be trusted in the languages of a run."""
-    known = _by_word(trust.by_verdict(languages, language_table()))
-    print(f"trust:    {known if trust.card else f'not calibrated ({trust.why})'}", file=to)
+    if trust.card is None:
+        print(f"trust:    not calibrated ({trust.why})", file=to)
+    else:
+        print(f"trust:    {_by_word(trust.by_verdict(languages, language_table()))}", file=to)
 
 
 def _by_word(languages: Mapping[str, Sequence[str]]) -> str:
