@@ -69,11 +69,6 @@ _RETRIED: frozenset[str] = frozenset({"transient"})
 _ALL_FAILURES: frozenset[str] = frozenset(get_args(FailureKind))
 
 
-def is_retried(outcome: RunOutcome) -> bool:
-    """Return whether a resumed run judges an item with this stored outcome again."""
-    return isinstance(outcome, Failure) and outcome.kind in _RETRIED
-
-
 def read_outcomes(path: Path) -> Iterator[tuple[str, RunOutcome]]:
     """Yield the rows of a run file with the ids of their items."""
     for number, row in read_json_lines(path):
