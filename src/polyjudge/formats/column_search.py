@@ -126,8 +126,6 @@ class _Search:
     def _wide(self) -> dict[str, str]:
         """Return the columns that are languages, if the table has no column of candidates; English is the source."""
         candidate, source = self._columns.get("candidate"), self._columns.get("source")
-        if candidate == "candidate":  # the usual name, which is no language: the table of languages is not needed
-            return {}
         is_source = candidate is not None and _plain(candidate) == "text" and source is None
         if candidate is not None and not is_source:
             may_be_tag = len(candidate.rpartition(".")[2].strip()) <= _LONGEST_TAG_OF_A_CANDIDATE
