@@ -6,7 +6,7 @@
     │   ├── MissingKeyError       names the variable to set                  soft skip: exit 0, 3 with --require-judge
     │   └── MissingExtraError     names the extra to install
     ├── DataError                 a file cannot be used: path and line       exit 2
-    │   ├── ForeignFileError      a file that polyjudge did not write would be replaced
+    │   ├── ForeignFileError      a file that may hold the only copy would be replaced
     │   ├── DuplicateKeyError     an object has a key twice, a table a column
     │   ├── EncodingError         the bytes are not text in the expected encoding
     │   ├── MissingColumnError    a table has no column for what is needed
@@ -100,7 +100,7 @@ class DataError(PolyjudgeError):
 
 
 class ForeignFileError(DataError):
-    """An output would replace a file that polyjudge did not write."""
+    """An output would replace a file that polyjudge did not write, or that holds other data or more of it."""
 
 
 class DuplicateKeyError(DataError):

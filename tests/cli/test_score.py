@@ -680,7 +680,7 @@ def test_the_project_file_sets_options_and_the_command_line_wins(items, score, s
 
     assert score(path) == 0
     assert len(outcomes("from-file.jsonl")) == 3
-    assert score(path, "--limit", "2") == 0
+    assert score(path, "--limit", "2", "--force") == 0
     assert len(outcomes("from-file.jsonl")) == 2
     for bad, message in {
         "[score]\nlimt = 3\n": "unknown key 'limt'",

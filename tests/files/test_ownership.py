@@ -10,6 +10,7 @@ from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.cli import main
 from polyjudge.errors import ForeignFileError
 from polyjudge.files.atomic import write_atomically
+from polyjudge.files.kinds import FileKind, kind_of
 from polyjudge.files.ownership import refuse_foreign, written_by_polyjudge
 from polyjudge.formats.items import read_items
 from polyjudge.records.outcomes import JudgeResult
@@ -114,6 +115,9 @@ COMMANDS = {
 }
 
 
+CARD = ("calibrate", "perturb", *OFFLINE, "--filter", "language=th", "--types", "loop", "--card", "OUT")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_replaces_only_its_own_output(name, files, capsys):
     with JudgeCache("c.sqlite") as cache:
@@ -135,6 +139,73 @@ def test_every_command_replaces_only_its_own_output(name, files, capsys):
 
     assert written_by_polyjudge(out)
     assert main(command) in (0, 1), "its own output is replaced without a word"
+
+
+LABEL = {"schemaVersion": 1, "id": "a", "language": "de", "label": 80, "annotator": "me", "labelledAt": "2026-01-01"}
+REPLACED = {
+    # what a file holds: the command that wrote it, and another that would replace it
+    "labels by people, not results of score": (None, "score"),
+    "labels by people, not a report": (None, "report markdown"),
+    "results of score, not a report": ("score", "regression junit"),
+    "results of score, not a baseline": ("score", "bless"),
+    "a baseline, not results of score": ("bless", "score"),
+    "translations, not results of score": ("generate", "score"),
+    "scores of translations, not translations": ("quick", "generate"),
+    "translations, not scores of translations": ("check", "quick"),
+    "replies of a cache, not results of score": ("cache export", "score"),
+    "cases of a translator, not a report": ("capture", "compare html"),
+    "a trust card, not a report": ("card", "compare json"),
+}
+
+
+@pytest.mark.parametrize("holds", REPLACED)
+def test_data_is_not_replaced_by_another_kind_of_file(holds, files, capsys):
+    with JudgeCache("c.sqlite") as cache:
+        cache.put("k", JudgeResult(1.0, "good"))
+    writer, other = REPLACED[holds]
+    command = list(COMMANDS[other])
+    out = Path(next(word for word in command if word.startswith("OUT")))
+    if writer is None:
+        out.write_text(json.dumps(LABEL) + "\n", encoding="utf-8")
+    else:
+        command_before = CARD if writer == "card" else COMMANDS[writer]
+        written = Path(next(word for word in command_before if word.startswith("OUT")))
+        assert main(list(command_before)) == 0
+        written.rename(out)
+    before, _ = out.read_bytes(), capsys.readouterr()
+
+    assert main(command) == 2
+
+    assert f"{out}: holds {holds}. Give another file, or replace this one with --force." in capsys.readouterr().err
+    assert out.read_bytes() == before
+    assert main([*command, "--force"]) in (0, 1)
+    assert out.read_bytes() != before
+
+
+def test_a_json_report_with_its_translations_is_a_report(files):
+    report = ["report", "--results", "results.json", "--format", "json", "--output", "OUT"]
+
+    assert main(report) == 0
+
+    assert kind_of(Path("OUT")) is FileKind.REPORT
+
+
+def test_a_finished_run_is_not_replaced_by_one_with_fewer_items(files, capsys):
+    row = {"candidate": "Wo ist der Bahnhof?", "language": "de", "source": "Where is the station?"}
+    rows = (json.dumps({"id": str(number), **row}) + "\n" for number in range(5))
+    Path("items.jsonl").write_text("".join(rows), encoding="utf-8")
+    command = ["score", "items.jsonl", "--rubric", "translation", *OFFLINE, "--output", "o.jsonl"]
+    assert main(command) == 0
+    assert main(command) == 0, "the same command runs again from the start"
+    before, _ = Path("o.jsonl").read_bytes(), capsys.readouterr()
+
+    assert main([*command, "--limit", "3"]) == 2
+
+    printed = capsys.readouterr().err
+    assert "o.jsonl: holds 5 results; this run would replace them by 3. Give another file" in printed
+    assert Path("o.jsonl").read_bytes() == before
+    assert main([*command, "--limit", "3", "--force"]) == 0
+    assert len(Path("o.jsonl").read_bytes().splitlines()) == 3
 
 
 def test_the_default_output_of_a_judge_is_protected(files, capsys):

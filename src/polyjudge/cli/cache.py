@@ -13,6 +13,7 @@ from polyjudge.cache.maintenance import export_entries, import_entries, prune, s
 from polyjudge.clock import timestamp
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import write_atomically
+from polyjudge.files.kinds import FileKind
 from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.text.display import harmless
 
@@ -75,7 +76,7 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         sys.stdout.writelines(rows)
     else:
-        with write_atomically(arguments.output, force=arguments.force) as file:
+        with write_atomically(arguments.output, kind=FileKind.REPLIES, force=arguments.force) as file:
             file.writelines(rows)
         print(f"written to {arguments.output}", file=sys.stderr)
     warn_of_skipped(problems)

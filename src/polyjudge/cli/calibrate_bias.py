@@ -15,6 +15,7 @@ from polyjudge.calibration.probes import EFFECTS, Probe, ProbeJudge, ProbeOption
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import readable_json
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, read_ratings
 from polyjudge.judges.offline import OfflineJudge
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         OfflineJudge(rubric)  # refuses a rubric that it cannot judge by
     judge, wanted = identity_of_models(judges, rubric), _probe_options(options)
     check_card(options, judge)
-    check_output(options.answers, [options.scores, options.labels], force=options.force)
+    check_output(options.answers, [options.scores, options.labels], kind=FileKind.SCORES, force=options.force)
     effects = _family(options, judge, rubric)
     compares, reorders = len(judges) == 1, len(rubric.criteria) > 1
     _report_unmeasured(wanted, compares=compares, reorders=reorders)

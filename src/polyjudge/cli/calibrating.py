@@ -9,6 +9,7 @@ from pathlib import Path
 
 from polyjudge.calibration.cards import new_card
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.files.kinds import FileKind
 from polyjudge.folder_trust import private_path
 from polyjudge.formats.reference_texts import TextSource, sample_texts
 from polyjudge.judges.base import ItemJudge
@@ -51,9 +52,11 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
 def reference_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
     """Return the reference texts of the options, and warn of rows that cannot be used."""
     filters = filters_of(options.filter)
-    check_output(options.answers, [options.texts, options.output], force=options.force)
+    check_output(options.answers, [options.texts, options.output], kind=FileKind.SCORES, force=options.force)
     check_output(options.output, [options.texts], force=options.force)
-    check_output(options.card, [options.texts, options.answers, options.output], force=options.force)
+    check_output(
+        options.card, [options.texts, options.answers, options.output], kind=FileKind.CARD, force=options.force
+    )
     if options.texts is None:
         other = [name for name in filters if name != "language"]
         if other:

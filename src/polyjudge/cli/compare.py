@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError
+from polyjudge.files.kinds import FileKind
 from polyjudge.formats.scored_runs import ScoredRun, read_run, write_baseline
 from polyjudge.languages.table import language_table
 from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, Ruling
@@ -65,12 +66,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read both runs, compare them, print the report, and write a baseline if asked."""
     check_output(options.output, [options.a, options.b, options.bless], force=options.force)
-    check_output(options.bless, [options.b], force=options.force)
+    check_output(options.bless, [options.b], kind=FileKind.BASELINE, force=options.force)
     if options.bless is not None and options.bless.suffix.lower() != ".jsonl":
         raise ConfigError(f"--bless {str(options.bless)!r}: a baseline is a JSON Lines file, such as baseline.jsonl.")
     before, after = (_read(path, options) for path in (options.a, options.b))
     if not before.is_baseline:
-        check_output(options.bless, [options.a], force=options.force)
+        check_output(options.bless, [options.a], kind=FileKind.BASELINE, force=options.force)
     wanted = ComparisonOptions(
         alpha=options.alpha,
         pass_from=options.pass_from,

@@ -10,6 +10,7 @@ from polyjudge.batches.client import need_batches
 from polyjudge.batches.journal import BatchJournal
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, PolyjudgeError, UnknownNameError
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.judges.plugin import is_judge_plugin, judge_plugin_name
 from polyjudge.providers.models import model_table, parse_price, resolve_model
@@ -245,14 +246,16 @@ def add_force_option(add: Callable[..., object]) -> None:
     add("--force", action="store_true", help="replace files that polyjudge did not write")
 
 
-def check_output(output: Path | None, inputs: Iterable[Path | None], *, force: bool) -> None:
-    """Refuse an output that would replace an input, or a file that polyjudge did not write."""
+def check_output(
+    output: Path | None, inputs: Iterable[Path | None], *, kind: FileKind = FileKind.REPORT, force: bool
+) -> None:
+    """Refuse an output that would replace an input, a file of another program, or data of another kind."""
     if output is None:
         return
     for path in inputs:
         if path is not None and path.resolve() == output.resolve():
             raise ConfigError(f"{str(output)!r} is an input file. Give another output file.")
-    refuse_foreign(output, force=force)
+    refuse_foreign(output, kind=kind, force=force)
 
 
 def share(text: str) -> float:

@@ -9,6 +9,7 @@ from polyjudge.concurrency.pool import StopToken
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import write_atomically
+from polyjudge.files.kinds import FileKind
 from polyjudge.formats.fixtures import FixtureFile, read_fixtures
 from polyjudge.records.sessions import CaseResult, Fixture, Recorded
 from polyjudge.suites.fixtures import captured_text
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"--inputs {str(options.inputs)!r} must be a TSV file, not a folder.")
     if options.output.exists() and not options.update and options.output.resolve() != options.inputs.resolve():
         raise ConfigError(f"{str(options.output)!r} exists. Give --update to see what would change.")
-    check_output(options.output, [], force=options.force or options.update)
+    check_output(options.output, [], kind=FileKind.CASES, force=options.force or options.update)
     try:
         with open_translator(options) as translator:
             ended = run_sync(_translated(options, inputs, translator))
@@ -82,7 +83,7 @@ def _write(options: argparse.Namespace, inputs: FixtureFile, results: list[CaseR
     text = captured_text(inputs, outputs, recorded)
     if options.update and options.output.exists() and not _is_confirmed(options, outputs):
         return 1
-    with write_atomically(options.output, force=options.force or options.update) as file:
+    with write_atomically(options.output, kind=FileKind.CASES, force=options.force or options.update) as file:
         file.write(text)
     print(f"{len(results)} cases: {options.output}")
     return 0

@@ -13,6 +13,7 @@ from polyjudge.checks.checker import TextChecker
 from polyjudge.checks.reference import Agreement, agreement
 from polyjudge.errors import ConfigError
 from polyjudge.files.atomic import readable_json
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.columns import TableOptions
 from polyjudge.formats.translation_results import TranslationResults, write_translation_results
@@ -73,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     """Check every output, print the findings, and write the file again if asked."""
     if options.output is not None:
         check_results_name(options.output)
-        check_output(options.output, [], force=options.force)
+        check_output(options.output, [], kind=FileKind.TRANSLATIONS, force=options.force)
     elif options.correct:
         raise ConfigError("--correct needs --output FILE.")
     given = table_options_of(options)

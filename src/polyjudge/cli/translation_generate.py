@@ -9,6 +9,7 @@ from typing import Any
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, MissingExtraError, MissingKeyError
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.prompt_sets import PromptSet, load_prompt_set, prompt_set_names
 from polyjudge.languages.table import LanguageTable, language_table
@@ -93,7 +94,7 @@ def _check_options(options: argparse.Namespace) -> None:
     if options.dry_run and options.command:
         raise ConfigError("--dry-run works only with a model or a service: a program has no cost to estimate.")
     check_results_name(options.output)
-    check_output(options.output, [], force=options.force)
+    check_output(options.output, [], kind=FileKind.TRANSLATIONS, force=options.force)
 
 
 def _set_kind(options: argparse.Namespace) -> None:

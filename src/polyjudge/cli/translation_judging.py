@@ -8,6 +8,7 @@ from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError
 from polyjudge.files.atomic import readable_json
+from polyjudge.files.kinds import FileKind
 from polyjudge.formats.row_files import STDIN
 from polyjudge.formats.translation_results import TranslationResults
 from polyjudge.formats.translation_scores import ScoresFile
@@ -107,7 +108,7 @@ def run_judging(
         raise ConfigError("Translations from stdin need --output FILE for the scores.")
     job = _read_job(options, tier, choose)
     refuse_batch(options, job.judges)
-    check_output(job.output, [options.results], force=options.force)
+    check_output(job.output, [options.results], kind=FileKind.TRANSLATION_SCORES, force=options.force)
     if options.retry_failures and not job.output.is_file():
         raise ConfigError(f"--retry-failures needs earlier scores, but {str(job.output)!r} does not exist.")
     if options.show_prompt is not None:

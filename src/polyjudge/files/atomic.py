@@ -15,6 +15,7 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.folder_trust import make_folder
 
+from .kinds import FileKind
 from .ownership import refuse_foreign
 
 
@@ -48,26 +49,29 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
 
 
 @contextmanager
-def write_atomically(path: Path, *, force: bool = False) -> Generator[TextIO]:
+def write_atomically(path: Path, *, kind: FileKind | None = FileKind.REPORT, force: bool = False) -> Generator[TextIO]:
     """Open a text file that replaces `path` when the block ends without an error.
 
-    A file that polyjudge did not write is replaced only with `force`.
+    A file that polyjudge did not write, or that holds data of another kind, is replaced only with `force`.
     """
-    with replacing(path, force=force) as temporary, temporary.open("x", encoding="utf-8", newline="\n") as file:
+    with (
+        replacing(path, kind=kind, force=force) as temporary,
+        temporary.open("x", encoding="utf-8", newline="\n") as file,
+    ):
         yield file
 
 
 @contextmanager
-def replacing(path: Path, *, force: bool = False) -> Generator[Path]:
+def replacing(path: Path, *, kind: FileKind | None = FileKind.REPORT, force: bool = False) -> Generator[Path]:
     """Return a temporary path whose file replaces `path` when the block ends without an error."""
-    refuse_foreign(path, force=force)
+    refuse_foreign(path, kind=kind, force=force)
     path = path.resolve()  # the target of a link is written, and the link stays
     temporary = path.parent / f".{path.name[:48]}.{secrets.token_hex(8)}.part"
     try:
         make_folder(path.parent)
         yield temporary
         sync_to_disk(temporary)
-        refuse_foreign(path, force=force)
+        refuse_foreign(path, kind=kind, force=force)
         temporary.replace(path)
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", path=path) from None

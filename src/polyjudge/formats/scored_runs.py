@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import read_json_lines, row_line
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.spill import from_blob, open_scratch, to_blob
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
@@ -155,7 +156,7 @@ def write_baseline(path: Path, run: ScoredRun, *, force: bool = False) -> None:
         "measure": run.measure,
         "judges": [to_json(judge) for judge in judges],
     }
-    with write_atomically(path, force=force) as file:
+    with write_atomically(path, kind=FileKind.BASELINE, force=force) as file:
         file.write(row_line(header))
         for item in run.items:
             file.write(row_line({"id": item.id, "language": item.language, "score": item.score}))

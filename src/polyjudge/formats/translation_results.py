@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_stream import JsonStream, is_deep
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.opening import inner_suffix
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.codec import field_names, from_open_json
@@ -213,7 +214,7 @@ def write_translation_results(
     path: Path, about: Mapping[str, Any], languages: Iterable[LanguageResult], *, force: bool = False
 ) -> None:
     """Write a results file, language by language: a list, or an object with the fields of the run in `about`."""
-    with write_atomically(path, force=force) as file:
+    with write_atomically(path, kind=FileKind.TRANSLATIONS, force=force) as file:
         head = "".join(f"{readable_json(name)}: {readable_json(value)},\n" for name, value in about.items())
         file.write(f'{{{head}"results": [\n' if about else "[\n")
         for number, language in enumerate(languages):

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_stream import JsonStream, is_deep
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.spill import ScratchRows
 from polyjudge.records.codec import from_open_json, to_open_json
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
@@ -78,7 +79,7 @@ def _key(language: LanguageResult | LanguageScore) -> str:
 
 def write_translation_scores(path: Path, scores: Iterable[LanguageScore], *, force: bool = False) -> None:
     """Write scores, one row per language."""
-    with write_atomically(path, force=force) as file:
+    with write_atomically(path, kind=FileKind.TRANSLATION_SCORES, force=force) as file:
         file.write("[\n")
         for number, score in enumerate(scores):
             file.write(",\n" if number else "")

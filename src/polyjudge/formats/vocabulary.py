@@ -12,6 +12,7 @@ from typing import Any, cast
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_lines import RowLog, each_json_line, parse_data, row_line
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.names import safe_names
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.files.text_files import read_text
@@ -174,7 +175,7 @@ class WordRecords:
         for model in self._models:
             for word in self._words:
                 for prompt in ("a", "b"):
-                    refuse_foreign(self.path(model, word, prompt), force=self._force)
+                    refuse_foreign(self.path(model, word, prompt), kind=FileKind.WORDS, force=self._force)
 
     def remove_leftovers(self) -> None:
         """Remove the temporary files of killed runs; requires the lock of the folder."""
@@ -183,7 +184,8 @@ class WordRecords:
 
     def write(self, record: WordRecord, prompt: PromptName) -> None:
         """Write a record, replacing an earlier one."""
-        with write_atomically(self.path(record.model, record.word, prompt), force=self._force) as file:
+        path = self.path(record.model, record.word, prompt)
+        with write_atomically(path, kind=FileKind.WORDS, force=self._force) as file:
             file.write(readable_json(_record_row(record), indent=2) + "\n")
 
 
@@ -302,7 +304,7 @@ class JudgementLog:
 
 
 def _write_judgements(path: Path, judgements: Iterable[Judgement]) -> None:
-    with write_atomically(path) as file:
+    with write_atomically(path, kind=FileKind.WORDS) as file:
         file.writelines(row_line(_judgement_row(each)) for each in judgements)
 
 

@@ -257,6 +257,7 @@ class Run:
                 plan.fingerprint,
                 force=self._force,
                 legacy=self._legacy_fingerprints,
+                items=plan.items,
                 is_exported=self._output_file is not None,
                 retries_failures=self._output_file is not None and self._output_file.retries_failures,
                 with_texts=self._output_file is None and rubric_of(self.judge) is not None,

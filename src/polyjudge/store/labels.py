@@ -14,6 +14,7 @@ from msgspec import Struct
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import sync_to_disk
 from polyjudge.files.json_lines import RowLog, each_json_line
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.records.codec import Number, from_json
 
@@ -69,7 +70,7 @@ class LabelLog:
 
     def __init__(self, path: Path) -> None:
         if path.is_symlink():
-            refuse_foreign(path)
+            refuse_foreign(path, kind=FileKind.LABELS)
             path = path.resolve()
         self.path = path
         self._rows = RowLog(path)

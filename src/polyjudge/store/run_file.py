@@ -14,8 +14,9 @@ from types import TracebackType
 from typing import Any, Protocol, Self, cast, get_args, runtime_checkable
 
 from polyjudge.clock import utc_now
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, ForeignFileError
 from polyjudge.files.json_lines import RowLog, parse_json, read_json_lines
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.files.spill import from_blob, open_scratch, to_blob
 from polyjudge.records.outcomes import Failure, FailureKind, Item, RunOutcome, item_row, outcome_row, read_outcome_row
@@ -132,25 +133,25 @@ class RunFile:
         *,
         force: bool = False,
         legacy: Sequence[str] = (),
+        items: int | None = None,
         is_exported: bool = False,
         retries_failures: bool = False,
         with_texts: bool = False,
     ) -> None:
         """Open the run file; `legacy` are the fingerprints of the same run in earlier versions.
 
+        With `items`, a finished file of more rows is not replaced without `force`.
         With `is_exported`, an export writes the file of this name, and the rows are deleted when they are complete.
         With `retries_failures`, rows are kept as long as there are failures, and all of these are retried, not only
         transient ones. `with_texts` writes what was judged into each row.
         """
-        refuse_foreign(path, force=force)
+        _refuse_replacing(path, None if is_exported else items, is_exported=is_exported, force=force)
         self._force = force
         self._is_exported = is_exported
         self._retries_failures = retries_failures
         self._with_texts = with_texts
         self._retried = _ALL_FAILURES if retries_failures else _RETRIED
         self._has_failures = False
-        if (path.exists() and not path.is_file()) or _is_device(path):
-            raise DataError("is not a regular file; use another path", path=path)
         self.path = path = path.resolve()  # the target of a link is written, and the link stays
         names = [path.with_name(f"{path.name}.{each}.partial") for each in (fingerprint, *legacy)]
         self.partial = next((name for name in names if name.exists()), names[0])
@@ -200,7 +201,7 @@ class RunFile:
             if self._retries_failures and self._has_failures:
                 return
             if not self._is_exported:
-                refuse_foreign(self.path, force=self._force)
+                refuse_foreign(self.path, kind=FileKind.SCORES, force=self._force)
             self._ahead_path.unlink(missing_ok=True)
             self._start_marker.unlink(missing_ok=True)
             if self._is_exported:
@@ -292,6 +293,19 @@ class RunFile:
 
     def _problem(self, error: OSError) -> DataError:
         return DataError(f"cannot be written: {error.strerror}", path=self.path)
+
+
+def _refuse_replacing(path: Path, items: int | None, *, is_exported: bool, force: bool) -> None:
+    """Refuse a path whose file must not be replaced, such as a finished run of more items."""
+    refuse_foreign(path, kind=None if is_exported else FileKind.SCORES, force=force)
+    if (path.exists() and not path.is_file()) or _is_device(path):
+        raise DataError("is not a regular file; use another path", path=path)
+    if items is None or force or not path.exists():
+        return
+    with path.open("rb") as file:
+        rows = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK), b""))
+    if rows > items:
+        raise ForeignFileError(f"holds {rows:,} results; this run would replace them by {items:,}", path=path)
 
 
 def _adopt_start_marker(partial: Path, names: Sequence[Path]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_lines import parse_data
+from polyjudge.files.kinds import FileKind
 from polyjudge.files.names import safe_name
 from polyjudge.folder_trust import make_folder, private_path
 from polyjudge.records.calibration import JudgeIdentity, TrustCard, identity_of
@@ -84,7 +85,7 @@ def card_lines(card: TrustCard) -> Iterator[str]:
 
 def write_card(path: Path, card: TrustCard) -> None:
     """Write a card."""
-    with write_atomically(path) as file:
+    with write_atomically(path, kind=FileKind.CARD) as file:
         file.writelines(card_lines(card))
 
 
