@@ -33,6 +33,12 @@ from difflib import get_close_matches
 from pathlib import Path
 
 
+def suggestion(name: str, known: Iterable[str], shown: str = "{!r}") -> str:
+    """Return a sentence with the known name that is most like an unknown one, empty if none is."""
+    close = get_close_matches(name, list(known), n=1)
+    return f" Did you mean {shown.format(close[0])}?" if close else ""
+
+
 class PolyjudgeError(Exception):
     """The base of all errors that polyjudge raises on purpose."""
 
@@ -59,9 +65,7 @@ class UnknownNameError(ConfigError):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        close = get_close_matches(name, names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        super().__init__(f"Unknown {what}: {name}. Available: {', '.join(names)}.{hint}")
+        super().__init__(f"Unknown {what}: {name}. Available: {', '.join(names)}.{suggestion(name, names)}")
         self.name = name
         self.known = names
 

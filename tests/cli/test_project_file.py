@@ -9,7 +9,7 @@ import pytest
 from polyjudge.cli import COMMANDS, actions_of, build_parser, main, subparser_of
 from polyjudge.cli.settings import ProjectFile
 from polyjudge.errors import DataError
-from polyjudge.files.text_files import read_toml
+from polyjudge.files.text_files import line_of, read_toml
 from polyjudge.folder_trust import trust
 
 NEED_TRUST = {
@@ -198,3 +198,50 @@ def test_other_toml_files_have_the_same_limits(what, in_folder, capsys):
 
     assert main(command) == 2
     assert "nested too deeply" in capsys.readouterr().err
+
+
+MISTAKES = {
+    "[scor]\nmax-cost = 3\n": "1: unknown table [scor]. Did you mean [score]?",
+    "limit = 3\n\n[[scor]]\nmax-cost = 3\n": "3: unknown table [scor]. Did you mean [score]?",
+    "[translation.qick]\nsample = 3\n": (
+        "1: [translation.qick]: unknown action. Available: generate, check, quick, full. Did you mean 'quick'?"
+    ),
+    "# caps\nmax_cosst = 3\n": "2: unknown key 'max_cosst'. Did you mean 'max-cost'?",
+    '[score]\nlimit = 1\nrubic = "general"\n': "3: [score]: unknown key 'rubic'. Did you mean 'rubric'?",
+    "limit = 3\nrubric = general  # ours\n": '2: invalid value; text needs quotes: rubric = "general"',
+    "limit = 3\nrubric =\n": "2: is not TOML: Invalid value",
+    "limit = 3\ncache = postgresql://me:secret@host/db\n": "2: is not TOML: Invalid value",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_a_mistake_in_the_project_file_stops_the_command_and_says_where_it_is(text, in_folder, capsys):
+    Path("polyjudge.toml").write_text(text, encoding="utf-8")
+
+    assert main(["score", "items.jsonl", "--rubric", "general", "--judge", "offline"]) == 2
+
+    assert capsys.readouterr().err == f"polyjudge: polyjudge.toml:{MISTAKES[text]}\n"
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_key_of_another_command_is_only_a_warning(in_folder, capsys):
+    Path("polyjudge.toml").write_text("alpha = 0.1\n", encoding="utf-8")
+
+    assert main(["score", "items.jsonl", "--rubric", "translation", "--judge", "offline"]) == 2
+
+    printed = capsys.readouterr().err
+    assert "warning: polyjudge.toml: 'alpha' is not an option of score" in printed
+    assert "items.jsonl: cannot be read" in printed
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "key", "line"),
+    [
+        ("a = 1\n[b]\na = 2\n", "", "a", 1),
+        ("a = 1\n[b]\na = 2\n", "b", "a", 3),
+        ("[ x . y ]\r\n'q' = 1", "x.y", "q", 2),
+        ("a.b = 1\n", "a", "", 0),
+    ],
+)
+def test_the_line_of_a_key_is_found_in_its_own_table(text, table, key, line):
+    assert line_of(text, table, key) == line

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -210,10 +210,20 @@ def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[s
     actions = actions_of(parser)
     action = next((word for word in given if word in actions), "")
     project = settings.ProjectFile(command, action)
-    project.refuse_unknown_tables(actions)
+    project.refuse_unknown_tables(COMMANDS, {**ACTIONS, command: actions})
+    project.refuse_unknown_keys(COMMANDS, _parsers(command, parser))
     if action or not actions:
         project.apply(actions[action] if action else parser, COMMANDS, given)
     return project.print_applied
+
+
+def _parsers(command: str, parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of a command and its actions, then of all others: their options are the keys of the file."""
+    yield from actions_of(parser).values() or [parser]
+    for other in COMMANDS:
+        if other != command:
+            own = subparser_of(build_parser(other), other)
+            yield from actions_of(own).values() or [own]
 
 
 def _print_nothing() -> None:

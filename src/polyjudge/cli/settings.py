@@ -8,12 +8,12 @@ user's decision: see `_NEED_TRUST`.
 import argparse
 import sys
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from polyjudge.errors import DataError
-from polyjudge.files.text_files import read_toml
+from polyjudge.errors import DataError, suggestion
+from polyjudge.files.text_files import line_of, read_text, read_toml
 from polyjudge.folder_trust import PROJECT_FILE, is_trusted_file
 from polyjudge.providers.registry import names_a_model
 from polyjudge.text.display import harmless
@@ -55,8 +55,8 @@ class ProjectFile:
         """Make the settings the parser's defaults: those of the top level, then those of the command's table.
 
         A command with actions has a table for all of them, and in it one for each: `[translation.quick]`. The top level
-        applies to all commands, so an unknown name there is only a warning. Options that are `given` on the command
-        line are skipped.
+        applies to all commands, so an option of another command is only a warning there. Options that are `given` on
+        the command line are skipped.
         """
         options = _options(parser)
         general = {
@@ -71,7 +71,7 @@ class ProjectFile:
                 self._set(parser, options[name], key, value, given)
             elif key in own:
                 table = f"{self._command}.{self._action}" if self._action else self._command
-                raise DataError(f"[{table}]: unknown key {key!r}.", path=PROJECT_FILE)
+                raise self._unknown_key(table, key, options)
             elif "judge" in options:
                 command = f"{self._command} {self._action}".rstrip()
                 warnings.warn(f"{PROJECT_FILE}: {key!r} is not an option of {command}", stacklevel=2)
@@ -82,15 +82,41 @@ class ProjectFile:
             shown = [f"{key}={_shown(name, value)}" for name, (key, value) in self._applied.items()]
             print(f"polyjudge: from {PROJECT_FILE}: {harmless(', '.join(shown))}", file=sys.stderr)
 
-    def refuse_unknown_tables(self, actions: Collection[str]) -> None:
-        """Refuse a table inside a command's table that is not one of its actions: `[translation.quik]`."""
-        own: object = self._data.get(self._command)
-        given = cast(dict[str, Any], own) if isinstance(own, dict) else {}
-        tables = [key for key, value in given.items() if isinstance(value, dict)]
-        unknown = [name for name in tables if actions and name not in actions]
-        if unknown:
-            message = f"[{self._command}.{unknown[0]}]: unknown action. Available: {', '.join(actions)}."
-            raise DataError(message, path=PROJECT_FILE)
+    def refuse_unknown_tables(self, commands: Collection[str], actions: Mapping[str, Collection[str]]) -> None:
+        """Refuse a table that is not a command, or in it one that is not an action of it: `[translation.quik]`."""
+        for name, table in self._data.items():
+            if name in commands or not _is_table(table):
+                continue
+            hint = suggestion(name, commands, "[{}]")
+            raise self._error(f"unknown table [{name}].{hint}", name)
+        for name, known in actions.items():
+            own: object = self._data.get(name)
+            for key, value in cast(dict[str, Any], own).items() if isinstance(own, dict) else ():
+                if known and key not in known and isinstance(value, dict):
+                    table = f"{name}.{key}"
+                    message = f"[{table}]: unknown action. Available: {', '.join(known)}.{suggestion(key, known)}"
+                    raise self._error(message, table)
+
+    def refuse_unknown_keys(self, commands: Collection[str], parsers: Iterable[argparse.ArgumentParser]) -> None:
+        """Refuse a key that no command has as an option; `parsers` are read as far as they are needed."""
+        given = {key for key, value in self._data.items() if key not in commands and not _is_table(value)}
+        known: set[str] = set()
+        for parser in parsers if given else ():
+            known |= _options(parser).keys()
+            if all(key.replace("-", "_") in known for key in given):
+                return
+        for key in given:
+            if key.replace("-", "_") not in known:
+                raise self._unknown_key("", key, known)
+
+    def _unknown_key(self, table: str, key: str, known: Collection[str]) -> DataError:
+        names = [name.replace("_", "-") for name in known]
+        where = f"[{table}]: " if table else ""
+        return self._error(f"{where}unknown key {key!r}.{suggestion(key.replace('_', '-'), names)}", table, key)
+
+    def _error(self, message: str, table: str, key: str = "") -> DataError:
+        """Return an error with the line of a table or key."""
+        return DataError(message, path=PROJECT_FILE, line=line_of(read_text(PROJECT_FILE), table, key))
 
     def _set(
         self, parser: argparse.ArgumentParser, option: argparse.Action, key: str, value: object, given: Sequence[str]
@@ -141,6 +167,13 @@ def _shown(name: str, value: object) -> str:
     if name in _SECRET:
         return "•••"
     return ",".join(map(str, cast(list[object], value))) if isinstance(value, list) else str(value)
+
+
+def _is_table(value: object) -> bool:
+    if isinstance(value, list):
+        rows = cast(list[object], value)
+        return bool(rows) and all(isinstance(each, dict) for each in rows)
+    return isinstance(value, dict)
 
 
 def _table(data: Mapping[str, Any], command: str) -> dict[str, Any]:

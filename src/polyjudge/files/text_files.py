@@ -16,6 +16,10 @@ _PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _DOTTED = rf"(?:{_PART}[ \t]*+\.[ \t]*+)"
 _DEEP_KEY = re.compile(rf"(?<![A-Za-z0-9_.-])(?:{_DOTTED}{{512}}|{_DOTTED}{{{_DEEPEST},}}+{_PART}[ \t]*+[=\]])")
 
+_HEADER = re.compile(r"[ \t]*\[\[?([^\[\]]+)\]")
+_KEY = re.compile(r"""[ \t]*["']?([A-Za-z0-9_-]+)["']?[ \t]*=""")
+_BARE_WORD = re.compile(r"[ \t]*([A-Za-z0-9_-]+)[ \t]*=[ \t]*([A-Za-z][A-Za-z0-9_./-]{0,39})[ \t]*(?:#.*)?\r?$")
+
 
 def read_text(source: Path | Traversable, *, path: Path | None = None) -> str:
     """Return the text of a UTF-8 file; `path` is its name in messages, if it differs."""
@@ -58,5 +62,33 @@ def _parsed(text: str, shown: Path) -> dict[str, Any]:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except RecursionError:
         raise DataError("is nested too deeply", path=shown) from None
-    except ValueError as error:  # TOMLDecodeError, and numbers with thousands of digits
+    except tomllib.TOMLDecodeError as error:
+        reason, line = _without_position(str(error))
+        hint = _missing_quotes(text.split("\n")[line - 1]) if line else ""
+        raise DataError(hint or f"is not TOML: {reason}", path=shown, line=line) from None
+    except ValueError as error:  # a number with thousands of digits
         raise DataError(f"is not TOML: {error}", path=shown) from None
+
+
+def line_of(text: str, table: str, key: str = "") -> int:
+    """Return the line of a table's header in a TOML file, or of a key in it, or 0; the top level is the table ""."""
+    here = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if header := _HEADER.match(line):
+            here = header[1].replace(" ", "")
+        found = header if not key else _KEY.match(line)
+        if found and here == table and (not key or found[1] == key):
+            return number
+    return 0
+
+
+def _without_position(message: str) -> tuple[str, int]:
+    """Return a parser's message without the position at its end, and the line, which Python 3.11 has nowhere else."""
+    found = re.search(r" \(at line (\d+), column \d+\)$", message)
+    return (message[: found.start()], int(found[1])) if found else (message, 0)
+
+
+def _missing_quotes(line: str) -> str:
+    """Return what is wrong with `key = word`; empty for other lines, whose values may be secret."""
+    found = _BARE_WORD.match(line)
+    return f'invalid value; text needs quotes: {found[1]} = "{found[2]}"' if found else ""
