@@ -253,6 +253,10 @@ def comparison() -> dict[str, Any]:
             "description": "Of the items with a verdict before: those without one now, or no longer there.",
         },
         "exitCode": {"enum": [0, 1, 3]},
+        "undecided": {
+            "type": "boolean",
+            "description": "There is a rule, but no language has enough items to fail it, nor have all items together.",
+        },
         "alarms": {
             "type": "array",
             "items": file.record(Alarm),

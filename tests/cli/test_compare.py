@@ -122,6 +122,32 @@ def test_the_same_file_twice_is_no_change(folder, capsys):
     assert "Passed by the rule drop:0." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("rule", ["regression", "drop:0.1"])
+def test_a_rule_that_cannot_fail_for_lack_of_items_is_not_passed(rule, folder, capsys):
+    for name, worse in (("a.jsonl", 0.0), ("b.jsonl", 2.0)):
+        write_rows(name, rows(items=1, worse=worse))
+
+    assert compare("--fail-on", rule) == 0
+
+    shown = capsys.readouterr()
+    sentence = f"Too few items to decide: 2 items, at least 6 are needed; the rule {rule} was not applied."
+    assert sentence in shown.out
+    assert f"polyjudge: warning: {sentence}" in shown.err
+    assert "Passed" not in shown.out
+    assert as_json(capsys, "--fail-on", rule)["undecided"]
+    assert compare("--fail-on", rule, "--format", "github") == 0
+    assert f"::warning title=polyjudge compare::{sentence}\n" in capsys.readouterr().out
+
+
+def test_related_items_count_as_one_cluster_for_a_rule(folder, capsys):
+    for name in ("a.jsonl", "b.jsonl"):
+        write_rows(name, ({**row, "cluster": "same"} for row in rows()))
+
+    assert compare("--fail-on", "regression") == 0
+
+    assert "Too few items to decide: 1 cluster, at least 6 are needed" in capsys.readouterr().out
+
+
 def test_the_same_seed_gives_the_same_page(folder, capsys):
     pages = []
     for seed in ("1", "1", "2"):

@@ -11,7 +11,7 @@ from polyjudge.formats.scored_runs import ScoredRun, read_run, write_baseline
 from polyjudge.languages.table import language_table
 from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, Ruling
 from polyjudge.reports.comparison import compare
-from polyjudge.reports.comparison_report import COMPARISON_FORMATS, no_command, workflow_commands
+from polyjudge.reports.comparison_report import COMPARISON_FORMATS, no_command, undecided_text, workflow_commands
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     ruling = compare_gate(comparison, options.fail_on, options.max_unjudged)
     _bless(options.bless, after, ruling, force=options.force)
     _write(options, comparison, ruling)
-    _explain(ruling)
+    _explain(comparison, ruling)
     return ruling.exit_code
 
 
@@ -130,16 +130,18 @@ def _write(options: argparse.Namespace, comparison: Comparison, ruling: Ruling) 
     else:
         write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     if options.format == "github":
-        write_pieces(None, workflow_commands(ruling, table), format_name="", force=False)
+        write_pieces(None, workflow_commands(comparison, ruling, table), format_name="", force=False)
 
 
-def _explain(ruling: Ruling) -> None:
-    """Print on stderr why a comparison failed."""
+def _explain(comparison: Comparison, ruling: Ruling) -> None:
+    """Print on stderr why a comparison failed, or could not."""
     if ruling.exit_code == 3:
         lost = f"{ruling.unjudged_share:.1%} of the items judged before have no verdict now"
         print(f"polyjudge: {lost}; --max-unjudged allows {ruling.max_unjudged:.1%}", file=sys.stderr)
     if ruling.fail_on is None:
         return
+    if ruling.is_undecided:
+        print_warning(undecided_text(comparison, ruling.fail_on))
     for alarm in ruling.alarms[:_ALARMS_SHOWN]:
         where = "over all items" if alarm.is_overall else f"in {one_line(alarm.language, 80) or 'no language'}"
         print(no_command(f"polyjudge: {where} {alarm.sentence}"), file=sys.stderr)

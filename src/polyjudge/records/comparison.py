@@ -131,3 +131,5 @@ class Ruling(Struct, frozen=True, kw_only=True):
     """The share of the items with a verdict in the first run that have none in the second, or are missing."""
     max_unjudged: float | None
     exit_code: int
+    is_undecided: bool = False
+    """There is a rule, but no language has enough items to fail it, nor have all items together."""

@@ -23,6 +23,7 @@ from polyjudge.records.comparison import (
 
 from .blocks import Block, Heading, Lines, Table, markdown, plain_text, shown
 from .calibration import language_title
+from .comparison import min_clusters
 
 VERDICTS: tuple[Change, ...] = get_args(Change)
 _OF_ITEMS = {
@@ -77,7 +78,7 @@ def _summary(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> It
     yield f"Items: {_counts_text(overall.counts)}."
     for note in comparison.notes:
         yield f"Note: {note}."
-    yield _gate_result(ruling)
+    yield _gate_result(comparison, ruling)
 
 
 def _sentence(found: Difference, digits: int) -> str:
@@ -106,7 +107,16 @@ def _counts_text(counts: ItemCounts) -> str:
     return ", ".join(f"{number:,} {name}" for name, number in text.items() if number or name in always)
 
 
-def _gate_result(ruling: Ruling) -> str:
+def undecided_text(comparison: Comparison, fail_on: FailOn) -> str:
+    """Return why a rule could not be applied."""
+    counts, needed = comparison.overall.counts, min_clusters(comparison.options.alpha)
+    unit = "item" if counts.clusters == counts.paired else "cluster"
+    number = f"{counts.clusters} {unit}{'' if counts.clusters == 1 else 's'}"
+    rule = f"the rule {rule_text(fail_on)} was not applied"
+    return f"Too few items to decide: {number}, at least {needed} are needed; {rule}."
+
+
+def _gate_result(comparison: Comparison, ruling: Ruling) -> str:
     if ruling.exit_code == 3:
         return (
             f"Not enough verdicts: {ruling.unjudged_share:.1%} of the items judged before have none now; "
@@ -114,6 +124,8 @@ def _gate_result(ruling: Ruling) -> str:
         )
     if ruling.fail_on is None:
         return "No rule was given, so nothing fails."
+    if ruling.is_undecided:
+        return undecided_text(comparison, ruling.fail_on)
     text = "Failed" if ruling.exit_code else "Passed"
     return f"{text} by the rule {rule_text(ruling.fail_on)}."
 
@@ -234,6 +246,7 @@ def comparison_json(comparison: Comparison, ruling: Ruling, _: LanguageTable) ->
         "maxUnjudged": ruling.max_unjudged,
         "unjudgedShare": ruling.unjudged_share,
         "exitCode": ruling.exit_code,
+        "undecided": ruling.is_undecided,
         "alarms": [to_json(alarm) for alarm in ruling.alarms],
         **to_json(comparison),
     }
@@ -276,8 +289,10 @@ def comparison_junit(comparison: Comparison, ruling: Ruling, table: LanguageTabl
     yield f"<?xml version='1.0' encoding='UTF-8'?>\n{XML_COMMENT}\n{ElementTree.tostring(root, encoding='unicode')}\n"
 
 
-def workflow_commands(ruling: Ruling, table: LanguageTable) -> Iterator[str]:
+def workflow_commands(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[str]:
     """Render each alarm as an annotation of GitHub: an error if it fails the gate, else a warning."""
+    if ruling.is_undecided and ruling.fail_on is not None:
+        yield f"::warning title=polyjudge compare::{_data(undecided_text(comparison, ruling.fail_on))}\n"
     level = "error" if ruling.fail_on is not None else "warning"
     for alarm in ruling.alarms:
         title = "all items" if alarm.is_overall else language_title(alarm.language, table)

@@ -13,8 +13,8 @@ def compare_gate(comparison: Comparison, fail_on: FailOn | None, max_unjudged: f
     alarms = tuple(_alarms(comparison, fail_on or FailOn()))
     if max_unjudged is None and fail_on is not None:
         max_unjudged = DEFAULT_MAX_UNJUDGED
-    share = unjudged_share(comparison)
-    nothing = fail_on is not None and any(map(_lost_all, (comparison.overall, *comparison.languages)))
+    share, rows = unjudged_share(comparison), (comparison.overall, *comparison.languages)
+    nothing = fail_on is not None and any(map(_lost_all, rows))
     too_many = nothing or (max_unjudged is not None and share > max_unjudged)
     return Ruling(
         fail_on=fail_on,
@@ -22,7 +22,12 @@ def compare_gate(comparison: Comparison, fail_on: FailOn | None, max_unjudged: f
         unjudged_share=share,
         max_unjudged=max_unjudged,
         exit_code=3 if too_many else 1 if alarms and fail_on is not None else 0,
+        is_undecided=fail_on is not None and not too_many and all(map(_has_too_few, rows)),
     )
+
+
+def _has_too_few(row: LanguageChange) -> bool:
+    return row.score.verdict == "too few items"
 
 
 def _lost_all(row: LanguageChange) -> bool:
