@@ -136,11 +136,22 @@ def test_trust_is_listed_and_revoked(in_folder, capsys):
     assert [("no: changed or removed" in line) for line in lines] == [False, True]
 
     assert main(["trust", "--revoke"]) == 0
-    assert capsys.readouterr().out.count("No longer trusted: ") == 2
+    printed = capsys.readouterr().out
+    assert printed.count("No longer trusted: ") == 2
+    assert "It is ignored from now on, with its cache and cards." in printed
+    assert "It may no longer run commands" in printed
     assert not is_trusted_folder(Path(".polyjudge"))
     assert str(in_folder) not in str(trusted_paths())
     assert main(["trust", "--revoke"]) == 0
     assert capsys.readouterr().out == "Nothing was trusted there.\n"
+
+
+def test_a_folder_that_polyjudge_created_is_not_called_foreign_after_its_trust_was_revoked(in_folder):
+    make_folder(Path(".polyjudge"))
+    revoke(in_folder)
+
+    with pytest.warns(UntrustedFolderWarning, match="did not create it in this folder, or its trust was revoked"):
+        private_path("x")
 
 
 def test_there_must_be_something_to_trust(in_folder, capsys):

@@ -56,8 +56,8 @@ def private_path(*parts: str) -> Path:
         return PRIVATE_FOLDER.joinpath(*parts)
     instead = state_folder() / "folders" / sha256(os.fsencode(PRIVATE_FOLDER.absolute())).hexdigest()[:16]
     warnings.warn(
-        f"{PRIVATE_FOLDER} was not created by polyjudge in this folder, so it is ignored; "
-        f"{instead} is used instead. If you trust it, run: polyjudge trust",
+        f"{PRIVATE_FOLDER} is not trusted: polyjudge did not create it in this folder, or its trust was revoked. "
+        f"{instead} is used instead. If you trust {PRIVATE_FOLDER}, run: polyjudge trust",
         UntrustedFolderWarning,
         stacklevel=1,  # one place, so that Python shows it once
     )

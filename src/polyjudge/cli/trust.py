@@ -18,6 +18,13 @@ from polyjudge.text.display import harmless
 
 from .output import print_table
 
+_REVOKED = {
+    PRIVATE_FOLDER.name: "It is ignored from now on, with its cache and cards. To use it again, run: polyjudge trust",
+    PROJECT_FILE.name: "It may no longer run commands, name addresses or write outside its folder.",
+}
+_REVOKED_FILE = "It is not used until it is trusted again."
+"""What follows when a path is no longer trusted."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -29,7 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         f"In CI, set {TRUST_VARIABLE} to the folder instead."
     )
     add = parser.add_argument
-    add("folder", type=Path, nargs="?", default=Path(), metavar="DIR|FILE", help="default: the working folder")
+    trusted = "folder, or description of a translator, to trust; default: the working folder"
+    add("folder", type=Path, nargs="?", default=Path(), metavar="DIR|FILE", help=trusted)
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--list", action="store_true", help="list what is trusted")
     action.add_argument("--revoke", action="store_true", help="stop trusting the folder or file")
@@ -48,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
         print("Nothing was trusted there.")
     for path in paths:
         print(f"{'No longer trusted' if options.revoke else 'Trusted'}: {harmless(str(path))}")
+        if options.revoke:
+            print(f"    {_REVOKED.get(path.name, _REVOKED_FILE)}")
     return 0
 
 
