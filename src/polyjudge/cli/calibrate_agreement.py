@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from polyjudge.calibration.agreement import AgreementOptions, Matched, agreement_by_language, match
 from polyjudge.calibration.cards import with_agreement
@@ -73,8 +74,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("Give either --labels of people, or --against another judge.")
     inputs = [*options.results, *options.labels, *options.against, options.card]
     check_output(options.output, inputs, force=options.force)
-    judged = read_side(options.results, options.score, options)
-    others = read_side(options.labels or options.against, options.label if options.labels else options.score, options)
+    judged = read_side(options.results, "score", options)
+    others = read_side(options.labels or options.against, "label" if options.labels else "score", options)
     if options.labels:
         check_labels(others, options.labels)
     matched = match(judged.ratings, others.ratings)
@@ -92,11 +93,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def read_side(paths: Sequence[Path], column: str, options: argparse.Namespace) -> Ratings:
-    """Read the ratings of one side, and warn of rows that cannot be used."""
+def read_side(paths: Sequence[Path], option: Literal["score", "label"], options: argparse.Namespace) -> Ratings:
+    """Read the ratings of one side, whose column `option` names, and warn of rows that cannot be used."""
     left_out = frozenset(name.strip() for name in getattr(options, "leave_out", "").split(",") if name.strip())
+    column: str = getattr(options, option)
     columns = RatingColumns(
         value=column,
+        option=option,
         group=getattr(options, "group", ""),
         cluster=getattr(options, "cluster", ""),
         leave_out=left_out,

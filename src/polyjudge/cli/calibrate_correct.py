@@ -46,10 +46,10 @@ def run(options: argparse.Namespace) -> int:
     if not options.labels:
         raise ConfigError("Give --labels of people; a few dozen of a random sample are enough.")
     check_output(options.output, [*options.results, *options.labels, *options.elsewhere], force=options.force)
-    judged = read_side(options.results, options.score, options)
-    labels = read_side(options.labels, options.label, options)
+    judged = read_side(options.results, "score", options)
+    labels = read_side(options.labels, "label", options)
     check_labels(labels, options.labels)
-    seen = read_side(options.elsewhere, options.score, options) if options.elsewhere else judged
+    seen = read_side(options.elsewhere, "score", options) if options.elsewhere else judged
     matched = match(seen.ratings, labels.ratings)
     report_unmatched(matched, options.elsewhere or options.results, options.labels)
     rule = pass_rule(options, labels)

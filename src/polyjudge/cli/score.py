@@ -11,7 +11,7 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.json_lines import row_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
-from polyjudge.formats.row_files import spooled
+from polyjudge.formats.row_files import column_map, spooled
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import RubricJudge, identity_of_models
 from polyjudge.records.outcomes import Item, RunOutcome, item_row
@@ -109,6 +109,8 @@ def run(options: argparse.Namespace) -> int:
     run = _open_run(job)
     plan = run.plan()
     warn_of_skipped(plan.problems, plan.skipped)
+    if not job.judges and plan.languages == ("",) and "language_name" not in (job.source.context or ()):
+        column_map(job.source.path, job.source.table).need("language")  # which the checks need
     trust = trust_in(identity_of_models(job.judges, job.rubric), options.card)
     if options.require_calibrated and (unmet := unmet_calibration(trust, plan.languages)):
         print(f"polyjudge: {unmet}", file=sys.stderr)

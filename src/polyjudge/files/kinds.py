@@ -5,6 +5,8 @@ from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
+from polyjudge.errors import DataError
+
 _BYTES_READ = 64 * 1024
 
 
@@ -48,6 +50,28 @@ _DOCUMENTS = {
 }
 """How other JSON files are recognised."""
 _CASES = re.compile(rb"(?m)^# polyjudge (?:command|version \w+): ")
+
+
+_READ_BY = {
+    FileKind.LABELS: "calibrate agreement and calibrate correct, with the results of a judge",
+    FileKind.SCORES: "compare, label and calibrate agreement",
+    FileKind.CARD: "calibrate card and report",
+    FileKind.TRANSLATIONS: "translation check, quick and full, and report",
+    FileKind.TRANSLATION_SCORES: "compare, and report together with the translations",
+    FileKind.BASELINE: "compare",
+    FileKind.REPLIES: "cache import",
+    FileKind.WORDS: "vocabulary judge and vocabulary summary",
+    FileKind.CASES: "regression run",
+}
+"""The commands that read a kind of file."""
+
+
+def refuse_other_kind(path: Path, wanted: FileKind) -> None:
+    """Raise DataError if a file that polyjudge wrote holds data of another kind than is to be read."""
+    found = kind_of(path) if path.is_file() else FileKind.REPORT
+    if found not in (wanted, FileKind.REPORT):
+        message = f"holds {found.value}, not {wanted.value}. This is read by: polyjudge {_READ_BY[found]}."
+        raise DataError(message, path=path)
 
 
 def kind_of(path: Path) -> FileKind:

@@ -87,6 +87,8 @@ class RatingColumns:
 
     value: str = ""
     """The column of the rating, such as `score` or `subscores.grammar`; empty for `score`, else `label`."""
+    option: str = ""
+    """The argument that names this column, for messages."""
     group: str = ""
     cluster: str = ""
     leave_out: frozenset[str] = frozenset()
@@ -113,12 +115,30 @@ def each_rating(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[
     elif has_translation_scores(path, columns.table):
         yield from _of_translation_scores(path, columns, notes)
     else:
-        for place, row in newest_rows(named_rows_of(path, columns.table, "id")):
-            found = row if isinstance(row, str) else _of_row(row, columns, notes)
-            if isinstance(found, Rating):
-                yield found
-            elif found:
-                notes.note(f"{place}: {found}")
+        yield from _of_rows(path, columns, notes)
+
+
+class _NoColumn(str):
+    """The error message of a row without a rating."""
+
+    __slots__ = ()
+
+
+def _of_rows(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
+    """Yield the ratings of a table; raise DataError if no row has the column."""
+    some, names = False, list[str]()
+    for place, row in newest_rows(named_rows_of(path, columns.table, "id")):
+        found = row if isinstance(row, str) else _of_row(row, columns, notes)
+        if isinstance(found, Rating):
+            some = True
+            yield found
+        elif found:
+            if isinstance(found, _NoColumn) and not names:
+                names = list(row)
+            notes.note(f"{place}: {found}")
+    if names and not some:
+        message = f"{_no_column(columns)}. Found: {', '.join(names)}. Name the column."
+        raise DataError(message, path=path, option=columns.option)
 
 
 def has_translation_scores(path: Path, table: TableOptions) -> bool:
@@ -169,7 +189,11 @@ def _value(row: Mapping[str, Any], columns: RatingColumns) -> float | str | None
     found = [each for each in given if each is not MISSING]
     if found:
         return _number(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
-    return f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}"
+    return _no_column(columns)
+
+
+def _no_column(columns: RatingColumns) -> _NoColumn:
+    return _NoColumn(f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}")
 
 
 def _is_word(row: Mapping[str, Any], columns: RatingColumns) -> bool:

@@ -136,7 +136,9 @@ def read_run(path: Path, *, measure: str = "", cluster: str = "", table: TableOp
     if header is not None:
         return _read_baseline(path, header)
     notes = Ratings()
-    items = _unique_items(path, each_rating(path, RatingColumns(value=measure, cluster=cluster, table=table), notes))
+    items = _unique_items(
+        path, each_rating(path, RatingColumns(value=measure, option="score", cluster=cluster, table=table), notes)
+    )
     if not len(items):
         why = f": {notes.problems[0]}" if notes.problems else ""
         raise DataError(f"no scores found{why}", path=path)

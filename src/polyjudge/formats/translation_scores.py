@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json, write_atomically
 from polyjudge.files.json_stream import JsonStream, is_deep
-from polyjudge.files.kinds import FileKind
+from polyjudge.files.kinds import FileKind, refuse_other_kind
 from polyjudge.files.spill import ScratchRows
 from polyjudge.records.codec import from_open_json, to_open_json
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
@@ -111,6 +111,7 @@ class TranslationScores:
     """
 
     def __init__(self, path: Path) -> None:
+        refuse_other_kind(path, FileKind.TRANSLATION_SCORES)
         self.path = path
         self.problems: list[str] = []
         self.skipped = 0
