@@ -112,6 +112,19 @@ class Demo(NamedTuple):
 
 
 @pytest.fixture(scope="session")
+def enabling():
+    """How a provider with an SDK is enabled: in an environment without its package, there are two steps."""
+
+    from polyjudge.extras import install_command, is_installed
+
+    def text(extra: str, export: str, *, package: str = "") -> str:
+        install = "" if is_installed(package or extra) else f"{install_command(extra)} && "
+        return f"To enable: {install}export {export}\n"
+
+    return text
+
+
+@pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """Run `polyjudge demo` once for all tests, whichever process they run in."""
     shared = tmp_path_factory.getbasetemp()

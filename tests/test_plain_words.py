@@ -124,4 +124,4 @@ def test_the_list_of_messages_has_those_of_errors_help_and_prints():
     } <= found
 
 
-_NOT_INSTALLED = "{feature} needs the package {module}, which is not installed. Run: pip install 'polyjudge[{extra}]'"
+_NOT_INSTALLED = "{feature} needs the package {module}, which is not installed. Run: {install_command(extra)}"

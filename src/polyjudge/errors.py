@@ -4,7 +4,7 @@
     ├── ConfigError               wrong options or settings                  exit 2, never retried
     │   ├── UnknownNameError      lists the known names
     │   ├── MissingKeyError       names the variable to set                  soft skip: exit 0, 3 with --require-judge
-    │   └── MissingExtraError     names the extra to install
+    │   └── MissingExtraError     names the command that installs it         exit 3 if it is the judge's, else 2
     ├── DataError                 a file cannot be used: path and line       exit 2
     │   ├── ForeignFileError      a file that may hold the only copy would be replaced
     │   ├── DuplicateKeyError     an object has a key twice, a table a column
@@ -73,14 +73,19 @@ class UnknownNameError(ConfigError):
 class MissingKeyError(ConfigError):
     """An environment variable that a provider needs is not set; the message says what to set."""
 
-    def __init__(self, variable: str, *, example: str, skipped: str) -> None:
-        super().__init__(f"{variable} not set — skipping {skipped}.\nTo enable: export {variable}={example}")
+    def __init__(self, variable: str, *, example: str, skipped: str, install: str = "") -> None:
+        first = f"{install} && " if install else ""
+        super().__init__(f"{variable} not set — skipping {skipped}.\nTo enable: {first}export {variable}={example}")
         self.variable = variable
         self.example = example
+        self.skipped = skipped
+        self.install = install
+        """The command that installs what is missing too."""
 
-    def instead(self, skipped: str) -> "MissingKeyError":
-        """Return the same error with another name for what is skipped."""
-        return MissingKeyError(self.variable, example=self.example, skipped=skipped)
+    def instead(self, *, skipped: str = "", install: str = "") -> "MissingKeyError":
+        """Return the same error with another name for what is skipped, or with what else is missing."""
+        skipped, install = skipped or self.skipped, install or self.install
+        return MissingKeyError(self.variable, example=self.example, skipped=skipped, install=install)
 
 
 class MissingExtraError(ConfigError):

@@ -495,12 +495,12 @@ def test_ctrl_c_that_leaves_nothing_undone_does_not_fail_the_run(items, server, 
     assert len(outcomes("r.jsonl")) == 2
 
 
-def test_a_missing_key_is_a_soft_skip_after_the_input_was_checked(items, score, capsys):
+def test_a_missing_key_is_a_soft_skip_after_the_input_was_checked(items, score, capsys, enabling):
     path = items(3)
 
     assert score(path, judge="openai") == 0
     assert capsys.readouterr().err == (
-        "OPENAI_API_KEY not set — skipping openai/gpt-5.\nTo enable: export OPENAI_API_KEY=sk-...\n"
+        f"OPENAI_API_KEY not set — skipping openai/gpt-5.\n{enabling('openai', 'OPENAI_API_KEY=sk-...')}"
     )
     assert score(path, "--require-judge", "--output", "r.jsonl", judge="openai") == 3
     assert not list(Path().glob("r.jsonl*"))

@@ -391,15 +391,14 @@ def test_two_models_of_one_agent_are_two_judges(programs, capsys):
 # --- what is missing ---------------------------------------------------------------------------------------------
 
 
-def test_a_missing_program_is_a_soft_skip_unless_a_judge_is_required(programs, capsys):
+def test_a_missing_program_ends_with_3_and_how_to_install_it(programs, capsys):
     (programs.folder / "gemini").unlink()
 
-    assert judge("--judge=gemini") == 0
-    assert judge("--judge=gemini", "--require-judge") == 3
+    assert judge("--judge=gemini") == 3
 
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "gemini CLI not found. Install: npm i -g @google/gemini-cli\n" * 2
+    assert captured.err == "polyjudge: gemini CLI not found. Install: npm i -g @google/gemini-cli\n"
     assert not Path("eval-reviews").exists()
 
 

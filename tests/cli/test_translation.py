@@ -129,22 +129,20 @@ def test_every_command_has_help(arguments, capsys):
 
 
 @pytest.mark.parametrize(
-    ("action", "message"),
+    ("action", "extra", "package", "export"),
     [
-        (
-            "quick",
-            "ANTHROPIC_API_KEY not set — skipping quick coherence check.\n"
-            "To enable: export ANTHROPIC_API_KEY=sk-ant-...\n",
-        ),
-        (
-            "full",
-            "GOOGLE_GENAI_API_KEY not set — skipping full coherence check.\n"
-            "To enable: export GOOGLE_GENAI_API_KEY=...\n",
-        ),
+        ("quick", "anthropic", "anthropic", "ANTHROPIC_API_KEY=sk-ant-..."),
+        ("full", "google", "google.genai", "GOOGLE_GENAI_API_KEY=..."),
     ],
 )
-def test_without_a_key_the_skip_message_is_printed_and_no_file_is_left(action, message, in_folder, capsys):
+def test_without_a_key_the_skip_message_is_printed_and_no_file_is_left(
+    action, extra, package, export, in_folder, capsys, enabling
+):
     write([language(tag) for tag in ALL])
+    message = (
+        f"{export.partition('=')[0]} not set — skipping {action} coherence check.\n"
+        f"{enabling(extra, export, package=package)}Or without a key: --judge offline\n"
+    )
 
     for options, code in (([], 0), (["--require-judge"], 3), (["--cache", "none"], 0)):
         assert translation(action, "results.json", *options, judge="") == code
@@ -1014,10 +1012,10 @@ def test_a_model_translates_and_its_cost_is_printed(local, two_prompts, capsys):
     assert "4 calls" in capsys.readouterr().err
 
 
-def test_generation_without_a_key_is_a_soft_skip(in_folder, capsys):
+def test_generation_without_a_key_is_a_soft_skip(in_folder, capsys, enabling):
     assert generate("--translator", "sonnet") == 0
     assert capsys.readouterr().err == (
-        "ANTHROPIC_API_KEY not set — skipping generation.\nTo enable: export ANTHROPIC_API_KEY=sk-ant-...\n"
+        f"ANTHROPIC_API_KEY not set — skipping generation.\n{enabling('anthropic', 'ANTHROPIC_API_KEY=sk-ant-...')}"
     )
     assert not Path("o.json").exists()
 

@@ -14,7 +14,7 @@ from polyjudge.errors import (
     UnusableError,
 )
 from polyjudge.providers.redacting import without_keys
-from polyjudge.providers.registry import PROVIDERS, load_attribute, provider_entry
+from polyjudge.providers.registry import PROVIDERS, load_attribute, naming_the_extra, provider_entry
 from polyjudge.records.requests import (
     BatchForm,
     BatchState,
@@ -191,8 +191,10 @@ _BATCH_TIMEOUT_S = 600.0  # a whole batch is uploaded or downloaded in one call
 def open_batch_client(name: ModelName, *, timeout_s: float | None = None) -> BatchClient:
     """Open the batch client of a model, importing its module."""
     need_batches(name)
-    opener = cast(Callable[..., BatchClient], load_attribute(PROVIDERS[name.provider].batches))
-    return opener(name.model, timeout_s=timeout_s or _BATCH_TIMEOUT_S)
+    entry = PROVIDERS[name.provider]
+    opener = cast(Callable[..., BatchClient], load_attribute(entry.batches))
+    with naming_the_extra(entry):
+        return opener(name.model, timeout_s=timeout_s or _BATCH_TIMEOUT_S)
 
 
 def need_batches(name: ModelName) -> None:

@@ -13,6 +13,7 @@ from polyjudge.files.kinds import FileKind
 from polyjudge.folder_trust import private_path
 from polyjudge.formats.reference_texts import TextSource, sample_texts
 from polyjudge.judges.base import ItemJudge
+from polyjudge.judges.offline import can_judge_offline
 from polyjudge.records.calibration import JudgeIdentity, ReferenceText, TrustCard
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
@@ -189,7 +190,8 @@ class Questioning:
                 return show_estimate(run, self.options.format, what="questions")
             return self._execute(run, answers)
         except (MissingKeyError, MissingExtraError) as error:
-            return explain_skip(error, is_required=self.options.require_judge)
+            offline = can_judge_offline(self.rubric)
+            return explain_skip(error, is_required=self.options.require_judge, offline=offline)
 
     def _execute(self, run: Run, answers: Answers) -> Answers | int:
         """Execute the run and print its cost; return the answers, or the exit code of a run that ended early."""

@@ -12,7 +12,7 @@ from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingK
 from polyjudge.files.json_lines import row_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.formats.row_files import column_map, spooled
-from polyjudge.judges.offline import OfflineJudge
+from polyjudge.judges.offline import OfflineJudge, can_judge_offline
 from polyjudge.judges.rubric import RubricJudge, identity_of_models
 from polyjudge.records.outcomes import Item, RunOutcome, item_row
 from polyjudge.records.requests import ModelName
@@ -115,10 +115,14 @@ def run(options: argparse.Namespace) -> int:
     if options.require_calibrated and (unmet := unmet_calibration(trust, plan.languages)):
         print(f"polyjudge: {unmet}", file=sys.stderr)
         return 1
+    if options.engine == "ray" and not options.dry_run:
+        from polyjudge.runs.ray_cluster import need_ray  # only here: other runs do not need its module
+
+        need_ray()
     try:
         code = show_estimate(run, options.format) if options.dry_run else _execute(job, run)
     except (MissingKeyError, MissingExtraError) as error:
-        return explain_skip(error, is_required=options.require_judge)
+        return explain_skip(error, is_required=options.require_judge, offline=can_judge_offline(job.rubric))
     if not options.dry_run and options.format == "text":
         print_trust(trust, plan.languages, sys.stdout if options.output is not None else sys.stderr)
     return code

@@ -70,9 +70,20 @@ def _print_estimate(estimate: Estimate, items: int, form: str, more: Mapping[str
         print(f"cost:     about ${estimate.cost_usd:.4f}")
 
 
-def explain_skip(error: MissingKeyError | MissingExtraError, *, skipped: str = "", is_required: bool = False) -> int:
-    """Print what a judge lacks and what is therefore `skipped`; return the exit code."""
-    print(error.instead(skipped) if skipped and isinstance(error, MissingKeyError) else error, file=sys.stderr)
+def explain_skip(
+    error: MissingKeyError | MissingExtraError, *, skipped: str = "", is_required: bool = False, offline: bool = False
+) -> int:
+    """Print what a judge lacks and what is therefore `skipped`; return the exit code.
+
+    A missing key ends with 0, so that a pipeline without keys passes, unless a judge is required. A missing package
+    ends with 3: else the command would seem to have done its work. `offline` if `--judge offline` would work.
+    """
+    if isinstance(error, MissingExtraError):
+        print(f"polyjudge: {error}", file=sys.stderr)
+        return 3
+    print(error.instead(skipped=skipped), file=sys.stderr)
+    if offline:
+        print("Or without a key: --judge offline", file=sys.stderr)
     return 3 if is_required else 0
 
 

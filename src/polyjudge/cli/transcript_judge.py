@@ -96,26 +96,27 @@ def run(options: argparse.Namespace) -> int:
     if options.show_prompt:
         print(harmless(job.prompt))
         return 0
-    judges = _usable(job)
-    if len(judges) < len(job.judges) and (options.require_judge or not judges):
-        return 3 if options.require_judge else 0
+    judges, code = _usable(job)
+    if code == 3 or not judges:
+        return code
     return (
         show_estimate(_run_of(job, judges), options.format, what="judges") if options.dry_run else _execute(job, judges)
     )
 
 
-def _usable(job: _Job) -> list[ModelName]:
-    """Return the judges that can be opened; print what the others lack."""
-    usable, stack = list[ModelName](), ProviderStack(workspace=job.options.workspace)
+def _usable(job: _Job) -> tuple[list[ModelName], int]:
+    """Return the judges that can be opened, and the exit code if that is none; print what the others lack."""
+    usable, code, stack = list[ModelName](), 0, ProviderStack(workspace=job.options.workspace)
     for name in job.judges:
         try:
             if not job.options.reread and not job.options.dry_run:
                 stack.open(name)
         except (MissingKeyError, MissingExtraError) as error:
-            explain_skip(error, skipped="transcript judging")
+            is_required = job.options.require_judge
+            code = max(code, explain_skip(error, skipped="transcript judging", is_required=is_required))
         else:
             usable.append(name)
-    return usable
+    return usable, code
 
 
 def _run_of(job: _Job, judges: Sequence[ModelName], done: Callable[[Item, Outcome], None] | None = None) -> Run:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from polyjudge.checks.checker import TextChecker
 from polyjudge.checks.reference import Agreement, agreement
 from polyjudge.errors import ConfigError
+from polyjudge.extras import install_command
 from polyjudge.files.atomic import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
@@ -216,8 +217,8 @@ def _show_agreement(found: list[_Checked]) -> None:
         ]
         print_table(("Language", "References", "chrF++", "BLEU", "chrF++ as", "BLEU as"), rows, numbers=(1, 2, 3))
     elif any(each.references for each in found):
-        install = "To compare the outputs with the references, run: pip install 'polyjudge[metrics]'"
-        print(f"polyjudge: {install}", file=sys.stderr)
+        install = install_command("metrics")
+        print(f"polyjudge: To compare the outputs with the references, run: {install}", file=sys.stderr)
 
 
 def _kinds(verdict: Verdict) -> str:

@@ -123,7 +123,8 @@ def run_judging(
             return show_estimate(run, options.format, what="outputs")
         return _execute(job, run, scores, drift)
     except (MissingKeyError, MissingExtraError) as error:
-        return explain_skip(error, skipped=f"{tier} coherence check", is_required=options.require_judge)
+        skipped = f"{tier} coherence check"
+        return explain_skip(error, skipped=skipped, is_required=options.require_judge, offline=True)
 
 
 def _open_run(job: Job, judge: TranslationJudge, scores: ScoresFile) -> Run:

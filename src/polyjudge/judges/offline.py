@@ -30,6 +30,11 @@ _CHRF_SCORES = ((65.0, 5.0), (45.0, 4.0))
 """Agreement with a reference, and the score from there on; less agreement proves nothing, since wordings differ."""
 
 
+def can_judge_offline(rubric: Rubric) -> bool:
+    """Return whether the checks can judge by a rubric."""
+    return {criterion.name for criterion in rubric.criteria} == {"script", "grammar", "coherence"}
+
+
 class OfflineJudge:
     """Judges translations by script, language, degeneration and preservation, with the item's language and source."""
 
@@ -40,8 +45,7 @@ class OfflineJudge:
     model = MODEL
 
     def __init__(self, rubric: Rubric, *, table: LanguageTable | None = None) -> None:
-        names = {criterion.name for criterion in rubric.criteria}
-        if names != {"script", "grammar", "coherence"}:
+        if not can_judge_offline(rubric):
             message = f"the judge 'offline' cannot judge by {rubric.name!r}, only by script, grammar and coherence"
             raise ConfigError(message, option="rubric", value="translation")
         self.rubric = rubric

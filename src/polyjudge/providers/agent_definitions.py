@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from polyjudge.errors import DataError, MissingExtraError, MissingKeyError
+from polyjudge.extras import install_command
 from polyjudge.records.codec import from_json
 
 _FOLDER = "agent_programs"
@@ -35,10 +36,13 @@ class AgentCli(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     answers: str
     program: str
-    install: str
     dialect: str
     """The format of its stdin and stdout: a name in `agent_protocols.DIALECTS`."""
     arguments: tuple[str, ...]
+    install: str = ""
+    """The command that installs the program."""
+    extra: str = ""
+    """The extra of polyjudge that installs it too."""
     bundled: str = ""
     """`package:path` of a program that is included in a Python package."""
     model: tuple[str, ...] = ()
@@ -91,7 +95,12 @@ def program_of(agent: AgentCli) -> Path:
         path = Path(folder) / inside
         if os.access(path, os.X_OK):
             return path
-    raise MissingExtraError(f"{agent.program} CLI not found. Install: {agent.install}")
+    raise MissingExtraError(f"{agent.program} CLI not found. Install: {how_to_install(agent)}")
+
+
+def how_to_install(agent: AgentCli) -> str:
+    """Return the command that installs the program, or both if there are two."""
+    return ", or ".join(filter(None, [install_command(agent.extra) if agent.extra else "", agent.install]))
 
 
 def key_of(agent: AgentCli) -> tuple[str, str] | None:

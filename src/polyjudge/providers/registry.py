@@ -6,11 +6,11 @@ this package, an entry here, and the row.
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -23,10 +23,11 @@ from polyjudge.errors import (
     TransientError,
     UnknownNameError,
 )
+from polyjudge.extras import install_command, is_installed
 from polyjudge.plugins import PLUGINS, Plugin, described
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
 
-from .agent_definitions import load_agent, need_access, program_of
+from .agent_definitions import how_to_install, load_agent, need_access, program_of
 from .base import Provider, Stopwatch, close_provider
 from .models import model_table, resolve_model
 from .services import address_of, services
@@ -172,7 +173,19 @@ def open_provider(name: ModelName | str, *, timeout_s: float | None = None, work
     if entry.is_agent:
         return opener(name, timeout_s=timeout_s, workspace=workspace)
     model = name if name.provider in services() else name.model
-    return opener(model, timeout_s=timeout_s or _DEFAULT_TIMEOUT_S)
+    with naming_the_extra(entry):
+        return opener(model, timeout_s=timeout_s or _DEFAULT_TIMEOUT_S)
+
+
+@contextmanager
+def naming_the_extra(entry: ProviderEntry) -> Generator[None]:
+    """Say in the error for a missing key that the provider's package is missing too."""
+    try:
+        yield
+    except MissingKeyError as error:
+        if not entry.package or is_installed(entry.package):
+            raise
+        raise error.instead(install=install_command(entry.extra)) from None
 
 
 class ProviderPlugin(Protocol):
@@ -260,7 +273,7 @@ def _agent_readiness(name: str, default_model: str) -> Readiness:
     try:
         program_of(agent)
     except MissingExtraError:
-        missing.append(agent.install)
+        missing.append(how_to_install(agent))
     try:
         need_access(agent, name)
     except MissingKeyError as error:
@@ -276,18 +289,11 @@ def key_variables(provider: str) -> tuple[str, ...]:
 
 def _missing(name: str, entry: ProviderEntry) -> tuple[str, ...]:
     missing: list[str] = []
-    if entry.package and not _is_installed(entry.package):
-        missing.append(f"pip install 'polyjudge[{entry.extra}]'")
+    if entry.package and not is_installed(entry.package):
+        missing.append(install_command(entry.extra))
     if entry.keys and entry.needs_key and not any(os.environ.get(key) for key in entry.keys):
         missing.append(f"export {entry.keys[0]}=...")
     service = services().get(name)
     if service is not None and not service.address and not address_of(name):
         missing.append(f"export {service.address_variables[0]}={service.address_example}")
     return tuple(missing)
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:  # its parent package is missing
-        return False

@@ -17,12 +17,11 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import ConfigError
-from polyjudge.extras import require
+from polyjudge.extras import is_installed, require
 
 Notify = Callable[[Any], Awaitable[float | None]]
 """Reports the progress of some work; returns the seconds that are left if it must stop, otherwise None."""
@@ -111,7 +110,7 @@ class RayCluster:
 
 def need_ray() -> None:
     """Raise an error if Ray is not installed; Ray is not loaded yet, because it reads its settings on import."""
-    if find_spec("ray") is None:
+    if not is_installed("ray"):
         require("ray", feature="the engine ray", extra="ray")
 
 
