@@ -483,3 +483,78 @@ def test_a_closed_pipe_does_not_hide_a_regression_or_prevent_a_baseline(in_folde
     assert failed.returncode == 1
     assert blessed.returncode == 0
     assert Path("b.jsonl").is_file()
+
+
+# --- tables without ids ------------------------------------------------------------------------------------------
+
+QUESTIONS = [f"What is {place} plus {place}?" for place in range(20)]
+
+
+def sheet(path, answer, *, places=range(20), head="Question,Reply,Lang,Score"):
+    """Write a table without ids, as two systems would fill it."""
+    lines = [f"{QUESTIONS[place]},{answer} {place},{'fr' if place % 2 else 'th'},{place % 5}" for place in places]
+    Path(path).write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+
+
+def test_tables_without_ids_are_paired_by_source_and_language(folder, capsys):
+    sheet("a.csv", "Maybe")
+    sheet("b.csv", "Surely", places=reversed(range(20)))
+
+    found = as_json(capsys, a="a.csv", b="b.csv")
+
+    assert found["overall"]["counts"]["paired"] == 20
+    assert (found["overall"]["counts"]["missing"], found["overall"]["counts"]["added"]) == (0, 0)
+    assert "the items have no ids of their own and are paired by source and language" in found["notes"]
+
+
+def test_rows_with_the_same_source_are_paired_in_the_order_of_the_files(folder, capsys):
+    sheet("a.csv", "Maybe", places=[0, 0, 2, *range(4, 20)])
+    sheet("b.csv", "Surely", places=[0, 2, 0, *range(4, 20)])
+
+    assert as_json(capsys, a="a.csv", b="b.csv")["overall"]["counts"]["paired"] == 19
+
+
+def test_scored_tables_without_ids_are_paired_by_source_and_language(folder, capsys):
+    for name, answer in (("a", "Bonjour"), ("b", "Salut")):
+        sheet(f"{name}.csv", answer, head="Source,Translation,Lang,Note")
+        scoring = ["score", f"{name}.csv", "--rubric", "translation", "--judge", "offline", "--cache", "none"]
+        main([*scoring, "--output", f"{name}-scores.jsonl", "--max-unjudged", "1"])
+    capsys.readouterr()
+
+    found = as_json(capsys, "--score", "subscores.script", a="a-scores.jsonl", b="b-scores.jsonl")
+
+    assert found["overall"]["counts"]["paired"] + found["overall"]["counts"]["unjudged"] == 20
+    assert found["overall"]["counts"]["missing"] == 0
+
+
+def test_a_baseline_of_a_table_without_ids_is_paired_by_source_too(folder, capsys):
+    sheet("a.csv", "Maybe")
+    sheet("b.csv", "Surely")
+    assert compare("--bless", "baseline.jsonl", a="a.csv", b="a.csv") == 0
+    capsys.readouterr()
+
+    found = as_json(capsys, a="baseline.jsonl", b="b.csv")
+
+    assert found["overall"]["counts"]["paired"] == 20
+    assert "What is" not in text_of(Path("baseline.jsonl"))
+
+
+def test_tables_without_ids_and_sources_are_paired_where_the_texts_are_the_same(folder, capsys):
+    for name in ("a", "b"):
+        lines = [f"{name if place < 5 else 'same'} {place},{place % 5}" for place in range(20)]
+        Path(f"{name}.csv").write_text("\n".join(["Reply,Score", *lines, ""]), encoding="utf-8")
+
+    found = as_json(capsys, a="a.csv", b="b.csv")
+
+    assert (found["overall"]["counts"]["paired"], found["overall"]["counts"]["missing"]) == (15, 5)
+
+
+def test_a_table_with_ids_is_paired_by_them_whatever_its_sources(folder, capsys):
+    for name in ("a", "b"):
+        lines = [f"k{place},{name} {place},text,{place % 5}" for place in range(20)]
+        Path(f"{name}.csv").write_text("\n".join(["id,source,candidate,score", *lines, ""]), encoding="utf-8")
+
+    found = as_json(capsys, a="a.csv", b="b.csv")
+
+    assert found["overall"]["counts"]["paired"] == 20
+    assert not any("paired" in note for note in found["notes"])

@@ -1,7 +1,7 @@
 """The columns of a table by their roles, and rows in which they have the names of these roles."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -16,7 +16,7 @@ ROLES = ("id", "candidate", "source", "reference", "language", "system", "docume
 """What a column may hold; readers find it under these names."""
 MISSING = object()
 """The value of a column that a row does not have."""
-_ID_PARTS = ("source", "language", "system", "candidate")
+ID_PARTS = ("source", "language", "system", "candidate")
 """What identifies a row without an id; columns that people add later, such as labels, do not count."""
 _LONGEST_JSON = 1 << 20
 
@@ -132,12 +132,22 @@ class RowMapper:
                 yield {**named, "id": f"{shared['id']}:{tag}"} if shared.get("id") not in (None, "") else named
 
     def _with_id(self, row: dict[str, Any]) -> Row:
-        texts = [str(row.get(name) or "").encode(errors="surrogatepass") for name in _ID_PARTS]
-        content = b"".join(b"%d:%b" % (len(text), text) for text in texts)
-        made = blake2b(content, digest_size=8).hexdigest()
-        count = self._seen.count(int(made, 16))
-        row["id"] = made if count == 1 else f"{made}-{count}"
+        row["id"] = counted_id(row, ID_PARTS, self._seen)
         return row
+
+
+def counted_id(row: Row, parts: Iterable[str], seen: Occurrences) -> str:
+    """Return an id made from parts of a row; the second row in which these are the same gets `-2`, the third `-3`."""
+    made = made_id(row, parts)
+    count = seen.count(int(made, 16))
+    return made if count == 1 else f"{made}-{count}"
+
+
+def made_id(row: Row, parts: Iterable[str] = ID_PARTS) -> str:
+    """Return the id that is made from parts of a row, without a count."""
+    texts = [str(row.get(name) or "").encode(errors="surrogatepass") for name in parts]
+    content = b"".join([b"%d:%b" % (len(text), text) for text in texts])
+    return blake2b(content, digest_size=8).hexdigest()
 
 
 def _cells(row: Row, columns: Mapping[str, str]) -> dict[str, Any]:

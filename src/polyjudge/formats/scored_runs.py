@@ -1,7 +1,7 @@
 """Read the scores of a run for comparison, and write small baselines."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,11 +10,11 @@ from polyjudge.errors import DataError
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import read_json_lines, row_line
 from polyjudge.files.kinds import FileKind
-from polyjudge.files.spill import from_blob, open_scratch, to_blob
+from polyjudge.files.spill import Occurrences, from_blob, open_scratch, to_blob
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
 
-from .columns import AS_IT_IS, TableOptions
+from .columns import AS_IT_IS, TableOptions, counted_id, made_id
 from .ratings import Rating, RatingColumns, Ratings, each_rating, has_translation_scores
 from .row_files import column_map, first_row_of, named_rows_of
 
@@ -67,6 +67,12 @@ class ScoredItems:
         self.has_clusters = self.has_clusters or bool(item.cluster)
         return is_new
 
+    def get(self, language: str, item_id: str) -> ScoredItem | None:
+        """Return the item with this language and id, if it exists."""
+        query = "SELECT score, cluster FROM items WHERE language = ? AND id = ?"
+        found = self._scratch.execute(query, (to_blob(language), to_blob(item_id))).fetchone()
+        return ScoredItem(language, item_id, found[0], from_blob(found[1])) if found is not None else None
+
     def put_cluster(self, language: str, item_id: str, cluster: str) -> None:
         """Set the cluster of an item, if it exists."""
         values = (to_blob(cluster), to_blob(language), to_blob(item_id))
@@ -106,7 +112,7 @@ class Names:
 
 KIND = "polyjudge baseline"
 SCHEMA_VERSION = 1
-_CONTENT = "source"
+_CONTENT = _SOURCE = "source"
 """Items with the same content in this column are a cluster."""
 _DIGEST_BYTES = 12
 _LARGEST = 1e12
@@ -128,6 +134,8 @@ class ScoredRun:
     skipped: int = 0
     is_baseline: bool = False
     """Whether it is a baseline, which has only scores."""
+    by_source: ScoredItems | None = None
+    """The items with ids made from source and language, if their own ids were made from the content."""
 
 
 def read_run(path: Path, *, measure: str = "", cluster: str = "", table: TableOptions = AS_IT_IS) -> ScoredRun:
@@ -145,7 +153,23 @@ def read_run(path: Path, *, measure: str = "", cluster: str = "", table: TableOp
     has_rows = not path.name.endswith(".score") and not has_translation_scores(path, table)
     if has_rows and not items.has_clusters and not cluster:
         _cluster_by_content(path, items, table)
-    return ScoredRun(path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped)
+    by_source = _by_source(path, items, table) if has_rows else None
+    return ScoredRun(
+        path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped, by_source=by_source
+    )
+
+
+PAIRED_BY_SOURCE = "the items have no ids of their own and are paired by source and language"
+
+
+def paired_by_source(before: ScoredRun, after: ScoredRun) -> tuple[ScoredRun, ScoredRun] | None:
+    """Return two runs with ids made from source and language; None if they have ids of their own.
+
+    An id that is made from the content changes with the judged text, which is what differs between two runs.
+    """
+    if before.by_source is None or after.by_source is None:
+        return None
+    return replace(before, items=before.by_source), replace(after, items=after.by_source)
 
 
 def write_baseline(path: Path, run: ScoredRun, *, force: bool = False) -> None:
@@ -157,10 +181,12 @@ def write_baseline(path: Path, run: ScoredRun, *, force: bool = False) -> None:
         "items": len(run.items),
         "measure": run.measure,
         "judges": [to_json(judge) for judge in judges],
+        **({"pairedBy": _SOURCE} if run.by_source is not None else {}),
     }
+    items = run.items if run.by_source is None else run.by_source
     with write_atomically(path, kind=FileKind.BASELINE, force=force) as file:
         file.write(row_line(header))
-        for item in run.items:
+        for item in items:
             file.write(row_line({"id": item.id, "language": item.language, "score": item.score}))
 
 
@@ -186,7 +212,8 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
         judges = tuple(from_json(JudgeIdentity, judge) for judge in header.get("judges", []))
     except (DataError, TypeError) as error:
         raise DataError(f"invalid judges: {error}", path=path, line=1) from None
-    return ScoredRun(path, items, judges, str(header.get("measure", "")), is_baseline=True)
+    by_source = items if header.get("pairedBy") == _SOURCE else None
+    return ScoredRun(path, items, judges, str(header.get("measure", "")), is_baseline=True, by_source=by_source)
 
 
 def _baseline_rating(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
@@ -218,3 +245,28 @@ def _cluster_by_content(path: Path, items: ScoredItems, table: TableOptions) -> 
             content = str(row[_CONTENT]).encode(errors="surrogatepass")
             name = blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
             items.put_cluster(str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")), name)
+
+
+def _by_source(path: Path, items: ScoredItems, table: TableOptions) -> ScoredItems | None:
+    """Return the items with ids made from source and language; None if some id is not made from the content.
+
+    Rows that a run wrote do not say so, but their ids can be made again, unless the table named a system.
+    """
+    columns = column_map(path, table)
+    if not columns.makes_ids and not columns.is_own:
+        return None
+    found, seen, systems = ScoredItems(), Occurrences(), set[str]()
+    for _, row in named_rows_of(path, table):
+        if isinstance(row, str):
+            continue
+        own_id, system = str(row.get("id")), str(row.get("system") or "")
+        if not row.get(_SOURCE) or len(systems | {system}) > 1:
+            return None
+        if columns.is_own and ("candidate" not in row or own_id.partition("-")[0] != made_id(row)):
+            return None
+        systems.add(system)
+        item = items.get(str(row.get("language") or ""), own_id)
+        paired = counted_id(row, (_SOURCE, "language"), seen)
+        if item is not None:
+            found.add(item._replace(id=paired))
+    return found

@@ -13,7 +13,15 @@ import numpy as np
 from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredItems, ScoredRun, read_run
+from polyjudge.formats.scored_runs import (
+    PAIRED_BY_SOURCE,
+    Names,
+    ScoredItem,
+    ScoredItems,
+    ScoredRun,
+    paired_by_source,
+    read_run,
+)
 from polyjudge.records.calibration import Figure
 from polyjudge.records.comparison import (
     Change,
@@ -135,7 +143,10 @@ _MAX_MESSAGE = 400
 def compare_runs(
     before: ScoredRun, after: ScoredRun, options: ComparisonOptions, notes: Sequence[str] = ()
 ) -> Comparison:
-    """Pair two runs by language and id, and compare them over all items and by language."""
+    """Pair two runs by language and id, or by source, and compare them over all items and by language."""
+    by_source = paired_by_source(before, after)
+    if by_source is not None:
+        (before, after), notes = by_source, (*notes, PAIRED_BY_SOURCE)
     before, after = _with_languages(before, after), _with_languages(after, before)
     items = _paired_items(before, after, options.show)
     worse, better = _largest_changes(before, after, items.pairs, options.show)
