@@ -233,16 +233,18 @@ def family_counts(table):
 
 
 def said_by_page(text):
-    row = re.compile(r'<tr id="lang-[^>]*data-status="(\w+)".*?<bdi>(.*?)</bdi>.*?<td [^>]*>(.*?)</td>', re.DOTALL)
+    row = re.compile(
+        r'<tr role="row" id="lang-[^>]*data-status="(\w+)".*?<bdi>(.*?)</bdi>.*?<td class="s"[^>]*>(.*?)</td>',
+        re.DOTALL,
+    )
     statuses = {}
-    for status, name, label in row.findall(text):
-        statuses[unescape(name)] = check_label(unescape(label), status)
-    cards = re.findall(r'<span class="number">(\d+)</span> <span class="what">(\w+)', text)
-    counts = {NAMES[name]: int(n) for n, name in cards if name in NAMES}
-    drawn = Counter()
-    for bar in re.findall(r'<text class="soft"[^>]*>(.*?)</text>', text):
-        drawn.update({NAMES[name]: int(n) for n, name in re.findall(r"(\d+) (passed|checked)", bar)})
-    assert (drawn["PASS"], drawn["CHECKED"]) == (counts["PASS"], counts.get("CHECKED", 0))
+    for status, name, cell in row.findall(text):
+        label = unescape(re.sub(r"<[^>]*>", "", cell)).replace("CHECKED (", "CHECKED (script-only; ")
+        statuses[unescape(name)] = check_label(label, status)
+    key = text.partition('<ul class="key">')[2].partition("</ul>")[0]
+    counts = {status: int(n) for n, status in re.findall(r"<b>(\d+)</b><span>(\w+)</span>", key)}
+    drawn = {status: int(n) for n, status in re.findall(r'aria-label="(\d+) (\w+): show in the map"', text)}
+    assert drawn == counts
     found = dict.fromkeys(STATUSES, 0) | counts
     return statuses, found, found
 

@@ -60,7 +60,8 @@ def test_help_names_every_option(capsys):
         (["--results"], "expected one argument"),
         (["--quick-judge", "q.json"], "--results"),
         (["--results", "r.json", "--format", "pdf"], "invalid choice: 'pdf'"),
-        (["--results", "r.json", "more"], "unrecognized arguments: more"),
+        (["--results", "r.json", "more"], "not allowed with argument"),
+        (["more", "and", "more"], "unrecognized arguments: and more"),
     ],
 )
 def test_wrong_usage_is_reported_and_exits_with_two(files, capsys, arguments, words):

@@ -44,7 +44,12 @@ def watched_page(browser, **options):
 
 
 def serious_findings(page):
-    """Return what axe-core finds that would keep somebody from using the page."""
+    """Return what axe-core finds that would keep people from using the page."""
+    return findings(page, ("serious", "critical"))
+
+
+def findings(page, impacts=("minor", "moderate", "serious", "critical")):
+    """Return what axe-core finds, of these impacts."""
     if not AXE.is_file():
         pytest.skip("axe-core is not installed")
     # The page's own policy forbids scripts that are not its own, so the checker comes in from outside of it.
@@ -54,6 +59,6 @@ def serious_findings(page):
     return [
         f"{each['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
         for each in found["violations"]
-        if each["impact"] in ("serious", "critical")
+        if each["impact"] in impacts
         for node in each["nodes"]
     ]

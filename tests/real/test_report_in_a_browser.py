@@ -1,13 +1,17 @@
 """The HTML report in a real browser: sorting, filters, search, links, and harmless text of models."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from tests.real.browser import serious_findings, watched_page
+from tests.conftest import TEXTS
+from tests.real.browser import findings, serious_findings, watched_page
 
 from polyjudge.cli import main
+from polyjudge.files.json_lines import row_line
 from polyjudge.languages.table import language_table
+from polyjudge.records.outcomes import Failure, Item, JudgeResult, item_row
 
 HOSTILE = [
     "<script>document.title='owned'</script>",
@@ -41,8 +45,61 @@ def page(browser, report):
         assert {url.partition("#")[0] for url in page.asked} == {report.as_uri()}
 
 
+@pytest.fixture(scope="module")
+def run_page(tmp_path_factory):
+    """The page of a run of `score` over answers in several languages, some of which fail or have no verdict."""
+    folder = tmp_path_factory.mktemp("run")
+    rows, items = [], []
+    for place, (tag, text) in enumerate([pair for pair in TEXTS.items() if pair[0] != "emoji"] * 3):
+        items.append({"id": str(place), "candidate": text, "source": TEXTS["en"], "language": tag, "system": "a | b"})
+        passed = tag not in ("ar", "th") or place < len(TEXTS)
+        outcome = JudgeResult(5 if passed else 2, HOSTILE[2], {"grammar": 4, "meaning": 2 + 3 * passed}, passed=passed)
+        outcome = Failure("busy", "transient", HOSTILE[0]) if tag == "ko" else outcome
+        rows.append(item_row(Item(str(place), text, language=tag), outcome))
+    for name, lines in (("items", items), ("run", rows)):
+        (folder / f"{name}.jsonl").write_text("".join(map(row_line, lines)), encoding="utf-8")
+    place = folder / "report.html"
+    given = [str(folder / "run.jsonl"), "--items", str(folder / "items.jsonl"), "--by", "system"]
+    assert main(["report", *given, "--format", "html", "--output", str(place)]) == 0
+    return place
+
+
+def test_the_page_of_a_run_answers_the_first_questions_without_a_click(browser, run_page):
+    with watched_page(browser, viewport={"width": 1440, "height": 900}) as page:
+        page.goto(run_page.as_uri())
+
+        assert page.locator("h1").inner_text().startswith("Not yet. 13 of 16 languages are ready, 2 fail, and 1 is")
+        assert "not calibrated" in page.locator(".hero").inner_text().casefold()
+        attention = page.locator("#attention .row h3").all_inner_texts()
+        assert attention == ["Arabic", "Thai"]
+        assert page.locator("#attention .t[dir=rtl]").first.is_visible()
+        page.locator("#lang-ar button.open").click()
+        assert page.locator("tr.details article").count() == 3
+        assert page.locator("tr.details article.bad").count() == 2
+        assert page.errors == []
+        assert page.asked == [run_page.as_uri()]
+
+
+def test_the_reason_is_shown_on_a_phone(browser, run_page):
+    with watched_page(browser, viewport={"width": 390, "height": 900}) as page:
+        page.goto(run_page.as_uri())
+
+        why = page.locator("#lang-ar td.why")
+        assert why.is_visible()
+        assert "1 of 3 is 33%: too few" in why.inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("width", [320, 390, 1440])
+def test_nothing_scrolls_sideways(browser, report, width):
+    with watched_page(browser, viewport={"width": width, "height": 900}) as page:
+        page.goto(f"{report.as_uri()}#lang-bg")
+
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def shown(page):
-    return page.locator("#map tbody tr:not(.details):visible th button.open").all_inner_texts()
+    return page.locator("#map tbody tr:not(.details):visible th button.open b").all_inner_texts()
 
 
 def choose(page, name, value):
@@ -50,29 +107,53 @@ def choose(page, name, value):
 
 
 def test_languages_are_sorted_by_any_column_and_back(page):
-    problems = page.get_by_role("button", name="Problems", exact=True)
-    problems.click()
-    problems.click()
+    checks = page.get_by_role("button", name="Checks", exact=True)
+    checks.click()
+    assert page.locator("#map thead th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    shares = [float(each.get_attribute("data-value")) for each in page.locator("#map td[data-c=Checks]").all()]
+    assert shares == sorted(shares)
+    assert shares[0] < shares[-1]
 
-    assert page.locator("#map thead th").last.get_attribute("aria-sort") == "descending"
-    counts = [int(text) for text in page.locator("#map tbody tr td:last-child").all_inner_texts()]
-    assert counts == sorted(counts, reverse=True)
-    assert counts[0] > 0
+    checks.click()
+    assert page.locator("#map thead th[aria-sort]").get_attribute("aria-sort") == "descending"
+    again = [float(each.get_attribute("data-value")) for each in page.locator("#map td[data-c=Checks]").all()]
+    assert again == sorted(shares, reverse=True)
 
 
 def test_languages_are_filtered_by_status_family_and_problem(page):
-    choose(page, "status", "FAIL")
+    page.locator("[data-chip=FAIL]").click()
     failed = shown(page)
     choose(page, "family", "Devanagari")
 
     assert len(failed) > 10
     assert shown(page) == ["Marathi"]
     assert page.locator("#count").inner_text() == "1 of 73 languages"
-    choose(page, "status", "")
+    page.locator("[data-chip=FAIL]").click()
     choose(page, "family", "")
     choose(page, "problems", "wrong_language")
     assert "Marathi" in shown(page)
     assert "German" not in shown(page)
+
+
+def test_a_part_of_the_bar_shows_its_languages_in_the_map(page):
+    page.locator(".segs [data-show=FAIL]").click()
+
+    count = int(page.locator(".key [data-show=FAIL] b").inner_text())
+    assert len(shown(page)) == count
+    assert page.locator("[data-chip=FAIL]").get_attribute("aria-pressed") == "true"
+    assert page.evaluate("document.activeElement.id") == "count"
+
+
+def test_keys_move_between_languages_search_and_clear(page):
+    page.locator("button.open").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent.includes('Simplified')")
+
+    page.keyboard.press("/")
+    page.keyboard.type("Thai")
+    page.get_by_text(re.compile("^[1-9] of 73 languages")).wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator("#count").inner_text() == "73 of 73 languages"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +168,7 @@ def test_texts_are_found_in_any_script(page, words, language):
 
 
 def test_a_language_opens_by_keyboard_and_shows_what_is_wrong_inside_the_text(page):
-    page.get_by_role("button", name="Bulgarian", exact=True).focus()
+    page.locator("#lang-bg button.open").focus()
     page.keyboard.press("Enter")
 
     details = page.locator("tr.details")
@@ -101,7 +182,7 @@ def test_a_link_opens_its_language(browser, report):
     with watched_page(browser) as page:
         page.goto(f"{report.as_uri()}#lang-ar")
 
-        text = page.locator("tr.details article p:has(.name:text('Output')) bdi").first
+        text = page.locator("tr.details article div:has(> .lab:text('Output')) > .t").first
         assert text.get_attribute("dir") == "rtl"
         assert text.get_attribute("lang") == "ar"
         assert page.locator("#lang-ar").bounding_box()["y"] < 200
@@ -109,12 +190,14 @@ def test_a_link_opens_its_language(browser, report):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_is_accessible(browser, report, scheme, width):
+@pytest.mark.parametrize("which", ["translations", "run"])
+def test_the_page_is_accessible(browser, report, run_page, which, scheme, width):
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}, "bypass_csp": False}
     with watched_page(browser, **options) as page:
-        page.goto(f"{report.as_uri()}#lang-ar")
+        page.goto(f"{(report if which == 'translations' else run_page).as_uri()}#lang-ar")
+        page.locator("tr.details article").first.wait_for()
 
-        assert serious_findings(page) == []
+        assert findings(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -129,7 +212,7 @@ def test_text_of_models_runs_no_script_and_loads_nothing(browser, tmp_path):
         for button in page.locator("button.open").all():
             button.click()
 
-        assert page.title() == "Translation report"
+        assert page.title().startswith("Nothing fails, but 7 of 7 languages are unknown.")
         assert page.errors == []
         assert {url.partition("#")[0] for url in page.asked} == {place.as_uri()}
         assert page.locator("main script:not([type='application/json'])").count() == 0

@@ -26,7 +26,7 @@ COMMANDS = {
     "vocabulary": "test how well local models understand words",
     "transcript": "review and score an agent's session",
     "calibrate": "measure how reliable a judge is, and correct its scores",
-    "report": "turn results and judge scores into a report",
+    "report": "turn any run, or translations and judge scores, into a report",
     "compare": "show what changed between two runs",
     "label": "label a sample of judged items on a local page",
     "view": "show runs on a local page",

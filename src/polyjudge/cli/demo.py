@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
+from shlex import quote
 
 from polyjudge.calibration.cards import new_card, with_measurement
 from polyjudge.calibration.measurement import calibrate_sync
@@ -26,7 +27,9 @@ from polyjudge.records.calibration import TrustCard
 from polyjudge.records.outcomes import Outcome
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult
 from polyjudge.reports.blocks import plain_text
-from polyjudge.reports.translation import Report, translation_scorecard
+from polyjudge.reports.translation import Report
+from polyjudge.reports.translation_blocks import translation_scorecard
+from polyjudge.reports.wording import Commands
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import update_card
 from polyjudge.suites.translation import MUST_HAVE, quick_choice, tasks_of
@@ -76,15 +79,23 @@ def run(options: argparse.Namespace) -> int:
     judged = {"full": TranslationScores(scores)}
     trust = {"full": JudgeTrust(f"{card.judge.provider}/{card.judge.model}", card)}
     report = Report(TranslationResults(results), judged, table, timestamp=utc_now(), trust=trust)
-    write_report(report, "markdown", report_file, force=options.force)
-    write_report(report, "html", page, force=options.force)
-    sys.stdout.writelines(plain_text(translation_scorecard(report)))
+    commands = _commands(results, scores, card_file)
+    write_report(report, "markdown", report_file, force=options.force, commands=commands)
+    write_report(report, "html", page, force=options.force, commands=commands)
+    sys.stdout.writelines(plain_text(translation_scorecard(report, commands)))
     _show_faults(languages, planted, table)
     print("No model was asked. The checks look at neither grammar nor meaning, so no language is shown as PASS.")
     print(f"Report: {report_file}\nHTML report: {page}\nJudged results: {results}\nScores: {scores}")
     print(f"Trust card: {card_file} (to show it: polyjudge calibrate card {card_file})")
     print(f"To open the report in a browser: polyjudge view {folder}")
     return 0
+
+
+def _commands(results: Path, scores: Path, card: Path) -> Commands:
+    """Return the commands that the report names as next steps."""
+    files = f"{quote(str(results))} --full-judge {quote(str(scores))} --card {quote(str(card))}"
+    judge = f"polyjudge translation full {quote(str(results))} --judge openai/gpt-5-mini"
+    return Commands(judge=judge, explain=f"polyjudge explain {files} --language {{values}}")
 
 
 def _planted() -> Planted:

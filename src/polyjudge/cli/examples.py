@@ -52,7 +52,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "calibrate card": ("", "--judge openai/gpt-5-mini"),
     "report": (
         "--results results.json --full-judge results-full-judge.json",
-        "--results results.json --format html --output report.html",
+        "scores.jsonl --items items.jsonl --by system --format html --output report.html",
     ),
     "compare": (
         "compare-before.jsonl compare-after.jsonl",

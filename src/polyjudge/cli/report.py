@@ -1,17 +1,29 @@
-"""`polyjudge report --results R`: turn a translator's results and judge scores into a report."""
+"""`polyjudge report RUN` or `--results R`: turn any run, or a translator's results and judge scores, into a report."""
 
 import argparse
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from polyjudge.clock import utc_now
+from polyjudge.errors import ConfigError
+from polyjudge.formats.row_files import column_map, spooled
+from polyjudge.languages.table import language_table
+from polyjudge.reports.run_formats import RUN_FORMATS
+from polyjudge.reports.run_kinds import is_translation
+from polyjudge.reports.run_rows import RunRows
+from polyjudge.reports.runs import RunReport, Selection
 from polyjudge.reports.translation import Report
 from polyjudge.reports.translation_formats import FORMATS, report
+from polyjudge.reports.wording import Commands
 from polyjudge.text.display import one_line
+from polyjudge.verdicts.items import OFFLINE
 
-from .options import Several, add_force_option, check_output
+from .options import Several, add_force_option, check_output, filters_of, finite
 from .output import print_warning, write_pieces
 from .progress import StatusLine
-from .tables import RESULTS_HELP, add_table_options, input_of, table_options_of
+from .tables import RESULTS_HELP, add_table_options, input_of, print_columns, table_options_of
 
 _WARNINGS_SHOWN = 5
 _LONGEST_WARNING = 400
@@ -19,60 +31,191 @@ _LONGEST_WARNING = 400
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    add_run_options(parser)
     add = parser.add_argument
-    add("--results", type=Path, required=True, metavar="FILE", help=RESULTS_HELP)
-    add("--quick-judge", type=Path, metavar="FILE", help="scores of `translation quick`")
-    add("--full-judge", type=Path, metavar="FILE", help="scores of `translation full`")
-    add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card of a judge; default: its own")
     gate = "exit 1 unless a judge is calibrated for each language that has scores"
     add("--require-calibrated", action="store_true", help=gate)
+    columns = "also group by this column of the rows or items; can be repeated"
+    add("--by", action=Several, default=[], metavar="COLUMN", help=columns)
+    add("--only", choices=["failures"], help="list only what fails or has no verdict; the counts are those of all")
     add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add_force_option(add)
     add("--format", choices=list(FORMATS), default="markdown", help="output format; default: %(default)s")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a run, or a translator's results with their scores."""
+    add = parser.add_argument
+    given = parser.add_mutually_exclusive_group(required=True)
+    run = "run file or folder: of score, translation, vocabulary, transcript, regression or calibration"
+    given.add_argument("run", type=Path, nargs="?", metavar="RUN", help=run)
+    given.add_argument("--results", type=Path, metavar="FILE", help=RESULTS_HELP)
+    add("--quick-judge", type=Path, metavar="FILE", help="scores of `translation quick`")
+    add("--full-judge", type=Path, metavar="FILE", help="scores of `translation full`")
+    add("--items", type=Path, metavar="FILE", help="texts that RUN judged, if it does not contain them")
+    add("--pass-from", type=finite, metavar="SCORE", help="lowest score that passes; default: the rubric's rule")
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="only rows with one of these values")
+    add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card of a judge; default: its own")
     add_table_options(parser.add_argument_group("table").add_argument)
 
 
 def run(options: argparse.Namespace) -> int:
     """Read the files and write the report."""
-    inputs = [options.results, options.quick_judge, options.full_judge, *options.card]
+    results = translations_of(options)
+    inputs = [options.run, options.results, options.quick_judge, options.full_judge, options.items, *options.card]
     check_output(options.output, inputs, force=options.force)
-    table = table_options_of(options)
-    results = input_of(options.results, table, uses_ids=False)
-    with StatusLine() as status:
-        found = report(
-            results,
-            quick_judge=options.quick_judge,
-            full_judge=options.full_judge,
-            cards=options.card,
-            table=table,
-            progress=lambda _: status.count("languages read"),
-        )
-    write_report(found, options.format, options.output, force=options.force)
+    if results is None:
+        return _report_run(options)
+    found = translation_report(options, results)
+    write_report(found, options.format, options.output, force=options.force, commands=translation_commands(options))
     warn_of(found)
     return _gate(found) if options.require_calibrated else 0
 
 
+def translations_of(options: argparse.Namespace) -> Path | None:
+    """Return the translator's results that the options name, or None for another run; refuse options that clash."""
+    table = table_options_of(options)
+    if options.run is not None:
+        options.run = spooled(options.run)
+    results = options.results or (options.run if is_translation(options.run, table) else None)
+    of_runs = {"--by": options.by} if "by" in options else {}
+    of_runs |= {"--items": options.items, "--pass-from": options.pass_from}
+    of_translations = {"--quick-judge": options.quick_judge, "--full-judge": options.full_judge}
+    clashing = [name for name, value in (of_runs if results else of_translations).items() if value not in (None, [])]
+    if clashing and results:
+        raise ConfigError(f"{clashing[0]} is for runs of other commands. The translations contain their texts.")
+    if clashing:
+        raise ConfigError(f"{clashing[0]} needs a translator's results. {options.run} contains its own scores.")
+    return None if results is None else input_of(results, table, uses_ids=False)
+
+
+def translation_report(options: argparse.Namespace, results: Path) -> Report:
+    """Return the report on a translator's results."""
+    with StatusLine() as status:
+        return report(
+            results,
+            quick_judge=options.quick_judge,
+            full_judge=options.full_judge,
+            cards=options.card,
+            table=table_options_of(options),
+            filters=filters_of(options.filter),
+            only_failures=getattr(options, "only", None) == "failures",
+            progress=lambda _: status.count("languages read"),
+        )
+
+
+def run_rows(options: argparse.Namespace) -> RunRows:
+    """Return the rows of the run, and print which columns of a table of scores were taken for what."""
+    table = table_options_of(options)
+    rows = RunRows(options.run, options.items, options.pass_from, table)
+    if rows.kind == "score":
+        print_columns(options.run, column_map(options.run, table), uses_ids=True)
+    return rows
+
+
+def run_report(options: argparse.Namespace, selection: Selection) -> RunReport:
+    """Return the report on a run."""
+    rows = run_rows(options)
+    with StatusLine() as status:
+        return RunReport(
+            rows,
+            language_table(),
+            timestamp=utc_now(),
+            selection=selection,
+            cards=options.card,
+            progress=lambda: status.count("rows read"),
+        )
+
+
+def _report_run(options: argparse.Namespace) -> int:
+    found = run_report(
+        options,
+        Selection(
+            by=tuple(options.by),
+            filters=filters_of(options.filter),
+            only_failures=options.only == "failures",
+            all_rows=options.format == "html",
+        ),
+    )
+    pieces = RUN_FORMATS[options.format](found, run_commands(options, found))
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
+    _warn(found.problems, found.skipped)
+    if not options.require_calibrated:
+        return 0
+    loose = [group.name for group in found.groups if group.tally.scores.count and not group.is_calibrated]
+    return _calibration_gate(loose, has_judges=bool(found.trust))
+
+
 def _gate(report: Report) -> int:
     """Print the languages for which no judge is calibrated, and return the exit code."""
-    unknown = report.uncalibrated()
-    if not report.judges:
+    return _calibration_gate(report.uncalibrated(), has_judges=bool(report.judges))
+
+
+def _calibration_gate(unknown: Sequence[str], *, has_judges: bool) -> int:
+    if not has_judges:
         print(
             "polyjudge: --require-calibrated needs judge scores. Give --quick-judge or --full-judge.", file=sys.stderr
         )
     elif unknown:
         named = one_line(", ".join(unknown), _LONGEST_WARNING)
         print(f"polyjudge: not calibrated for {len(unknown)} languages: {named}", file=sys.stderr)
-    return 1 if unknown or not report.judges else 0
+    return 1 if unknown or not has_judges else 0
 
 
-def write_report(report: Report, form: str, path: Path | None, *, force: bool) -> None:
+def write_report(
+    report: Report, form: str, path: Path | None, *, force: bool, commands: Commands | None = None
+) -> None:
     """Write a report to a file, or to stdout without a path."""
-    write_pieces(path, FORMATS[form](report), format_name=form, force=force)
+    write_pieces(path, FORMATS[form](report, commands or Commands()), format_name=form, force=force)
 
 
 def warn_of(report: Report) -> None:
     """Print warnings about what could not be used."""
-    for warning in report.warnings[:_WARNINGS_SHOWN]:
+    _warn(report.warnings, report.skipped_rows)
+
+
+def _warn(problems: Sequence[str], total: int) -> None:
+    for warning in problems[:_WARNINGS_SHOWN]:
         print_warning(f"{one_line(warning, _LONGEST_WARNING)}")
-    if report.skipped_rows > _WARNINGS_SHOWN:
-        print_warning(f"{report.skipped_rows} parts of the files could not be used")
+    if total > _WARNINGS_SHOWN:
+        print_warning(f"{total} parts of the files could not be used")
+
+
+def translation_commands(options: argparse.Namespace) -> Commands:
+    """Return the commands that a report on translations names."""
+    results = _quoted(options.results or options.run)
+    judged = "".join(
+        f" --{name}-judge {_quoted(path)}"
+        for name, path in (("quick", options.quick_judge), ("full", options.full_judge))
+        if path is not None
+    )
+    return Commands(
+        judge=f"polyjudge translation full {results}",
+        judge_again=f"polyjudge translation full {results} --filter language={{values}}",
+        explain=f"polyjudge explain {results}{judged} --language {{values}}",
+        calibrate="polyjudge calibrate perturb --filter language={values}",
+    )
+
+
+def run_commands(options: argparse.Namespace, found: RunReport) -> Commands:
+    """Return the commands that a report on a run names."""
+    run, items = _quoted(options.run), options.items
+    explain = f"polyjudge explain {run}{f' --items {_quoted(items)}' if items else ''} --language {{values}}"
+    with_texts = f"polyjudge report {run} --items ITEMS --format html --output report.html"
+    judges = [judge for judge in found.origins.judges if judge.provider != OFFLINE]
+    if len(judges) != 1:
+        return Commands(explain=explain, with_texts=with_texts)
+    named = f"--judge {_quoted(f'{judges[0].provider}/{judges[0].model}')} --rubric {_quoted(judges[0].rubric)}"
+    can_judge = found.kind == "score" and items is not None
+    score = f"polyjudge score {_quoted(items)} {named}" if can_judge else ""
+    return Commands(
+        explain=explain,
+        with_texts=with_texts,
+        calibrate=f"polyjudge calibrate perturb {named} --filter language={{values}}",
+        judge_again=score and f"{score} --filter language={{values}} --output again.jsonl",
+        retry=score and f"{score} --retry-failures --output {run}",
+    )
+
+
+def _quoted(value: object) -> str:
+    return shlex.quote(str(value))

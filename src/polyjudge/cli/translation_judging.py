@@ -19,6 +19,7 @@ from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.translation import LanguageResult, LanguageScore
+from polyjudge.reports.translation_summary import quoted_reason
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.runs.run import Run
 from polyjudge.store.trust_cards import identity_in, trust_in
@@ -234,7 +235,7 @@ def _show(
             {True: "yes", False: "no", None: "–"}[score.is_correct_language],
             f"{score.judged}/{score.judged + score.unjudged}",
             status_label(verdict),
-            one_line(verdict.reason or score.notes, 70),
+            quoted_reason(verdict, 110) or one_line(score.notes, 70),
         )
         for verdict, score in zip(verdicts, scores, strict=True)
     ]

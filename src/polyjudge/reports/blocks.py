@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -129,10 +129,17 @@ def html_page(title: str, blocks: Iterable[Block]) -> Iterator[str]:
     yield from fill_page("page.html", title, {"blocks": blocks})
 
 
-def fill_page(template: str, title: str, content: Mapping[str, Any]) -> Iterator[str]:
+def fill_page(
+    template: str,
+    title: str,
+    content: Mapping[str, Any],
+    *,
+    styles: Sequence[str] = ("page.css",),
+    more_style: str = "",
+) -> Iterator[str]:
     """Render a template; the page allows only its own style and script."""
     markup = _markup()
-    style, script = _asset("page.css"), _asset("page.js")
+    style, script = "".join(map(_asset, styles)) + more_style, _asset("page.js")
     return (
         _templates()
         .get_template(template)
@@ -202,7 +209,7 @@ def _markup() -> Any:
     return Markup
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _asset(name: str) -> str:
     return (files("polyjudge.reports") / "templates" / name).read_text(encoding="utf-8")
 

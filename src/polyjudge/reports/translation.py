@@ -6,30 +6,23 @@ from typing import Any
 from msgspec.structs import replace
 
 from polyjudge.checks.checker import TextChecker
-from polyjudge.files.atomic import readable_json
+from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.spill import ScratchRows
 from polyjudge.formats.translation_results import TranslationResults, language_row, read_language_row
 from polyjudge.formats.translation_scores import TranslationScores, read_score_row, score_row
 from polyjudge.languages.table import LanguageTable
-from polyjudge.records.calibration import Interval
-from polyjudge.records.translation import LanguageResult, LanguageScore, PromptScore
-from polyjudge.text.display import one_line
-from polyjudge.verdicts.items import STATUSES, Status
+from polyjudge.records.translation import LanguageResult, LanguageScore
 from polyjudge.verdicts.translation import (
-    FAILING,
-    Totals,
     Verdict,
     family_totals,
     language_verdict,
-    scores_pass,
     script_ok,
-    status_label,
     totals,
 )
 from polyjudge.verdicts.trust import JudgeTrust
 
-from .blocks import Block, Heading, Lines, Table
-from .calibration import trust_lines as judge_trust_lines
+from .runs import Origins
+from .translation_figures import LanguageFigures, language_figures
 
 
 class Report:
@@ -43,34 +36,36 @@ class Report:
         *,
         timestamp: str,
         trust: Mapping[str, JudgeTrust] | None = None,
+        filters: Mapping[str, frozenset[str]] | None = None,
+        only_failures: bool = False,
         progress: Callable[[LanguageResult], None] = lambda _: None,
     ) -> None:
-        self.timestamp = timestamp
+        """Read all files; `filters` select languages; `only_failures` lists only those that do not pass in detail."""
+        self.timestamp, self.path = timestamp, results.path
         self.judges = tuple(scores)
+        self.filters, self.only_failures = dict(filters or {}), only_failures
+        self.origins = Origins()
+        """The judges, and what their replies cost."""
         self._texts = ScratchRows()
-        entries: list[tuple[Verdict, int]] = []
         self.trust = dict(trust or {})
         """The trust in each judge."""
         self.table = table
-        checker = TextChecker(table)
-        for language in results:
-            found = {name: each.find(language.language_code, language.language_name) for name, each in scores.items()}
-            given = {name: score for name, score in found.items() if score is not None}
-            verdict, checked = self._judged(language, given, checker)
-            score_rows = {name: score_row(score) for name, score in given.items()}
-            entries.append((verdict, self._texts.add([language_row(checked), score_rows])))
-            progress(language)
+        entries = list(self._entries(results, scores, progress))
+        if not entries:
+            raise DataError("no language is left after filtering", path=results.path)
         self.about = dict(results.about)
         self.warnings = (*results.problems, *(problem for each in scores.values() for problem in each.problems))
         self.skipped_rows = results.skipped + sum(each.skipped for each in scores.values())
         """The number of unusable parts of the files; `warnings` describe the first of them."""
         entries.sort(key=lambda entry: (not entry[0].is_priority, entry[0].name.casefold()))
-        self.verdicts = tuple(verdict for verdict, _ in entries)
+        self.verdicts = tuple(verdict for verdict, *_ in entries)
         """Priority languages first, then by name."""
+        self.figures = tuple(figures for _, figures, _ in entries)
+        """The figures of each verdict's outputs."""
         self.totals = totals(self.verdicts)
         self.families = family_totals(self.verdicts)
         """Totals by script family, the largest first."""
-        self._positions = [position for _, position in entries]
+        self._positions = [position for *_, position in entries]
 
     def uncalibrated(self) -> list[str]:
         """Return the languages with judge scores for which no judge is calibrated."""
@@ -88,289 +83,50 @@ class Report:
             row, scores = self._texts.at(position)
             yield row, scores
 
+    def _entries(
+        self,
+        results: TranslationResults,
+        scores: Mapping[str, TranslationScores],
+        progress: Callable[[LanguageResult], None],
+    ) -> Iterator[tuple[Verdict, LanguageFigures, int]]:
+        """Yield the verdict on each selected language, its figures, and the position of its stored texts."""
+        checker = TextChecker(self.table)
+        for language in results:
+            if not is_selected(language, self.filters):
+                continue
+            found = {name: each.find(language.language_code, language.language_name) for name, each in scores.items()}
+            given = {name: score for name, score in found.items() if score is not None}
+            verdict, figures, checked = self._judged(language, given, checker)
+            score_rows = {name: score_row(score) for name, score in given.items()}
+            yield verdict, figures, self._texts.add([language_row(checked), score_rows])
+            progress(language)
+
     def _judged(
         self, language: LanguageResult, scores: Mapping[str, LanguageScore], checker: TextChecker
-    ) -> tuple[Verdict, LanguageResult]:
-        """Return the verdict on a language, and the language with missing script checks filled in."""
+    ) -> tuple[Verdict, LanguageFigures, LanguageResult]:
+        """Return the verdict on a language, its figures, and the language with missing script checks filled in."""
         checks = checker.check_outputs(language)
+        for score in scores.values():
+            for prompt in score.prompts:
+                if prompt.provenance is not None:
+                    self.origins.add(prompt.provenance)
         summaries = {name: replace(score, prompts=()) for name, score in scores.items()}
         prompts = tuple(
             replace(prompt, script_validation_passed=script_ok(prompt, check))
             for prompt, check in zip(language.prompts, checks, strict=True)
         )
         verdict = language_verdict(language, checks, summaries, self.table, self.trust)
-        return verdict, replace(language, prompts=prompts)
+        return verdict, language_figures(language, checks, scores), replace(language, prompts=prompts)
 
 
-_LONGEST_CELL = 400
-_SHORT_CELL = 110
-_LONGEST_NAME = 100
-_WARNINGS_SHOWN = 20
-_NAMED = 12
-_YES_OR_NO = {True: "Yes", False: "No", None: "–"}
-STATUS_NAMES: dict[Status, str] = {
-    "PASS": "Passed",
-    "CHECKED": "Checked",
-    "FAIL": "Failed",
-    "CONFLICT": "Conflict",
-    "UNRELIABLE": "Unreliable",
-    "UNJUDGED": "Unjudged",
-    "SKIPPED": "Skipped",
-}
-"""Statuses as headings of counts."""
-
-
-def translation_blocks(report: Report) -> Iterator[Block]:
-    """Yield a report: the scorecard first, then the details language by language."""
-    yield Heading(1, "Translation report")
-    yield Lines(tuple(report_facts(report)))
-    yield from translation_scorecard(report)
-    yield Heading(2, "Expanded Details")
-    for verdict, language, scores in report.details():
-        yield from _details(verdict, language, scores)
-
-
-def translation_scorecard(report: Report) -> Iterator[Block]:
-    """Yield the summary."""
-    yield Heading(2, "Summary Scorecard")
-    yield Lines(tuple(_totals(report)))
-    yield from _trust(report)
-    yield from _priority_table(report)
-    yield from _family_table(report)
-    yield from _failures(report)
-    yield from _disagreements(report)
-    yield from _findings(report)
-    if report.warnings:
-        yield Heading(3, "Rows that could not be used")
-        shown = report.warnings[:_WARNINGS_SHOWN]
-        more = report.skipped_rows - len(shown)
-        yield Lines((*shown, *([f"and {more} more"] if more > 0 else [])))
-
-
-def report_facts(report: Report) -> Iterator[str]:
-    """Yield the time of the report, and what was tested."""
-    about = report.about
-    yield f"Generated: {report.timestamp}"
-    for name, keys in (
-        ("Binding", ("bindingUsed", "binding")),
-        ("Device", ("deviceInfo", "device")),
-        ("Model", ("model",)),
-    ):
-        value = next((about[key] for key in keys if about.get(key)), None)
-        if value is not None:
-            yield f"{name}: {_cell(value if isinstance(value, str) else readable_json(value))}"
-    if not report.judges:
-        yield "No judge scores were given: only the checks decide; grammar and meaning were not judged."
-
-
-def _totals(report: Report) -> Iterator[str]:
-    found = report.totals
-    yield f"Total languages tested: {found.languages - found.counts['SKIPPED']}"
-    for status in shown_statuses(found, ("PASS", "FAIL", "UNJUDGED", "SKIPPED")):
-        interval = found.interval(status)
-        rate = "" if interval is None else f" ({_percent(found.counts[status] / found.decided, interval)})"
-        yield f"{STATUS_NAMES[status]}: {found.counts[status]}{rate}{count_note(report, status)}"
-
-
-def shown_statuses(found: Totals, always: tuple[Status, ...]) -> list[Status]:
-    """Return the statuses to show in counts: those in `always` and all that occur, so that counts add up."""
-    return [status for status in STATUSES if found.counts[status] or status in always]
-
-
-def count_note(report: Report, status: Status) -> str:
-    """Return the limits of a count: what was not judged, or that the judge is not calibrated."""
-    members = [verdict for verdict in report.verdicts if verdict.status == status]
-    if status == "CHECKED":
-        common = [part for part in members[0].not_judged if all(part in each.not_judged for each in members)]
-        return f"; {', '.join(common)} not judged"
-    if status == "PASS":
-        loose = sum(not verdict.is_calibrated for verdict in members)
-        some = "" if loose == len(members) else f"{loose} of them by a "
-        return f"; {some}judge not calibrated" if loose else ""
-    alone = sum(verdict.script_only for verdict in members)
-    if not alone or not report.judges:
-        return ""
-    return ", by the checks alone" if alone == len(members) else f", {alone} of them by the checks alone"
-
-
-def _trust(report: Report) -> Iterator[Block]:
-    """Yield the trust in the judges."""
-    if report.trust:
-        yield Heading(3, "Trust in the judges")
-        yield Lines(tuple(trust_lines(report)))
-
-
-def trust_lines(report: Report) -> Iterator[str]:
-    """Yield the trust in each judge, in words."""
-    if report.trust:
-        lines = [
-            f"{name.capitalize()} ({trust.judge}): {line}"
-            for name, trust in report.trust.items()
-            for line in judge_trust_lines(trust, report.table)
-        ]
-        unknown = report.uncalibrated()
-        if unknown and any(trust.card is not None for trust in report.trust.values()):
-            named, more = ", ".join(unknown[:_NAMED]), len(unknown) - _NAMED
-            text = f"{named} and {more} more" if more > 0 else named
-            lines.append(f"Not calibrated for: {text}.")
-        yield from lines
-
-
-def _percent(rate: float, interval: Interval) -> str:
-    return f"{rate:.1%}, 95% interval {interval.low:.1%} to {interval.high:.1%}"
-
-
-def _priority_table(report: Report) -> Iterator[Block]:
-    rows = [_priority_row(verdict) for verdict in report.verdicts if verdict.is_priority]
-    if rows:
-        yield Heading(3, "Priority Languages")
-        yield Table(("Language", "Script", "Grammar", "Coherence", "Correct Lang", "Status"), tuple(rows))
-
-
-def _priority_row(verdict: Verdict) -> tuple[str, ...]:
-    scores = list(verdict.scores.values())
-    if not scores:
-        share = f"{verdict.script_passed}/{verdict.script_checked} outputs" if verdict.script_checked else "–"
-        return _name(verdict), share, "–", "–", "–", status_label(verdict)
-    cells = [
-        _lowest([score.script_score for score in scores]),
-        _lowest([score.grammar_score for score in scores]),
-        _lowest([score.coherence_score for score in scores]),
-    ]
-    answers = [score.is_correct_language for score in scores if score.is_correct_language is not None]
-    correct = ("Yes" if all(answers) else "No") if answers else "–"
-    return _name(verdict), *cells, correct, status_label(verdict)
-
-
-def _lowest(values: list[float | None]) -> str:
-    """Return the lowest score of several judges, which decides."""
-    found = [value for value in values if value is not None]
-    return f"{min(found):g}/5" if found else "–"
-
-
-def _family_table(report: Report) -> Iterator[Block]:
-    yield Heading(3, "By Script Family")
-    statuses = shown_statuses(report.totals, ("PASS", "FAIL"))
-    rows = [
-        (
-            one_line(family, _LONGEST_NAME),
-            str(found.languages),
-            *(str(found.counts[status]) for status in statuses),
-            "–" if found.rate is None else f"{found.rate:.1%}",
-            "–" if found.rate_interval is None else _range(found.rate_interval),
-        )
-        for family, found in report.families.items()
-    ]
-    rate = "Passed or Checked" if "CHECKED" in statuses else "Pass Rate"
-    header = ("Script Family", "Languages", *(STATUS_NAMES[status] for status in statuses), rate, "95% interval")
-    yield Table(header, tuple(rows), numbers=tuple(range(1, len(header) - 1)))
-
-
-def _range(interval: Interval) -> str:
-    return f"{interval.low:.0%} to {interval.high:.0%}"
-
-
-def _failures(report: Report) -> Iterator[Block]:
-    failing = [each for each in report.verdicts if each.status in (*FAILING, "UNJUDGED")]
-    if failing:
-        yield Heading(3, "Quick Failures")
-        rows = [
-            (_name(each), each.status, one_line(each.reason, _SHORT_CELL), one_line(_first_note(each), _SHORT_CELL))
-            for each in failing
-        ]
-        yield Table(("Language", "Status", "Issue", "Notes"), tuple(rows))
-
-
-def _first_note(verdict: Verdict) -> str:
-    """Return the notes of a judge that fails the language, else of any judge."""
-    scores = sorted(verdict.scores.values(), key=lambda score: scores_pass(score) is not False)
-    return next((score.notes for score in scores if score.notes), "")
-
-
-def _disagreements(report: Report) -> Iterator[Block]:
-    rows = [(_name(each), _cell("; ".join(each.disagreements))) for each in report.verdicts if each.disagreements]
-    if rows:
-        yield Heading(3, "Disagreements")
-        yield Table(("Language", "Disagreement"), tuple(rows))
-
-
-def _findings(report: Report) -> Iterator[Block]:
-    """Yield the findings of the checks, including warnings."""
-    found = [each for each in report.verdicts if each.problems]
-    if found:
-        yield Heading(3, "Findings of the checks")
-        rows = [(_name(each), _kinds(each), each.looks_like or "–", status_label(each)) for each in found]
-        yield Table(("Language", "Problems (outputs)", "Looks like", "Status"), tuple(rows))
-
-
-def _kinds(verdict: Verdict) -> str:
-    return ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in sorted(verdict.problems.items()))
-
-
-def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, LanguageScore]) -> Iterator[Block]:
-    yield Heading(3, f"{_name(verdict)} — {status_label(verdict)}")
-    family, priority = one_line(verdict.family, _LONGEST_NAME), one_line(language.priority, _LONGEST_NAME)
-    facts = [f"Script: {family or 'unknown'} | Priority: {priority or '–'}"]
-    facts.append(f"Prompts tested: {verdict.prompts}")
-    if verdict.tokens_per_second is not None:
-        facts.append(f"Average tokens/sec: {verdict.tokens_per_second:.1f}")
-    if verdict.reason:
-        facts.append(f"Why: {one_line(verdict.reason, _LONGEST_CELL)}")
-    facts += [f"Trust: {one_line(note, _LONGEST_CELL)}" for note in verdict.trust]
-    yield Lines(tuple(facts))
-    by_prompt = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
-    for category in dict.fromkeys(prompt.category for prompt in language.prompts):
-        yield Heading(4, one_line(category, _LONGEST_NAME) or "Outputs")
-        rows = [
-            (
-                _cell(prompt.source_text),
-                _cell(prompt.generated_output) or "(empty)",
-                _YES_OR_NO[prompt.script_validation_passed],
-                _judged(index, by_prompt),
-            )
-            for index, prompt in enumerate(language.prompts)
-            if prompt.category == category
-        ]
-        yield Table(("Source", "Output", "Script OK", "Judge"), tuple(rows))
-    notes = [f"{judge_name(name, score)}: {judge_note(score)}" for name, score in scores.items()]
-    if notes:
-        yield Heading(4, "Judge Notes")
-        yield Lines(tuple(notes))
-
-
-def judge_name(name: str, score: LanguageScore) -> str:
-    """Return the tier and name of a judge."""
-    return f"{name.capitalize()} ({one_line(score.judge, _LONGEST_NAME)})" if score.judge else name.capitalize()
-
-
-def judge_note(score: LanguageScore) -> str:
-    """Return a judge's notes on a language, or its error, with the share of judged outputs."""
-    if score.error:
-        return f"no verdict: {one_line(score.error, _LONGEST_CELL)}"
-    coverage = f" ({score.judged} of {score.judged + score.unjudged} judged)" if score.unjudged else ""
-    return (one_line(score.notes, _LONGEST_CELL) or "no notes") + coverage
-
-
-def _judged(index: int, by_prompt: dict[str, dict[int, PromptScore]]) -> str:
-    parts = [
-        f"{name} {_points(scores[index])}" if len(by_prompt) > 1 else _points(scores[index])
-        for name, scores in by_prompt.items()
-        if index in scores
-    ]
-    return ", ".join(parts) or "–"
-
-
-def _points(score: PromptScore) -> str:
-    if score.error:
-        return "unjudged"
-    values = (score.script_score, score.grammar_score, score.coherence_score)
-    points = "·".join("–" if value is None else f"{value:g}" for value in values)
-    return f"{points} wrong language" if score.is_correct_language is False else points
-
-
-def _name(verdict: Verdict) -> str:
-    return one_line(verdict.name, _LONGEST_NAME)
-
-
-def _cell(text: str) -> str:
-    return one_line(text, _LONGEST_CELL)
+def is_selected(language: LanguageResult, filters: Mapping[str, frozenset[str]]) -> bool:
+    """Return whether a language has one of the values that each filter allows."""
+    own = {
+        "language": (language.language_code, language.language_name),
+        "family": (language.script_family,),
+        "priority": (language.priority,),
+    }
+    unknown = next((name for name in filters if name not in own), None)
+    if unknown is not None:
+        raise ConfigError(f"Translations cannot be filtered by {unknown!r}. Use one of {', '.join(own)}.")
+    return all(not values.isdisjoint(own[name]) for name, values in filters.items())

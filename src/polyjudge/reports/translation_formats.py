@@ -1,8 +1,8 @@
 """The formats of translation reports and trust cards."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from msgspec import to_builtins
 
@@ -21,8 +21,11 @@ from polyjudge.verdicts.trust import JudgeTrust
 
 from .blocks import html_page, markdown, plain_text
 from .calibration import card_blocks, card_json, judge_title
-from .translation import Report, translation_blocks
+from .translation import Report
+from .translation_blocks import translation_blocks
 from .translation_page import translation_page
+from .translation_summary import report_headline, report_steps
+from .wording import Commands, plain
 
 SCHEMA_VERSION = 1
 
@@ -34,12 +37,16 @@ def report(
     full_judge: Path | str | None = None,
     cards: Sequence[Path | str] = (),
     table: TableOptions = AS_IT_IS,
+    filters: Mapping[str, frozenset[str]] | None = None,
+    only_failures: bool = False,
     progress: Callable[[LanguageResult], None] = lambda _: None,
 ) -> Report:
     """Read a results file and the scores of judges, and return verdicts and totals.
 
     `quick_judge` and `full_judge` are the scores of `translation quick` and `translation full`; `cards` are trust
-    cards, by default the judges' own; `table` says how a table is read. `render_report` turns the report into text.
+    cards, by default the judges' own; `table` says how a table is read. `filters` select languages by language, family
+    or priority, and `only_failures` lists only those that do not pass in detail. `render_report` turns the report into
+    text.
     """
     given = {"quick": quick_judge, "full": full_judge}
     scores = {name: TranslationScores(Path(path)) for name, path in given.items() if path is not None}
@@ -52,6 +59,8 @@ def report(
         language_table(),
         timestamp=utc_now(),
         trust={name: trust_in(identity_in(each), [Path(card) for card in cards]) for name, each in scores.items()},
+        filters=filters,
+        only_failures=only_failures,
         progress=progress,
     )
 
@@ -61,9 +70,20 @@ def render_report(report: Report, format: Literal["markdown", "text", "json", "h
     return FORMATS[format](report)
 
 
-def json_report(report: Report) -> Iterator[str]:
+_NO_COMMANDS = Commands()
+
+
+class Renderer(Protocol):
+    """Renders a report, with the commands that it can name as next steps."""
+
+    def __call__(self, report: Report, commands: Commands = _NO_COMMANDS, /) -> Iterator[str]:
+        """Yield the pieces of the report."""
+        ...
+
+
+def json_report(report: Report, commands: Commands = _NO_COMMANDS) -> Iterator[str]:
     """Yield the pieces of the report."""
-    head = readable_json(_head(report), indent=1)
+    head = readable_json(_head(report, commands), indent=1)
     yield head[: head.rindex("\n}")] + ",\n"
     yield ' "languageResults": [\n'
     yield from _joined(readable_json(row) for row, _ in report.rows())
@@ -78,11 +98,13 @@ def _joined(rows: Iterable[str]) -> Iterator[str]:
         yield f",\n  {row}" if number else f"  {row}"
 
 
-def _head(report: Report) -> dict[str, Any]:
+def _head(report: Report, commands: Commands) -> dict[str, Any]:
     found = report.totals
     head = {
         "schemaVersion": SCHEMA_VERSION,
         "timestamp": report.timestamp,
+        "headline": plain(report_headline(report)),
+        "next": [{"text": step.text, "command": step.command} for step in report_steps(report, commands)],
         **_about(report),
         "totalLanguages": found.languages,
         "passedLanguages": found.without_failure,  # the founding field: PASS and CHECKED
@@ -151,9 +173,17 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
-    "markdown": lambda report: markdown(translation_blocks(report)),
-    "text": lambda report: plain_text(translation_blocks(report)),
+def _markdown(report: Report, commands: Commands = _NO_COMMANDS) -> Iterator[str]:
+    return markdown(translation_blocks(report, commands))
+
+
+def _text(report: Report, commands: Commands = _NO_COMMANDS) -> Iterator[str]:
+    return plain_text(translation_blocks(report, commands))
+
+
+FORMATS: dict[str, Renderer] = {
+    "markdown": _markdown,
+    "text": _text,
     "json": json_report,
     "html": translation_page,
 }

@@ -7,6 +7,7 @@
   const form = document.getElementById("filters");
   const search = document.getElementById("search");
   const count = document.getElementById("count");
+  const what = table.tHead.querySelector("button").textContent.toLowerCase();
   const parts = new Map();
   for (const data of document.querySelectorAll("script[data-details]")) {
     const place = data.dataset.details;
@@ -15,52 +16,71 @@
   }
   const plain = (text) => text.normalize("NFKC").toLowerCase();
   // Everything shown is made with textContent: what models wrote never becomes markup.
-  const make = (name, text, attributes) => {
+  const make = (name, attributes, ...children) => {
     const node = document.createElement(name);
-    if (text !== undefined) node.textContent = text;
     for (const [key, value] of Object.entries(attributes || {})) node.setAttribute(key, value);
+    node.append(...children.filter((child) => child !== undefined && child !== ""));
     return node;
   };
-  const passage = (name, pieces, language, direction) => {
-    const holder = make("p");
-    holder.append(make("span", name, { class: "name" }));
-    const text = make("bdi", undefined, { lang: language, dir: direction });
-    for (const [piece, message] of pieces) {
-      if (message) {
-        const mark = make("mark", piece, { title: message });
-        mark.append(make("span", " (" + message + ") ", { class: "hidden", lang: "en" }));
-        text.append(mark);
-      } else text.append(piece);
-    }
-    holder.append(text);
-    return holder;
+  const icon = (style) => {
+    const drawn = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+    use.setAttribute("href", "#i-" + style);
+    drawn.setAttribute("class", "i");
+    drawn.setAttribute("aria-hidden", "true");
+    drawn.append(use);
+    return drawn;
   };
-  const item = (row, about) => {
-    const holder = make("article", undefined, { class: "item" });
-    holder.append(make("h3", row.category || "Output"));
-    if (row.source) holder.append(passage("Source", [[row.source, ""]], "", "auto"));
-    holder.append(passage("Output", row.output, about.tag, about.direction));
-    if (row.reference) holder.append(passage("Reference", [[row.reference, ""]], about.tag, about.direction));
-    const said = make("ul");
-    for (const line of row.said) {
-      const entry = make("li");
-      entry.append(make("bdi", line));
-      said.append(entry);
+  const passage = (label, pieces, language, direction, style) => {
+    const text = make("div", { class: "t" + style, lang: language, dir: direction });
+    for (const [piece, severity, number] of pieces) {
+      if (!severity) {
+        text.append(piece);
+        continue;
+      }
+      text.append(make("mark", { class: severity }, piece));
+      const hidden = make("span", { class: "vh", lang: "en" }, "finding " + number);
+      text.append(make("sup", { class: "n " + severity, "data-n": String(number) }, hidden));
     }
-    if (row.said.length) holder.append(said);
+    if (!pieces.some(([piece]) => piece)) text.append(make("span", { class: "empty", lang: "en" }, "∅ The output is empty"));
+    return make("div", {}, make("span", { class: "lab" }, label), text);
+  };
+  const findings = (item) => {
+    const list = make("ol");
+    for (const [number, severity, kind, message] of item.findings) {
+      const words = make("p", {}, make("b", {}, kind + ". "), make("bdi", {}, message));
+      list.append(make("li", { class: severity }, make("span", { class: "n" }, String(number)), make("span", { class: "sev" }, severity), words));
+    }
+    return list;
+  };
+  const article = (item, about) => {
+    const scores = make("span", { class: "sc" }, make("bdi", {}, item.scores));
+    const state = item.status ? make("span", { class: "st c-" + item.style }, icon(item.style), item.status) : "";
+    const head = make("header", {}, make("h3", {}, make("bdi", {}, item.title)), state, scores);
+    const texts = [];
+    if (item.source) texts.push(passage("Source", [[item.source]], "", "auto", ""));
+    if (item.output) texts.push(passage(about.name ? "Output, " + about.name : "Output", item.output, about.tag, about.direction, ""));
+    if (item.reference) texts.push(passage("Reference", [[item.reference]], about.tag, about.direction, " ref"));
+    const below = make("div", { class: "fnd" });
+    if (item.findings.length) below.append(findings(item));
+    for (const [judge, words] of item.judges) {
+      below.append(make("p", { class: "judge" }, make("b", {}, make("bdi", {}, judge), ": "), make("bdi", {}, words)));
+    }
+    for (const [name, raw] of item.raw) {
+      below.append(make("details", {}, make("summary", {}, name), make("pre", { tabindex: "0" }, raw)));
+    }
+    const bad = item.style === "fail" || item.style === "conflict";
+    const holder = make("article", { class: "card out " + (bad ? "bad" : "ok") }, head);
+    if (texts.length) holder.append(make("div", { class: "tri c" + texts.length }, ...texts));
+    holder.append(below);
     return holder;
   };
   const fill = (cell, place, next) => {
     const data = JSON.parse(parts.get(place)[next].textContent);
-    for (const line of data.notes) {
-      const note = make("p");
-      note.append(make("bdi", line));
-      cell.append(note);
-    }
-    for (const row of data.items) cell.append(item(row, data));
-    const left = parts.get(place).length - next - 1;
-    if (left > 0) {
-      const more = make("button", "Show more of " + data.total + " outputs", { type: "button", class: "more" });
+    for (const line of data.notes) cell.append(make("p", { class: "note" }, make("bdi", {}, line)));
+    for (const item of data.items) cell.append(article(item, data));
+    if (parts.get(place).length > next + 1) {
+      const more = make("button", { type: "button", class: "btn more" }, "Show more of " + data.total + " " + data.unit);
       more.addEventListener("click", () => {
         more.remove();
         fill(cell, place, next + 1);
@@ -75,25 +95,26 @@
     if (open === shown) return;
     if (shown) row.nextElementSibling.remove();
     else {
-      const below = make("tr", undefined, { class: "details" });
-      const cell = make("td", undefined, { colspan: String(row.cells.length) });
-      below.append(cell);
+      const cell = make("td", { colspan: String(row.cells.length), role: "cell" });
       if (parts.has(place)) fill(cell, place, 0);
-      else cell.append(make("p", "There is no output."));
-      row.after(below);
+      else cell.append(make("p", { class: "note" }, "There is nothing to list."));
+      row.after(make("tr", { class: "details", role: "row" }, cell));
     }
+    row.classList.toggle("open", !shown);
     button.setAttribute("aria-expanded", String(!shown));
   };
   const words = (data) => {
-    const said = data.items.map((row) => {
-      const output = row.output.map(([piece]) => piece).join("");
-      return [row.category, row.source, output, row.reference, ...row.said].join("\n");
+    const said = data.items.map((item) => {
+      const output = (item.output || []).map(([piece]) => piece).join("");
+      const found = item.findings.map(([, , kind, message]) => kind + " " + message);
+      const judges = item.judges.map(([, text]) => text);
+      return [item.title, item.source, output, item.reference, ...found, ...judges].join("\n");
     });
     return [...data.notes, ...said].join("\n");
   };
   const lowered = new Map();
   const holds = (row, wanted) => {
-    if (plain(row.cells[0].textContent).includes(wanted)) return true;
+    if (plain(row.cells[0].textContent + "\n" + row.cells[row.cells.length - 1].textContent).includes(wanted)) return true;
     const place = row.dataset.place;
     if (!lowered.has(place)) {
       const texts = (parts.get(place) || []).map((data) => plain(words(JSON.parse(data.textContent))));
@@ -101,11 +122,13 @@
     }
     return lowered.get(place).some((text) => text.includes(wanted));
   };
+  const pressed = () => [...form.querySelectorAll("[data-chip][aria-pressed=true]")].map((chip) => chip.dataset.chip);
   const filter = () => {
     const wanted = plain(search.value.trim());
+    const statuses = pressed();
     let shown = 0;
     for (const row of rows) {
-      let fits = true;
+      let fits = !statuses.length || statuses.includes(row.dataset.status);
       for (const choice of form.querySelectorAll("select")) {
         const value = choice.value;
         const own = row.dataset[choice.dataset.filter] || "";
@@ -116,7 +139,18 @@
       row.hidden = !fits;
       shown += fits ? 1 : 0;
     }
-    count.textContent = shown + " of " + rows.length + " languages";
+    count.textContent = shown + " of " + rows.length + " " + what + (rows.length === 1 ? "" : "s");
+  };
+  const press = (status, on) => {
+    for (const chip of form.querySelectorAll("[data-chip]")) {
+      if (chip.dataset.chip === status) chip.setAttribute("aria-pressed", String(on));
+      else if (status === "") chip.setAttribute("aria-pressed", "false");
+    }
+  };
+  const reset = () => {
+    form.reset();
+    press("", false);
+    filter();
   };
   const sort = (button) => {
     const place = Number(button.dataset.sort);
@@ -140,6 +174,15 @@
     const button = event.target.closest("button.open");
     if (button) toggle(button.closest("tr"));
   });
+  body.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const button = event.target.closest("button.open");
+    if (!step || !button) return;
+    event.preventDefault();
+    const shown = rows.filter((row) => !row.hidden);
+    const next = shown[shown.indexOf(button.closest("tr")) + step];
+    if (next) next.querySelector("button.open").focus();
+  });
   table.tHead.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-sort]");
     if (button) sort(button);
@@ -151,16 +194,46 @@
   });
   form.addEventListener("change", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
-  const follow = () => {
-    const row = location.hash.startsWith("#lang-") && document.getElementById(location.hash.slice(1));
-    if (!row) return;
-    if (row.hidden) {
-      form.reset();
+  form.addEventListener("click", (event) => {
+    const chip = event.target.closest("[data-chip]");
+    if (chip) {
+      press(chip.dataset.chip, chip.getAttribute("aria-pressed") !== "true");
       filter();
     }
+  });
+  for (const button of document.querySelectorAll("[data-show]")) {
+    button.addEventListener("click", () => {
+      reset();
+      press(button.dataset.show, true);
+      filter();
+      document.getElementById("languages").scrollIntoView();
+      count.focus({ preventScroll: true });
+    });
+  }
+  const intervals = document.getElementById("intervals");
+  intervals.addEventListener("click", () => {
+    intervals.setAttribute("aria-pressed", String(table.classList.toggle("ivs")));
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(event.target.tagName)) {
+      event.preventDefault();
+      search.focus();
+    } else if (event.key === "Escape" && event.target === search) {
+      search.value = "";
+      filter();
+    }
+  });
+  const follow = () => {
+    const row = location.hash.startsWith("#lang-") && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!row) return;
+    if (row.hidden) reset();
     toggle(row, true);
+    row.scrollIntoView({ behavior: "instant" });
   };
   addEventListener("hashchange", follow);
+  addEventListener("beforeprint", () => {
+    for (const more of document.querySelectorAll("details")) more.open = true;
+  });
   form.hidden = false;
   filter();
   follow();

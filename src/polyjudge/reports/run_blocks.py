@@ -1,0 +1,265 @@
+"""Render the report on a run as text, Markdown or JSON."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import to_builtins
+
+from polyjudge.files.atomic import readable_json
+from polyjudge.records.codec import to_json
+from polyjudge.store.trust_cards import card_row
+from polyjudge.text.display import one_line
+
+from .blocks import Block, Heading, Lines, Table
+from .run_rows import RunRow
+from .run_summary import (
+    distribution,
+    group_label,
+    group_why,
+    judge_words,
+    kinds_text,
+    mean_text,
+    run_facts,
+    run_headline,
+    run_limits,
+    run_steps,
+    run_trust,
+    scale_text,
+    share_text,
+)
+from .runs import Group, RunReport, Tally
+from .wording import Commands, counted, plain, units
+
+SCHEMA_VERSION = 1
+_LONGEST_CELL = 200
+_LONGEST_TEXT = 600
+_LONGEST_NAME = 100
+_BAR = 40
+
+
+def run_blocks(report: RunReport, commands: Commands) -> Iterator[Block]:
+    """Yield a report: what was found, what decided it, what to do next, what cannot be concluded; then the figures."""
+    yield Heading(1, f"Report on {report.path.name}")
+    yield Lines((plain(run_headline(report)),))
+    yield from _attention(report)
+    yield from _section("What to do next", [f"{step.text} {step.command}" for step in run_steps(report, commands)])
+    yield from _section("What cannot be concluded", run_limits(report))
+    yield from _worst(report)
+    if not report.selection.only_failures:
+        yield from _scores(report)
+        for column, groups in report.by_column.items():
+            if any(group.value for group in groups):
+                yield Heading(2, f"By {column}")
+                yield group_table(report, column, groups)
+    if report.unjudged:
+        yield Heading(2, "No verdict, by kind")
+        yield failure_table(report)
+    yield Heading(2, "Provenance")
+    yield Lines(tuple(f"{name}: {one_line(value, _LONGEST_TEXT)}" for name, value in run_facts(report)))
+    yield from _section("Trust in the judges", [f"{name}: {text}" for name, text in run_trust(report)])
+    more = report.skipped - len(report.problems)
+    yield from _section(
+        "Rows that could not be used", [*report.problems, *([f"and {more:,} more"] if more > 0 else [])]
+    )
+
+
+def _section(name: str, lines: Iterable[str]) -> Iterator[Block]:
+    """Yield a heading and lines, or nothing without lines."""
+    found = tuple(line.strip() for line in lines)
+    if found:
+        yield Heading(2, name)
+        yield Lines(found)
+
+
+def _attention(report: RunReport) -> Iterator[Block]:
+    """Yield the languages that do not pass, with the reason and the judge's words."""
+    groups = [group for group in report.groups if group.needs_attention and group.value]
+    if groups and report.is_by_language:
+        yield Heading(2, "What needs attention")
+        rows = [
+            (_name(group), group.status or "", one_line(group_why(group, report), _LONGEST_CELL), judge_words(group))
+            for group in groups
+        ]
+        yield Table(("Language", "Status", "Why", "The judge on the worst one"), tuple(rows))
+
+
+def _worst(report: RunReport) -> Iterator[Block]:
+    rows = report.worst_rows()
+    if not rows:
+        return
+    failing = report.has_rule
+    count = report.total.counts["FAIL"] + report.total.counts["CONFLICT"] if failing else report.total.counts[None]
+    what = "fail" if failing else "have the lowest scores"
+    yield Heading(2, f"The worst {units(2, report.unit)}")
+    yield Lines((f"The first {len(rows)} of {counted(count, report.unit)} that {what}.",))
+    for row in rows:
+        yield Heading(3, f"{row_title(row)} · {row.status or 'scored'}")
+        yield Lines(tuple(_row_lines(row)))
+
+
+def row_title(row: RunRow) -> str:
+    """Return the id, language and score of a row."""
+    parts = [one_line(row.id, _LONGEST_NAME)]
+    parts += [one_line(row.language, _LONGEST_NAME)] if row.language else []
+    parts += [f"score {row.score:.4g}"] if row.score is not None else []
+    return " · ".join(parts)
+
+
+def _row_lines(row: RunRow) -> Iterator[str]:
+    texts = {"Source": row.source, "Output": row.output, "Reference": row.reference, "Reason": row.reason}
+    for name, text in texts.items():
+        if text or (name == "Output" and text is not None):
+            yield f"{name}: {one_line(text or '', _LONGEST_TEXT) or '(empty)'}"
+    if row.subscores:
+        yield f"Scores: {subscores_text(row)}"
+    if row.raw and row.raw.strip() != row.reason.strip():
+        yield f"Raw reply: {one_line(row.raw, _LONGEST_CELL)}"
+
+
+def subscores_text(row: RunRow) -> str:
+    """Return the scores of the criteria and the answers to the questions of a rubric."""
+    parts = [f"{name} {value:g}" for name, value in row.subscores.items()]
+    parts += [f"{name} {'yes' if value else 'no'}" for name, value in row.flags.items()]
+    return one_line(", ".join(parts), _LONGEST_TEXT)
+
+
+def _scores(report: RunReport) -> Iterator[Block]:
+    total = report.total
+    if not total.scores.count:
+        return
+    yield Heading(2, "Scores")
+    lines = [f"Mean: {mean_text(total, report.scale)}{scale_text(report.scale)}"]
+    lines += [f"Passed: {share_text(total)}"] if total.decided else []
+    for name, scores in total.subscores.items():
+        if scores.mean is not None:
+            lines.append(f"{one_line(name, _LONGEST_NAME)}: mean {scores.mean:.2f}, n = {scores.count:,}")
+    yield Lines(tuple(lines))
+    yield score_table(report)
+
+
+def score_table(report: RunReport) -> Table:
+    """Return the distribution of the scores, with a bar for each class."""
+    classes = distribution(report)
+    most = max(count for *_, count in classes)
+    rows = [
+        (f"{low:g}" if low == high else f"{low:g} to {high:g}", f"{count:,}", "█" * round(_BAR * count / most))
+        for low, high, count in classes
+    ]
+    return Table(("Score", units(2, report.unit).capitalize(), "Share"), tuple(rows), numbers=(0, 1))
+
+
+def group_table(report: RunReport, column: str, groups: tuple[Group, ...]) -> Table:
+    """Return the figures of groups, a row for each."""
+    has_status = any(group.status for group in groups)
+    header = (
+        one_line(column, _LONGEST_NAME).capitalize(),
+        *(["Status"] if has_status else []),
+        "Rows",
+        "Passed",
+        "Failed",
+        "No verdict",
+        "Share",
+        "Mean score",
+    )
+    first = 2 if has_status else 1
+    rows = [
+        (_name(group), *([group_label(group)] if has_status else []), *_counts(group.tally), *_figures(report, group))
+        for group in groups
+    ]
+    return Table(header, tuple(rows), numbers=tuple(range(first, first + 4)))
+
+
+def _counts(tally: Tally) -> tuple[str, ...]:
+    failed = tally.decided - tally.passing
+    return f"{tally.rows:,}", f"{tally.passing:,}", f"{failed:,}", f"{tally.counts['UNJUDGED']:,}"
+
+
+def _figures(report: RunReport, group: Group) -> tuple[str, str]:
+    return share_text(group.tally), mean_text(group.tally, report.scale)
+
+
+def failure_table(report: RunReport) -> Table:
+    """Return the rows without a verdict by kind, each with an example of the reason."""
+    rows = [
+        (kind.replace("_", " "), f"{count:,}", one_line(report.unjudged[kind][0].reason, _LONGEST_CELL))
+        for kind, count in report.total.failures.most_common()
+        if kind in report.unjudged
+    ]
+    return Table(("Kind", units(2, report.unit).capitalize(), "For example"), tuple(rows), numbers=(1,))
+
+
+def _name(group: Group) -> str:
+    return one_line(group.name, _LONGEST_NAME)
+
+
+def run_json(report: RunReport, commands: Commands) -> Iterator[str]:
+    """Yield the report as JSON."""
+    total, origins = report.total, report.origins
+    yield readable_json(
+        {
+            "schemaVersion": SCHEMA_VERSION,
+            "kind": "polyjudge run report",
+            "run": str(report.path),
+            "runKind": report.kind,
+            "timestamp": report.timestamp,
+            "headline": plain(run_headline(report)),
+            "next": [{"text": step.text, "command": step.command} for step in run_steps(report, commands)],
+            "limits": list(run_limits(report)),
+            "filters": {name: sorted(values) for name, values in report.selection.filters.items()},
+            **_tally(total, report),
+            "scale": None if report.scale is None else to_json(report.scale),
+            "distribution": [{"from": low, "to": high, "rows": count} for low, high, count in distribution(report)],
+            "worst": [_row(row) for row in report.worst_rows()],
+            "groups": [
+                {"column": column, **_group(group, report)}
+                for column, groups in report.by_column.items()
+                for group in groups
+            ],
+            "unjudged": [_row(row) for rows in report.unjudged.values() for row in rows],
+            "judges": [to_json(judge) for judge in origins.judges],
+            "trust": {
+                name: {"card": card_row(trust.card) if trust.card else None, "why": trust.why}
+                for name, trust in report.trust.items()
+            },
+            "costUsd": origins.cost_usd,
+            "unpricedReplies": origins.unpriced,
+            "cachedReplies": origins.cached,
+            "warnings": list(report.problems),
+            "skippedRows": report.skipped,
+        },
+        indent=1,
+    )
+    yield "\n"
+
+
+def _tally(tally: Tally, report: RunReport) -> dict[str, Any]:
+    interval = tally.scores.interval(report.scale)
+    return {
+        "rows": tally.rows,
+        "statuses": {status or "SCORED": count for status, count in tally.counts.items()},
+        "decided": tally.decided,
+        "passing": tally.passing,
+        "passInterval": to_builtins(tally.pass_interval) if tally.pass_interval else None,
+        "scores": tally.scores.count,
+        "mean": tally.scores.mean,
+        "meanInterval": to_builtins(interval) if interval else None,
+        "subscores": {name: {"mean": each.mean, "scores": each.count} for name, each in tally.subscores.items()},
+        "failures": dict(tally.failures),
+    }
+
+
+def _group(group: Group, report: RunReport) -> dict[str, Any]:
+    return {
+        "value": group.value,
+        "name": group.name,
+        "status": group.status,
+        "label": group_label(group),
+        "why": group_why(group, report),
+        "judgeSays": judge_words(group),
+        **_tally(group.tally, report),
+        "failureKinds": kinds_text(group.tally),
+    }
+
+
+def _row(row: RunRow) -> dict[str, Any]:
+    return {key: value for key, value in to_builtins(row).items() if key not in ("columns", "provenance")}

@@ -1,0 +1,93 @@
+"""The items of each group of a run as the page loads them, in parts."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from polyjudge.checks.checker import TextChecker
+from polyjudge.records.findings import Finding
+from polyjudge.records.translation import Language
+from polyjudge.text.display import one_line
+
+from .page import ITEMS_IN_A_PART, STYLES, Named, anchor, cut, finding_rows, marked
+from .run_blocks import row_title, subscores_text
+from .run_rows import RunRow
+from .run_summary import group_label, group_why
+from .runs import Group, RunReport
+from .wording import units
+
+_LONGEST_NAME = 100
+_LONGEST_NOTE = 600
+_LONGEST_RAW = 20_000
+MOST_ITEMS = 100_000
+"""A page has no more items; those that need attention come first."""
+
+
+def run_details(report: RunReport, groups: list[Group]) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """Yield the items of each group in parts, within the number that the page can have."""
+    checker = TextChecker(report.table)
+    share = max(ITEMS_IN_A_PART, MOST_ITEMS // max(len(groups), 1))
+    for place, group in enumerate(groups):
+        named = named_group(report, group)
+        known = report.table.find(group.value) if report.column == "language" else None
+        most = group.tally.rows if report.total.rows <= MOST_ITEMS else share
+        rows = islice(report.rows_of(group), most)
+        for part, chosen in enumerate(iter(lambda: list(islice(rows, ITEMS_IN_A_PART)), [])):  # noqa: B023
+            notes = _notes(report, group, most) if part == 0 else []
+            yield (
+                place,
+                part,
+                {
+                    "name": known.name if known else "",
+                    "tag": named.tag,
+                    "direction": named.direction,
+                    "total": min(most, group.tally.rows),
+                    "unit": units(2, report.unit),
+                    "notes": notes,
+                    "items": [_item(report, row, known, checker) for row in chosen],
+                },
+            )
+
+
+def _notes(report: RunReport, group: Group, most: int) -> list[str]:
+    notes = [f"Why {group_label(group)}: {group_why(group, report)}"] if group.status else []
+    if most < group.tally.rows:
+        notes.append(f"The first {most:,} of {group.tally.rows:,}, those that fail first. A filter shows others.")
+    return [one_line(note, _LONGEST_NOTE) for note in notes]
+
+
+def _item(report: RunReport, row: RunRow, language: Language | None, checker: TextChecker) -> dict[str, Any]:
+    known = language or (report.table.find(row.language) if row.language else None)
+    findings: tuple[Finding, ...] = ()
+    if known is not None and row.output and row.source and report.kind in ("score", "translation scores"):
+        findings = checker.check(row.output, known, source=row.source).problems
+    status = row.status or ("SCORED" if row.score is not None else "")
+    output = None if row.output is None else marked(row.output, findings) if row.output.strip() else []
+    judge = row.provenance.model if row.provenance else "judge"
+    return {
+        "title": row_title(row),
+        "status": status,
+        "style": STYLES[row.status],
+        "scores": subscores_text(row),
+        "source": cut(row.source),
+        "output": output,
+        "reference": cut(row.reference),
+        "findings": finding_rows(findings),
+        "judges": [[one_line(judge, _LONGEST_NAME), one_line(row.reason, _LONGEST_NOTE)]] if row.reason else [],
+        "raw": [["Raw reply", cut(row.raw[:_LONGEST_RAW])]] if row.raw else [],
+    }
+
+
+def named_group(report: RunReport, group: Group) -> Named:
+    """Return the name of a group as the page shows it."""
+    known = report.table.find(group.value) if group.value and report.column == "language" else None
+    name = one_line(group.name, _LONGEST_NAME)
+    if known is None:
+        return Named(name=name, anchor=group_anchor(report, group))
+    native = known.native_name if known.native_name != known.name else ""
+    return Named(name=name, native=native, tag=known.tag, direction=known.direction, anchor=group_anchor(report, group))
+
+
+def group_anchor(report: RunReport, group: Group) -> str:
+    """Return the anchor of a group in the map."""
+    return anchor(group.value, next(place for place, each in enumerate(report.groups) if each is group))

@@ -1,0 +1,102 @@
+"""Recognise the kind of run in a file or folder."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, cast
+
+from polyjudge.errors import DataError
+from polyjudge.files.json_lines import parse_data
+from polyjudge.files.json_stream import JsonStream
+from polyjudge.files.opening import inner_suffix
+from polyjudge.formats.columns import AS_IT_IS, Row, TableOptions
+from polyjudge.formats.row_files import column_map, first_row_of
+from polyjudge.formats.vocabulary import JUDGEMENTS_FILE
+
+RunKind = Literal["score", "translation scores", "vocabulary", "transcript", "regression"]
+UNITS: Mapping[RunKind, str] = {
+    "score": "item",
+    "translation scores": "output",
+    "vocabulary": "answer",
+    "transcript": "review",
+    "regression": "case",
+}
+"""What one row of each kind of run is called."""
+_LONGEST_JSON = 1 << 30
+
+
+def kind_of(path: Path, table: TableOptions = AS_IT_IS) -> RunKind:
+    """Return the kind of run in a file or folder; raise DataError for anything else."""
+    if path.is_dir():
+        return _kind_of_folder(path)
+    if inner_suffix(path) == ".json" and (found := _kind_of_json(path)):
+        return found
+    first = first_row_of(path, table)
+    if "verdict" in first and "word" in first and "judge" in first:
+        return "vocabulary"
+    if first.get("outcome") in ("result", "failure", "text") or "score" in column_map(path, table).columns:
+        return "score"
+    if not first:
+        raise DataError("no rows found.", path=path)
+    names = ", ".join(map(str, first))[:300]
+    message = f"is not a run: its rows have no outcome and no score. Found: {names}. Translations to check are results"
+    raise DataError(message, path=path, option="results")
+
+
+def is_translation(path: Path, table: TableOptions = AS_IT_IS) -> bool:
+    """Return whether a file is a translator's results."""
+    if path.is_dir():
+        return False
+    if inner_suffix(path) == ".json":
+        first = _first_element(path)
+        return any("generatedOutput" in each for each in (first, *_prompts(first)))
+    first = first_row_of(path, table)
+    return "generatedOutput" in first or ("prompts" in first and "outcome" not in first)
+
+
+def _kind_of_folder(path: Path) -> RunKind:
+    if (path / JUDGEMENTS_FILE).is_file():
+        return "vocabulary"
+    reviews = [file for file in sorted(path.glob("*.json")) if file.name != "manifest.json"]
+    if reviews and any("agentScore" in read_object(file) for file in reviews):
+        return "transcript"
+    return "score"
+
+
+def _kind_of_json(path: Path) -> RunKind | None:
+    head = _first_element(path)
+    if "scriptScore" in head or "scriptScore" in "".join(map(str, _prompts(head))) or "judged" in head:
+        return "translation scores"
+    whole = read_object(path)
+    if "agentScore" in whole:
+        return "transcript"
+    if "cases" in whole and "suites" in whole:
+        return "regression"
+    if "judge" in whole and "perturbations" in whole:
+        raise DataError("is a trust card, not a run. Show it with: polyjudge calibrate card", path=path)
+    return None
+
+
+def _first_element(path: Path) -> Row:
+    """Return the first element of a JSON list, or of the list of results or scores in an object."""
+    for _, row in JsonStream(path, ("results", "languageResults", "scores", "judgeScores", "cases")):
+        return cast(Row, row) if isinstance(row, Mapping) else {}
+    return {}
+
+
+def _prompts(row: Row) -> list[Row]:
+    given: object = row.get("prompts")
+    found = cast(list[object], given) if isinstance(given, list) else []
+    return [cast(Row, each) for each in found[:1] if isinstance(each, Mapping)]
+
+
+def read_object(path: Path) -> Row:
+    """Return the JSON object in a file; an empty one if it contains another value."""
+    try:
+        if path.stat().st_size > _LONGEST_JSON:
+            raise DataError("is too large to be read whole", path=path)
+        found = parse_data(path.read_text(encoding="utf-8-sig"), path)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    except (ValueError, RecursionError):
+        raise DataError("is not JSON", path=path) from None
+    return cast(Row, found) if isinstance(found, dict) else {}

@@ -1,0 +1,266 @@
+"""Say in sentences what a run found: the headline, what to do next, what cannot be concluded, and the provenance."""
+
+from collections.abc import Iterator, Sequence
+
+from polyjudge.records.rubrics import Scale
+from polyjudge.text.display import one_line
+from polyjudge.verdicts.items import OFFLINE, Status
+from polyjudge.verdicts.translation import NEEDED_SHARE, is_enough
+
+from .calibration import trust_lines
+from .runs import Group, RunReport, Tally, judge_title
+from .wording import (
+    Commands,
+    Span,
+    Step,
+    counted,
+    headline,
+    human_time,
+    listed,
+    number_range,
+    percent_range,
+    share_bar,
+    units,
+)
+
+_LONGEST_NAME = 100
+_LONGEST_REASON = 300
+_FEW = 10
+
+
+def run_headline(report: RunReport) -> list[Span]:
+    """Return what a run found, in one sentence."""
+    total = report.total
+    if report.is_by_language:
+        return headline(report.group_counts, "language", is_calibrated=report.is_calibrated)
+    if not report.has_rule:
+        return _mean_headline(report)
+    status, unit = report.status, report.unit
+    missing = total.rows - total.decided
+    open_part: list[Span] = [(f"; {missing:,} without a verdict", "open")] if missing else []
+    if status is not None:
+        return _share_headline(report, status, open_part)
+    failing = total.decided - total.passing
+    if not failing:
+        every = f"All {counted(total.decided, unit)} pass" if total.decided > 1 else f"The {unit} passes"
+        return [("Yes. " if not missing else "Nothing fails: ", ""), (every, "good"), *open_part, (".", "")]
+    return [
+        ("No. ", ""),
+        (f"{failing:,} of {counted(total.decided, unit)} {'fails' if failing == 1 else 'fail'}", "bad"),
+        (" and ", ""),
+        (f"{total.passing:,} {'passes' if total.passing == 1 else 'pass'}", "good"),
+        *open_part,
+        (".", ""),
+    ]
+
+
+def _share_headline(report: RunReport, status: Status, open_part: list[Span]) -> list[Span]:
+    """Return the headline of a run in one language: the share that passes, and whether it is enough."""
+    total = report.total
+    share = f"{total.passing:,} of {counted(total.decided, report.unit)} pass"
+    if status == "CHECKED":
+        words = f"The checks found no fault in {total.passing:,} of {counted(total.decided, report.unit)}"
+        return [("Not known. ", ""), (words, "open"), ("; no judge looked at grammar and meaning", ""), (".", "")]
+    start, style = {"PASS": ("Yes. ", "good"), "FAIL": ("Not yet. ", "bad")}.get(status, ("Not known. ", "open"))
+    needed = f": {total.passing / total.decided:.0%}, and {NEEDED_SHARE:.0%} must pass" if total.decided else ""
+    loose = " The judge is not calibrated." if status == "PASS" and not report.is_calibrated else ""
+    return [(start, ""), (share, style), (needed, ""), *open_part, (f".{loose}", "")]
+
+
+def _mean_headline(report: RunReport) -> list[Span]:
+    """Return the headline of a run without a pass rule: its mean score."""
+    total, scores = report.total, report.total.scores
+    if not scores.count:
+        if total.counts["SKIPPED"]:
+            return [(f"{counted(total.rows, 'text')} generated, none judged yet.", "")]
+        return [("Not known. ", ""), (f"None of {counted(total.rows, report.unit)} has a verdict", "open"), (".", "")]
+    missing = total.rows - scores.count
+    open_part: list[Span] = [("; ", ""), (f"{missing:,} without a verdict", "open")] if missing else []
+    interval = number_range(scores.interval(report.scale), 1)
+    return [
+        ("The mean score is ", ""),
+        (f"{scores.mean or 0:.1f}{scale_text(report.scale)}", "strong"),
+        (f" {f'{interval}, ' if interval else ''}over {counted(scores.count, report.unit)}", ""),
+        *open_part,
+        (".", ""),
+    ]
+
+
+def scale_text(scale: Scale | None) -> str:
+    """Return the scale of a score as text; empty if it is not known."""
+    return "" if scale is None else f" on the scale {scale.lowest:g} to {scale.highest:g}"
+
+
+def run_steps(report: RunReport, commands: Commands) -> Iterator[Step]:
+    """Yield what to do next, the most important first."""
+    groups = [group for group in report.groups if group.value]
+    failing = [group for group in groups if group.status in ("FAIL", "CONFLICT")] if report.is_by_language else []
+    failed = report.total.counts["FAIL"] + report.total.counts["CONFLICT"]
+    if failing:
+        values, names = [group.value for group in failing], listed([_name(group) for group in failing])
+        yield Step(text=f"Hold {names}.")
+        if command := commands.filled("explain", values[:1]):
+            yield Step(text=f"Why does {_name(failing[0])} fail?", command=command)
+        yield Step(text="Fix them, and judge them again.", command=commands.filled("judge_again", values))
+    elif failed:
+        yield Step(text=f"Read the {counted(failed, report.unit)} that {'fails' if failed == 1 else 'fail'}, below.")
+    elif not report.has_rule and report.total.scores.count:
+        rule = "Decide from which score on an item is good enough; the rubric has no pass rule."
+        yield Step(text=f"{rule} Read the lowest scores, below, to choose it.")
+    if report.total.counts["UNJUDGED"]:
+        missing = counted(report.total.counts["UNJUDGED"], report.unit)
+        yield Step(text=f"Judge again what has no verdict: {missing}.", command=commands.retry)
+    if report.without_text == report.total.rows and report.kind in ("score", "translation scores"):
+        yield Step(text="See the texts beside the reasons: give the items.", command=commands.with_texts)
+    loose = [group.value for group in groups if group.status == "PASS" and not group.is_calibrated]
+    if loose and report.trust:
+        reliable = "Measure whether the judge is reliable in these languages."
+        yield Step(text=reliable, command=commands.filled("calibrate", loose))
+
+
+def run_limits(report: RunReport) -> Iterator[str]:
+    """Yield what cannot be concluded from the run."""
+    total = report.total
+    if total.counts["CHECKED"]:
+        yield f"No judge looked at grammar and meaning in {counted(total.counts['CHECKED'], report.unit)} (CHECKED)."
+    if total.counts["UNJUDGED"]:
+        has = "has" if total.counts["UNJUDGED"] == 1 else "have"
+        missing = counted(total.counts["UNJUDGED"], report.unit)
+        yield f"{missing} {has} no verdict: they are in no share and no mean."
+    if total.counts[None] and report.has_rule:
+        yield f"{counted(total.counts[None], report.unit)} neither pass nor fail: the rule needs a missing score."
+    if not report.has_rule and total.scores.count:
+        yield "Whether a score is good enough: the rubric has no pass rule, so nothing passes or fails."
+    if len(report.groups) > 1 and report.column == "language" and total.scores.count:
+        yield "Which language is better: judges are stricter in some languages than in others. Do not compare means."
+    unknown = [name for name, trust in report.trust.items() if trust.card is None]
+    if unknown:
+        yield f"Whether {listed(unknown)} can be believed: no trust card, so nothing is known about what it misses."
+    few = [_name(group) for group in report.groups if 0 < group.tally.scores.count < _FEW]
+    if len(report.groups) > 1 and few:
+        yield f"Much from fewer than {_FEW} scores: {listed(few)}. The intervals show how little is known."
+
+
+def run_facts(report: RunReport) -> Iterator[tuple[str, str]]:
+    """Yield the provenance of a run: names and values."""
+    total, origins = report.total, report.origins
+    parts = [f"{total.counts[status]:,} {status}" for status in total.counts if status is not None]
+    parts += [f"{total.counts[None]:,} scored"] if total.counts[None] else []
+    yield "Run", str(report.path)
+    yield units(2, report.unit).capitalize(), f"{total.rows:,}: {', '.join(sorted(parts))}"
+    if report.selection.filters:
+        chosen = (f"{name} is {' or '.join(sorted(values))}" for name, values in report.selection.filters.items())
+        yield "Selected", "; ".join(chosen)
+    if origins.last_at:
+        first, last = human_time(origins.first_at), human_time(origins.last_at)
+        yield "Judged", first if first == last else f"{first} to {last}"
+    for judge in origins.judges:
+        answered = f", answered by {judge.model_answered}" if judge.model_answered not in ("", judge.model) else ""
+        rubric = f", rubric {judge.rubric} {judge.rubric_fingerprint[:8]}" if judge.rubric else ""
+        yield "Judge", f"{judge_title(judge)}{answered}{rubric}"
+    if any(judge.provider != OFFLINE for judge in origins.judges):
+        yield "Cost", cost_text(report)
+    if origins.versions:
+        yield "Made by", f"polyjudge {', '.join(sorted(origins.versions))}"
+
+
+def cost_text(report: RunReport) -> str:
+    """Return what the replies cost, as far as it is known."""
+    origins = report.origins
+    parts = [f"${origins.cost_usd:.4f}" if origins.cost_usd or not origins.unpriced else "not known"]
+    if origins.unpriced and origins.cost_usd:
+        parts.append(f"not known for {counted(origins.unpriced, 'reply')}")
+    if origins.cached:
+        parts.append(f"{counted(origins.cached, 'reply')} from the cache")
+    return "; ".join(parts)
+
+
+def run_trust(report: RunReport) -> Iterator[tuple[str, str]]:
+    """Yield each judge and how far it can be trusted."""
+    for name, trust in report.trust.items():
+        yield name, " ".join(trust_lines(trust, report.table))
+
+
+def group_why(group: Group, report: RunReport) -> str:
+    """Return in words why a group has its status."""
+    tally = group.tally
+    if group.status == "UNRELIABLE":
+        return group.why_unreliable
+    if group.status == "UNJUDGED" and not tally.decided:
+        return f"no verdict on {counted(tally.rows, report.unit)}: {kinds_text(tally)}"
+    if group.status is None:
+        return ""
+    if not tally.decided:
+        return f"nothing to judge in {counted(tally.rows, report.unit)}"
+    why = share_bar(tally.passing, tally.decided)
+    if group.status == "CHECKED":
+        return f"{why}; grammar and meaning not judged"
+    failed = tally.decided - tally.passing
+    if group.status == "PASS" and not failed:
+        return f"all {counted(tally.decided, report.unit)} pass" if tally.decided > 1 else f"the {report.unit} passes"
+    return why
+
+
+def group_label(group: Group) -> str:
+    """Return the status of a group with its limits."""
+    if group.status == "PASS" and not group.is_calibrated:
+        return "PASS (judge not calibrated)"
+    if group.status == "CHECKED":
+        return "CHECKED (grammar, meaning not judged)"
+    return group.status or "–"
+
+
+def judge_words(group: Group) -> str:
+    """Return what the judge says about the worst row of a group."""
+    worst = group.tally.worst_rows()
+    return one_line(worst[0].reason, _LONGEST_REASON) if worst else ""
+
+
+def kinds_text(tally: Tally) -> str:
+    """Return the kinds of failures with their counts."""
+    return ", ".join(f"{kind.replace('_', ' ')} {count:,}" for kind, count in tally.failures.most_common()) or "–"
+
+
+def share_text(tally: Tally) -> str:
+    """Return the share that passes, with its interval and number."""
+    if not tally.decided:
+        return "–"
+    return f"{tally.passing / tally.decided:.0%} {percent_range(tally.pass_interval)}, n = {tally.decided:,}"
+
+
+def mean_text(tally: Tally, scale: Scale | None) -> str:
+    """Return the mean score, with its interval and number."""
+    scores = tally.scores
+    if scores.mean is None:
+        return "–"
+    interval = number_range(scores.interval(scale))
+    return f"{scores.mean:.2f}{f' {interval}' if interval else ''}, n = {scores.count:,}"
+
+
+def distribution(report: RunReport) -> list[tuple[float, float, int]]:
+    """Return the classes of the scores: their ends, which are equal for single values, and the number of rows."""
+    values = report.total.scores.values
+    if len(values) <= _FEW:
+        return [(value, value, values[value]) for value in sorted(values)]
+    scale = report.scale
+    low, high = (scale.lowest, scale.highest) if scale else (min(values), max(values))
+    step = (high - low) / _FEW or 1.0
+    counts = [0] * _FEW
+    for value, count in values.items():
+        counts[min(max(int((value - low) / step), 0), _FEW - 1)] += count
+    return [(low + step * place, low + step * (place + 1), count) for place, count in enumerate(counts)]
+
+
+def enough_words(group: Group) -> str:
+    """Return whether the share that passes is enough, for a group without a status."""
+    tally = group.tally
+    return "" if not tally.decided else "yes" if is_enough(tally.passing, tally.decided) else "no"
+
+
+def _name(group: Group) -> str:
+    return one_line(group.name, _LONGEST_NAME)
+
+
+def group_names(groups: Sequence[Group]) -> list[str]:
+    """Return the names of groups, each on one line."""
+    return [_name(group) for group in groups]

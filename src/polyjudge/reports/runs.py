@@ -1,0 +1,398 @@
+"""Compute the figures of a report on any run: totals, scores, groups, failures, the worst rows and the cost.
+
+Rows are read once and one at a time. In memory are counts, a few rows of each group, and the positions of the others,
+which are on disk and only stored if the report shows all of them.
+"""
+
+import heapq
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec import to_builtins
+from msgspec.structs import replace as with_fields
+
+from polyjudge.errors import DataError
+from polyjudge.files.spill import ScratchRows
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.calibration import Interval, JudgeIdentity, identity_of
+from polyjudge.records.codec import from_json
+from polyjudge.records.outcomes import Provenance
+from polyjudge.records.rubrics import Scale
+from polyjudge.statistics.intervals import RunningMean, wilson_interval
+from polyjudge.store.trust_cards import trust_in
+from polyjudge.verdicts.groups import group_status
+from polyjudge.verdicts.items import OFFLINE, STATUSES, Status
+from polyjudge.verdicts.trust import untrusted
+
+from .run_kinds import UNITS, RunKind
+from .run_rows import RunRow, RunRows, shipped_rubric
+
+WORST_SHOWN = 10
+_WORST_OF_GROUP = 3
+_MOST_GROUPS = 1_000
+_MOST_VALUES = 256
+_MOST_JUDGES = 20
+_LONGEST_KEPT = 2_000
+_EXAMPLES = 2
+OTHER_VALUES = "(other values)"
+"""The group of all values after the first thousand."""
+
+
+class Scores:
+    """The scores of a group: mean, interval and distribution, in constant memory."""
+
+    def __init__(self) -> None:
+        self.running = RunningMean()
+        self.values: Counter[float] = Counter()
+        """How often each value occurs; values are rounded as far as there are many."""
+        self._digits = 2
+
+    def add(self, value: float) -> None:
+        """Add a score."""
+        self.running.add(value)
+        self.values[round(value, self._digits)] += 1
+        if len(self.values) > _MOST_VALUES:
+            self._digits -= 1
+            rounded: Counter[float] = Counter()
+            for each, count in self.values.items():
+                rounded[round(each, self._digits)] += count
+            self.values = rounded
+
+    @property
+    def count(self) -> int:
+        """The number of scores."""
+        return self.running.count
+
+    @property
+    def mean(self) -> float | None:
+        """The mean; None without scores."""
+        return self.running.mean if self.count else None
+
+    def interval(self, scale: Scale | None) -> Interval | None:
+        """Return the 95% interval of the mean, within the scale."""
+        found = self.running.interval()
+        if found is None or scale is None:
+            return found
+        return Interval(max(found.low, scale.lowest), min(found.high, scale.highest))
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of some rows of a run, and examples of them."""
+
+    counts: Counter[Status | None] = field(default_factory=Counter[Status | None])
+    """Rows by status; None are those with a score that neither passes nor fails."""
+    failures: Counter[str] = field(default_factory=Counter[str])
+    scores: Scores = field(default_factory=Scores)
+    subscores: dict[str, Scores] = field(default_factory=dict[str, Scores])
+    worst: "list[_Ranked]" = field(default_factory=list["_Ranked"])
+    positions: "tuple[array[int], array[int]]" = field(default_factory=lambda: (array("Q"), array("Q")))
+    """Where the rows are stored: those that need attention, and the others."""
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return self.counts.total()
+
+    @property
+    def decided(self) -> int:
+        """Rows that pass or fail; the base of the share that passes."""
+        return sum(self.counts[status] for status in ("PASS", "CHECKED", "FAIL", "CONFLICT"))
+
+    @property
+    def passing(self) -> int:
+        """Rows that pass, or that the checks alone found no fault in."""
+        return self.counts["PASS"] + self.counts["CHECKED"]
+
+    @property
+    def pass_interval(self) -> Interval | None:
+        """The 95% interval of the share that passes."""
+        return wilson_interval(self.passing, self.decided)
+
+    def add(self, row: RunRow, keep: int) -> None:
+        """Count a row, and keep it if it is one of the worst."""
+        self.counts[row.status] += 1
+        if row.failure:
+            self.failures[row.failure] += 1
+        if row.score is not None:
+            self.scores.add(row.score)
+        for name, value in row.subscores.items():
+            self.subscores.setdefault(name, Scores()).add(value)
+        if row.status in ("FAIL", "CONFLICT") or (row.status is None and row.score is not None):
+            ranked = _Ranked(_badness(row), -self.rows, row)
+            if len(self.worst) < keep:
+                heapq.heappush(self.worst, _cut(ranked))
+            elif ranked > self.worst[0]:
+                heapq.heapreplace(self.worst, _cut(ranked))
+
+    def worst_rows(self) -> list[RunRow]:
+        """Return the worst rows, the worst first."""
+        return [ranked.row for ranked in sorted(self.worst, reverse=True)]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Ranked:
+    badness: tuple[int, float]
+    order: int
+    row: RunRow = field(compare=False)
+
+
+def _badness(row: RunRow) -> tuple[int, float]:
+    lowest = min((row.score or 0.0, *row.subscores.values())) if row.score is not None else 0.0
+    return (row.status is not None, -lowest)
+
+
+def _cut(ranked: _Ranked) -> _Ranked:
+    """Return a row to keep in memory, with long texts cut."""
+    return _Ranked(ranked.badness, ranked.order, shortened(ranked.row))
+
+
+def shortened(row: RunRow) -> RunRow:
+    """Return a row without its columns, and with long texts cut."""
+    cut = {name: getattr(row, name)[:_LONGEST_KEPT] for name in ("reason", "raw", "source", "reference")}
+    output = None if row.output is None else row.output[:_LONGEST_KEPT]
+    return with_fields(row, **cut, output=output, columns={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The rows with one value of a column."""
+
+    value: str
+    name: str
+    """The value as it is shown: for a language, its English name."""
+    status: Status | None
+    tally: Tally
+    is_calibrated: bool = False
+    why_unreliable: str = ""
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether it does not pass."""
+        return self.status in ("FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which rows of a run a report is about, how they are grouped, and which of them it lists."""
+
+    by: tuple[str, ...] = ()
+    """The columns that make groups, the first one for the map; the language is added."""
+    filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    only_failures: bool = False
+    """List only rows that fail or have no verdict; the counts are those of all."""
+    all_rows: bool = False
+    """Store all rows on disk, for a report that lists them."""
+
+
+_USUAL_COLUMN: Mapping[RunKind, str] = {"vocabulary": "model", "transcript": "provider"}
+_WITH_LANGUAGE_RULE: tuple[RunKind, ...] = ("score", "translation scores")
+"""Kinds of runs in which a language passes or fails; in the others, each row counts."""
+
+
+class RunReport:
+    """The figures of a run."""
+
+    def __init__(
+        self,
+        rows: RunRows,
+        table: LanguageTable,
+        *,
+        timestamp: str,
+        selection: Selection | None = None,
+        cards: Sequence[Path] = (),
+        progress: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.kind: RunKind = rows.kind
+        self.path, self.table, self.timestamp = rows.path, table, timestamp
+        self.items, self.pass_from = rows.items, rows.pass_from
+        self.selection = selection or Selection()
+        self.columns = tuple(dict.fromkeys((_USUAL_COLUMN.get(rows.kind, "language"), *self.selection.by, "language")))
+        """The columns that make groups."""
+        self.total, self.origins = Tally(), Origins()
+        self.without_text = 0
+        self.unjudged: dict[str, list[RunRow]] = {}
+        """Rows without a verdict, a few of each kind."""
+        self._stored = ScratchRows()
+        tallies = self._read(rows, progress)
+        self.problems, self.skipped = tuple(rows.problems), rows.skipped
+        judges = [judge for judge in self.origins.judges if judge.provider != OFFLINE]
+        self.trust = {judge_title(judge): trust_in(judge, cards) for judge in judges}
+        self.scale = self._scale()
+        self.by_column = {
+            column: tuple(sorted((self._group(column, *entry) for entry in found.items()), key=_order))
+            for column, found in zip(self.columns, tallies, strict=True)
+            if found.keys() != {""}
+        } or {self.columns[0]: (self._group(self.columns[0], "", self.total),)}
+        """The groups by column; a column that no row has is left out."""
+        self.column = next(iter(self.by_column))
+        """The column of `groups`."""
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups of the first column: those that need attention first."""
+        return self.by_column[self.column]
+
+    @property
+    def unit(self) -> str:
+        """What one row is called."""
+        return UNITS[self.kind]
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether any row passes or fails."""
+        return self.total.decided > 0
+
+    @property
+    def is_by_language(self) -> bool:
+        """Whether the status of languages is what the report is about."""
+        named = [group for group in self.groups if group.value]
+        return self.column == "language" and self._languages_pass and len(named) > 1 and self.has_rule
+
+    @property
+    def status(self) -> Status | None:
+        """The status of all rows together, by the rule for a language; None if there is no such rule."""
+        counts: dict[Status, int] = {status: self.total.counts[status] for status in STATUSES}
+        return group_status(counts, self.total.counts[None]) if self._languages_pass and self.has_rule else None
+
+    @property
+    def group_counts(self) -> dict[Status, int]:
+        """Groups by status."""
+        counts = Counter(group.status for group in self.groups)
+        return {status: counts[status] for status in STATUSES}
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether every group that passes has a judge that is reliable there."""
+        return all(group.is_calibrated for group in self.groups if group.status == "PASS")
+
+    def rows_of(self, group: Group) -> Iterator[RunRow]:
+        """Yield the stored rows of a group, those that need attention first."""
+        for positions in group.tally.positions[: 1 if self.selection.only_failures else 2]:
+            for position in positions:
+                yield from_json(RunRow, self._stored.at(position))
+
+    def worst_rows(self) -> list[RunRow]:
+        """Return the worst rows, the worst first; few of each group, so that one does not hide the others."""
+        ranked = sorted((row for group in self.groups for row in group.tally.worst), reverse=True)[:WORST_SHOWN]
+        chosen = {each.row.id: each for each in ranked}
+        more = [each for each in self.total.worst if each.row.id not in chosen]
+        missing = WORST_SHOWN - len(ranked)
+        return [each.row for each in sorted((*ranked, *sorted(more, reverse=True)[:missing]), reverse=True)]
+
+    @property
+    def _languages_pass(self) -> bool:
+        return self.kind in _WITH_LANGUAGE_RULE
+
+    def _is_selected(self, row: RunRow) -> bool:
+        filters = self.selection.filters
+        return all(_value(row, name) in wanted for name, wanted in filters.items()) if filters else True
+
+    def _read(self, rows: RunRows, progress: Callable[[], None]) -> tuple[dict[str, Tally], ...]:
+        """Count all rows, and return the counts by column and value."""
+        tallies: tuple[dict[str, Tally], ...] = tuple({} for _ in self.columns)
+        for row in rows:
+            if self._is_selected(row):
+                self._add(row, tallies)
+                progress()
+        if not self.total.rows:
+            why = f": {rows.problems[0]}" if rows.problems else " after filtering" if self.selection.filters else ""
+            raise DataError(f"no rows to report on{why}", path=rows.path)
+        return tallies
+
+    def _add(self, row: RunRow, tallies: Sequence[dict[str, Tally]]) -> None:
+        self.total.add(row, WORST_SHOWN)
+        self.without_text += row.output is None
+        if row.status == "UNJUDGED" and len(examples := self.unjudged.setdefault(row.failure, [])) < _EXAMPLES:
+            examples.append(shortened(row))
+        if row.provenance is not None:
+            self.origins.add(row.provenance)
+        position = self._stored.add(to_builtins(with_fields(row, columns={}))) if self.selection.all_rows else None
+        for column, found in zip(self.columns, tallies, strict=True):
+            value = _value(row, column)
+            if value not in found and len(found) >= _MOST_GROUPS:
+                value = OTHER_VALUES
+            tally = found.setdefault(value, Tally())
+            tally.add(row, _WORST_OF_GROUP)
+            if position is not None:
+                tally.positions[row.status in ("PASS", "CHECKED", "SKIPPED")].append(position)
+        if position is not None:
+            self.total.positions[row.status in ("PASS", "CHECKED", "SKIPPED")].append(position)
+
+    def _scale(self) -> Scale | None:
+        if self.kind == "translation scores":
+            return Scale(1, 5)
+        rubrics = [shipped_rubric(judge.rubric, judge.rubric_fingerprint) for judge in self.origins.judges]
+        scales = [rubric.scale for rubric in rubrics if rubric is not None]
+        return scales[0] if scales and len(scales) == len(rubrics) else None
+
+    def _group(self, column: str, value: str, tally: Tally) -> Group:
+        known = self.table.find(value) if value and column == "language" else None
+        has_rule = column == "language" and self._languages_pass
+        trust = self.trust if has_rule and value else {}
+        why = untrusted(trust, list(trust), value, self.table)
+        statuses: dict[Status, int] = {status: tally.counts[status] for status in STATUSES}
+        return Group(
+            value=value,
+            name=known.name if known else value or ("no language" if column == "language" else "(none)"),
+            status=group_status(statuses, tally.counts[None], unreliable=bool(why)) if has_rule else None,
+            tally=tally,
+            is_calibrated="reliable" in [each.word(value, self.table) for each in trust.values()],
+            why_unreliable=why,
+        )
+
+
+class Origins:
+    """Who gave the outcomes of a run, when, and what the replies cost."""
+
+    def __init__(self) -> None:
+        self.cost_usd, self.cached, self.unpriced = 0.0, 0, 0
+        self.first_at, self.last_at = "", ""
+        self.versions: set[str] = set()
+        self._judges: dict[tuple[str, ...], JudgeIdentity] = {}
+
+    @property
+    def judges(self) -> tuple[JudgeIdentity, ...]:
+        """The first twenty judges."""
+        return tuple(self._judges.values())
+
+    def add(self, origin: Provenance) -> None:
+        """Count an outcome."""
+        self.cached += origin.cached
+        self.unpriced += origin.cost_usd is None and origin.provider != OFFLINE
+        self.cost_usd += origin.cost_usd or 0.0
+        if origin.answered_at:
+            self.first_at = min(self.first_at or origin.answered_at, origin.answered_at)
+            self.last_at = max(self.last_at, origin.answered_at)
+        if origin.polyjudge_version and len(self.versions) < _MOST_JUDGES:
+            self.versions.add(origin.polyjudge_version)
+        key = (origin.provider, origin.model, origin.rubric, origin.rubric_fingerprint)
+        known = self._judges.get(key)
+        if known is None and len(self._judges) < _MOST_JUDGES:
+            self._judges[key] = identity_of(origin)
+        elif known is not None and origin.model_answered and not known.model_answered:
+            self._judges[key] = with_fields(known, model_answered=origin.model_answered)
+
+
+def _value(row: RunRow, column: str) -> str:
+    own = {"language": row.language, "status": row.status or "SCORED", "failure": row.failure, "id": row.id}
+    return own.get(column) or row.column(column)
+
+
+def judge_title(judge: JudgeIdentity) -> str:
+    """Return the name of a judge."""
+    return f"{judge.provider}/{judge.model}"
+
+
+_BY_ATTENTION: tuple[Status | None, ...] = (
+    *("FAIL", "CONFLICT", "UNRELIABLE", "UNJUDGED", None, "CHECKED", "PASS", "SKIPPED"),
+)
+
+
+def _order(group: Group) -> tuple[int, float, str]:
+    tally = group.tally
+    share = tally.passing / tally.decided if tally.decided and group.status is None else 0.0
+    return _BY_ATTENTION.index(group.status), share, group.name.casefold()
