@@ -23,7 +23,10 @@ OFFLINE = {
 }
 OFFLINE_LINES = [
     *(line for command in sorted(OFFLINE) for line in examples_of(command) if "--check" not in line),
-    *(examples_of(command)[1] for command in ("score", "transcript judge", "vocabulary judge", "calibrate perturb")),
+    *(
+        examples_of(command)[1]
+        for command in ("explain", "score", "transcript judge", "vocabulary judge", "calibrate perturb")
+    ),
     *(examples_of("calibrate card")[:1] + examples_of("batch list")),
 ]
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "transcript": "review and score an agent's session",
     "calibrate": "measure how reliable a judge is, and correct its scores",
     "report": "turn any run, or translations and judge scores, into a report",
+    "explain": "say what decided a status, with the evidence",
     "compare": "show what changed between two runs",
     "label": "label a sample of judged items on a local page",
     "view": "show runs on a local page",

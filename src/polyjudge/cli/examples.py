@@ -54,6 +54,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "--results results.json --full-judge results-full-judge.json",
         "scores.jsonl --items items.jsonl --by system --format html --output report.html",
     ),
+    "explain": ("results.json --full-judge results-full-judge.json --language de", "judged.jsonl"),
     "compare": (
         "compare-before.jsonl compare-after.jsonl",
         "compare-before.jsonl compare-after.jsonl --fail-on drop:1",
