@@ -90,8 +90,8 @@ def test_summary_columns_give_the_same_outcomes_as_whole_rows(path, outcomes):
     whole, short = Tally(load_rubric("translation")), Tally(load_rubric("translation"))
     for outcome in outcomes:
         whole.add(outcome)
-    for outcome in outcomes_in(path):
-        short.add(outcome)
+    for language, outcome in outcomes_in(path):
+        short.add(outcome, language)
 
     assert short.summary(6) == whole.summary(6)
 

@@ -1,11 +1,10 @@
 """`polyjudge compare A B`: show what changed between two runs."""
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
-from polyjudge.errors import ConfigError, DataError
+from polyjudge.errors import ConfigError
 from polyjudge.files.kinds import FileKind
 from polyjudge.formats.scored_runs import ScoredRun, read_run, write_baseline
 from polyjudge.languages.table import language_table
@@ -16,7 +15,7 @@ from polyjudge.text.display import one_line
 from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 
 from .options import Several, add_force_option, at_least, check_output, finite, share
-from .output import print_warning, warn_of_skipped, write_pieces
+from .output import add_to_step_summary, print_warning, warn_of_skipped, write_pieces
 from .tables import add_table_options, input_of, table_options_of
 
 _ALLOWED = {"judge": {"judge"}, "rubric": {"rubric"}, "both": {"judge", "rubric"}}
@@ -120,14 +119,8 @@ def _warn_of_few_permutations(comparison: Comparison) -> None:
 def _write(options: argparse.Namespace, comparison: Comparison, ruling: Ruling) -> None:
     table = language_table()
     pieces = COMPARISON_FORMATS[options.format](comparison, ruling, table)
-    summary = os.environ.get("GITHUB_STEP_SUMMARY", "") if options.format == "github" else ""
-    if options.output is None and summary:
-        try:
-            with Path(summary).open("a", encoding="utf-8") as file:
-                file.writelines(pieces)
-        except OSError as error:
-            raise DataError(f"cannot be written: {error.strerror}", path=summary) from None
-    else:
+    is_step = options.format == "github" and options.output is None
+    if not (is_step and add_to_step_summary(pieces)):
         write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     if options.format == "github":
         write_pieces(None, workflow_commands(comparison, ruling, table), format_name="", force=False)

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from polyjudge.errors import DataError
 from polyjudge.text.difference import Part, difference, shown
 from polyjudge.text.display import harmless, one_line
 
@@ -46,6 +47,19 @@ def write_pieces(path: Path | None, pieces: Iterable[str], *, format_name: str, 
     with write_atomically(path, force=force) as file:
         file.writelines(pieces)
         file.write(generated_comment(format_name))
+
+
+def add_to_step_summary(pieces: Iterable[str]) -> bool:
+    """Add Markdown to the summary of a GitHub workflow step; return False outside of one."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY", "")
+    if not path:
+        return False
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror}", path=path) from None
+    return True
 
 
 @contextmanager

@@ -75,9 +75,10 @@ def run(options: argparse.Namespace) -> int:
 def translations_of(options: argparse.Namespace) -> Path | None:
     """Return the translator's results that the options name, or None for another run; refuse options that clash."""
     table = table_options_of(options)
+    results: Path | None = options.results
     if options.run is not None:
         options.run = spooled(options.run)
-    results = options.results or (options.run if is_translation(options.run, table) else None)
+        results = options.run if is_translation(options.run, table) else None
     of_runs = {"--by": options.by} if "by" in options else {}
     of_runs |= {"--items": options.items, "--pass-from": options.pass_from}
     of_translations = {"--quick-judge": options.quick_judge, "--full-judge": options.full_judge}

@@ -17,12 +17,14 @@ from polyjudge.judges.rubric import RubricJudge, identity_of_models
 from polyjudge.records.outcomes import Item, RunOutcome, item_row
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
-from polyjudge.records.runs import ROWS_IN_SHARD, RayEngine
+from polyjudge.records.runs import ROWS_IN_SHARD, FailUnder, RayEngine
 from polyjudge.rubrics.loading import load_rubric, rubric_names
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import judge_by_models
 from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless
+from polyjudge.verdicts.score_gate import parse_fail_under, score_gate
+from polyjudge.verdicts.score_gate import refuse_unfit as refuse_unfit_gate
 
 from .environment import load_environment
 from .options import (
@@ -38,10 +40,19 @@ from .options import (
     refuse_without_ray,
     run_options,
 )
-from .output import print_warning, warn_of_skipped
+from .output import add_to_step_summary, print_warning, warn_of_skipped
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
-from .summaries import explain_skip, print_summary, print_trust, show_estimate, too_many_unjudged, unmet_calibration
+from .summaries import (
+    explain_gate,
+    explain_skip,
+    print_summary,
+    print_trust,
+    show_estimate,
+    step_title,
+    too_many_unjudged,
+    unmet_calibration,
+)
 from .tables import add_table_options, input_of, table_options_of
 
 
@@ -54,7 +65,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output = "file for the results as JSON Lines, with ray a folder; default: stdout"
     add("--output", type=Path, metavar="FILE", help=output)
     add_force_option(add)
-    add("--format", choices=["text", "json"], default="text", help="format of the summary; default: %(default)s")
+    summary = "format of the summary; github adds it to the summary of a workflow step; default: %(default)s"
+    add("--format", choices=["text", "json", "github"], default="text", help=summary)
+    least = "exit 1 if the mean score, the pass rate, or either in any language is below X; may be repeated"
+    add("--fail-under", action=Several, default=[], metavar="mean:X|pass:X|language:X", help=least)
     seen = "columns that the judge sees; default: language,source,reference,context"
     add("--context", metavar="COLUMN,…", help=seen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
@@ -79,11 +93,13 @@ class ScoreJob:
     rubric: Rubric
     judges: list[ModelName]
     source: ItemSource
+    required: FailUnder
 
 
 def _read_job(options: argparse.Namespace) -> ScoreJob:
     """Check the options, and read all items once."""
     _refuse_clashes(options)
+    required = parse_fail_under([rule for given in options.fail_under for rule in given.split(",")])
     rubric, judges = load_rubric(options.rubric), judge_names(options)
     in_shards = options.engine == "ray" and not options.dry_run
     refuse_without_ray(options)
@@ -96,7 +112,7 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     items = spooled(options.items) if in_shards else input_of(options.items, table)
     source = ItemSource(items, context, filters, options.limit, table=table)
     _warn_of_language(rubric, judges, context)
-    return ScoreJob(options, rubric, judges, source)
+    return ScoreJob(options, rubric, judges, source, required)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -111,6 +127,8 @@ def run(options: argparse.Namespace) -> int:
     warn_of_skipped(plan.problems, plan.skipped)
     if not job.judges and plan.languages == ("",) and "language_name" not in (job.source.context or ()):
         column_map(job.source.path, job.source.table).need("language")  # which the checks need
+    rubric = job.rubric
+    refuse_unfit_gate(job.required, rubric.scale, has_rule=rubric.passing is not None, languages=plan.languages)
     trust = trust_in(identity_of_models(job.judges, job.rubric), options.card)
     if options.require_calibrated and (unmet := unmet_calibration(trust, plan.languages)):
         print(f"polyjudge: {unmet}", file=sys.stderr)
@@ -122,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         code = show_estimate(run, options.format) if options.dry_run else _execute(job, run)
     except (MissingKeyError, MissingExtraError) as error:
-        return explain_skip(error, is_required=options.require_judge, offline=can_judge_offline(job.rubric))
+        return _explain_skip(error, job)
     if not options.dry_run and options.format == "text":
         print_trust(trust, plan.languages, sys.stdout if options.output is not None else sys.stderr)
     return code
@@ -176,15 +194,31 @@ def _execute(job: ScoreJob, run: Run) -> int:
         summary = run.execute(progress)
     if summary.status == "items_changed" and summary.stopped_by is not None:
         raise summary.stopped_by
-    scores = summary.scores
-    print_summary(scores, summary.spent, options, skipped=summary.skipped)
+    scores, is_whole = summary.scores, summary.status in ("finished", "unjudged") and not summary.broken
+    gate = score_gate(scores, job.required, run.limits.max_unjudged) if is_whole else None
+    print_summary(summary, gate, options)
     if summary.status in ("stopped", "capped"):
         where = "are in unfinished shards" if options.engine == "ray" else "were not judged"
         left = f"{scores.not_reached} of {scores.items} items {where}"
         return explain_end(signals, summary.stopped_by, left, options.output)
     if summary.broken:
         return _explain_broken(summary.broken)
-    return too_many_unjudged(scores.unjudged, scores.items) if summary.status == "unjudged" else 0
+    if summary.status == "unjudged":
+        return too_many_unjudged(scores.unjudged, scores.items)
+    return explain_gate(gate, options.format) if gate is not None else 0
+
+
+def _explain_skip(error: MissingKeyError | MissingExtraError, job: ScoreJob) -> int:
+    options = job.options
+    code = explain_skip(error, is_required=options.require_judge, offline=can_judge_offline(job.rubric))
+    if options.fail_under and not code:
+        print("polyjudge: --fail-under was not applied. Give --require-judge to exit 3 instead.", file=sys.stderr)
+    if options.format == "github":
+        from polyjudge.reports.blocks import Heading, Lines, markdown  # here, because most runs need none of it
+
+        lines = Lines(("Not judged:", *str(error).splitlines()))
+        add_to_step_summary(markdown([Heading(2, step_title(options)), lines]))
+    return code
 
 
 def _explain_broken(files: Sequence[str]) -> int:

@@ -11,33 +11,79 @@ from msgspec import to_builtins
 from polyjudge.errors import MissingExtraError, MissingKeyError, StoppedError
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import Interval
-from polyjudge.records.runs import Estimate, Spent
+from polyjudge.records.runs import Estimate, Gate, ScoreSummary, Spent
 from polyjudge.runs.run import Run
-from polyjudge.runs.summary import ScoreSummary
+from polyjudge.runs.summary import RunSummary
 from polyjudge.text.display import harmless
 from polyjudge.verdicts.trust import JudgeTrust, unmet_trust
 
+from .output import add_to_step_summary
 from .signals import stop_on_signals
 
 _MOST_NAMED = 12
 
 
-def print_summary(summary: ScoreSummary, spent: Spent, options: argparse.Namespace, *, skipped: int) -> None:
+def print_summary(summary: RunSummary, gate: Gate | None, options: argparse.Namespace) -> None:
     """Print the summary: to stdout, or to stderr where the rows went to stdout."""
     to = sys.stdout if options.output is not None else sys.stderr
+    scores = summary.scores
     if options.format == "json":
-        found = {**to_builtins(summary), "skipped_rows": skipped, "spent": to_builtins(spent)}
+        found = {**to_builtins(scores), "skipped_rows": summary.skipped, "spent": to_builtins(summary.spent)}
+        if gate is not None and gate.results:
+            found["gate"] = to_builtins(gate)
         print(json.dumps(found, indent=2), file=to)
         return
-    _print_scores(summary, to)
-    kinds = ", ".join(f"{count} {kind}" for kind, count in summary.unjudged_by_kind.items())
-    if summary.unjudged:
-        print(f"unjudged: {summary.unjudged} ({kinds})", file=to)
-    if skipped:
-        print(f"skipped:  {skipped} rows without an item", file=to)
-    print(f"asked:    {spent_line(spent)}; {summary.cached} results from the cache", file=to)
-    if options.output is not None and not summary.not_reached:
+    if options.format == "text" or _add_to_step(summary, gate, options, to):
+        _print_text(summary, gate, options, to)
+
+
+def _print_text(summary: RunSummary, gate: Gate | None, options: argparse.Namespace, to: TextIO) -> None:
+    scores = summary.scores
+    _print_scores(scores, to)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in scores.unjudged_by_kind.items())
+    if scores.unjudged:
+        print(f"unjudged: {scores.unjudged} ({kinds})", file=to)
+    if summary.skipped:
+        print(f"skipped:  {summary.skipped} rows without an item", file=to)
+    print(f"asked:    {spent_line(summary.spent)}; {scores.cached} results from the cache", file=to)
+    if options.output is not None and not scores.not_reached:
         print(f"results:  {options.output}", file=to)
+    if gate is not None and gate.results:
+        from polyjudge.reports.score_summary import gate_lines  # here, because most runs have no gate
+
+        for line in gate_lines(gate, language_table()):
+            print(f"gate:     {line}", file=to)
+
+
+def _add_to_step(summary: RunSummary, gate: Gate | None, options: argparse.Namespace, to: TextIO) -> bool:
+    """Add the summary to that of the workflow step, or print it as Markdown; return whether there is a step."""
+    from polyjudge.reports.blocks import markdown  # here, because most runs need none of it
+    from polyjudge.reports.score_summary import gate_commands, summary_blocks
+
+    table, title = language_table(), step_title(options)
+    notes = (f"Asked: {spent_line(summary.spent)}; {summary.scores.cached} results from the cache.",)
+    blocks = summary_blocks(summary.scores, table, title=title, status=summary.status, gate=gate, notes=notes)
+    pieces = list(markdown(blocks))
+    is_step = add_to_step_summary(pieces)
+    if not is_step:
+        to.writelines(pieces)
+    to.writelines(gate_commands(gate, table) if gate is not None else ())
+    return is_step
+
+
+def step_title(options: argparse.Namespace) -> str:
+    """Return the title of a run in the summary of a workflow step."""
+    return f"Scores of {options.items.name} by the rubric {options.rubric}"
+
+
+def explain_gate(gate: Gate, form: str) -> int:
+    """Print on stderr which requirements are not met, unless the summary did; return the exit code."""
+    if form == "json" and gate.exit_code:
+        from polyjudge.reports.score_summary import gate_lines  # here, because most runs have no gate
+
+        for line in gate_lines(gate, language_table()):
+            print(f"polyjudge: {line}", file=sys.stderr)
+    return gate.exit_code
 
 
 def show_estimate(run: Run, form: str, *, what: str = "items", more: Mapping[str, int] | None = None) -> int:

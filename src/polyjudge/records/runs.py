@@ -1,11 +1,13 @@
-"""The limits of a run, what it has spent, what it is expected to spend, and the events that it emits."""
+"""The limits of a run, its scores, what it has spent, what it is expected to spend, and the events that it emits."""
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from .calibration import Interval
 from .outcomes import Item, RunOutcome
 from .requests import Price
+from .rubrics import Scale
 
 ROWS_IN_SHARD = 10_000
 
@@ -89,6 +91,87 @@ RunStatus = Literal["finished", "stopped", "capped", "unjudged", "items_changed"
 `stopped` by the caller; `capped` by a limit, or by an error that makes further calls useless; `unjudged`: too many
 items have no verdict; `items_changed`: the items were changed while they were judged.
 """
+
+
+class LanguageScores(Struct, frozen=True, kw_only=True):
+    """The scores of the items in one language; items without a verdict are in no mean and no rate."""
+
+    items: int
+    """Items with an outcome."""
+    judged: int
+    mean: float | None
+    interval: Interval | None
+    passed: int | None
+    """Results that pass by the rubric's rule; None without a rule."""
+    decided: int | None
+    """Results that pass or fail."""
+    pass_interval: Interval | None
+
+
+class ScoreSummary(Struct, frozen=True, kw_only=True):
+    """The scores of a run; items without a verdict are counted, and are in no mean and no rate."""
+
+    items: int
+    """Items that were to be judged."""
+    judged: int
+    """Items that have a verdict, or a generated text."""
+    unjudged: int
+    unjudged_by_kind: dict[str, int]
+    not_reached: int
+    """Items that the run did not get to."""
+    mean: float | None
+    interval: Interval | None
+    standard_deviation: float | None
+    passed: int | None
+    """Results that pass by the rubric's rule, where it has one."""
+    decided: int | None
+    """Results that pass or fail; for results without scores, as of the judge `offline`, this is not always known."""
+    pass_interval: Interval | None
+    cached: int
+    mean_spread: float | None
+    """Mean distance between the highest and the lowest score of one item, if it was judged more than once."""
+    flipped: float | None
+    """Share of such items whose answers disagree about passing, where the rubric has a rule."""
+    scale: Scale | None = None
+    """The rubric's scale."""
+    languages: dict[str, LanguageScores] = {}
+    """By the language of the items, in the order of its name; empty if no item names one."""
+
+
+class FailUnder(Struct, frozen=True, kw_only=True):
+    """The least that a run must reach; None is not required."""
+
+    mean: float | None = None
+    """Of the scores, on the rubric's scale."""
+    pass_rate: float | None = None
+    """A share from 0 to 1."""
+    language: float | None = None
+    """For each language: a share that must pass or, without a pass rule in the rubric, a mean score."""
+
+
+GateStatus = Literal["passed", "failed", "undecided"]
+
+
+class GateResult(Struct, frozen=True, kw_only=True):
+    """Whether a run meets one requirement."""
+
+    rule: str
+    """The requirement: mean:3.5, pass:0.9 or language:0.8."""
+    status: GateStatus
+    """`undecided` if too many verdicts or scores are missing to say."""
+    sentence: str
+    """What was measured, with the number of items, and what is required."""
+    language: str | None = None
+    """The language, as in the items, that does not pass; None for a result over all of them."""
+
+
+class Gate(Struct, frozen=True, kw_only=True):
+    """Whether a run meets its requirements."""
+
+    status: GateStatus
+    results: tuple[GateResult, ...]
+    exit_code: int
+    """0 passed, 1 failed, 3 too few verdicts to decide, which takes precedence."""
 
 
 class Started(Struct, frozen=True):

@@ -292,13 +292,13 @@ def comparison_junit(comparison: Comparison, ruling: Ruling, table: LanguageTabl
 def workflow_commands(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[str]:
     """Render each alarm as an annotation of GitHub: an error if it fails the gate, else a warning."""
     if ruling.is_undecided and ruling.fail_on is not None:
-        yield f"::warning title=polyjudge compare::{_data(undecided_text(comparison, ruling.fail_on))}\n"
+        yield f"::warning title=polyjudge compare::{escape_command(undecided_text(comparison, ruling.fail_on))}\n"
     level = "error" if ruling.fail_on is not None else "warning"
     for alarm in ruling.alarms:
         title = "all items" if alarm.is_overall else language_title(alarm.language, table)
-        yield f"::{level} title={_property(f'polyjudge compare, {title}')}::{_data(alarm.sentence)}\n"
+        yield f"::{level} title={escape_property(f'polyjudge compare, {title}')}::{escape_command(alarm.sentence)}\n"
     if ruling.exit_code == 3:
-        yield f"::error title=polyjudge compare::{_data(f'{ruling.unjudged_share:.1%} lost their verdict')}\n"
+        yield f"::error title=polyjudge compare::{escape_command(f'{ruling.unjudged_share:.1%} lost their verdict')}\n"
 
 
 def no_command(text: str) -> str:
@@ -306,12 +306,14 @@ def no_command(text: str) -> str:
     return text.replace("##[", "## [")
 
 
-def _data(text: str) -> str:
+def escape_command(text: str) -> str:
+    """Escape the message of a workflow command of GitHub."""
     return shown(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def escape_property(text: str) -> str:
+    """Escape a property, such as the title, of a workflow command of GitHub."""
+    return escape_command(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _clean(text: str) -> str:

@@ -76,8 +76,8 @@ class RayRun:
             self._judge(folder, cache)
             tally = Tally(self.rubric)
             for file in folder.files:
-                for outcome in outcomes_in(file):
-                    tally.add(outcome)
+                for language, outcome in outcomes_in(file):
+                    tally.add(outcome, language)
             return tally
 
     def _judge(self, folder: RunFolder, cache: str) -> None:

@@ -139,8 +139,8 @@ class Run:
             execution, temporary = await self._open(opened, on_event)
             tally = Tally(rubric_of(self.judge))
             async with aclosing(self._outcomes(execution)) as outcomes:
-                async for _, outcome in outcomes:
-                    tally.add(outcome)
+                async for item, outcome in outcomes:
+                    tally.add(outcome, item.language)
             return self._summary(execution, tally, temporary)
 
     async def stream(self, on_event: OnEvent = ignore) -> AsyncGenerator[tuple[Item, RunOutcome]]:
@@ -341,6 +341,7 @@ class Run:
             stopped_by=self._changed() if status == "items_changed" else self._stop.error,
             path=path,
             items=self._items,
+            max_unjudged=self.limits.max_unjudged,
             temporary=temporary,
         )
 
@@ -389,6 +390,7 @@ class Run:
             path=cast(Path, self.output),
             items=self._items,
             broken=tuple(run.broken),
+            max_unjudged=self.limits.max_unjudged,
         )
 
     def _changed(self) -> DataError:

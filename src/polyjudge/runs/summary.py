@@ -1,7 +1,7 @@
 """Summarise outcomes in constant memory."""
 
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,60 +16,65 @@ from polyjudge.formats.items import read_results
 from polyjudge.records.calibration import Interval
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, RunOutcome
 from polyjudge.records.rubrics import Rubric, Scale
-from polyjudge.records.runs import RunStatus, Spent
+from polyjudge.records.runs import FailUnder, Gate, LanguageScores, RunStatus, ScoreSummary, Spent
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
 from polyjudge.verdicts.items import passes
+from polyjudge.verdicts.score_gate import score_gate
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreSummary:
-    """The scores of a run; items without a verdict are counted, and are in no mean and no rate."""
+class _Group:
+    """The scores of some items, in constant memory."""
 
-    items: int
-    """Items that were to be judged."""
-    judged: int
-    """Items that have a verdict, or a generated text."""
-    unjudged: int
-    unjudged_by_kind: dict[str, int]
-    not_reached: int
-    """Items that the run did not get to."""
-    mean: float | None
-    interval: Interval | None
-    standard_deviation: float | None
-    passed: int | None
-    """Results that pass by the rubric's rule, where it has one."""
-    decided: int | None
-    """Results that pass or fail; for results without scores, as of the judge `offline`, this is not always known."""
-    pass_interval: Interval | None
-    cached: int
-    mean_spread: float | None
-    """Mean distance between the highest and the lowest score of one item, if it was judged more than once."""
-    flipped: float | None
-    """Share of such items whose answers disagree about passing, where the rubric has a rule."""
+    def __init__(self) -> None:
+        self.scores = RunningMean()
+        self.items = self.passed = self.decided = 0
+
+    def add(self, outcome: RunOutcome, passed: bool | None) -> None:
+        self.items += 1
+        if isinstance(outcome, JudgeResult):
+            self.scores.add(outcome.score)
+            self.passed += bool(passed)
+            self.decided += passed is not None
+
+    def language_scores(self, rubric: Rubric | None) -> LanguageScores:
+        has_rule = rubric is not None and rubric.passing is not None
+        return LanguageScores(
+            items=self.items,
+            judged=self.scores.count,
+            mean=self.scores.mean if self.scores.count else None,
+            interval=_within(self.scores.interval(), rubric.scale if rubric is not None else None),
+            passed=self.passed if has_rule else None,
+            decided=self.decided if has_rule else None,
+            pass_interval=wilson_interval(self.passed, self.decided) if has_rule else None,
+        )
 
 
 class Tally:
-    """Sums up outcomes as they come, in constant memory."""
+    """Sums up outcomes as they come, in memory that grows only with the number of languages."""
 
     def __init__(self, rubric: Rubric | None) -> None:
         self._rubric = rubric
-        self._scores = RunningMean()
+        self._all = _Group()
+        self._languages: defaultdict[str, _Group] = defaultdict(_Group)
         self._spreads = RunningMean()
         self._kinds: Counter[str] = Counter()
-        self._texts = self._passed = self._decided = self._cached = self._flipped = 0
+        self._texts = self._cached = self._flipped = 0
 
     @property
     def judged(self) -> int:
         """Items with a verdict or a text."""
-        return self._scores.count + self._texts
+        return self._all.scores.count + self._texts
 
     @property
     def unjudged(self) -> int:
         """Items without either."""
         return self._kinds.total()
 
-    def add(self, outcome: RunOutcome) -> None:
+    def add(self, outcome: RunOutcome, language: str = "") -> None:
         """Count one outcome."""
+        passed = self._passes(outcome) if isinstance(outcome, JudgeResult) else None
+        self._all.add(outcome, passed)
+        self._languages[language].add(outcome, passed)
         if isinstance(outcome, Failure):
             self._kinds[outcome.kind] += 1
             return
@@ -77,10 +82,6 @@ class Tally:
         if isinstance(outcome, Generated):
             self._texts += 1
             return
-        self._scores.add(outcome.score)
-        passed = self._passes(outcome)
-        self._passed += bool(passed)
-        self._decided += passed is not None
         answers = [member for member in outcome.members if isinstance(member, JudgeResult)]
         if len(answers) > 1:
             scores = [answer.score for answer in answers]
@@ -91,24 +92,29 @@ class Tally:
         return None if self._rubric is None else passes(self._rubric, result)
 
     def summary(self, items: int) -> ScoreSummary:
-        """Return what it all came to, of so many items."""
-        scores, rubric = self._scores, self._rubric
-        has_rule = rubric is not None and rubric.passing is not None
+        """Return the summary of the outcomes so far, of so many items."""
+        rubric = self._rubric
+        found = self._all.language_scores(rubric)
+        names_languages = any(self._languages)
         return ScoreSummary(
             items=items,
             judged=self.judged,
             unjudged=self.unjudged,
             unjudged_by_kind=dict(self._kinds.most_common()),
             not_reached=items - self.judged - self.unjudged,
-            mean=scores.mean if scores.count else None,
-            interval=_within(scores.interval(), rubric.scale if rubric is not None else None),
-            standard_deviation=scores.standard_deviation,
-            passed=self._passed if has_rule else None,
-            decided=self._decided if has_rule else None,
-            pass_interval=wilson_interval(self._passed, self._decided) if has_rule else None,
+            mean=found.mean,
+            interval=found.interval,
+            standard_deviation=self._all.scores.standard_deviation,
+            passed=found.passed,
+            decided=found.decided,
+            pass_interval=found.pass_interval,
             cached=self._cached,
             mean_spread=self._spreads.mean if self._spreads.count else None,
-            flipped=self._flipped / self._spreads.count if self._spreads.count and has_rule else None,
+            flipped=self._flipped / self._spreads.count if self._spreads.count and found.passed is not None else None,
+            scale=rubric.scale if rubric is not None else None,
+            languages={tag: each.language_scores(rubric) for tag, each in sorted(self._languages.items())}
+            if names_languages
+            else {},
         )
 
 
@@ -135,6 +141,8 @@ class RunSummary:
     items: Iterable[Item] = ()
     broken: tuple[str, ...] = ()
     """Files of items that could not be judged, each with the reason; the others were."""
+    max_unjudged: float = 0.2
+    """The largest share of items without a verdict that the run may have."""
     temporary: object = None
     """Keeps the temporary file of a run without an output."""
 
@@ -163,6 +171,10 @@ class RunSummary:
     def failures(self) -> Mapping[str, int]:
         """How many items have no verdict, by the kind of failure."""
         return self.scores.unjudged_by_kind
+
+    def gate(self, *, mean: float | None = None, pass_rate: float | None = None, language: float | None = None) -> Gate:
+        """Return whether the run reaches a mean score, a pass rate, and in each language a pass rate (or mean)."""
+        return score_gate(self.scores, FailUnder(mean=mean, pass_rate=pass_rate, language=language), self.max_unjudged)
 
     def outcomes(self) -> Iterator[tuple[Item, RunOutcome]]:
         """Read the stored rows again, in order, one at a time."""

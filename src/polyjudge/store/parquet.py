@@ -95,17 +95,17 @@ def row_decoder(path: Path, metadata: Mapping[bytes, bytes] | None) -> Callable[
     return _decoded
 
 
-def outcomes_in(path: Path) -> Iterator[Outcome]:
-    """Yield the outcomes of a file of results, with only the fields that summaries need."""
+def outcomes_in(path: Path) -> Iterator[tuple[str, Outcome]]:
+    """Yield the language and the outcome of each row of results, with only the fields that summaries need."""
     parquet: Any = require("pyarrow.parquet", feature="reading Parquet", extra="parquet")
     arrow: Any = require("pyarrow", feature="reading Parquet", extra="parquet")
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             decoded = row_decoder(path, file.schema_arrow.metadata)
-            wanted = [name for name in _SUMMARY_COLUMNS if name in file.schema_arrow.names]
+            wanted = [name for name in ("language", *_SUMMARY_COLUMNS) if name in file.schema_arrow.names]
             for batch in file.iter_batches(batch_size=_ROWS_IN_GROUP, columns=wanted):
-                for row in batch.to_pylist():
-                    yield _summary_outcome(decoded(row))
+                for row in map(decoded, batch.to_pylist()):
+                    yield str(row.get("language") or ""), _summary_outcome(row)
     except (arrow.ArrowException, ValueError, OSError) as error:
         raise DataError(f"cannot be read: {error}", path=path) from None
 
