@@ -23,7 +23,7 @@ PLAYWRIGHT := playwright==1.65.0
 AXE := axe-core@4.14.0
 
 # What people read results with, the server of the shared cache, and what lets a clock jump.
-READERS := duckdb==2.0.0 pandas==3.1.1
+READERS := duckdb==2.0.0 pandas==3.1.1 polars==2.1.0
 POSTGRES := postgresql
 FAKETIME := faketime
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from polyjudge.records.outcomes import Provenance
 
 from .codec import Number
+from .notebook import as_frame, as_html
 
 
 class Interval(Struct, frozen=True):
@@ -153,6 +154,9 @@ class TrustCard(Struct, frozen=True, kw_only=True, rename="camel"):
     labels: int = 0
     runs: tuple[Mapping[str, Any], ...] = ()
     """When each measurement was made, with the numbers of texts and questions."""
+
+    _repr_html_ = as_html
+    to_frame = as_frame
 
 
 def identity_of(origin: Provenance) -> JudgeIdentity:

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .calibration import Figure, JudgeIdentity
+from .notebook import as_frame, as_html
 
 Change = Literal["worse", "better", "no change seen", "too few items"]
 """The verdict about a difference; "no change seen" does not mean "equal"."""
@@ -103,6 +104,9 @@ class Comparison(Struct, frozen=True, kw_only=True, rename="camel"):
     newly_judged: tuple[ItemChange, ...]
     missing: tuple[ItemChange, ...]
     added: tuple[ItemChange, ...]
+
+    _repr_html_ = as_html
+    to_frame = as_frame
 
 
 class FailOn(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from .calibration import Interval
+from .notebook import as_html
 from .outcomes import Item, RunOutcome
 from .requests import Price
 from .rubrics import Scale
@@ -136,6 +137,8 @@ class ScoreSummary(Struct, frozen=True, kw_only=True):
     """The rubric's scale."""
     languages: dict[str, LanguageScores] = {}
     """By the language of the items, in the order of its name; empty if no item names one."""
+
+    _repr_html_ = as_html
 
 
 class FailUnder(Struct, frozen=True, kw_only=True):

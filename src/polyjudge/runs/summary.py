@@ -3,17 +3,16 @@
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from polyjudge.errors import DataError, MissingExtraError, PolyjudgeError
+from polyjudge.errors import DataError, PolyjudgeError
 from polyjudge.formats.items import read_results
 from polyjudge.records.calibration import Interval
+from polyjudge.records.notebook import FrameLibrary, as_html, frame_of
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, RunOutcome
 from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.records.runs import FailUnder, Gate, LanguageScores, RunStatus, ScoreSummary, Spent
@@ -187,13 +186,14 @@ class RunSummary:
                 raise DataError(f"the row of {item_id!r} does not match the items", path=self.path)
             yield item, outcome
 
-    def to_frame(self) -> Any:
-        """Return a pandas or polars frame with one row for each item, whichever of them is installed."""
-        rows = [_flat_row(item, outcome) for item, outcome in self.outcomes()]
-        for name in ("pandas", "polars"):
-            with suppress(ImportError):
-                return import_module(name).DataFrame(rows)
-        raise MissingExtraError("to_frame needs pandas or polars; install one of them")
+    def to_frame(self, library: FrameLibrary | None = None) -> Any:
+        """Return a pandas or polars frame with one row for each item; `library` chooses if both are installed."""
+        return frame_of([_flat_row(item, outcome) for item, outcome in self.outcomes()], library)
+
+    def _repr_html_(self) -> str:
+        """Return the scores as HTML, for Jupyter."""
+        cost = "" if self.spent.unpriced_calls and not self.cost_usd else f", ${self.cost_usd:.4f}"
+        return as_html(self.scores, status=self.status, notes=(f"Asked: {self.spent.calls:,} calls{cost}.",))
 
 
 class TemporaryFolder:
