@@ -103,9 +103,9 @@ def test_totals_and_intervals_are_those_of_scipy(make_report):
     assert (found.low, found.high) == pytest.approx(WILSON[3, 7], abs=1e-12)
     text = drawn(report)
     assert "Total languages tested: 8  \n" in text
-    assert "Passed: 0 (0.0%, 95% interval 0.0% to 35.4%)" in text
-    assert "Checked: 3 (42.9%, 95% interval 15.8% to 75.0%); language, grammar, meaning not judged" in text
-    assert "Failed: 4 (57.1%, 95% interval 25.0% to 84.2%), by the checks alone" in text
+    assert "Passed: 0 (0.0% of 7, 95% interval 0.0% to 35.4%)" in text
+    assert "Checked: 3 (42.9% of 7, 95% interval 15.8% to 75.0%); language, grammar, meaning not judged" in text
+    assert "Failed: 4 (57.1% of 7, 95% interval 25.0% to 84.2%), by the checks alone" in text
     assert "Unjudged: 1  \nSkipped: 1\n" in text
     made = json.loads(drawn(report, "json"))
     assert (made["passRate"], made["passRateInterval"]["low"]) == pytest.approx((3 / 7, WILSON[3, 7][0]))

@@ -215,6 +215,14 @@ def test_counts_of_every_grouping_add_up(tmp_path_factory, drawn_rows):
     assert sum(count for *_, count in distribution(report)) == report.total.scores.count
 
 
+def test_no_share_is_given_where_rows_with_missing_scores_may_go_either_way(in_folder):
+    rows = [(("a", "de"), result(5, passed=True)), (("b", "de"), result(1, passed=False)), (("c", "de"), result(4))]
+    shown = drawn(report_on(write_run([*rows, *languages(("fr", 5, 0))])))
+
+    assert "1 pass, 1 fail, 1 undecided" in shown
+    assert "50%" not in shown
+
+
 @pytest.mark.parametrize(
     ("counts", "undecided", "status"),
     [

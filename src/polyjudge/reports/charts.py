@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from polyjudge.records.rubrics import Scale
 
-from .runs import Scores
+from .tallies import Scores
 from .wording import number_range
 
 _WIDTH, _HEIGHT, _SIDE = 420, 26, 14
@@ -61,7 +61,8 @@ def histogram(classes: Sequence[tuple[float, float, int]], what: str) -> Any:
     for place, (low, high, count) in enumerate(classes):
         top, name = place * 24, f"{low:g}" if low == high else f"{low:g} to {high:g}"
         parts.append(f'<text x="{left - 10}" y="{top + 16}" text-anchor="end">{name}</text>')
-        parts.append(f'<rect x="{left}" y="{top + 3}" width="{max(width * count / most, 1):.1f}" height="18" rx="3"/>')
+        size = f'width="{max(width * count / most, 1):.1f}" height="18"'
+        parts.append(f'<rect x="{left}" y="{top + 3}" {size} rx="3"/>' if count else "")
         parts.append(f'<text x="{left + width * count / most + 8:.1f}" y="{top + 16}">{count:,}</text>')
     return Markup("".join([*parts, "</svg>"]))
 

@@ -26,7 +26,7 @@ _BAD: tuple[Status, ...] = ("CONFLICT", "FAIL")
 STYLES: Mapping[Status | None, str] = {
     **{status: status.lower() for status in STATUSES},
     "SKIPPED": "unjudged",
-    None: "checked",
+    None: "scored",
 }
 """The style of each status on the page."""
 _SEVERITIES: Mapping[str, str] = {"fail": "critical", "warn": "major", "info": "minor"}

@@ -27,7 +27,8 @@ from .run_summary import (
     scale_text,
     share_text,
 )
-from .runs import Group, RunReport, Tally
+from .runs import Group, RunReport
+from .tallies import Tally
 from .wording import Commands, counted, plain, units
 
 SCHEMA_VERSION = 1

@@ -21,19 +21,23 @@ _LONGEST_NOTE = 600
 _LONGEST_RAW = 20_000
 MOST_ITEMS = 100_000
 """A page has no more items; those that need attention come first."""
+_MOST_CHECKED = 10_000
+"""Items on a page in which findings are marked, because checking takes long; those that need attention come first."""
 
 
 def run_details(report: RunReport, groups: list[Group]) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
     """Yield the items of each group in parts, within the number that the page can have."""
     checker = TextChecker(report.table)
     share = max(ITEMS_IN_A_PART, MOST_ITEMS // max(len(groups), 1))
+    checked_share = _MOST_CHECKED if report.total.rows <= _MOST_CHECKED else _MOST_CHECKED // max(len(groups), 1)
     for place, group in enumerate(groups):
         named = named_group(report, group)
         known = report.table.find(group.value) if report.column == "language" else None
         most = group.tally.rows if report.total.rows <= MOST_ITEMS else share
         rows = islice(report.rows_of(group), most)
         for part, chosen in enumerate(iter(lambda: list(islice(rows, ITEMS_IN_A_PART)), [])):  # noqa: B023
-            notes = _notes(report, group, most) if part == 0 else []
+            notes = _notes(report, group, most, checked_share) if part == 0 else []
+            is_checked = part * ITEMS_IN_A_PART < checked_share
             yield (
                 place,
                 part,
@@ -44,22 +48,24 @@ def run_details(report: RunReport, groups: list[Group]) -> Iterator[tuple[int, i
                     "total": min(most, group.tally.rows),
                     "unit": units(2, report.unit),
                     "notes": notes,
-                    "items": [_item(report, row, known, checker) for row in chosen],
+                    "items": [_item(report, row, known, checker if is_checked else None) for row in chosen],
                 },
             )
 
 
-def _notes(report: RunReport, group: Group, most: int) -> list[str]:
+def _notes(report: RunReport, group: Group, most: int, checked: int) -> list[str]:
     notes = [f"Why {group_label(group)}: {group_why(group, report)}"] if group.status else []
     if most < group.tally.rows:
         notes.append(f"The first {most:,} of {group.tally.rows:,}, those that fail first. A filter shows others.")
+    if checked < min(most, group.tally.rows):
+        notes.append(f"Findings are marked in the first {checked:,}.")
     return [one_line(note, _LONGEST_NOTE) for note in notes]
 
 
-def _item(report: RunReport, row: RunRow, language: Language | None, checker: TextChecker) -> dict[str, Any]:
+def _item(report: RunReport, row: RunRow, language: Language | None, checker: TextChecker | None) -> dict[str, Any]:
     known = language or (report.table.find(row.language) if row.language else None)
     findings: tuple[Finding, ...] = ()
-    if known is not None and row.output and row.source and report.kind in ("score", "translation scores"):
+    if checker and known is not None and row.output and row.source and report.kind in ("score", "translation scores"):
         findings = checker.check(row.output, known, source=row.source).problems
     status = row.status or ("SCORED" if row.score is not None else "")
     output = None if row.output is None else marked(row.output, findings) if row.output.strip() else []

@@ -96,8 +96,9 @@ def _decisions(report: RunReport, group: Group) -> Iterator[str]:
     else:
         yield f"The rule: at least {NEEDED_SHARE:.0%} of the {units(2, unit)} with a verdict pass."
     yield from _item_rule(report)
-    if tally.decided:
+    if tally.decided and not tally.counts[None]:
         yield f"{units(2, unit).capitalize()}: {share_rule(tally.decided - tally.passing, tally.decided)}."
+    if tally.decided:
         yield f"Share: {share_text(tally)}."
     if tally.scores.count:
         yield f"Mean score: {mean_text(tally, report.scale)}."

@@ -1,6 +1,6 @@
 """Build the page of the report on a run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from polyjudge.records.rubrics import Scale
@@ -35,7 +35,8 @@ from .run_summary import (
     run_limits,
     run_steps,
 )
-from .runs import Group, RunReport, Scores
+from .runs import Group, RunReport
+from .tallies import Scores
 from .translation_summary import MOST_IN_FULL, trust_words
 from .wording import (
     STATUS_MEANINGS,
@@ -111,7 +112,7 @@ def run_page(report: RunReport, commands: Commands) -> Iterator[str]:
 def _sum_note(report: RunReport, counts: Mapping[Status, int], *, by_language: bool) -> str:
     total = report.total
     share = ""
-    if total.decided:
+    if total.decided and not total.counts[None]:
         passing = f"{total.passing / total.decided:.0%} of {counted(total.decided, report.unit)} with a verdict pass"
         share = f" {passing} {percent_range(total.pass_interval)}, 95% interval."
     shown = [f"{count:,}" for count in counts.values() if count]
@@ -143,8 +144,10 @@ def _group_attention(report: RunReport, group: Group, commands: Commands) -> Att
     tally, rows = group.tally, group.tally.worst_rows()
     texts, notes = _texts_and_notes(report, rows[0]) if rows else ((), ())
     find = one_line(rows[0].reason, _LONGEST_WHY) if rows else group_why(group, report)
-    steps = [Step(text="See what decided.", command=commands.filled("explain", [group.value]))]
-    rule = share_rule(tally.decided - tally.passing, tally.decided) if tally.decided else group_why(group, report)
+    again = commands.filled("judge_again", [group.value])
+    steps = [Step(text="Fix what the judge names, and judge it again.", command=again)]
+    is_known = tally.decided and not tally.counts[None]
+    rule = share_rule(tally.decided - tally.passing, tally.decided) if is_known else group_why(group, report)
     return Attention(
         named=named_group(report, group),
         status=group.status,
@@ -160,12 +163,11 @@ def _group_attention(report: RunReport, group: Group, commands: Commands) -> Att
 def _row_attention(report: RunReport, row: RunRow, place: int) -> Attention:
     texts, notes = _texts_and_notes(report, row)
     known = report.table.find(row.language) if row.language else None
-    scores = subscores_text(row)
     return Attention(
         named=Named(name=one_line(row.id, _LONGEST_NAME), native=known.name if known else "", anchor=f"item-{place}"),
         status=row.status,
         find=one_line(row.reason, _LONGEST_WHY) or "No reason given",
-        rule=f"Score {row.score:.4g}. {scores}" if row.score is not None else scores,
+        rule=f"Score {row.score:.4g}" if row.score is not None else "",
         texts=texts,
         notes=notes,
         steps=[Step(text="Read it, and decide whether the judge is right.")],
@@ -193,7 +195,7 @@ def _texts_and_notes(report: RunReport, row: RunRow) -> tuple[list[Text], list[S
 def _allowed(report: RunReport) -> Iterator[tuple[str, str]]:
     for group in report.groups:
         failed = group.tally.decided - group.tally.passing
-        if group.status in ("PASS", "CHECKED") and failed:
+        if group.status in ("PASS", "CHECKED") and failed and not group.tally.counts[None]:
             yield one_line(group.name, _LONGEST_NAME), share_rule(failed, group.tally.decided)
 
 
@@ -208,31 +210,50 @@ def _criteria(report: RunReport) -> list[str]:
 
 
 def _columns(report: RunReport) -> list[tuple[str, str]]:
-    names = [(one_line(name, 30).capitalize(), one_line(name, 7).capitalize()) for name in _criteria(report)]
-    return [("Rows", "Rows"), ("Pass", "Pass"), ("No verdict", "None"), ("Score", "Score"), *names]
+    return [(column, short) for column, short, _ in _measures(report)]
+
+
+def _measures(report: RunReport) -> list[tuple[str, str, Callable[[Group], Cell]]]:
+    """Return the columns of the map: name, short name, and how a cell is made; without those that would be empty."""
+    scale = _scale(report)
+    found: list[tuple[str, str, Callable[[Group], Cell]]] = [("Rows", "Rows", _rows_cell)]
+    found += [("Pass", "Pass", _pass_cell)] if report.has_rule else []
+    found += [("No verdict", "None", _unjudged_cell)] if report.total.counts["UNJUDGED"] else []
+    if report.total.scores.count:
+        found.append(("Score", "Score", lambda group: _mean_cell(group.tally.scores, scale)))
+    for name in _criteria(report):
+        title = one_line(name, 30).capitalize()
+        found.append((title, title[:7], lambda group, name=name: _mean_cell(group.tally.subscores.get(name), scale)))
+    return found
 
 
 def _row(report: RunReport, group: Group) -> MapRow:
-    tally, scale = group.tally, _scale(report)
-    unjudged = tally.counts["UNJUDGED"]
-    share = f"{tally.passing / tally.decided:.4f}" if tally.decided else ""
-    style = "na" if not tally.decided else "v5" if tally.passing == tally.decided else _share_style(group)
-    passed = f"{tally.passing:,}/{tally.decided:,}" if tally.decided else "–"
-    cells = [
-        Cell(text=f"{tally.rows:,}", style="plain", value=str(tally.rows)),
-        Cell(text=passed, style=style, value=share, interval=percent_range(tally.pass_interval)),
-        Cell(text=f"{unjudged:,}" if unjudged else "–", style="ask" if unjudged else "na", value=str(unjudged)),
-        _mean_cell(tally.scores, scale),
-        *(_mean_cell(tally.subscores.get(name), scale) for name in _criteria(report)),
-    ]
     return MapRow(
         named=named_group(report, group),
         status=group.status,
         note=group_label(group).partition(" (")[2].rstrip(")"),
-        cells=cells,
+        cells=[make(group) for *_, make in _measures(report)],
         why=one_line(_why(report, group), _LONGEST_WHY),
-        is_fine=group.status in ("PASS", "CHECKED") and tally.passing == tally.decided,
+        is_fine=group.status in ("PASS", "CHECKED") and group.tally.passing == group.tally.decided,
     )
+
+
+def _rows_cell(group: Group) -> Cell:
+    return Cell(text=f"{group.tally.rows:,}", style="plain", value=str(group.tally.rows))
+
+
+def _pass_cell(group: Group) -> Cell:
+    tally = group.tally
+    if not tally.decided:
+        return Cell(text="–", style="na")
+    style = "v5" if tally.passing == tally.decided else _share_style(group)
+    share, interval = f"{tally.passing / tally.decided:.4f}", percent_range(tally.pass_interval)
+    return Cell(text=f"{tally.passing:,}/{tally.decided:,}", style=style, value=share, interval=interval)
+
+
+def _unjudged_cell(group: Group) -> Cell:
+    unjudged = group.tally.counts["UNJUDGED"]
+    return Cell(text=f"{unjudged:,}" if unjudged else "–", style="ask" if unjudged else "na", value=str(unjudged))
 
 
 def _share_style(group: Group) -> str:

@@ -8,7 +8,9 @@ from polyjudge.verdicts.items import OFFLINE, Status
 from polyjudge.verdicts.translation import NEEDED_SHARE, is_enough
 
 from .calibration import trust_lines
-from .runs import Group, RunReport, Tally, judge_title
+from .runs import Group, RunReport
+from .tallies import Tally, judge_title
+from .translation_summary import ship_step
 from .wording import (
     Commands,
     Span,
@@ -62,7 +64,8 @@ def _share_headline(report: RunReport, status: Status, open_part: list[Span]) ->
         words = f"The checks found no fault in {total.passing:,} of {counted(total.decided, report.unit)}"
         return [("Not known. ", ""), (words, "open"), ("; no judge looked at grammar and meaning", ""), (".", "")]
     start, style = {"PASS": ("Yes. ", "good"), "FAIL": ("Not yet. ", "bad")}.get(status, ("Not known. ", "open"))
-    needed = f": {total.passing / total.decided:.0%}, and {NEEDED_SHARE:.0%} must pass" if total.decided else ""
+    is_known = total.decided and not total.counts[None]
+    needed = f": {total.passing / total.decided:.0%}, and {NEEDED_SHARE:.0%} must pass" if is_known else ""
     loose = " The judge is not calibrated." if status == "PASS" and not report.is_calibrated else ""
     return [(start, ""), (share, style), (needed, ""), *open_part, (f".{loose}", "")]
 
@@ -94,14 +97,9 @@ def scale_text(scale: Scale | None) -> str:
 def run_steps(report: RunReport, commands: Commands) -> Iterator[Step]:
     """Yield what to do next, the most important first."""
     groups = [group for group in report.groups if group.value]
-    failing = [group for group in groups if group.status in ("FAIL", "CONFLICT")] if report.is_by_language else []
     failed = report.total.counts["FAIL"] + report.total.counts["CONFLICT"]
-    if failing:
-        values, names = [group.value for group in failing], listed([_name(group) for group in failing])
-        yield Step(text=f"Hold {names}.")
-        if command := commands.filled("explain", values[:1]):
-            yield Step(text=f"Why does {_name(failing[0])} fail?", command=command)
-        yield Step(text="Fix them, and judge them again.", command=commands.filled("judge_again", values))
+    if report.is_by_language:
+        yield from _language_steps(report, groups, commands)
     elif failed:
         yield Step(text=f"Read the {counted(failed, report.unit)} that {'fails' if failed == 1 else 'fail'}, below.")
     elif not report.has_rule and report.total.scores.count:
@@ -116,6 +114,20 @@ def run_steps(report: RunReport, commands: Commands) -> Iterator[Step]:
     if loose and report.trust:
         reliable = "Measure whether the judge is reliable in these languages."
         yield Step(text=reliable, command=commands.filled("calibrate", loose))
+
+
+def _language_steps(report: RunReport, groups: Sequence[Group], commands: Commands) -> Iterator[Step]:
+    """Yield which languages to ship, and which to hold."""
+    passing = [group for group in groups if group.status == "PASS"]
+    failing = [group for group in groups if group.status in ("FAIL", "CONFLICT")]
+    if passing:
+        yield ship_step(group_names(passing), "", is_calibrated=report.is_calibrated)
+    if failing:
+        yield Step(text=f"Hold {listed(group_names(failing))}.")
+        if command := commands.filled("explain", [failing[0].value]):
+            yield Step(text=f"Why does {_name(failing[0])} fail?", command=command)
+        again = commands.filled("judge_again", [group.value for group in failing])
+        yield Step(text="Fix them, and judge them again.", command=again)
 
 
 def run_limits(report: RunReport) -> Iterator[str]:
@@ -192,7 +204,7 @@ def group_why(group: Group, report: RunReport) -> str:
         return ""
     if not tally.decided:
         return f"nothing to judge in {counted(tally.rows, report.unit)}"
-    why = share_bar(tally.passing, tally.decided)
+    why = share_text(tally) if tally.counts[None] else share_bar(tally.passing, tally.decided)
     if group.status == "CHECKED":
         return f"{why}; grammar and meaning not judged"
     failed = tally.decided - tally.passing
@@ -222,9 +234,12 @@ def kinds_text(tally: Tally) -> str:
 
 
 def share_text(tally: Tally) -> str:
-    """Return the share that passes, with its interval and number."""
+    """Return the share that passes, with its interval and number; counts, if it is not known of some rows."""
     if not tally.decided:
         return "–"
+    if tally.counts[None]:  # rows with a missing score can be known to fail, but not to pass: a share would mislead
+        failing = tally.decided - tally.passing
+        return f"{tally.passing:,} pass, {failing:,} fail, {tally.counts[None]:,} undecided"
     return f"{tally.passing / tally.decided:.0%} {percent_range(tally.pass_interval)}, n = {tally.decided:,}"
 
 

@@ -21,7 +21,7 @@ from polyjudge.verdicts.translation import (
 )
 from polyjudge.verdicts.trust import JudgeTrust
 
-from .runs import Origins
+from .tallies import Origins
 from .translation_figures import LanguageFigures, language_figures
 
 

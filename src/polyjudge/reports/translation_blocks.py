@@ -1,6 +1,6 @@
 """Render the report on a translator's output as blocks: the scorecard first, then the details."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polyjudge.files.atomic import readable_json
 from polyjudge.records.calibration import Interval
@@ -12,6 +12,7 @@ from polyjudge.verdicts.translation import FAILING, Totals, Verdict, scores_pass
 from .blocks import Block, Heading, Lines, Table
 from .calibration import trust_lines as judge_trust_lines
 from .translation import Report
+from .translation_figures import rules_of
 from .translation_summary import MOST_IN_FULL, by_cause, quoted_reason, report_headline, report_steps
 from .wording import Commands, counted, plain
 
@@ -39,9 +40,10 @@ def translation_blocks(report: Report, commands: Commands) -> Iterator[Block]:
     yield Lines(tuple(report_facts(report)))
     yield from translation_scorecard(report, commands)
     yield Heading(2, "Expanded Details")
-    for verdict, language, scores in report.details():
+    for (verdict, language, scores), figures in zip(report.details(), report.figures, strict=True):
         if verdict.status not in ("PASS", "CHECKED", "SKIPPED") or not report.only_failures:
-            yield from _details(verdict, language, scores)
+            rules = [f"Rule: {rule}" for rule in rules_of(verdict, figures)] if figures.failed else []
+            yield from _details(verdict, language, scores, rules)
 
 
 def translation_scorecard(report: Report, commands: Commands) -> Iterator[Block]:
@@ -90,7 +92,7 @@ def _totals(report: Report) -> Iterator[str]:
     yield f"Total languages tested: {found.languages - found.counts['SKIPPED']}"
     for status in shown_statuses(found, ("PASS", "FAIL", "UNJUDGED", "SKIPPED")):
         interval = found.interval(status)
-        rate = "" if interval is None else f" ({_percent(found.counts[status] / found.decided, interval)})"
+        rate = "" if interval is None else f" ({_percent(found.counts[status], found.decided, interval)})"
         yield f"{STATUS_NAMES[status]}: {found.counts[status]}{rate}{count_note(report, status)}"
 
 
@@ -138,8 +140,8 @@ def trust_lines(report: Report) -> Iterator[str]:
         yield from lines
 
 
-def _percent(rate: float, interval: Interval) -> str:
-    return f"{rate:.1%}, 95% interval {interval.low:.1%} to {interval.high:.1%}"
+def _percent(count: int, total: int, interval: Interval) -> str:
+    return f"{count / total:.1%} of {total}, 95% interval {interval.low:.1%} to {interval.high:.1%}"
 
 
 def _priority_table(report: Report) -> Iterator[Block]:
@@ -237,7 +239,9 @@ def _kinds(verdict: Verdict) -> str:
     return ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in sorted(verdict.problems.items()))
 
 
-def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, LanguageScore]) -> Iterator[Block]:
+def _details(
+    verdict: Verdict, language: LanguageResult, scores: dict[str, LanguageScore], rules: Sequence[str]
+) -> Iterator[Block]:
     yield Heading(3, f"{_name(verdict)} — {status_label(verdict)}")
     family, priority = one_line(verdict.family, _LONGEST_NAME), one_line(language.priority, _LONGEST_NAME)
     facts = [f"Script: {family or 'unknown'} | Priority: {priority or '–'}"]
@@ -246,6 +250,7 @@ def _details(verdict: Verdict, language: LanguageResult, scores: dict[str, Langu
         facts.append(f"Average tokens/sec: {verdict.tokens_per_second:.1f}")
     if verdict.reason:
         facts.append(f"Why: {quoted_reason(verdict, _LONGEST_CELL)}")
+    facts += [one_line(rule, _LONGEST_CELL) for rule in rules]
     facts += [f"Trust: {one_line(note, _LONGEST_CELL)}" for note in verdict.trust]
     yield Lines(tuple(facts))
     by_prompt = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}

@@ -8,7 +8,7 @@ from polyjudge.verdicts.items import OFFLINE
 from polyjudge.verdicts.translation import PASSING_SCORE, Verdict, has_scores, is_enough
 
 from .page import Cell
-from .runs import Scores
+from .tallies import Scores
 from .translation_figures import LanguageFigures
 from .wording import number_range
 

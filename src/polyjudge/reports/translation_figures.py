@@ -16,7 +16,7 @@ from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageSc
 from polyjudge.verdicts.items import OFFLINE
 from polyjudge.verdicts.translation import PASSING_SCORE, Verdict, has_scores, scores_pass
 
-from .runs import Scores
+from .tallies import Scores
 from .wording import share_bar, share_rule
 
 _LONGEST_KEPT = 2_000

@@ -8,7 +8,7 @@ from polyjudge.verdicts.items import OFFLINE, Status
 from polyjudge.verdicts.translation import Verdict, scores_pass
 from polyjudge.verdicts.trust import JudgeTrust
 
-from .runs import judge_title
+from .tallies import judge_title
 from .translation import Report
 from .translation_figures import Cause, LanguageFigures, cause_of
 from .wording import Commands, Span, Step, counted, headline, human_time, listed, share_rule
@@ -34,7 +34,7 @@ def report_steps(report: Report, commands: Commands) -> Iterator[Step]:
     if ready:
         allowed = sum(bool(figures.failed) for verdict, figures in _pairs(report) if verdict.status == "PASS")
         look = f", {allowed:,} of them after a look at a failed output" if allowed else ""
-        yield Step(text=f"Ship {listed(ready, 6) if len(ready) <= 6 else f'the {len(ready):,} that pass'}{look}.")
+        yield ship_step(ready, look, is_calibrated=all(each.is_calibrated for each in _members(report, ("PASS",))))
     if held:
         names = listed([one_line(verdict.name, _LONGEST_NAME) for verdict in held])
         yield Step(text=f"Hold {names}.")
@@ -56,6 +56,14 @@ def report_steps(report: Report, commands: Commands) -> Iterator[Step]:
     if loose:
         text = "Measure whether the judge is reliable, so that PASS means more."
         yield Step(text=text, command=commands.filled("calibrate", [_tag(verdict) for verdict in loose]))
+
+
+def ship_step(ready: Sequence[str], look: str, *, is_calibrated: bool) -> Step:
+    """Return what to do with what passes, which depends on whether the judge is calibrated."""
+    named = listed(ready, 6) if len(ready) <= 6 else f"the {len(ready):,} that pass"
+    if is_calibrated:
+        return Step(text=f"Ship {named}{look}.")
+    return Step(text=f"Ship {named}{look}, if you trust the judge: it is not calibrated.")
 
 
 def failing(report: Report) -> list[tuple[Verdict, LanguageFigures]]:
@@ -163,7 +171,7 @@ def cause_steps(verdict: Verdict, cause: Cause, commands: Commands) -> list[Step
         return [Step(text="Ask a person who reads it: judge and check disagree about the language.")]
     by_judge = any(kind.startswith("judge") for kind in cause.kinds) and failing_words(verdict)
     command = commands.filled("judge_again", [_tag(verdict)]) if by_judge else ""
-    return [Step(text=cause.next, command=command or commands.filled("explain", [_tag(verdict)]))]
+    return [Step(text=cause.next, command=command)]
 
 
 def _pairs(report: Report) -> list[tuple[Verdict, LanguageFigures]]:
