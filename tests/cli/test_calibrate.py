@@ -306,8 +306,8 @@ def test_wrong_use_is_one_line_and_nothing_is_written(in_folder, capsys, argumen
     ("arguments", "words"),
     [
         ([], "ACTION"),
-        (["perturbe"], "invalid choice: 'perturbe'"),
-        (["perturb", "--jugde", "offline"], "unrecognized arguments: --jugde"),
+        (["perturbe"], "unknown action 'perturbe'. Did you mean 'perturb'?"),
+        (["perturb", "--jugde", "offline"], "unknown option --jugde. Did you mean --judge?"),
         (["perturb", "--budget", "0"], "at least 1"),
         (["perturb", "--format", "pdf"], "invalid choice: 'pdf'"),
     ],

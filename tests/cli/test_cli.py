@@ -48,7 +48,7 @@ def test_a_typo_names_the_commands(capsys):
     with pytest.raises(SystemExit) as exited:
         main(["dmo"])
     assert exited.value.code == 2
-    assert "invalid choice: 'dmo'" in capsys.readouterr().err
+    assert "unknown command 'dmo'. Did you mean 'demo'?" in capsys.readouterr().err
 
 
 def test_the_version_is_printed(capsys):

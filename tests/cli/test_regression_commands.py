@@ -147,10 +147,6 @@ def test_a_suite_can_be_chosen_and_both_are_counted_apart(in_folder, capsys):
     [
         (["--fixtures", "none.tsv"], "none.tsv: cannot be read"),
         (["--fixtures", "broken.tsv"], "broken.tsv:1: expected 5 columns"),
-        (["--fixtures", "good.tsv", "--timeout", "0"], "--timeout must be above 0"),
-        (["--fixtures", "good.tsv", "--timeout", "nan"], "--timeout must be above 0"),
-        (["--fixtures", "good.tsv", "--deadline", "-1"], "--deadline must be above 0"),
-        (["--fixtures", "good.tsv", "--deadline", "nan"], "--deadline must be above 0"),
         (["--fixtures", "good.tsv", "--env", "NOT_SET_ANYWHERE"], "is not set (--env NOT_SET_ANYWHERE)"),
         (["--fixtures", "good.tsv", "--set", "X"], "must be NAME=VALUE"),
         (["--fixtures", "good.tsv", "--model", "none"], "the model 'none' does not exist"),

@@ -70,7 +70,7 @@ def test_wrong_usage_is_reported_and_exits_with_two(files, capsys, arguments, wo
 
     assert exited.value.code == 2
     shown = capsys.readouterr()
-    assert shown.err.startswith("usage: polyjudge")
+    assert shown.err.startswith("usage: polyjudge" if words == "--results" else "polyjudge")
     assert words in shown.err
     assert shown.out == ""
 
@@ -178,8 +178,8 @@ def test_malformed_parts_are_warned_about_and_the_rest_is_reported(files, capsys
     assert all(line.startswith("polyjudge: warning: ") for line in warnings)
     line = json.dumps(bad, indent=0).splitlines().index("7,") + 1
     assert f"r.json:{line}: a language must be a JSON object" in warnings[0]
-    assert "prompt 0: generatedOutput must be text" in warnings[1]
-    assert "prompt 1: tokenCount: expected a number, found 'y'" in warnings[2]
+    assert ":0: generatedOutput must be text" in warnings[1]
+    assert ":1: tokenCount: expected a number, found 'y'" in warnings[2]
     assert "q.json:1: must be a JSON object" in warnings[3]
     assert "q.json:1: scriptScore: 50 is not on the scale from 1 to 5" in warnings[4]
     assert not set(shown.err + shown.out) & set("\x1b\u202e")

@@ -869,8 +869,8 @@ def test_check_fills_in_what_is_missing_and_corrects_only_when_asked(correct, in
 
     shown = capsys.readouterr().out
     assert "Disagreements with scriptValidationPassed:" in shown
-    assert "Russian, output 0: True in the file, False by the check" in shown
-    assert "Hindi, output 0: False in the file, True by the check" in shown
+    assert "Russian, output ru:0: True in the file, False by the check" in shown
+    assert "Hindi, output hi:0: False in the file, True by the check" in shown
     written = json.loads(Path("checked.json").read_text(encoding="utf-8"))
     assert (written["bindingUsed"], written["deviceInfo"]) == ("b", "d")
     prompts = {each["languageCode"]: each["prompts"][0] for each in written["results"]}

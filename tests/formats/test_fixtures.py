@@ -114,9 +114,7 @@ def test_a_backslash_sequence_is_text(text, tmp_path):
     assert (fixture.input_text, fixture.expected_output) == (text, text)
 
 
-@pytest.mark.parametrize(
-    ("row", "count"), [("a", 1), ("a\ten\tes\tHello", 4), (f"{ROW}\tmore", 6), ("a en es Hello Hola", 1)]
-)
+@pytest.mark.parametrize(("row", "count"), [("a", 1), (f"{ROW}\tmore", 6), ("a en es Hello Hola", 1)])
 def test_a_wrong_number_of_columns_is_an_error_with_its_line(row, count, tmp_path):
     assert error_message(tsv(tmp_path, ROW, "# note", row)).endswith(
         f"translation.tsv:3: expected 5 columns (case_id, source_lang, target_lang, input_text, expected_output), "

@@ -123,11 +123,18 @@ def test_zero_is_a_valid_id(tmp_path):
 
 
 def test_a_row_without_a_rating_is_counted_and_reported_with_the_column(tmp_path):
-    path = lines(tmp_path / "l.jsonl", [{"id": "a", "mark": 1}])
+    path = lines(tmp_path / "l.jsonl", [{"id": "a", "mark": 1}, {"id": "b", "score": 2}])
 
     assert "'score' or 'label'" in read(path).problems[0]
-    assert "grade" in read(path, value="grade").problems[0]
+    assert "mark" in read(path, value="mark").problems[0]
     assert values(read(path, value="mark")) == {"a": 1.0}
+
+
+def test_a_file_without_any_rating_is_an_error_with_its_columns(tmp_path):
+    path = lines(tmp_path / "l.jsonl", [{"id": "a", "mark": 1}])
+
+    with pytest.raises(DataError, match="no column 'grade'. Found: id, mark. Name the column."):
+        read(path, value="grade")
 
 
 def test_all_problems_are_counted_and_the_first_are_reported(tmp_path):

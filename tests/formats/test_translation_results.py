@@ -173,7 +173,7 @@ def test_an_invalid_row_of_a_table_is_reported_with_its_line(tmp_path):
     assert [each.generated_output for each in language.prompts] == ["hola", "adiós"]
     assert results.skipped == 4
     assert sorted(results.problems) == [
-        f"{results.path}:3: es, prompt 1: tokenCount: expected a number, found 'many'",
+        f"{results.path}:3: prompt es:1: tokenCount: expected a number, found 'many'",
         f"{results.path}:4: languageName and languageCode are missing",
         f"{results.path}:5: languageName and languageCode are missing",
         f"{results.path}:6: expected 3 fields, found 2",
@@ -215,7 +215,7 @@ def test_an_invalid_prompt_is_skipped_and_the_rest_is_read(path, bad, problem):
     [language] = results
 
     assert [each.generated_output for each in language.prompts] == ["hola", "adiós"]
-    assert (results.skipped, results.problems) == (1, [f"{path}:1: Spanish, prompt 1: {problem}"])
+    assert (results.skipped, results.problems) == (1, [f"{path}:1: prompt Spanish:1: {problem}"])
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_field_of_the_wrong_type_is_reported_and_left_out(path, field, text):
 
     assert language.prompts == (PromptResult(generated_output="hola"),)
     [problem] = results.problems
-    assert problem.startswith(f"{path}:1: Spanish, prompt 0: {field}: ")
+    assert problem.startswith(f"{path}:1: prompt Spanish:0: {field}: ")
     assert len(problem) < 300 + len(str(path))
 
 
@@ -305,7 +305,7 @@ def test_a_value_that_is_nested_too_deeply_is_left_out(path):
     assert list(results) == [LanguageResult(language_name="Spanish", prompts=(PromptResult(generated_output="hola"),))]
     assert results.problems == [
         f"{path}:1: 'x' is nested too deeply",
-        f"{path}:1: Spanish, prompt 0: 'y' is nested too deeply",
+        f"{path}:1: prompt Spanish:0: 'y' is nested too deeply",
     ]
 
 

@@ -13,9 +13,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import TextIO, cast
 
-from polyjudge.errors import CacheWarning, ForeignFileError, MissingColumnError, PolyjudgeError, UnsharedRepliesError
+from polyjudge.errors import (
+    CacheWarning,
+    ConfigError,
+    ForeignFileError,
+    MissingColumnError,
+    PolyjudgeError,
+    UnsharedRepliesError,
+)
 
 from .output import import_command, silence_stdout
+from .usage import CommandParser, refuse_unknown_name, refuse_unknown_options
 
 COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is used
@@ -128,7 +136,7 @@ def _prepare_streams() -> None:
 
 def build_parser(command: str = "") -> argparse.ArgumentParser:
     """Return the parser with the options of `command`; the other commands have only their names."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="polyjudge",
         description="Judge what language models write, in any language, with judges that have themselves been checked.",
         epilog=_EPILOG,
@@ -182,12 +190,17 @@ def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
     parser = build_parser(command)
+    if command:
+        refuse_unknown_name(parser, command, COMMANDS, what="command")
     print_settings: Callable[[], None] = _print_nothing
     if command in COMMANDS:
         if command == "transcript":
             given = _module("transcript_judge").prepared(given)
+        _refuse_unknown(subparser_of(parser, command), command, given)
         print_settings = _apply_settings(subparser_of(parser, command), command, given)
     options = parser.parse_args(given)
+    if getattr(options, "refresh", False) and getattr(options, "reread", False):
+        raise ConfigError("--refresh asks again, --reread never asks. Give one.")
     if options.version:
         print(f"polyjudge {import_module('polyjudge.version').__version__}")
         return 0
@@ -201,6 +214,18 @@ def _run(given: list[str]) -> int:
         return module.run(options)
     with _module("progress").Heartbeat(lambda: f"{work} is still working"):
         return module.run(options)
+
+
+def _refuse_unknown(parser: argparse.ArgumentParser, command: str, given: Sequence[str]) -> None:
+    """Refuse an unknown action, and options that the command or action does not have."""
+    rest, actions = list(given[given.index(command) + 1 :]), actions_of(parser)
+    if actions:
+        action = next((word for word in rest if not word.startswith("-")), "")
+        if not action:
+            return
+        refuse_unknown_name(parser, action, actions, what="action")
+        parser, rest = actions[action], rest[rest.index(action) + 1 :]
+    refuse_unknown_options(parser, rest)
 
 
 def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> Callable[[], None]:

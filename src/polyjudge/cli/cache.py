@@ -143,5 +143,5 @@ _ACTIONS = (
 def _age(text: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,4})([mhdw])", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"invalid age {text!r}; write 30m, 12h, 30d or 4w")
+        raise argparse.ArgumentTypeError(f"must be an age such as 30m, 12h, 30d or 4w, not {text!r}")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})

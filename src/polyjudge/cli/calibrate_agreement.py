@@ -20,7 +20,7 @@ from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.calibration import agreement_blocks
 
 from .calibrating import add_to_card, check_card
-from .options import Several, add_force_option, at_least, check_output, finite
+from .options import Several, add_force_option, at_least, check_output, finite, whole
 from .output import print_warning, warn_of_skipped, write_pieces
 from .progress import counted
 from .tables import add_table_options, input_of, table_options_of
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--leave-out", default="", metavar="SYSTEM,…", help="systems to leave out, such as refA or en-de/refA")
     resamples = "number of resamples for intervals; default: %(default)s"
     add("--resamples", type=at_least(100), default=1000, metavar="N", help=resamples)
-    add("--seed", type=int, default=0, metavar="N", help="seed of the resampling; default: 0")
+    add("--seed", type=whole, default=0, metavar="N", help="seed of the resampling; default: 0")
     card = "trust card to add the result to; default: the card of the judge that the rows name"
     add("--card", type=Path, metavar="FILE", help=card)
     add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")

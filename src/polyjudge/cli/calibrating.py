@@ -24,7 +24,7 @@ from polyjudge.runs.run import Run
 from polyjudge.store.trust_cards import card_path, expiry, read_card, update_card, write_card
 from polyjudge.text.display import one_line
 
-from .options import Several, add_force_option, at_least, check_output, filters_of, refuse_batch, run_options
+from .options import Several, add_force_option, at_least, check_output, filters_of, refuse_batch, run_options, whole
 from .output import warn_of_skipped
 from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
@@ -46,7 +46,7 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
     add_force_option(add)
     most = "maximum number of texts per language; default: %(default)s"
     add("--texts-per-language", type=at_least(1), default=per_language, metavar="N", help=most)
-    add("--seed", type=int, default=0, metavar="N", help="seed of sampling and perturbation; default: 0")
+    add("--seed", type=whole, default=0, metavar="N", help="seed of sampling and perturbation; default: 0")
     add_table_options(parser.add_argument_group("table").add_argument)
 
 

@@ -155,7 +155,7 @@ def _bless(path: Path | None, run: ScoredRun, ruling: Ruling, *, force: bool) ->
 def _level(text: str) -> float:
     level = share(text)
     if not 0 < level <= 0.5:
-        raise argparse.ArgumentTypeError(f"{text!r} is not above 0 and at most 0.5")
+        raise argparse.ArgumentTypeError(f"must be above 0 and at most 0.5, not {text!r}")
     return level
 
 
@@ -164,5 +164,5 @@ def _fail_on(text: str) -> FailOn:
     if text == "regression":
         return FailOn()
     if kind != "drop" or not colon or finite(drop) < 0:
-        raise argparse.ArgumentTypeError(f"expected regression or drop:X, such as drop:0.3, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be regression or drop:X, such as drop:0.3, not {text!r}")
     return FailOn(drop=finite(drop))

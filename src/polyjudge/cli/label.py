@@ -18,7 +18,7 @@ from polyjudge.pages.server import HOST, serve
 from polyjudge.store.labels import LabelLog
 from polyjudge.text.display import harmless, one_line
 
-from .options import at_least, check_output
+from .options import at_least, check_output, whole
 from .output import warn_of_skipped
 from .progress import counted
 from .tables import add_table_options, input_of, table_options_of
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_table_options(parser.add_argument_group("table").add_argument)
     add("--scale", choices=SCALES, default="1-5", help="scale of the labels; default: %(default)s")
     add("--sample", type=at_least(1), default=100, metavar="N", help="number of items to label; default: %(default)s")
-    add("--seed", type=int, default=0, metavar="N", help="seed of the sample; default: 0")
+    add("--seed", type=whole, default=0, metavar="N", help="seed of the sample; default: 0")
     add_server_options(parser)
 
 

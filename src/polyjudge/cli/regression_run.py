@@ -28,7 +28,7 @@ from polyjudge.suites.regression import (
 )
 from polyjudge.text.display import harmless, one_line
 
-from .options import add_force_option, at_least, check_output
+from .options import add_force_option, at_least, check_output, positive
 from .output import ignore_closed_pipe, print_difference, print_warning
 from .progress import Heartbeat
 from .signals import until_stopped
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--repeat", type=at_least(1), default=1, metavar="N", help="run each case N times and list those that differ")
     processors = "number of texts at the same time; default: number of processors"
     add("--concurrency", type=at_least(1), default=default_concurrency(), metavar="N", help=processors)
-    add("--deadline", type=float, metavar="S", help="time limit of the whole run in seconds")
+    add("--deadline", type=positive, metavar="S", help="time limit of the whole run in seconds")
     add("--format", choices=["text", "json", "html"], default="text", help="output format; default: %(default)s")
     add("--junit", type=Path, metavar="FILE", help="also write JUnit XML to this file")
     add("--output", type=Path, metavar="FILE", help="also write the results as JSON to this file")
@@ -68,8 +68,6 @@ def run(options: argparse.Namespace) -> int:
         raise DataError(f"no cases of the suite {options.suite!r}.", path=options.fixtures)
     if options.persistent and options.repeat > 1:
         raise ConfigError("--repeat and --persistent cannot be combined.")
-    if options.deadline is not None and not 0 < options.deadline < float("inf"):
-        raise ConfigError(f"--deadline must be above 0, not {options.deadline:g}")
     try:
         with open_translator(options) as translator:
             if options.persistent and translator.command is None:

@@ -33,6 +33,7 @@ from .options import (
     add_engine_options,
     add_force_option,
     add_judging_options,
+    at_least,
     filters_of,
     judge_names,
     refuse_batch,
@@ -74,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
     gate = "exit 1 before asking if the judge is not calibrated for the items' languages"
     add("--require-calibrated", action="store_true", help=gate)
-    add("--limit", type=int, metavar="N", help="judge only the first N items")
+    add("--limit", type=at_least(1), metavar="N", help="judge only the first N items")
     chosen = "judge only items with one of these values"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
     add("--retry-failures", action="store_true", help="judge only the failed items of --output again")
@@ -151,8 +152,6 @@ def _refuse_clashes(options: argparse.Namespace) -> None:
         raise ConfigError("--retry-failures needs the --output of an earlier run.")
     if options.batch and options.engine != "local":
         raise ConfigError(f"--batch works on one machine only. Leave out --engine {options.engine}.")
-    if options.limit is not None and options.limit < 1:
-        raise ConfigError(f"--limit must be at least 1, not {options.limit}")
     items, output = options.items.resolve(), options.output
     if output is not None and items in (output.resolve(), *output.resolve().parents):
         what = "is in the folder of the items" if items.is_dir() else "is the file of the items"

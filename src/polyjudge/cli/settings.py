@@ -240,7 +240,7 @@ def _converted(action: argparse.Action, key: str, value: object) -> Any:
     try:
         read = convert(str(value))
     except (argparse.ArgumentTypeError, ValueError) as error:
-        raise DataError(f"{key}: {error}", path=PROJECT_FILE) from None
+        raise DataError(f"{key} {error}", path=PROJECT_FILE) from None
     if action.choices is not None and read not in action.choices:
         raise DataError(f"{key}: {read!r} is not one of {', '.join(map(str, action.choices))}", path=PROJECT_FILE)
     return read

@@ -126,7 +126,8 @@ def _checked(
             checked = _Checked(language_verdict(written, checks, {}, table), known is not None)
             for index, check in enumerate(checks):
                 if check is not None:
-                    _collect(checked, index, language.prompts[index], check)
+                    output_id = f"{language.language_code or language.language_name}:{index}"
+                    _collect(checked, output_id, language.prompts[index], check)
             _compare(checked, language, known)
             found.append(checked)
             status.count("languages checked")
@@ -154,7 +155,7 @@ def _with_check(prompt: PromptResult, check: TextCheck | None, *, correct: bool)
     )
 
 
-def _collect(checked: _Checked, index: int, prompt: PromptResult, check: TextCheck) -> None:
+def _collect(checked: _Checked, output_id: str, prompt: PromptResult, check: TextCheck) -> None:
     passed, given = check.script.state != "fail", prompt.script_validation_passed
     checked.script_passed += passed
     checked.wrong_language += check.language.state == "wrong"
@@ -162,9 +163,9 @@ def _collect(checked: _Checked, index: int, prompt: PromptResult, check: TextChe
     if check.language.state == "wrong":
         checked.looks_like = check.language.found
     if check.problems:
-        checked.examples.append(f"output {index}: {check.problems[0].message}")
+        checked.examples.append(f"output {output_id}: {check.problems[0].message}")
     if given is not None and given != passed:
-        checked.disagreements.append(f"output {index}: {given} in the file, {passed} by the check")
+        checked.disagreements.append(f"output {output_id}: {given} in the file, {passed} by the check")
 
 
 def _show(found: list[_Checked]) -> None:

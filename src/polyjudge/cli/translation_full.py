@@ -8,6 +8,7 @@ from polyjudge.judges.plugin import is_judge_plugin
 from polyjudge.suites.translation import LanguageJudge
 from polyjudge.suites.translation_grouped import BatchOptions, GroupedTranslationJudge, judge_of_failures
 
+from .options import finite, whole
 from .translation_judging import Job, TranslationJudge, configure_judging, run_judging
 
 
@@ -15,11 +16,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     configure_judging(parser, tier="full", default_judge="gemini-flash")
     add = parser.add_argument_group("several languages in a call").add_argument
-    add("--batch-size", type=int, default=8, metavar="N", help="languages in one call, 1 to 10; default: %(default)s")
+    add("--batch-size", type=whole, default=8, metavar="N", help="languages in one call, 1 to 10; default: %(default)s")
     controls = "share of outputs that are also judged alone, to measure drift; default: %(default)s"
-    add("--control-share", type=float, default=0.05, metavar="SHARE", help=controls)
+    add("--control-share", type=finite, default=0.05, metavar="SHARE", help=controls)
     tolerance = "halve the batch size when batches move scores by more points on average; default: %(default)s"
-    add("--drift-tolerance", type=float, default=0.5, metavar="POINTS", help=tolerance)
+    add("--drift-tolerance", type=finite, default=0.5, metavar="POINTS", help=tolerance)
     single = "continue after two batches without a usable row, and ask alone about what batches do not answer"
     add("--allow-single", action="store_true", help=single)
 

@@ -30,7 +30,7 @@ from polyjudge.suites.translation_generation import (
 from polyjudge.text.display import one_line
 
 from .environment import load_environment
-from .options import add_cache_options, add_call_options, add_force_option, check_output, run_options
+from .options import add_cache_options, add_call_options, add_force_option, at_least, check_output, run_options, share
 from .progress import RunProgress
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line
@@ -55,9 +55,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_variable_options(add)
     sent = "input of the program: the text alone, or the whole prompt; default: %(default)s"
     add("--send", choices=["text", "prompt"], default="text", help=sent)
-    add("--max-answer-tokens", type=int, metavar="N", help="maximum number of tokens of a translation by a model")
+    add(
+        "--max-answer-tokens",
+        type=at_least(1),
+        metavar="N",
+        help="maximum number of tokens of a translation by a model",
+    )
     too_many = "exit 3 when a larger share fails; default: %(default)s"
-    add("--max-failed", type=float, default=0.2, metavar="SHARE", help=too_many)
+    add("--max-failed", type=share, default=0.2, metavar="SHARE", help=too_many)
     add("--format", choices=["text", "json"], default="text", help="format of a dry run; default: %(default)s")
     add_call_options(parser.add_argument_group("calls").add_argument)
     add_cache_options(parser.add_argument_group("cache").add_argument)
@@ -87,10 +92,6 @@ def _check_options(options: argparse.Namespace) -> None:
     if not options.translator and not options.command:
         raise ConfigError("--translator or --command is empty. Give a model or a program.")
     _set_kind(options)
-    if options.max_answer_tokens is not None and options.max_answer_tokens < 1:
-        raise ConfigError(f"--max-answer-tokens must be at least 1, not {options.max_answer_tokens}")
-    if not 0 <= options.max_failed <= 1:
-        raise ConfigError(f"--max-failed must be between 0 and 1, not {options.max_failed}.")
     if options.dry_run and options.command:
         raise ConfigError("--dry-run works only with a model or a service: a program has no cost to estimate.")
     check_results_name(options.output)

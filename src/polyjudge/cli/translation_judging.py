@@ -34,11 +34,13 @@ from .options import (
     add_batch_option,
     add_force_option,
     add_judging_options,
+    at_least,
     check_output,
     filters_of,
     judge_names,
     refuse_batch,
     run_options,
+    whole,
 )
 from .output import ignore_closed_pipe, print_table, print_warning
 from .progress import RunProgress, counted
@@ -89,9 +91,11 @@ def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_jud
     add("--output", type=Path, metavar="FILE", help=f"file for the scores; default: RESULTS-{tier}-judge.json")
     add("--format", choices=["text", "json"], default="text", help="format of the summary; default: %(default)s")
     add_force_option(add)
-    add("--samples", type=int, metavar="N", help="judge a seeded sample of N outputs per language; default: all")
-    add("--seed", type=int, default=0, metavar="N", help="seed of all samples; default: %(default)s")
-    add("--limit", type=int, metavar="N", help="judge only the first N languages")
+    add(
+        "--samples", type=at_least(1), metavar="N", help="judge a seeded sample of N outputs per language; default: all"
+    )
+    add("--seed", type=whole, default=0, metavar="N", help="seed of all samples; default: %(default)s")
+    add("--limit", type=at_least(1), metavar="N", help="judge only the first N languages")
     add("--filter", action=Several, default=[], metavar="language=TAG,…", help="judge only these languages")
     add("--retry-failures", action="store_true", help="judge only the unjudged outputs of the scores file again")
     add("--show-prompt", metavar="TAG:N", help="print the prompt for output N (from 0) of a language, and stop")
@@ -144,9 +148,6 @@ def _open_run(job: Job, judge: TranslationJudge, scores: ScoresFile) -> Run:
 
 
 def _read_job(options: argparse.Namespace, tier: str, choose: Choose) -> Job:
-    for name in ("samples", "limit"):
-        if getattr(options, name) is not None and getattr(options, name) < 1:
-            raise ConfigError(f"--{name} must be at least 1, not {getattr(options, name)}")
     judges = judge_names(options)
     given = table_options_of(options)
     options.results = input_of(options.results, given, uses_ids=False)

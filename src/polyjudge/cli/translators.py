@@ -65,7 +65,7 @@ def add_translator_options(parser: argparse.ArgumentParser) -> None:
     add("--model", type=Path, metavar="PATH", help="value of {model}; default: $POLYJUDGE_TRANSLATOR_MODEL")
     add_variable_options(add)
     one_text = "time limit of one text in seconds; default: %(default)s"
-    add("--timeout", type=float, default=_USUAL_TIMEOUT_S, metavar="S", help=one_text)
+    add("--timeout", type=positive, default=_USUAL_TIMEOUT_S, metavar="S", help=one_text)
     add("--rpm", type=positive, metavar="N", help="maximum number of calls per minute to a model or service")
     add("--version-command", metavar="'PROGRAM …'", help="program that prints the translator's version, for the record")
 
@@ -147,8 +147,6 @@ async def closed_at_end(translator: OpenTranslator) -> AsyncGenerator[None]:
 @contextmanager
 def open_translator(options: argparse.Namespace) -> Generator[OpenTranslator]:
     """Yield the translator; a program has PATH, an empty home folder and the given variables as its environment."""
-    if not 0 < options.timeout < float("inf"):
-        raise ConfigError(f"--timeout must be above 0, not {options.timeout:g}")
     if options.command and options.translator:  # the command line takes one of them, so one is from polyjudge.toml
         raise ConfigError("--translator and --command are both set. Give only one.")
     kind = "command" if options.command else translator_kind(options.translator or "")

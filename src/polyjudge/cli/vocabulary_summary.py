@@ -131,5 +131,5 @@ def _percentage(text: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 100")
+        raise argparse.ArgumentTypeError(f"must be a number between 0 and 100, not {text!r}")
     return number

@@ -62,6 +62,9 @@ def _read_tsv(path: Path, with_expected: bool) -> FixtureFile:
 def _fixture(line: str, suite: Suite, path: Path, number: int, with_expected: bool) -> Fixture:
     cells = line.split("\t")
     count = len(_COLUMNS) if with_expected else len(_COLUMNS) - 1
+    if with_expected and len(cells) == len(_COLUMNS) - 1:
+        remedy = "Store the outputs of a translator that works first, with regression capture."
+        raise DataError(f"no expected output, only inputs. {remedy}", path=path, line=number)
     if len(cells) != count and not (not with_expected and len(cells) == len(_COLUMNS)):
         raise DataError(
             f"expected {count} columns ({', '.join(_COLUMNS[:count])}), found {len(cells)}", path=path, line=number

@@ -151,8 +151,10 @@ class TranslationResults:
         if not isinstance(given, list):
             self._note(line, f"{shown}: prompts must be a list")
             given = []
+        code = values.get("language_code") or name
+        prompt_id = f"prompt {code[:60] if code.isprintable() else repr(code[:60])}"
         prompts = [
-            self._prompt(line, f"{shown}, prompt {index}", each) for index, each in enumerate(cast(list[object], given))
+            self._prompt(line, f"{prompt_id}:{index}", each) for index, each in enumerate(cast(list[object], given))
         ]
         values["language_name"] = name
         return LanguageResult(**values, prompts=tuple(prompt for prompt in prompts if prompt is not None))

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import unicodedata
 from collections import Counter
@@ -14,7 +15,7 @@ from typing import Literal, cast
 from msgspec.structs import replace
 
 from polyjudge.concurrency.pool import StopToken, in_order
-from polyjudge.errors import ConfigError, ProviderError
+from polyjudge.errors import ConfigError, ProviderError, suggestion
 from polyjudge.processes import filled_command, run_program, split_command
 from polyjudge.providers.base import Provider
 from polyjudge.records.requests import Request
@@ -24,6 +25,8 @@ Match = Literal["exact", "trim", "normalized"]
 Translate = Callable[[Fixture], Awaitable[tuple[str, int]]]
 """Returns the output for a case and the milliseconds that it took."""
 MODEL_VARIABLE = "POLYJUDGE_TRANSLATOR_MODEL"
+_PLACEHOLDERS = ("source_lang", "target_lang", "model")
+_IN_BRACES = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ def translator_command(
 ) -> TranslatorCommand:
     """Split a command without a shell, and check that its model exists."""
     parts = tuple(split_command(command))
+    _refuse_misspelt(parts)
     if model is None and any("{model}" in part for part in parts):
         if not os.environ.get(MODEL_VARIABLE):
             raise ConfigError(f"the command contains {{model}}: name a model or set {MODEL_VARIABLE}", option="model")
@@ -63,6 +67,14 @@ def translator_command(
     if model is not None and not model.exists():
         raise ConfigError(f"the model {str(model)!r} does not exist")
     return TranslatorCommand(parts, environment, model, timeout_s)
+
+
+def _refuse_misspelt(parts: Sequence[str]) -> None:
+    """Refuse a placeholder that is like a known one; other words in braces are the program's own, as in awk."""
+    for name in (name for part in parts for name in _IN_BRACES.findall(part)):
+        if name not in _PLACEHOLDERS and suggestion(name, _PLACEHOLDERS):
+            known = ", ".join(f"{{{each}}}" for each in _PLACEHOLDERS)
+            raise ConfigError(f"the command contains the unknown placeholder {{{name}}}. Known: {known}.")
 
 
 def clean_environment(home: Path, names: Sequence[str], settings: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,98 @@
+"""A wrong word on the command line is explained in one line, with what was probably meant."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from polyjudge.cli import main
+
+SCORE = ("score", "items.jsonl", "--rubric", "general", "--judge", "offline")
+REGRESSION = ("regression", "run", "--fixtures", "good.tsv", "--command", "cat")
+WRONG = {
+    ("scroe", "x"): "polyjudge: unknown command 'scroe'. Did you mean 'score'? Available: demo, ",
+    (
+        "translation",
+        "quik",
+        "r.json",
+    ): "polyjudge translation: unknown action 'quik'. Did you mean 'quick'?",
+    ("cache", "prnue"): "polyjudge cache: unknown action 'prnue'. Did you mean 'prune'?",
+    (*SCORE, "--otput", "x"): "polyjudge score: unknown option --otput. Did you mean --output?",
+    ("score", "i.jsonl", "--rubirc=general"): "polyjudge score: unknown option --rubirc. Did you mean --rubric?",
+    (
+        "translation",
+        "quick",
+        "--smaples",
+        "3",
+    ): "polyjudge translation quick: unknown option --smaples. Did you mean",
+    ("demo", "--zzz"): "polyjudge demo: unknown option --zzz. See: polyjudge demo --help",
+    (*SCORE, "--limit", "x"): "polyjudge score: --limit must be a whole number of at least 1, not 'x'",
+    (*SCORE, "--limit", "0"): "polyjudge score: --limit must be a whole number of at least 1, not '0'",
+    (*SCORE, "--max-cost", "-1"): "polyjudge score: --max-cost must be a number above 0, not '-1'",
+    (*REGRESSION, "--timeout", "0"): "polyjudge regression run: --timeout must be a number above 0, not '0'",
+    (*REGRESSION, "--timeout", "nan"): "polyjudge regression run: --timeout must be a number above 0, not 'nan'",
+    (*REGRESSION, "--deadline", "-1"): "polyjudge regression run: --deadline must be a number above 0, not '-1'",
+    (*SCORE, "--format", "xml"): "polyjudge score: --format: invalid choice: 'xml'",
+    (*SCORE, "--refresh", "--reread"): "polyjudge: --refresh asks again, --reread never asks. Give one.",
+}
+
+
+def exit_code(*words):
+    try:
+        return main(list(words))
+    except SystemExit as ended:
+        return ended.code
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+def test_a_wrong_word_is_one_line_with_what_was_meant(words, in_folder, capsys):
+    assert exit_code(*words) == 2
+
+    printed = capsys.readouterr()
+    assert printed.err.startswith(WRONG[words])
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+
+
+def test_the_usage_is_shown_where_an_argument_is_missing(in_folder, capsys):
+    assert exit_code("score", "items.jsonl") == 2
+
+    printed = capsys.readouterr().err
+    assert printed.startswith("usage: polyjudge score")
+    assert printed.endswith("polyjudge score: the following arguments are required: --rubric\n")
+
+
+def test_shortened_options_and_words_after_two_dashes_are_no_unknown_options(in_folder, capsys):
+    assert exit_code("score", "--rub", "translation", "--judge=offline", "--", "--items.jsonl") == 2
+
+    assert "--items.jsonl: cannot be read" in capsys.readouterr().err
+
+
+def test_a_bad_value_in_the_project_file_reads_like_one_on_the_command_line(in_folder, capsys):
+    Path("polyjudge.toml").write_text('limit = "x"\n', encoding="utf-8")
+
+    assert exit_code(*SCORE) == 2
+
+    assert capsys.readouterr().err == (
+        "polyjudge: polyjudge.toml: limit must be a whole number of at least 1, not 'x'\n"
+    )
+
+
+def test_a_misspelt_placeholder_is_refused_before_anything_runs(in_folder, capsys):
+    Path("c.tsv").write_text("a\ten\tes\thello\thello\n", encoding="utf-8")
+    run = ("regression", "run", "--fixtures", "c.tsv", "--command")
+
+    assert exit_code(*run, "cat {source}") == 2
+
+    printed = capsys.readouterr()
+    assert "unknown placeholder {source}. Known: {source_lang}, {target_lang}, {model}." in printed.err
+    assert printed.out == ""
+    program = f"{sys.executable} -c 'import sys; sys.stdout.write(sys.stdin.read())' '{{print}}'"
+    assert exit_code(*run, program) == 0, "braces of another program, such as awk, are its own"
+
+
+def test_inputs_without_expected_outputs_are_told_from_cases(in_folder, capsys):
+    Path("in.tsv").write_text("a\ten\tes\thello\n", encoding="utf-8")
+
+    assert exit_code("regression", "run", "--fixtures", "in.tsv", "--command", "cat") == 2
+
+    assert "in.tsv:1: no expected output, only inputs." in capsys.readouterr().err
