@@ -18,6 +18,7 @@ from polyjudge.verdicts.trust import TRUST_VERDICTS
 
 from .options import add_force_option, judge_names
 from .output import print_table, print_warning, write_pieces
+from .summaries import card_command
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +56,8 @@ def _card(options: argparse.Namespace) -> TrustCard:
     judge = identity_of_models(judge_names(options), load_rubric(options.rubric))
     found = find_card(judge)
     if found.card is None:
-        raise DataError(f"No valid trust card of {judge.provider}/{judge.model}: {found.why}")
+        why = f"No valid trust card of {judge.provider}/{judge.model}: {found.why}"
+        raise DataError(f"{why}. Make one: {card_command(options)}")
     return found.card
 
 

@@ -208,5 +208,5 @@ class Questioning:
             first = one_line(answers.reason, 200)
             print(f"polyjudge: {answers.unjudged} without a verdict: {kinds}. First reason: {first}", file=sys.stderr)
             print(f"polyjudge: all answers: {self.rows_file}", file=sys.stderr)
-            return too_many_unjudged(answers.unjudged, count)
+            return too_many_unjudged(answers.unjudged, count, self.options.max_unjudged, answers.kinds)
         return answers

@@ -39,7 +39,7 @@ def add_judge_options(add: Callable[..., object], *, default: str, help: str) ->
     add("--judge", default=default, metavar="NAME[/MODEL][,…]", help=help)
     add("--judge-model", metavar="MODEL", help="use this model of the judge's provider")
     add("--require-judge", action="store_true", help="exit 3 instead of skipping when a judge cannot be used")
-    too_many = "exit 3 when a larger share of items has no verdict; default: %(default)s"
+    too_many = "exit 3 when a larger share of items could not be judged; default: %(default)s"
     add("--max-unjudged", type=share, default=0.2, metavar="SHARE", help=too_many)
 
 

@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
     except (MissingKeyError, MissingExtraError) as error:
         return _explain_skip(error, job)
     if not options.dry_run and options.format == "text":
-        print_trust(trust, plan.languages, sys.stdout if options.output is not None else sys.stderr)
+        print_trust(trust, plan.languages, options, sys.stdout if options.output is not None else sys.stderr)
     return code
 
 
@@ -203,7 +203,7 @@ def _execute(job: ScoreJob, run: Run) -> int:
     if summary.broken:
         return _explain_broken(summary.broken)
     if summary.status == "unjudged":
-        return too_many_unjudged(scores.unjudged, scores.items)
+        return too_many_unjudged(scores.unjudged, scores.items, options.max_unjudged, scores.unjudged_by_kind)
     return explain_gate(gate, options.format) if gate is not None else 0
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TextIO
@@ -133,10 +134,15 @@ def explain_skip(
     return 3 if is_required else 0
 
 
-def too_many_unjudged(unjudged: int, items: int) -> int:
-    """Print that more items than allowed are unjudged; return the exit code."""
+def too_many_unjudged(unjudged: int, items: int, allowed: float, kinds: Mapping[str, int]) -> int:
+    """Print that more items than allowed are unjudged, with the most frequent kind; return the exit code."""
     share = unjudged / items if items else 1.0
-    print(f"polyjudge: {share:.1%} of the items could not be judged, more than --max-unjudged allows", file=sys.stderr)
+    most = max(kinds.items(), key=lambda each: each[1], default=None)
+    why = f"; most frequent reason: {most[0]} ({most[1]})" if most else ""
+    print(
+        f"polyjudge: {share:.1%} of the items could not be judged, more than --max-unjudged {allowed:g}{why}",
+        file=sys.stderr,
+    )
     return 3
 
 
@@ -167,12 +173,22 @@ def unmet_calibration(trust: JudgeTrust, languages: Sequence[str]) -> str:
     return f"{trust.judge} is not calibrated for all languages: {_by_word(missing)}" if missing else ""
 
 
-def print_trust(trust: JudgeTrust, languages: Sequence[str], to: TextIO) -> None:
-    """Print how far a judge's scores can be trusted in the languages of a run."""
+def print_trust(trust: JudgeTrust, languages: Sequence[str], options: argparse.Namespace, to: TextIO) -> None:
+    """Print how far a judge's scores can be trusted in the languages of a run, or how to measure it."""
     if trust.card is None:
-        print(f"trust:    not calibrated ({trust.why})", file=to)
+        print(f"trust:    not calibrated ({trust.why}). Make one: {card_command(options)}", file=to)
     else:
         print(f"trust:    {_by_word(trust.by_verdict(languages, language_table()))}", file=to)
+
+
+def card_command(options: argparse.Namespace) -> str:
+    """Return the command that makes the trust card of a judge."""
+    words = ["--judge", options.judge]
+    if options.judge_model is not None:
+        words += ["--judge-model", options.judge_model]
+    if getattr(options, "rubric", "translation") != "translation":
+        words += ["--rubric", str(options.rubric)]
+    return f"polyjudge calibrate perturb {shlex.join(words)}"
 
 
 def _by_word(languages: Mapping[str, Sequence[str]]) -> str:

@@ -4,6 +4,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -203,9 +204,10 @@ def _execute(job: _Job, judges: Sequence[ModelName]) -> int:
 
 
 def _exit_code(job: _Job, outcomes: Mapping[ModelName, Outcome]) -> int:
-    failed = sum(isinstance(outcome, Failure) for outcome in outcomes.values())
+    kinds = Counter(outcome.kind for outcome in outcomes.values() if isinstance(outcome, Failure))
+    failed = kinds.total()
     if failed == len(outcomes) or failed > job.options.max_unjudged * len(outcomes):
-        return too_many_unjudged(failed, len(outcomes))
+        return too_many_unjudged(failed, len(outcomes), job.options.max_unjudged, kinds)
     return 1 if any(not isinstance(each, Failure) and each.verdict != "PASS" for each in outcomes.values()) else 0
 
 

@@ -37,6 +37,8 @@ from .summaries import explain_skip, show_estimate, spent_line
 from .translation_check import check_results_name
 from .translators import add_variable_options, http_service, refuse_variables, translator_help, translator_kind
 
+_FAILURES_SHOWN = 5
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -162,7 +164,7 @@ def _execute(run: Run, items: Sequence[Item], file: ResultsFile, options: argpar
         return explain_end(
             signals, summary.stopped_by, f"{total - made} of {total} translations are missing", file.path
         )
-    for failure in file.failures[:5]:
+    for failure in file.failures[:_FAILURES_SHOWN]:
         print(f"polyjudge: failed: {one_line(failure, 400)}", file=sys.stderr)
     languages = len({item.language for item in items})
     print(f"{made} of {total} translations in {languages} languages: {options.output}")
@@ -170,7 +172,10 @@ def _execute(run: Run, items: Sequence[Item], file: ResultsFile, options: argpar
         print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     if not file.failures:
         return 0
-    print(f"polyjudge: {len(file.failures)} failed. Run the same command again to retry them.", file=sys.stderr)
+    if len(file.failures) > _FAILURES_SHOWN:
+        print(f"polyjudge: and {len(file.failures) - _FAILURES_SHOWN} more", file=sys.stderr)
+    retry = "Run the same command again to retry them." if made else "Correct the cause, then run the command again."
+    print(f"polyjudge: {len(file.failures)} failed. {retry}", file=sys.stderr)
     return 3 if len(file.failures) > options.max_failed * total else 0
 
 

@@ -204,11 +204,12 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
     with ignore_closed_pipe():
         _show(job.options, verdicts, file.scores, drift)
         if job.options.format == "text":
-            print_trust(trust, [verdict.language or verdict.name for verdict in verdicts], sys.stdout)
+            judged = [verdict.language or verdict.name for verdict in verdicts]
+            print_trust(trust, judged, job.options, sys.stdout)
     print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     print(f"scores:  {job.output}", file=sys.stderr)
     if summary.status == "unjudged":
-        return too_many_unjudged(scores.unjudged, scores.items)
+        return too_many_unjudged(scores.unjudged, scores.items, job.options.max_unjudged, scores.unjudged_by_kind)
     return 1 if totals(verdicts).fails_gate else 0
 
 
