@@ -187,7 +187,7 @@ def test_wrong_usage_exits_with_two(arguments, capsys):
     with pytest.raises(SystemExit) as exited:
         main(["cache", *arguments])
     assert exited.value.code == 2
-    assert "usage: polyjudge cache" in capsys.readouterr().err
+    assert "polyjudge cache" in capsys.readouterr().err
 
 
 def test_the_command_line_shows_how_to_import_replies_that_are_not_shared(capsys):

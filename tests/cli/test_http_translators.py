@@ -295,7 +295,6 @@ def test_a_model_without_its_key_is_exit_3_in_a_gate(service, monkeypatch, capsy
         (("--model", "inputs.tsv"), "--model is for programs"),
         (("--version-command", "true"), "--version-command is for programs"),
         (("--persistent",), "--persistent is for programs"),
-        (("--timeout", "0"), "--timeout must be above 0"),
     ],
 )
 def test_options_of_programs_are_refused_for_a_service(options, message, service, capsys):

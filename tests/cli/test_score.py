@@ -685,7 +685,7 @@ def test_the_project_file_sets_options_and_the_command_line_wins(items, score, s
     for bad, message in {
         "[score]\nlimt = 3\n": "unknown key 'limt'",
         "limit = true\n": "limit must be text or a number",
-        'concurrency = "many"\n': "is not a whole number",
+        'concurrency = "many"\n': "must be a whole number",
         "refresh = 3\n": "refresh must be true or false",
         "x = \n": "is not TOML",
         "score = 5\n": "score must be a table",
@@ -700,7 +700,7 @@ def test_the_project_file_sets_options_and_the_command_line_wins(items, score, s
 
 @pytest.mark.parametrize(
     "options",
-    ["--concurrency 0", "--max-unjudged 2", "--max-cost -1", "--rpm x", "--repeats 0", "--format xml"],
+    ["--limit 0", "--concurrency 0", "--max-unjudged 2", "--max-cost -1", "--rpm x", "--repeats 0", "--format xml"],
 )
 def test_wrong_usage_exits_with_two(items, score, options, capsys):
     with pytest.raises(SystemExit) as exited:
@@ -710,7 +710,7 @@ def test_wrong_usage_exits_with_two(items, score, options, capsys):
 
 @pytest.mark.parametrize(
     "options",
-    ["--limit 0", "--price cheap", "--retry-failures", "--judge nobody", "--judge ,", "--judge offline"],
+    ["--price cheap", "--retry-failures", "--judge nobody", "--judge ,", "--judge offline"],
 )
 def test_contradictory_options_exit_with_two(items, score, options, capsys):
     assert score(items(1), *options.split()) == 2

@@ -31,7 +31,7 @@ def score(in_folder, capsys):
         (["--output", "a-file"], "a-file: is a file, but --engine ray writes a folder"),
         (["--output", "items/results"], "is in the folder of the items. Give another path"),
         (["--output", "items"], "is in the folder of the items"),
-        (["--output", "out", "--shard-rows", "0"], "not a whole number of at least 1"),
+        (["--output", "out", "--shard-rows", "0"], "must be a whole number of at least 1"),
     ],
 )
 def test_contradictory_options_are_refused_before_any_call(score, in_folder, options, message, capsys):

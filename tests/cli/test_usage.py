@@ -9,6 +9,8 @@ from polyjudge.cli import main
 
 SCORE = ("score", "items.jsonl", "--rubric", "general", "--judge", "offline")
 REGRESSION = ("regression", "run", "--fixtures", "good.tsv", "--command", "cat")
+FULL = ("translation", "full", "results.json")
+GENERATE = ("translation", "generate", "--command", "cat", "--output", "o.json")
 WRONG = {
     ("scroe", "x"): "polyjudge: unknown command 'scroe'. Did you mean 'score'? Available: demo, ",
     (
@@ -32,6 +34,13 @@ WRONG = {
     (*REGRESSION, "--timeout", "0"): "polyjudge regression run: --timeout must be a number above 0, not '0'",
     (*REGRESSION, "--timeout", "nan"): "polyjudge regression run: --timeout must be a number above 0, not 'nan'",
     (*REGRESSION, "--deadline", "-1"): "polyjudge regression run: --deadline must be a number above 0, not '-1'",
+    (*FULL, "--samples", "0"): "polyjudge translation full: --samples must be a whole number of at least 1, not '0'",
+    (*FULL, "--limit", "-1"): "polyjudge translation full: --limit must be a whole number of at least 1, not '-1'",
+    (*FULL, "--control-share", "nan"): "polyjudge translation full: --control-share must be a number, not 'nan'",
+    (*FULL, "--drift-tolerance", "nan"): "polyjudge translation full: --drift-tolerance must be a number, not 'nan'",
+    (*GENERATE, "--max-failed", "2"): "polyjudge translation generate: --max-failed must be a share between 0 and 1, ",
+    (*GENERATE, "--max-failed", "nan"): "polyjudge translation generate: --max-failed must be a share between 0 and 1",
+    (*GENERATE, "--max-answer-tokens", "0"): "polyjudge translation generate: --max-answer-tokens must be a whole",
     (*SCORE, "--format", "xml"): "polyjudge score: --format: invalid choice: 'xml'",
     (*SCORE, "--refresh", "--reread"): "polyjudge: --refresh asks again, --reread never asks. Give one.",
 }
