@@ -23,7 +23,7 @@ def write(folder, poor=0):
     rows, replies = ["id,candidate,language,source"], []
     for language in LANGUAGES:
         for number in range(20):
-            rows.append(f"{language}-{number},answer {language} {number}.,{language},hello")
+            rows.append(f"{language}-{number},answer {language} {number}.,{language},hello {number}")
             points = 2 if language == "Thai" and number < poor else 5
             subscores = dict.fromkeys(("script", "grammar", "coherence"), points)
             text = json.dumps({"reason": "why", "subscores": subscores, "isCorrectLanguage": True})

@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         print(harmless(job.prompt))
         return 0
     judges, code = _usable(job)
-    if code == 3 or not judges:
+    if not judges or (code == 3 and options.require_judge):
         return code
     return (
         show_estimate(_run_of(job, judges), options.format, what="judges") if options.dry_run else _execute(job, judges)

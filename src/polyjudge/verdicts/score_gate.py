@@ -18,7 +18,7 @@ _KINDS = {"mean": "mean", "pass": "pass_rate", "language": "language"}
 
 
 def parse_fail_under(rules: Sequence[str]) -> FailUnder:
-    """Read requirements such as mean:3.5, pass:0.9, pass:90% or language:80%."""
+    """Read requirements such as mean:3.5, pass:0.9, pass:90% or language:75%."""
     given: dict[str, float] = {}
     for rule in rules:
         kind, _, text = rule.partition(":")
