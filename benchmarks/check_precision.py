@@ -7,6 +7,7 @@ Precision of a kind: 1 - (alarm rate on references / alarm rate on outputs of th
 import csv
 import gzip
 import os
+import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,10 @@ NAME = "mt_outputs_dev.tsv.gz"
 FEWEST_ALARMS = 20
 """With fewer, the precision of a kind is not measured."""
 ANY = "any kind"
+TALK = {"code_fence", "model_note", "prompt_leak", "template_leak", "refusal", "extra_lines", "markup_added"}
+"""Kinds that say that a model talks beside the translation."""
+PLANTED_IN = 30
+"""References for each form of talk."""
 SEVERITIES = ("fail", "warn")
 TUNED = {"cs-uk", "en-cs", "en-es"}
 """Language pairs whose alarms were read while the checks were written; the others were only measured."""
@@ -99,6 +104,7 @@ def run() -> None:
         part = [each for each in outputs if (each.pair in TUNED) is is_tuned]
         print(f"precision of the checks on {', '.join(sorted({each.pair for each in part}))} ({name})")
         show(measure(part))
+        show_talk([each for each in part if each.is_reference])
 
 
 def read(path: Path) -> Iterator[Output]:
@@ -164,3 +170,23 @@ def show(rows: Iterable[Precision]) -> None:
             f"  {row.kind:24} {row.alarms:6} {row.references:8.1f} {row.best:9.1f} {row.worst:7.1%} {precision:>9}"
             f" {scores:>13}"
         )
+
+
+def show_talk(references: Sequence[Output]) -> None:
+    """Print how much talk of a model is found when it is planted in references, by line breaks and by spaces."""
+    table, pick = language_table(), random.Random(1)
+    checker = TextChecker(table)
+    lines = (Path(__file__).parent / "model_talk.txt").read_text(encoding="utf-8").splitlines()
+    forms = [line for line in lines if not line.startswith("#")]
+    for name, line_break in (("line breaks", "\n"), ("spaces", " ")):
+        found = planted = 0
+        for form in forms:
+            for each in pick.sample(references, PLANTED_IN):
+                language = table.find(each.pair.partition("-")[2])
+                assert language is not None, each.pair
+                text = form.replace("\\n", line_break).replace("{}", each.text)
+                kinds = {problem.kind for problem in checker.check(text, language, source=each.source).problems}
+                planted, found = planted + 1, found + bool(kinds & TALK)
+        print(f"  talk of a model with {name}: found {found / planted:.1%} of {planted:,}")
+    alarms = sum(any(problem.kind in TALK for problem in each.findings) for each in references)
+    print(f"  talk of a model: false alarms per 1,000 references {1000 * alarms / len(references):.2f}")

@@ -94,12 +94,14 @@ def measure_strings(strings: Sequence[String]) -> dict[str, str]:
         for kind in {finding.kind for finding in check.problems if finding.severity == "fail"}
     )
     fails = Counter(each.stratum for each, check in found if check.fails)
+    warned = Counter(each.stratum for each, check in found if check.problems and not check.fails)
     totals = Counter(each.stratum for each, _ in found)
     return {
         "1-4 words, wrong": f"{states['wrong'] / len(short):.2%}",
         "1-4 words, unsure": f"{states['unsure'] / len(short):.1%}",
         **_pooled_measures([each for each, _ in short], checker),
         **{f"{name}: FAIL per 1,000": f"{1000 * fails[name] / totals[name]:.1f}" for name in sorted(totals)},
+        **{f"{name}: WARN per 1,000": f"{1000 * warned[name] / totals[name]:.1f}" for name in sorted(totals)},
         "format: kinds that fail": ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()),
         "languages above 4% FAIL": _worst(Counter(each.language.tag for each, check in found if check.fails), strings),
         "languages above 4% wrong language": _worst(

@@ -55,6 +55,10 @@ def test_a_good_translation_has_no_problem(tag):
     assert not result.fails
 
 
+NOISE = (
+    "Grondal vesti promunde kelda shirong matari, ille besk tunolai when grasp oldur. Fekreti pla nostavi "
+    "dhu merkin quasto brelle untvik salamani pergo through tirnak. Ostva melindre kaz bolomir est hafen diurka."
+)
 PLANTED = {
     "empty": ("de", " \u200b\n"),
     "wrong_script": ("ru", "Izvinite, gde nakhoditsya blizhayshiy vokzal? Ya khotel by poyekhat' v staryy gorod."),
@@ -77,6 +81,17 @@ PLANTED = {
     "placeholder_lost": ("de", "Hallo, wo ist der Bahnhof?"),
     "markup_lost": ("de", "Drücken Sie Start."),
     "url_lost": ("de", "Siehe dort."),
+    "extra_lines": ("de", "Siehe dort.\n\nDas ist der richtige Ort."),
+    "url_added": ("de", "Siehe https://example.org."),
+    "mention_lost": ("de", "Danke an @anna_benutzer für das Bild."),
+    "untranslated_word": ("de", "Der gerade Schnitt ist straightforward und schnell gemacht."),
+    "unclear_language": ("es", NOISE),
+    "missing_sentences": ("de", "Die Fähre legte ab. Möwen folgten ihr. Ein Kind winkte."),
+    "doubled_punctuation": ("de", "Wir gehen,, und zwar jetzt."),
+    "question_lost": ("de", "Du kommst morgen."),
+    "ellipsis_lost": ("de", "Nun, wir gehen."),
+    "markup_added": ("de", "Wir gehen **jetzt** nach Hause."),
+    "emoji_lost": ("de", "Wir gehen nach Hause."),
 }
 SOURCES = {
     "number_changed": "Call 112.",
@@ -84,6 +99,17 @@ SOURCES = {
     "placeholder_lost": "Hello {name}, where is the station?",
     "markup_lost": "Press <b>Start</b>.",
     "url_lost": "See https://example.org.",
+    "extra_lines": "See there, please.",
+    "url_added": "See there.",
+    "mention_lost": "Thanks to @anna_user for the picture.",
+    "untranslated_word": "The straight cut is straightforward and quickly done.",
+    "unclear_language": "The night train was late again, so we waited in the small room behind the ticket office.",
+    "missing_sentences": "The ferry left. Gulls followed it. A child waved. Nobody waved back. Fog came. A bell rang.",
+    "doubled_punctuation": "We go, and we go now.",
+    "question_lost": "Will you come tomorrow?",
+    "ellipsis_lost": "Well... we go.",
+    "markup_added": "We are going home now.",
+    "emoji_lost": "We are going home 🎉",
 }
 
 

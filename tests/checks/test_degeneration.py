@@ -1,11 +1,13 @@
-"""Output that is no translation: copied, looping, cut off, leaked, refused, far too long or short."""
+"""Output that is no translation: copied, or looping."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyjudge.checks.degeneration import copied, cut_off, length, looping
+from polyjudge.checks.completeness import cut_off, length, missing_sentences
+from polyjudge.checks.degeneration import copied, looping, repeated_phrases
 from polyjudge.checks.leaks import leaked
+from polyjudge.checks.punctuation import broken_punctuation
 from polyjudge.records.findings import Finding
 
 ANY_TEXT = st.text(alphabet=st.characters())
@@ -155,211 +157,25 @@ def test_a_short_loop_in_a_long_text_is_left_alone():
     assert list(looping(text)) == []
 
 
-# Cut off
+def test_phrases_that_come_again_and_again_in_japanese_are_a_warning():
+    text = "彼は駅に向かいました。彼は駅に向かいました。そこで友人に会いました。"
+    [problem] = repeated_phrases(text, "He walked to the station and met a friend there.")
 
-
-@pytest.mark.parametrize(
-    ("tag", "source", "text"),
-    [
-        ("de", "Please call a doctor.", "Bitte rufen Sie,"),
-        ("de", "He said it was art.", "Er sagte: „"),
-        ("zh-Hans", "Bring bread, milk and eggs.", "请带面包、"),
-        ("ar", "Bring bread, milk and eggs.", "أحضر الخبز،"),
-        ("fr", "He said hello.", "Il a dit «"),
-        ("en", "Er sagte es dem Mann.", "He said (“"),
-        ("es", "Please call a doctor now. He is ill. Hurry!", "Por favor, llame a un médico ahora. Él está"),
-        ("hi", "Please call a doctor. He is ill. Hurry up now!", "कृपया डॉक्टर को बुलाइए"),
-        ("ta", "Please call a doctor. He is ill. Hurry up now!", "தயவுசெய்து மருத்துவரை அழைக்கவும்"),
-        ("ru", "I would like to know where the nearest train station is.", "Я хотел бы"),
-    ],
-)
-def test_an_end_before_the_end_is_a_warning_at_the_last_sign(tag, source, text):
-    [problem] = cut_off(text, source, tag)
-
-    assert (problem.kind, problem.severity) == ("cut_off", "warn")
-    assert (problem.start, problem.end) == (len(text.rstrip()) - 1, len(text.rstrip()))
-
-
-@pytest.mark.parametrize(
-    ("tag", "source", "text"),
-    [
-        ("de", "Please call a doctor.", "Bitte rufen Sie einen Arzt."),
-        ("de", "Please call a doctor.", "Bitte rufen Sie einen Arzt"),
-        ("de", "He called it art.", "Er nannte es „Kunst“"),
-        ("de", "He called it art.", "Er nannte es »Kunst«"),
-        ("sv", "He called it art.", "Han kallade det »konst»"),
-        ("ja", "He called it art.", "彼はそれを「芸術」と呼んだ。」"),
-        ("el", "Where is the station?", "Πού είναι ο σταθμός;"),
-        ("am", "It is here.", "እዚህ ነው::"),
-        ("th", "It is here. Come now. I wait.", "อยู่ที่นี่ มาเดี๋ยวนี้ ฉันรออยู่"),
-        ("lo", "It is here. Come now. I wait.", "ມັນຢູ່ນີ້ ມາດຽວນີ້"),
-        ("hi", "It is here.", "यह यहाँ है।"),
-        ("hy", "It is here.", "Այն այստեղ է։"),
-        ("my", "It is here.", "ဒီမှာပါ။"),
-        ("ur", "It is here.", "یہ یہاں ہے۔"),
-        ("es", "Shopping list:", "Lista de la compra:"),
-        ("es", "bread, milk,", "pan, leche,"),
-        ("en", "", "Hello,"),
-    ],
-)
-def test_a_text_that_ends_as_its_language_and_source_do_is_not_cut_off(tag, source, text):
-    assert list(cut_off(text, source, tag)) == []
-
-
-# Leaked and refused
-
-
-@pytest.mark.parametrize(
-    "mark",
-    [
-        "<|im_end|>",
-        "<|endoftext|>",
-        "</s>",
-        "<s>",
-        "[INST]",
-        "[/INST]",
-        "<<SYS>>",
-        "<end_of_turn>",
-        "<think>",
-        "[PAD]",
-        "▁Guten",
-        "\nAssistant:",
-        "### Response",
-    ],
-)
-def test_a_mark_of_a_chat_is_found_unless_the_source_has_it(mark):
-    text = f"{mark} Hallo" if mark.startswith("#") else f"Hallo {mark}"
-    [problem] = leaked(text, "Hello", "")
-
-    assert problem.kind == "template_leak"
-    assert text[problem.start : problem.end].strip() == mark.strip()
-    assert list(leaked(text, f"Hello {mark.upper()}", "")) == []
+    assert (problem.kind, problem.severity) == ("repetition", "warn")
+    assert text[problem.start : problem.end] in text[: problem.start]
+    assert list(repeated_phrases(text[11:], "He walked to the station and met a friend there.")) == []
+    assert list(repeated_phrases(text, "我去车站了。我去车站了。我去车站了。")) == []
 
 
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        ("Usuario: admin", "User: admin"),
-        ("Sistema: Linux\nUsuario: x", "System: Linux\nUser: x"),
-        ("Antwort: ja", "Answer: yes"),
-        ("Im Sommer kann man im See schwimmen.", "In summer, you can swim in the lake."),
-        ("In Paris regnet es.", "In Paris, it is raining."),
-        ("La traducción de la Biblia fue larga.", "The translation of the Bible took long."),
-        ("Claro, aquí tienes.", "Sure, here you are."),
-        ("De acuerdo, esto es todo.", "Okay, this is all."),
-        ("Als KI-Forscherin mag ich das.", "As an AI researcher, I like that."),
-        ("Perdona, mañana no puedo venir.", "Sorry, I can't come tomorrow."),
-        ("Sorry, we do not accept cards.", "申し訳ありませんが、カードはご利用できません。"),
-        ("Unfortunately I have no time tomorrow.", "Es tut mir leid, ich kann morgen leider nicht kommen."),
-        ("I am sorry, I cannot help you with that.", "Es tut mir leid, dabei kann ich Ihnen nicht helfen."),
-        ("“I'm sorry, but I can't help you.”", "„Lo siento, pero no puedo ayudarle.“"),
-        ("Lo siento, no puedo ayudarle.", "I'm sorry, I can't help you."),
-        ("对不起，我无法提供帮助。", "Sorry, I am unable to help."),
-        ("Use a < b here", "Hier a < b"),
-        ("¿Puede ayudarme?", "Can you help me?"),
+        ("Yaaay!!! We won", "Jupííííííííííí!!! Vyhráli jsme"),
+        ("Thanks! 🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉", "Díky! 🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉"),
     ],
 )
-def test_a_translation_that_only_resembles_talk_or_refusal_is_left_alone(source, text):
-    assert list(leaked(text, source, "")) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm sorry, but I cannot translate this text.",
-        "I cannot assist with that request.",
-        "Sorry, I'm not able to help with that.",
-        "As an AI language model, I do not have opinions.",
-        "As a large language model, I cannot",
-        "Lo siento, pero no puedo ayudar con eso.",
-        "Je suis désolé, mais je ne peux pas vous aider.",
-        "Es tut mir leid, aber ich kann dir dabei nicht helfen.",
-        "Desculpe, não posso ajudar com isso.",
-        "Mi dispiace, ma non posso aiutarti.",
-        "Извините, я не могу вам помочь с этим.",
-        "抱歉，我无法协助您完成这个请求。",
-        "對不起，我無法提供翻譯。",
-        "申し訳ありませんが、その翻訳はできません。",
-        "申し訳ございませんが、お手伝いできません。",
-        "آسف، ولكن لا أستطيع مساعدتك",
-        "**I cannot help with that.**",
-    ],
-)
-def test_a_refusal_is_found_in_many_languages(text):
-    [problem] = leaked(text, "Where is the nearest station?", "")
-
-    assert problem.kind == "refusal"
-    assert 0 <= problem.start < problem.end <= len(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Sure! Here is the translation: Wo ist der Bahnhof?",
-        "Here's the translation:\nWo ist der Bahnhof?",
-        "Here is your Spanish translation: ¿Dónde?",
-        "The translation is: Wo ist der Bahnhof?",
-        'The translation of the text into German is "Wo ist der Bahnhof?"',
-        "Translation: Wo ist der Bahnhof?",
-        "Certainly, here you go:\nWo ist der Bahnhof?",
-        "In German, you would say Wo ist der Bahnhof?",
-        "**Translation:** Wo ist der Bahnhof?",
-    ],
-)
-def test_talk_about_the_task_is_found(text):
-    assert [problem.kind for problem in leaked(text, "Where is the station?", "")] == ["prompt_leak"]
-
-
-def test_a_part_of_the_prompt_is_found_and_located_even_when_the_source_is_a_word_of_it():
-    prompt = "Translate the following text into Spanish. Reply with the translation only.\n\na"
-    text = "Reply with the translation only. un"
-
-    for source in ("a", "no", "the", "Where is the station?"):
-        [problem] = leaked(text, source, prompt)
-        assert (problem.kind, text[problem.start : problem.end]) == ("prompt_leak", "Reply with the translation only")
-
-
-def test_what_the_source_says_is_no_part_of_the_prompt():
-    source = "Please translate the following text for me"
-
-    assert list(leaked(source, source, f"Translate it.\n\n{source}")) == []
-
-
-# Length
-
-
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        (
-            "OK, thank you!",
-            "Eny, misaotra betsaka anao tompoko, tena mankasitraka anao izahay noho izany fanampiana izany",
-        ),
-        ("最近的车站在哪里？", "Aiza ho aiza ny gara akaiky indrindra azafady tompoko?"),
-        ("Where is the nearest train station?", "最近的车站在哪？"),
-        ("Where is the nearest train station?", "역이 어디예요?"),
-        ("Hi", "Ich grüße Sie ganz herzlich und wünsche Ihnen einen schönen guten Tag"),
-        ("Internationalization", "国際化"),
-        ("", "Something"),
-        ("Something long enough", ""),
-    ],
-)
-def test_lengths_that_scripts_and_languages_explain_are_fine(source, text):
-    assert list(length(text, source)) == []
-
-
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("Where is the nearest train station?", "Wo?"),
-        ("Where is the nearest train station?", "哪"),
-        ("Where is the station?", "Der Bahnhof ist dort. " * 20),
-        ("Where is the station?", "车站在哪里" * 30),
-        ("最近的车站在哪里？", "Der Bahnhof ist dort. " * 20),
-    ],
-)
-def test_a_length_wrong_by_an_order_of_magnitude_is_found(source, text):
-    assert [problem.kind for problem in length(text, source)] == ["wrong_length"]
+def test_stretched_words_and_rows_of_emoji_are_no_loops(source, text):
+    assert list(looping(text, source)) == []
 
 
 # All of them
@@ -373,6 +189,9 @@ def test_any_text_is_gone_through_and_every_place_is_inside_it(text, source, pro
         *looping(text, source),
         *cut_off(text, source, "en"),
         *length(text, source),
+        *missing_sentences(text, source, "en"),
+        *repeated_phrases(text, source),
+        *broken_punctuation(text, source, "en"),
     ]
 
     for problem in problems:

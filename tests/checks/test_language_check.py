@@ -205,3 +205,25 @@ def test_a_table_without_chinese_can_be_asked_about_chinese():
     assert chinese is not None
 
     assert language_identifier(LanguageTable({"en": english})).check(LONG["zh-Hant"], chinese).state != "wrong"
+
+
+def test_a_text_of_many_languages_or_none_is_in_no_language():
+    noise = (
+        "Grondal vesti promunde kelda shirong matari, ille besk tunolai when grasp oldur. Fekreti pla nostavi dhu "
+        "merkin quasto brelle untvik salamani pergo through tirnak. Ostva melindre kaz bolomir est hafen diurka."
+    )
+    result = check("es", noise)
+
+    assert result.state == "unsure"
+    assert result.strange_share >= 0.4
+    assert all(check(tag, text).strange_share == 0 for tag, text in LONG.items())
+
+
+def test_words_are_weighed_between_two_languages_by_their_letters():
+    identifier, german = language_identifier(TABLE), TABLE.find("de")
+
+    assert german is not None
+    assert identifier.can_weigh(german, "en")
+    assert not identifier.can_weigh(german, "de")
+    assert identifier.likelihood_of("straightforward", german, "en") < 0.3
+    assert identifier.likelihood_of("Eisenbahnstraße", german, "en") > 0.7

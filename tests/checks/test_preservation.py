@@ -234,3 +234,34 @@ def test_a_great_length_of_beginnings_that_never_end_is_gone_through_once(part):
 
     assert len(prose(text)) == len(text)
     list(lost_parts(text, "Nothing of the kind: 1"))
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("The crash happened at 10:15.", "L’accident s’est produit à 10h15."),
+        ("Come at 9.30 pm.", "晩の9時半に来てください。"),
+        ("Come at 14:00.", "Kommen Sie um 14 Uhr."),
+        ("A 20-degree difference.", "Ein Unterschied von 11 Grad."),
+        ("A poll of 2013.", "การสำรวจปี 2556"),
+        ("It took 90 nautical miles.", "Es waren 167 Kilometer."),
+    ],
+)
+def test_clocks_calendars_and_units_of_other_countries_change_no_number(source, text):
+    assert "number_changed" not in {problem.kind for problem in lost_parts(text, source)}
+
+
+def test_a_mention_that_was_changed_is_a_warning():
+    found = [(problem.kind, problem.severity) for problem in lost_parts("Danke @anna_nutzer!", "Thanks @anna_user!")]
+
+    assert found == [("mention_lost", "warn")]
+    assert list(lost_parts("＠anna_userに感謝！", "Thanks @anna_user!")) == []
+
+
+def test_an_address_and_a_tag_that_the_source_lacks_are_found():
+    added = lost_parts("Siehe https://example.org/x.", "See there.")
+    tagged = lost_parts("<translation>Siehe dort.</translation>", "See there.")
+
+    assert [problem.kind for problem in added] == ["url_added"]
+    assert {problem.kind for problem in tagged} == {"markup_added"}
+    assert list(lost_parts("Anna <anna@example.org>", "translator-credits")) == []

@@ -51,7 +51,13 @@ def test_of_a_good_translation_the_script_and_the_language_are_seen_and_nothing_
         (GOOD["ru"], "de", {"script": 1, "coherence": 2}, "wrong script"),
         (GOOD["de"].replace("112", "211"), "de", {"script": 5, "coherence": 2}, "number changed"),
         ("Ja.", "de", {"script": 5, "coherence": 2}, "wrong length"),
-        ("Mein Freund hatte einen Unfall auf der", "de", {"script": 5, "coherence": 3}, "cut off"),
+        ("Mein Freund hatte einen Unfall auf der", "de", {"script": 5, "coherence": 2}, "cut off"),
+        (
+            "Mein Freund hatte einen Unfall auf der Autobahn nach Köln, bitte wählen Sie sofort,",
+            "de",
+            {"script": 5, "coherence": 3},
+            "cut off",
+        ),
     ],
 )
 def test_each_fault_moves_the_scores_that_it_concerns_and_is_named(candidate, language, subscores, told):
@@ -104,7 +110,7 @@ def test_an_unknown_language_is_an_item_that_cannot_be_judged(language):
     outcome = judged("nuqneH", language)
 
     assert isinstance(outcome, Failure)
-    assert (outcome.kind, outcome.model) == ("bad_item", "checks-2")
+    assert (outcome.kind, outcome.model) == ("bad_item", "checks-3")
     assert repr(language) in outcome.reason
 
 
@@ -156,7 +162,7 @@ def test_a_result_says_where_it_came_from_and_is_the_same_each_time():
     first, second = judged(GOOD["de"], "de"), judged(GOOD["de"], "de")
 
     assert first == second
-    assert (first.provenance.provider, first.provenance.model_answered) == ("offline", "checks-2")
+    assert (first.provenance.provider, first.provenance.model_answered) == ("offline", "checks-3")
     assert first.provenance.rubric == "translation"
     assert first.provenance.rubric_fingerprint
     assert first.provenance.polyjudge_version

@@ -14,13 +14,18 @@ from polyjudge.plugins import PLUGINS, Plugin, described
 from polyjudge.records.findings import SEVERITIES, CheckedText, Finding, LanguageCheck, ScriptCheck, TextCheck
 from polyjudge.records.translation import Language, LanguageResult
 
-from .degeneration import copied, cut_off, length, looping
+from .completeness import cut_off, length, missing_sentences
+from .degeneration import copied, kept_words, looping, repeated_phrases
 from .language import language_identifier
-from .leaks import leaked
+from .leaks import added_lines, leaked, remarks_in_english
 from .preservation import lost_parts
+from .punctuation import broken_punctuation, changed_marks
 from .reference import chrf
-from .script import check_script, is_blank
+from .script import check_script, is_accepted, is_blank
 
+_UNLIKELY_WORD = 0.25
+"""Likelihood of a word in the language asked for, against that of the source, below which it was left."""
+_WORDS_NAMED = 3
 CHECK_FAILED = "check_failed"
 """Kind of the finding that says that a plugin's check failed, so that it did not check the text."""
 
@@ -106,20 +111,39 @@ class TextChecker:
         """Return the check of a text whose script and language are known."""
         text, language, source = checked.text, checked.language, checked.source
         problems = list(script.problems)
-        has_text = not is_blank(text)
-        if has_text:
+        if not is_blank(text):
             problems += [*leaked(text, source, checked.prompt), *looping(text, source)]
-        if has_text and source.strip():
-            left = list(copied(text, source))
-            if left and not self._is_in(source, language):
-                problems += [self._weighed(problem, text, language) for problem in left]
-            problems += [*cut_off(text, source, language.tag), *length(text, source), *lost_parts(text, source)]
+            if source.strip():
+                problems += self._compared(text, language, source, script)
         if any(problem.kind == "source_copied" and problem.severity == "warn" for problem in problems):
             identity = replace(identity, state="unsure")  # a name is of any language
         if identity.state == "wrong" and script.state != "fail":
             problems.append(Finding("wrong_language", "fail", self._wrong_language(language, identity.found, pooled)))
+        elif identity.strange_share and script.state != "fail":
+            message = (
+                f"Not clearly {language.name}: {identity.strange_share:.0%} of its parts look like another language."
+            )
+            problems.append(Finding("unclear_language", "fail", message))
         problems += [finding for plugin in self.plugins for finding in plugin.findings(checked)]
         return TextCheck(script=script, language=identity, problems=tuple(problems))
+
+    def _compared(self, text: str, language: Language, source: str, script: ScriptCheck) -> Iterator[Finding]:
+        """Find what the source shows to be wrong."""
+        yield from added_lines(text, source)
+        if script.state != "fail" and language_identifier(self.table).can_weigh(language, "en"):
+            yield from remarks_in_english(text, source, language_identifier(self.table).is_surely_english)
+        left = list(copied(text, source))
+        if left and not self._is_in(source, language):
+            yield from (self._weighed(problem, text, language) for problem in left)
+        if not left:
+            yield from self._untranslated_words(text, language, source)
+        yield from cut_off(text, source, language.tag)
+        yield from missing_sentences(text, source, language.tag)
+        yield from length(text, source)
+        yield from lost_parts(text, source)
+        yield from broken_punctuation(text, source, language.tag)
+        yield from changed_marks(text, source)
+        yield from repeated_phrases(text, source)
 
     def _wrong_language(self, language: Language, found: str, pooled: int) -> str:
         together = f" (identified together with {pooled - 1} other texts)" if pooled > 1 else ""
@@ -170,6 +194,20 @@ class TextChecker:
             return problem
         state = self.check_language(text[problem.start : problem.end], language).state
         return problem if state == "wrong" else replace(problem, severity="warn")
+
+    def _untranslated_words(self, text: str, language: Language, source: str) -> Iterator[Finding]:
+        """Find words that were left as they are in the source and look like words of its language: a warning."""
+        kept = [word for word in kept_words(text, source) if is_accepted(word.text, language)]
+        if not kept:
+            return
+        identifier = language_identifier(self.table)
+        theirs = identifier.guess(source)
+        if not identifier.can_weigh(language, theirs):
+            return
+        left = [word for word in kept if identifier.likelihood_of(word.text, language, theirs) <= _UNLIKELY_WORD]
+        if left:
+            named = ", ".join(repr(word.text) for word in left[:_WORDS_NAMED])
+            yield Finding("untranslated_word", "warn", f"Left untranslated: {named}.", left[0].start, left[0].end)
 
     def _is_in(self, source: str, language: Language) -> bool:
         """Say whether the source is in the language asked for already, so that it may well stand as it is."""

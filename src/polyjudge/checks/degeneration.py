@@ -1,13 +1,12 @@
-"""Output that is no translation in any language: copied, looping, cut off, far too long or too short."""
+"""Output that is no translation: the source given back, parts of it left, or a part that is repeated over and over."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from unicodedata import category
 
 from polyjudge.records.findings import Finding, Severity
-from polyjudge.text.segments import Word, plain_words, prose, running_text, shared_runs, words
+from polyjudge.text.segments import Word, plain_words, running_text, shared_runs, word_texts, words
 
 _CHARACTERS_LOOKED_AT = 40_000
 _REPEATS = 4
@@ -20,31 +19,25 @@ _SIGN_REPEATS = 50
 _PERIODS_TRIED = 4
 _FEWEST_WORDS = 6
 """Fewer may be talk: no, no, no, no!"""
+_FEWEST_REPEATED = 4
+"""Words of a loop that came before: three quarters of `_FEWEST_WORDS` at least."""
 _UNPARTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff]{10}|.{30}")
 _FEWEST_SIGNS = 10
 """Where single characters are compared, a shorter loop may be laughter: 哈哈哈哈."""
+_PHRASE = 7
+"""Characters of a phrase in Chinese or Japanese."""
+_MUCH_REPEATED = 0.03
+"""Share of a text's phrases that came before in it."""
+_FIRST_DENSE = "\u2e80"
 _MORE_THAN_SOURCE = 3
 _MUCH = 0.3
 _UNTRANSLATED_WORDS = 3
+_SHORTEST_KEPT = 4
+"""Shorter words are alike in many languages."""
 _LONGEST_NAME = 3
 _LONGEST_ABBREVIATION = 3
-_SHORTEST_JUDGED = 10
-_ORDER_OF_MAGNITUDE = 10
-_LENGTHS = ((20, 0.0, 3.5), (40, 0.3, 2.8), (100, 0.5, 2.3))
-"""From so many letters of source on, shorter or longer than this many times the usual length is wrong."""
-_ENDS = ".!?。！？।॥؟۔։።។။…"
-_DANGLING = ",;:-–—(（[「『„‚、，،؛"
-_QUOTES = "“‘«»"
-"""Each opens in some languages and closes in others."""
 _OPENING = "\"'“‘„«「『*_([（"
 _CODE = re.compile(r"[\[\]|<>*=_{}/\\]")
-_KEY = re.compile(r"[a-z]+(?:[-_.][a-z]+)+\Z")
-"""A source that is a key and not a text: translator-credits."""
-_DENSE = re.compile("[\u2e80-\u9fff\uac00-\ud7af]")
-_ENDS_THERE = {(";", "el"), (":", "am")}
-"""Marks that end a sentence in one language: the Greek question mark, the Ethiopic full stop as it is typed."""
-_NO_END_MARKS = {"th", "lo"}
-"""Languages that end sentences without a mark."""
 
 
 def copied(text: str, source: str) -> Iterator[Finding]:
@@ -53,8 +46,8 @@ def copied(text: str, source: str) -> Iterator[Finding]:
     theirs, ours = plain_words(running_text(source)), plain_words(plain)
     if not ours or not theirs:
         return
-    found = words(plain)
     if ours == theirs:
+        found = words(plain)
         if all(_is_symbol(word.text) for word in found) and len(found) + len(text) > 2:
             return
         is_name = (
@@ -66,14 +59,32 @@ def copied(text: str, source: str) -> Iterator[Finding]:
             yield Finding("source_copied", "warn" if is_name else "fail", "The source was given back untranslated.")
         return
     for first, last in shared_runs(ours, theirs, _UNTRANSLATED_WORDS):
-        run = found[first:last]
+        run = words(plain)[first:last]
         small = sum(not word.text[:1].isupper() for word in run)  # names are the same in any language
         if small > 1:
             start, end = run[0].start, run[-1].end
             is_title = 2 * small <= len(run) + 1 or text[start - 1 : start] in tuple(_OPENING)
-            is_code = _CODE.search(text, start, end) is not None or text[start:end].count(",") >= len(run) - 1
+            is_code = _CODE.search(text, start, end) is not None or _is_list(text[start:end], len(run))
             severity: Severity = "fail" if small > 2 and not is_title and not is_code else "warn"
             yield Finding("untranslated", severity, f"Left untranslated: {text[start:end]!r}.", start, end)
+
+
+def _is_list(text: str, count: int) -> bool:
+    """Say whether words stand in a list of keywords, which has those of the source as well."""
+    return max(text.count(","), text.count(";")) >= count - 1
+
+
+def kept_words(text: str, source: str) -> list[Word]:
+    """Return the words that the source has too and that are no names: written small, and not short."""
+    known = {
+        word
+        for word in word_texts(running_text(source))
+        if len(word) >= _SHORTEST_KEPT and word.islower() and not any(map(str.isdigit, word))
+    }
+    plain = running_text(text)
+    if known.isdisjoint(word_texts(plain)):
+        return []
+    return [word for word in words(plain) if word.text in known]
 
 
 def _is_symbol(word: str) -> bool:
@@ -97,57 +108,29 @@ def looping(text: str, source: str = "") -> Iterator[Finding]:
     yield Finding("repetition", "fail", f"Repeated {times} times: {text[start:end][:30]!r}.", start, end)
 
 
-def cut_off(text: str, source: str, language: str = "") -> Iterator[Finding]:
-    """Find a text that ends before its source does; a warning, because it can be suspected but not known."""
-    end, theirs = text.rstrip(), source.rstrip()
-    if not end or not theirs or theirs[-1] not in _ENDS:
+def repeated_phrases(text: str, source: str) -> Iterator[Finding]:
+    """Find phrases of Chinese, Japanese or Korean that come again and again, in a text whose source repeats nothing.
+
+    In alphabets, people repeat words as often as models do.
+    """
+    if text.isascii() or max(text) < _FIRST_DENSE:
         return
-    place = len(end) - 1
-    quotes = end.rstrip(f"\"'”’」』)）{_QUOTES}")
-    if _dangles(end, language):
-        yield Finding(
-            "cut_off", "warn", f"The text ends with {end[-1]!r}, the source with {theirs[-1]!r}.", place, place + 1
-        )
-    elif category(quotes[-1:] or " ")[0] in "LM" and language.partition("-")[0] not in _NO_END_MARKS:
-        count = _sentences(source)
-        if (count > 1 and _sentences(text) < max(count - 1, 1)) or _ratio(text, source) < 0.5:
-            yield Finding("cut_off", "warn", "The text ends in the middle of a sentence.", place, place + 1)
+    repeated, first = _repeated_share(text[:_CHARACTERS_LOOKED_AT])
+    if repeated > _MUCH_REPEATED and repeated > _MUCH_REPEATED + _repeated_share(source[:_CHARACTERS_LOOKED_AT])[0]:
+        phrase = text[first : first + _PHRASE]
+        yield Finding("repetition", "warn", f"Repeated phrases, such as {phrase!r}.", first, first + _PHRASE)
 
 
-def _dangles(text: str, language: str) -> bool:
-    if text[-1] in _QUOTES:
-        return text[-2:-1].isspace() or text[-2:-1] in "([（"
-    if (text[-1], language[:2]) in _ENDS_THERE:
-        return False
-    return text[-1] in _DANGLING
-
-
-def length(text: str, source: str) -> Iterator[Finding]:
-    """Find a text that is much longer or shorter than a translation of its source usually is."""
-    size = _weight(source)
-    if size < _SHORTEST_JUDGED or not text.strip() or _KEY.match(source):
-        return
-    ratio = _ratio(text, source)
-    limits = [1 / _ORDER_OF_MAGNITUDE, _ORDER_OF_MAGNITUDE]
-    for least, shortest, longest in _LENGTHS:
-        if size >= least:
-            limits = [max(limits[0], shortest), min(limits[1], longest)]
-    if not limits[0] < ratio < limits[1]:
-        much = "shorter" if ratio < 1 else "longer"
-        yield Finding("wrong_length", "fail", f"Much {much} than expected: {ratio:.0%} of the usual length.")
-
-
-def _sentences(text: str) -> int:
-    return len(re.findall(rf"[{re.escape(_ENDS)}]+(?=\s|$|[\"'”’»」』)）])|[。！？।]", prose(text)))
-
-
-def _ratio(text: str, source: str) -> float:
-    return _weight(text) / max(_weight(source), 1.0)
-
-
-def _weight(text: str) -> float:
-    """Return the length of a text in letters of an alphabet; a sign of Chinese or a syllable of Korean says more."""
-    return len(text) + 1.5 * len(_DENSE.findall(text))
+def _repeated_share(text: str) -> tuple[float, int]:
+    """Return the share of the phrases of a text that came before, and where the first of them is."""
+    count = len(text) - _PHRASE + 1
+    seen, repeated, first = set[str](), 0, 0
+    for place in range(max(0, count)):
+        phrase = text[place : place + _PHRASE]
+        if phrase in seen and not phrase.isspace():
+            repeated, first = repeated + 1, first or place
+        seen.add(phrase)
+    return repeated / max(1, len(text)), first
 
 
 @lru_cache(maxsize=256)
@@ -158,6 +141,9 @@ def _longest_loop(text: str) -> tuple[int, int, int] | None:
         if run[1].isalpha() or times >= _SIGN_REPEATS:
             return run.start(), run.end(), times
     shown = text[:_CHARACTERS_LOOKED_AT].strip()
+    texts = word_texts(text[:_CHARACTERS_LOOKED_AT])
+    if len(set(texts)) > len(texts) - _FEWEST_REPEATED and not any(map(_UNPARTED.search, texts)):
+        return None
     found = words(text[:_CHARACTERS_LOOKED_AT])
     return _loop_of(found, len(shown), _FEWEST_WORDS) or _loop_of(_signs(found), len(shown), _FEWEST_SIGNS)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.findings import LanguageCheck, LanguageState
 from polyjudge.records.translation import Language
-from polyjudge.text.segments import plain_words, running_text, words
+from polyjudge.text.segments import plain_words, running_text, word_texts
 
 _LIKELY = 0.5
 """A guess at least this likely counts by itself; a weaker one needs the agreement of pycld2."""
@@ -25,6 +25,17 @@ _SHORT = 25
 """With fewer letters, only what both identifiers find on their own is called wrong."""
 _ENOUGH = 40
 """Letters from which pycld2 alone settles that a text is in the language asked for."""
+_LONG = 60
+"""Letters from which a text must look like one language in its parts as well."""
+_PART = 40
+"""Letters of a part."""
+_CLEAR_SHARE = 0.6
+"""With a smaller share of the text in the language asked for by pycld2, its parts are looked at."""
+_STRANGE = 0.4
+"""Share of the parts that are in no language, or in another one, from which the text is in none."""
+_SURELY_ENGLISH = 0.9
+_ENGLISH_AND_PIDGIN = {"en", "pcm"}
+"""They share most of their words."""
 _CONFUSED = {"en", "no", "xh", "zu", "hr", "sr", "bs", "id", "ms"}
 """Languages that pycld2 also finds in text of another: names and quotations in English, Danish, and near relatives."""
 _MOST = 0.8
@@ -52,6 +63,12 @@ class _Guess(NamedTuple):
     share: float = 0.0
     """Of the text, what the label is about."""
     is_reliable: bool = False
+    shares: tuple[tuple[str, float], ...] = ()
+    """Of the text, by label."""
+
+    def share_of(self, label: str) -> float:
+        """Return the share of the text that looks like a language."""
+        return sum(share for name, share in self.shares if name == label)
 
 
 class LanguageIdentifier:
@@ -66,7 +83,8 @@ class LanguageIdentifier:
         self._rank, self._ranked = _limited_guesser({each.detector for each in table if each.detector})
         """py3langid, and the languages that it knows; the others are left to pycld2."""
         self._guessed: dict[str, str] = {}
-        self._known = self._ranked | _labels_of_cld2()
+        labels = _labels_of_cld2()
+        self._known, self._known_to_both = self._ranked | labels, self._ranked & labels
 
     def check(self, text: str, language: Language, source: str = "") -> LanguageCheck:
         """Say whether a text is in a language; words that its source has too count only where there are no others."""
@@ -110,10 +128,55 @@ class LanguageIdentifier:
         if wanted in ("yue", "zh") and _is_han(plain):
             return _check_chinese(plain, language)
         sure = _cld2(plain)
-        if sure.is_reliable and sure.label == wanted and size >= _ENOUGH and wanted not in _CONFUSED:
+        is_long, is_found = size >= _LONG, sure.is_reliable and sure.label == wanted
+        if is_found and size >= _ENOUGH and wanted not in _CONFUSED and not (is_long and sure.share < _CLEAR_SHARE):
             return LanguageCheck(state="right", found=language.tag, confidence=round(sure.share, 3))
         ranked = self._rank(plain)
-        return self._weigh(language, ranked, sure, size, plain) if ranked else _UNSURE
+        if not ranked:
+            return _UNSURE
+        found = self._weigh(language, ranked, sure, size, plain)
+        if is_long and found.state != "wrong" and wanted in self._known_to_both:
+            strange = self._strange_share(plain, language, sure)
+            if strange >= _STRANGE:
+                return LanguageCheck(state="unsure", found=found.found, strange_share=round(strange, 3))
+        return found
+
+    def _strange_share(self, plain: str, language: Language, sure: _Guess) -> float:
+        """Return the share of a text's parts that look like another language, where pycld2 has doubts as well.
+
+        A text of many languages at once, or of invented words, is in none of them.
+        """
+        wanted = {_label(language), *language.inseparable}
+        second = sure if sure.is_reliable else _cld2(plain, is_best_effort=True)
+        if sum(map(second.share_of, wanted)) >= _CLEAR_SHARE:
+            return 0.0
+        found = [self._guessed_label(part) for part in _parts(plain)]
+        strange = [label for label in found if label not in wanted]
+        if len({*strange, second.label} - wanted) < 2:  # a relative of the language, and not a mixture
+            return 0.0
+        return len(strange) / len(found)
+
+    def _guessed_label(self, plain: str) -> str:
+        ranked = self._rank(plain)
+        best = max(ranked, key=lambda name: ranked[name], default="")
+        return best if ranked.get(best, 0.0) >= _LIKELY else ""
+
+    def is_surely_english(self, text: str) -> bool:
+        """Say whether a sentence is in English; Nigerian Pidgin shares most of its words."""
+        ranked = self._rank(text) if text.isascii() else {}
+        return ranked.get("en", 0.0) + ranked.get("pcm", 0.0) >= _SURELY_ENGLISH
+
+    def can_weigh(self, language: Language, other: str) -> bool:
+        """Say whether a word can be weighed between a language and the label of another one."""
+        label = _label(language)
+        pair = {label, other}
+        return len(pair) == 2 and pair <= self._ranked and pair != _ENGLISH_AND_PIDGIN
+
+    def likelihood_of(self, word: str, language: Language, others: str) -> float:
+        """Return how much likelier a word is in a language than in another one, by its letters: 0 to 1."""
+        ranked = self._rank(word)
+        wanted, other = ranked.get(_label(language), 0.0), ranked.get(others, 0.0)
+        return wanted / (wanted + other) if wanted + other else 0.5
 
     def _weigh(
         self, language: Language, ranked: dict[str, float], sure: _Guess, size: int, plain: str
@@ -175,13 +238,24 @@ def _pools(places: Sequence[int]) -> Iterator[Sequence[int]]:
 
 def _letters(text: str, source: str = "") -> str:
     """Return the words alone, without those of the source: addresses, mentions and numbers are of no language."""
-    found = [word.text for word in words(running_text(text[:_LONGEST]))]
+    found = word_texts(running_text(text[:_LONGEST]))
     if source and found:
         known = set(plain_words(running_text(source[:_LONGEST])))
-        own = [word for word in found if word.casefold() not in known]
+        own = tuple(word for word in found if word.casefold() not in known)
         if own and (sum(map(len, own)) >= _FEWEST_LETTERS or len(found) <= _FEW_WORDS):
             found = own
     return " ".join(found)
+
+
+def _parts(plain: str) -> Iterator[str]:
+    """Yield a text in parts of some words each; what is left at the end is too short to tell anything."""
+    start = size = 0
+    found = plain.split()
+    for place, word in enumerate(found):
+        size += len(word)
+        if size >= _PART:
+            yield " ".join(found[start : place + 1])
+            start, size = place + 1, 0
 
 
 def _size(plain: str) -> int:
@@ -199,7 +273,7 @@ def _limited_guesser(labels: Collection[str]) -> tuple[_Ranking, set[str]]:
     model.set_languages(known)
 
     def rank(text: str) -> dict[str, float]:
-        return dict(model.rank(text)[:6]) if text else {}
+        return dict(model.rank(text)) if text else {}
 
     return rank, known
 
@@ -218,8 +292,10 @@ def _cld2(text: str, *, is_best_effort: bool = False) -> _Guess:
         is_reliable, _, details = cld2.detect(text, bestEffort=is_best_effort)
     except cld2.error:  # not UTF-8 as it knows it
         return _Guess()
-    label: str = details[0][1]
-    return _Guess(_LABELS_OF_CLD2.get(label, label), details[0][2] / 100, is_reliable and label != "un")
+    found: Sequence[tuple[str, str, int, float]] = details
+    shares = tuple((_LABELS_OF_CLD2.get(label, label), share / 100) for _, label, share, _ in found)
+    label, share = shares[0]
+    return _Guess(label, share, is_reliable and label != "un", shares)
 
 
 def _is_han(text: str) -> bool:

@@ -2,19 +2,28 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
 
-from polyjudge.records.findings import Finding
-from polyjudge.text.segments import plain_words, shared_runs, words
+from polyjudge.records.findings import Finding, Severity
+from polyjudge.text.segments import plain_words, shared_runs, word_texts, words
 
 _LEAKED_WORDS = 5
 _MOST_PLACES = 50
 _FENCE = "```"
 _BEFORE = " \n\t*_\"'“«„`"
 _LABEL = re.compile(r"^[^\S\n]*\w[^\n:：]{0,30}[:：]", re.MULTILINE)
+_BOUNDARY = re.compile(r"[.!?:][\"'”’»)\]]{0,3}\s+|[。！？]+|\n+|\s{2,}|\s[-–—*•]\s")
+_WORDS_OF_REMARK = 3
+_ENGLISH = re.compile(
+    r"\b(?:the|this|that|is|are|was|has|have|be|you|i|it|here|to|of|for|with|if|let|me|your|my|and)\b", re.IGNORECASE
+)
+"""Words of which every remark has one; without one, the identifier need not be asked."""
+_FEW_SENTENCES = 3
+"""A source with more may well be translated as several paragraphs."""
+_HEADING = re.compile(r"[^\n.!?。:：]{2,80}[:：]")
 _TOKEN_MARK = re.compile(r"[<\[#:▁]")
 
 
@@ -30,12 +39,53 @@ def leaked(text: str, source: str, prompt: str) -> Iterator[Finding]:
     elif (match := preambles.match(start)) and not preambles.match(theirs) and not _is_label(match[0], source):
         message = f"Remark of the model about the task: {match[0]!r}."
         yield Finding("prompt_leak", "fail", message, offset, offset + match.end())
-    elif (found := _remark(text, source)) is not None:
+    elif (found := _remark(text, source) or _announcement(text, source)) is not None:
         yield found
     if _FENCE in text and _FENCE not in source:
         place = text.index(_FENCE)
         yield Finding("code_fence", "fail", "Code fence (```) that the source does not have.", place, place + 3)
     yield from islice(_prompt_parts(text, source, prompt), _MOST_PLACES)
+
+
+def remarks_in_english(text: str, source: str, is_english: Callable[[str], bool]) -> Iterator[Finding]:
+    """Find the first or last sentence of a translation that is in English and not from the source.
+
+    Models talk about their work in English, whatever the language of the translation.
+    """
+    known = set(plain_words(source))
+    for start, end in _first_and_last(text):
+        found = word_texts(text[start:end])
+        own = [word for word in found if word.casefold() not in known]
+        if len(found) < _WORDS_OF_REMARK or 2 * len(own) <= len(found):
+            continue
+        if _ENGLISH.search(text, start, end) and is_english(" ".join(found)):
+            yield _remark_at(text, start, end)
+            return
+
+
+def _first_and_last(text: str) -> list[tuple[int, int]]:
+    """Return where the first and the last sentence are, if there are several."""
+    cuts = [match.end() for match in _BOUNDARY.finditer(text.rstrip())]
+    starts, ends = [0, *cuts], [*cuts, len(text)]
+    sentences = [(start, end) for start, end in zip(starts, ends, strict=True) if text[start:end].strip()]
+    return [sentences[0], sentences[-1]] if len(sentences) > 1 else []
+
+
+def added_lines(text: str, source: str) -> Iterator[Finding]:
+    """Find paragraphs and lines where the source has one line: models write notes of their own."""
+    plain = text.strip()
+    if "\n" not in plain or "\n" in source.strip() or len(word_texts(source)) < _WORDS_OF_REMARK:
+        return
+    place = text.index("\n", len(text) - len(text.lstrip()))
+    is_short = len(_BOUNDARY.findall(source)) < _FEW_SENTENCES
+    severity: Severity = "fail" if is_short and "\n\n" in plain else "warn"
+    lines = len(list(filter(str.strip, plain.splitlines())))
+    yield Finding("extra_lines", severity, f"The source has one line, the text {lines}.", place, place + 1)
+
+
+def _remark_at(text: str, start: int, end: int) -> Finding:
+    message = f"Remark of the model: {text[start:end].strip()[:60]!r}."
+    return Finding("model_note", "fail", message, start, end)
 
 
 def _tokens(text: str, source: str) -> Iterator[Finding]:
@@ -65,8 +115,16 @@ def _remark(text: str, source: str) -> Finding | None:
         match = _pattern("talk").search(text)
     if match is None or match[0].casefold() in source.casefold():
         return None
-    message = f"Remark of the model: {match[0].strip()[:60]!r}."
-    return Finding("model_note", "fail", message, match.start(), match.end())
+    return _remark_at(text, match.start(), match.end())
+
+
+def _announcement(text: str, source: str) -> Finding | None:
+    """Return a heading that speaks of a translation, in any language: `Ecco la traduzione:`."""
+    match = _HEADING.match(text)
+    subject = _pattern("subject")
+    if match is None or not source.strip() or subject.search(source) or not subject.search(match[0]):
+        return None
+    return _remark_at(text, match.start(), match.end())
 
 
 def _prompt_parts(text: str, source: str, prompt: str) -> Iterator[Finding]:

@@ -13,10 +13,13 @@ from polyjudge.text.numbers import fold_digits
 from polyjudge.text.segments import running_text
 
 _NUMBER = re.compile(
-    r"(\d{1,2}:\d\d(?![\d:])"  # a time
+    r"((?<!\d)[012]?\d(?::|\s?[hH]\s?)[0-5]\d(?![\d:])"  # a time: 7:55, 7h55
     r"|[1-9]\d?(?:,\d\d){1,6},\d{3}(?!\d)"  # 12,34,567, as in India
     r"|[1-9]\d{0,2}(?:[.,٬'’\u00a0\u202f ]\d{3}){1,9}(?!\d)|\d+)(?:[.,](\d+))?"
 )
+_IS_TIME = re.compile("[:hH]")
+_HALF = re.compile(r"(\d{1,2})\s?[時时點点]半")
+"""Half past, in Chinese and Japanese."""
 _HAN_SCALES = {"十": 1, "百": 2, "千": 3, "万": 4, "萬": 4, "億": 8, "亿": 8, "兆": 12}
 _HAN_COMPOUND = re.compile(
     r"(?:\d[\d,.]*[十百千万萬億亿兆]+){2,}(?:\d+(?![\d月日]))?|\d[\d,.]*[万萬億亿兆]\d+(?![\d月日])"
@@ -30,8 +33,9 @@ _HAN_NUMBER = re.compile("[〇零一二两兩三四五六七八九十百千]+")
 _AFTERNOON = re.compile(r"\d\s?p\.?\s?m\b", re.IGNORECASE)
 _MONTH = re.compile(r"\s?(?:月|월)")
 _OTHER_UNITS = re.compile(
-    r"[\s-]?(?:\"|″|”|in\b|inch|ft\b|foot|feet|yards?\b|yds?\b|miles?\b|mi\b|mph\b|pounds?\b|lbs?\b|oz\b|ounces?\b|gallons?\b|gal\b"
-    r"|acres?\b|°?\s?F\b|degrees? F|fahrenheit|fuß"
+    r"[\s-]?(?:\"|″|”|in\b|inch|ft\b|foot|feet|yards?\b|yds?\b|(?:nautical )?miles?\b|mi\b|mph\b"
+    r"|pounds?\b|lbs?\b|oz\b|ounces?\b|gallons?\b|gal\b"
+    r"|acres?\b|°?\s?F\b|degrees?|градус|fahrenheit|fuß"
     r"|zoll|meilen|pies\b|pulgadas|millas|libras|pieds|pouces|milles|фут|дюйм|мил[ьяие]"
     r"|フィート|インチ|マイル|ヤード|ポンド|エーカー|英尺|英寸|英里|磅|华氏|華氏)",
     re.IGNORECASE,
@@ -40,6 +44,8 @@ _OTHER_UNITS = re.compile(
 _WRITTEN_OUT = 12
 """Numbers up to this one are often written as words."""
 _LAST_YEAR = 2100
+_BUDDHIST = 543
+"""Years that Thai, Lao and Khmer calendars are ahead."""
 
 
 class _Number(NamedTuple):
@@ -104,6 +110,8 @@ def _differing(
 @lru_cache(maxsize=256)
 def _numbers(text: str) -> tuple[_Number, ...]:
     bare = fold_digits(running_text(text))
+    if "半" in bare:
+        bare = _HALF.sub(r"\1:30", bare)
     found = list[_Number]()
     if not bare.isascii():
         for match in _HAN_COMPOUND.finditer(bare):
@@ -122,7 +130,7 @@ def _is_in_a_name(text: str, start: int) -> bool:
 
 def _number(match: re.Match[str], text: str) -> _Number:
     parts = tuple(part.lstrip("0") or "0" for part in re.findall(r"\d+", match[0]))
-    if ":" in match[0]:
+    if _IS_TIME.search(match[0]):
         return _Number(f"{parts[0]}:{parts[1]:0>2}", parts[:2])
     whole = re.sub(r"\D", "", match[1]).lstrip("0") or "0"
     rest = (match[2] or "").rstrip("0")
@@ -199,7 +207,7 @@ def _not_rewritten(numbers: Sequence[_Number], others: Sequence[_Number], given:
 
 def _is_rewritten(plain: str, parts: set[str], values: set[int], clocks: set[int]) -> bool:
     if ":" in plain:
-        return int(plain.replace(":", "")) in values
+        return int(plain.replace(":", "")) in values or (plain.endswith(":00") and plain[:-3] in parts)
     if not plain.isdigit() or len(plain) > 4:
         return False
     number = int(plain)
@@ -210,6 +218,8 @@ def _is_rewritten(plain: str, parts: set[str], values: set[int], clocks: set[int
         return True
     is_decade, is_century = number % 10 == 0 and minute in values, not minute and hour + 1 in values
     if 1000 < number < _LAST_YEAR and (is_decade or is_century):
+        return True
+    if 1000 < number < _LAST_YEAR + _BUDDHIST and not values.isdisjoint((number + _BUDDHIST, number - _BUDDHIST)):
         return True
     years = [value for value in values if 1000 < value < _LAST_YEAR]
     return number < 100 and any(value % 100 == number for value in years)

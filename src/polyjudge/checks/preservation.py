@@ -9,7 +9,8 @@ from polyjudge.text.segments import PLACEHOLDER, TAG, URL
 
 from .numbers import lost_numbers
 
-_ANYTHING = re.compile(r"[\d{%<@$]|www\.|://")
+_ANYTHING = re.compile(r"[\d{%<@＠$]|www\.|://")
+_MENTION = re.compile(r"(?<![\w@.＠])[@＠]([A-Za-z0-9_]{2,64})")
 _TAG_NAME = re.compile(r"</?[\w:-]+")
 _KNOWN_TAG = re.compile(
     r"a|abbr|b|big|blockquote|body|br|button|center|code|d[dlt]|div|em|font|form|h[1-6]|head|hr|html|i|img|input|kbd|li|link|ol"
@@ -24,16 +25,20 @@ def lost_parts(text: str, source: str) -> Iterator[Finding]:
     if not _ANYTHING.search(source) and not _ANYTHING.search(text):
         return
     yield from _lost_addresses(text, source)
+    yield from _lost_mentions(text, source)
     yield from _changed_placeholders(text, source)
     wanted, given = Counter(_tags(source)), Counter(_tags(text))
     for tag in wanted - given:
         yield Finding("markup_lost", "fail", f"Tag missing: {tag}.")
+    for tag in given - wanted:
+        yield Finding("markup_added", "fail", f"Tag that is not in the source: {tag}.")
     yield from lost_numbers(text, source)
 
 
 def _lost_addresses(text: str, source: str) -> Iterator[Finding]:
     """Find addresses that are missing; one that is only broken up by spaces is a warning."""
-    lost = Counter(URL.findall(source)) - Counter(URL.findall(text))
+    theirs, ours = Counter(URL.findall(source)), Counter(URL.findall(text))
+    lost, added = theirs - ours, ours - theirs
     if lost:
         joined = "".join(text.split())
         for address in lost:
@@ -41,6 +46,19 @@ def _lost_addresses(text: str, source: str) -> Iterator[Finding]:
                 yield Finding("url_lost", "warn", f"Address broken by a space: {address}.")
             elif address not in text:
                 yield Finding("url_lost", "fail", f"Address missing or changed: {address}.")
+    for address in () if lost or len(source.split()) < 2 else added:
+        if address not in source:
+            yield Finding("url_added", "warn", f"Address that is not in the source: {address}.")
+
+
+def _lost_mentions(text: str, source: str) -> Iterator[Finding]:
+    """Find mentions that are missing or changed; a warning, because some translators adapt made-up names."""
+    wanted = set(_MENTION.findall(source))
+    if wanted:
+        plain = text.replace("＠", "@")
+        for name in sorted(wanted):
+            if f"@{name}" not in plain:
+                yield Finding("mention_lost", "warn", f"Mention missing or changed: @{name}.")
 
 
 def _changed_placeholders(text: str, source: str) -> Iterator[Finding]:

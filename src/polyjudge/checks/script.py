@@ -63,6 +63,12 @@ def check_script(text: str, language: Language, source: str = "") -> ScriptCheck
     return ScriptCheck(state=_state(share, problems), share=share, problems=problems)
 
 
+def is_accepted(word: str, language: Language) -> bool:
+    """Say whether a word begins with a letter of the language's scripts."""
+    scripts = tuple(sorted({_HAN.get(script, script) for script in language.scripts}))
+    return _accepted_pattern(scripts).match(word) is not None
+
+
 def _state(share: float | None, problems: Collection[Finding]) -> ScriptState:
     if any(problem.kind in ("empty", "wrong_script") and problem.severity == "fail" for problem in problems):
         return "fail"
@@ -135,7 +141,7 @@ def _is_slang(text: str, source: str) -> bool:
 
 def _variant_problems(text: str, ours: str, language: Language, source: str) -> Iterator[Finding]:
     """Find Chinese in the place of Japanese and Korean, and traditional characters among simplified ones."""
-    han = _accepted_pattern(("Hani",)).findall(ours)
+    han = "".join(_accepted_pattern(("Hani",)).findall(ours))
     if not han:
         return
     if "Hani" in language.scripts and len(han) == len(ours):
@@ -157,7 +163,7 @@ def _variant_problems(text: str, ours: str, language: Language, source: str) -> 
             yield Finding("mixed_script", "warn", f"{found} characters in {wanted} Chinese text: {other}.")
 
 
-def _is_chinese(text: str, han: Sequence[str]) -> bool:
+def _is_chinese(text: str, han: str) -> bool:
     """Say whether a text without kana is Chinese and not a Japanese title or sign."""
     if not _JAPAN_ALONE.isdisjoint(han):
         return False
@@ -267,7 +273,7 @@ def is_blank(text: str) -> bool:
 def _accepted_pattern(scripts: tuple[str, ...]) -> Any:
     import regex  # here, because it takes a while to load and most commands do without
 
-    return regex.compile(rf"(?=\p{{L}})[{_classes(scripts)}]", regex.V1)
+    return regex.compile(rf"[\p{{L}}&&[{_classes(scripts)}]]+", regex.V1)
 
 
 @lru_cache(maxsize=256)

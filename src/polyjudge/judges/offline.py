@@ -17,14 +17,18 @@ from polyjudge.version import __version__
 
 from . import base
 
-MODEL = "checks-2"
+MODEL = "checks-3"
 """The model name in every result; it changes with every change that can move a score."""
 _NO_TRANSLATION = {"empty", "source_copied", "refusal", "repetition", "prompt_leak"}
 _BROKEN_TEXT = {"empty", "repetition", "template_leak", "model_note", "code_fence", "broken_characters"}
-_INCOMPLETE = {"untranslated", "cut_off", "wrong_length", "number_changed", "number_lost"} | {
+_INCOMPLETE = {"untranslated", "untranslated_word", "cut_off", "missing_sentences", "wrong_length"} | {
+    "number_changed",
+    "number_lost",
     "placeholder_lost",
     "markup_lost",
     "url_lost",
+    "mention_lost",
+    "repetition",
 }
 _CHRF_SCORES = ((65.0, 5.0), (45.0, 4.0))
 """Agreement with a reference, and the score from there on; less agreement proves nothing, since wordings differ."""
@@ -119,21 +123,23 @@ def _script_score(script: ScriptCheck) -> float | None:
 
 def _grammar_score(check: TextCheck) -> float | None:
     """Return a low score if there is no sentence at all, else None: no check can judge the grammar of a sentence."""
-    kinds = {problem.kind for problem in check.problems}
+    kinds = _failing(check)
     if kinds & _BROKEN_TEXT:
         return 1.0 if kinds & {"empty", "repetition"} else 2.0
     return None
 
 
+def _failing(check: TextCheck) -> set[str]:
+    return {problem.kind for problem in check.problems if problem.severity == "fail"}
+
+
 def _coherence_score(check: TextCheck, agreement: float | None) -> float | None:
-    kinds = {problem.kind for problem in check.problems}
-    if kinds & _NO_TRANSLATION:
+    failing = _failing(check)
+    if failing & _NO_TRANSLATION:
         return 1.0
-    if check.language.state == "wrong" or check.script.state == "fail" or kinds & {"wrong_length", "untranslated"}:
+    if check.language.state == "wrong" or check.script.state == "fail" or failing & {*_INCOMPLETE, "unclear_language"}:
         return 2.0
-    if any(problem.kind in _INCOMPLETE and problem.severity == "fail" for problem in check.problems):
-        return 2.0
-    if kinds & _INCOMPLETE:
+    if any(problem.kind in _INCOMPLETE for problem in check.problems):
         return 3.0
     return next((score for least, score in _CHRF_SCORES if agreement is not None and agreement >= least), None)
 

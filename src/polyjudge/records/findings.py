@@ -18,14 +18,18 @@ ProblemKind = Literal[
     "foreign_script",
     "broken_characters",
     "wrong_language",
+    "unclear_language",
     "source_copied",
     "untranslated",
+    "untranslated_word",
     "repetition",
     "cut_off",
+    "missing_sentences",
     "template_leak",
     "prompt_leak",
     "code_fence",
     "model_note",
+    "extra_lines",
     "refusal",
     "wrong_length",
     "number_changed",
@@ -33,6 +37,13 @@ ProblemKind = Literal[
     "placeholder_lost",
     "markup_lost",
     "url_lost",
+    "url_added",
+    "mention_lost",
+    "doubled_punctuation",
+    "question_lost",
+    "ellipsis_lost",
+    "markup_added",
+    "emoji_lost",
 ]
 """The kinds of findings of the built-in checks; checks of plugins have others."""
 
@@ -80,6 +91,8 @@ class LanguageCheck(Struct, frozen=True, kw_only=True):
     """Tag of the most likely language."""
     confidence: float = 0.0
     """The probability of `found` among the languages of the table, 0 to 1."""
+    strange_share: float = 0.0
+    """The share of the parts of a long text that look like no part of a text in its language."""
 
 
 class TextCheck(Struct, frozen=True, kw_only=True):

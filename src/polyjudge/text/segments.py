@@ -75,9 +75,15 @@ def words(text: str) -> tuple[Word, ...]:
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
+def word_texts(text: str) -> tuple[str, ...]:
+    """Return the words without their places, which takes a third of the time."""
+    return tuple(_word_pattern().findall(text))
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
 def plain_words(text: str) -> tuple[str, ...]:
     """Return the words casefolded and in NFC, for comparison."""
-    return tuple(normalize("NFC", word.text.casefold()) for word in words(text))
+    return tuple(normalize("NFC", "\n".join(word_texts(text)).casefold()).split("\n")) if word_texts(text) else ()
 
 
 def shared_runs(ours: Sequence[str], theirs: Sequence[str], least: int) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,125 @@
+"""Is anything missing from a translation: its end, sentences in it, or most of its length?"""
+
+import re
+from collections.abc import Iterator
+from unicodedata import category
+
+from polyjudge.records.findings import Finding, Severity
+from polyjudge.text.segments import prose
+
+_SHORTEST_JUDGED = 10
+_ORDER_OF_MAGNITUDE = 10
+_LENGTHS = ((20, 0.0, 3.5), (40, 0.3, 2.8), (100, 0.5, 2.3))
+"""From so many letters of source on, shorter or longer than this many times the usual length is wrong."""
+_SHORTENED, _LENGTHENED = (120, 0.7), (30, 1.8)
+"""From so many letters of source on, less or more than these shares of the usual length are unusual: a warning."""
+_ENDS = ".!?。！？।॥؟۔։።။។…"
+_DANGLING = ",;:-–—（(［「『„‚、，،؛"
+_QUOTES = "“‘«»"
+"""Each opens in some languages and closes in others."""
+_KEY = re.compile(r"[a-z]+(?:[-_.][a-z]+)+\Z")
+"""A source that is a key and not a text: translator-credits."""
+_KEYWORDS = 3
+"""A source with so many semicolons is a list of keywords, to which a translator adds others."""
+_DENSE = (
+    (re.compile("[\u3400-\u9fff]"), 2.2),
+    (re.compile("[\uac00-\ud7af]"), 1.4),
+    (re.compile("[\u3040-\u30ff]"), 1.0),
+    (re.compile("[\u1200-\u139f]"), 0.5),
+    (re.compile("[\u0590-\u05ff]"), 0.25),
+    (re.compile("[\u0b80-\u0bff\u1000-\u109f\u1780-\u17ff]"), -0.15),
+    (re.compile("[\u0300-\u036f]"), -1.0),
+)
+"""Characters that say more or less than a letter of an alphabet, and how many letters more.
+
+Chinese, Korean, kana, Ethiopic, Hebrew; Tamil, Burmese and Khmer, which write one syllable with several; accents.
+"""
+_FIRST_DENSE = "\u0300"
+_SENTENCE_END = re.compile(rf"[{re.escape(_ENDS)}]+(?=\s|$|[\"'”’»」』)）])|[。！？।]")
+_ENDS_THERE = {(";", "el"), (":", "am"), (":", "hy")}
+"""Marks that end a sentence in one language: the Greek question mark, Ethiopic and Armenian full stops as typed."""
+_NO_END_MARKS = {"th", "lo"}
+"""Languages that end sentences without a mark."""
+_FEWEST_SENTENCES = 4
+_MISSING: tuple[tuple[int, float, float, Severity], ...] = (
+    (6, 0.7, 0.95, "fail"),
+    (6, 0.8, 1.0, "warn"),
+    (4, 0.9, 0.85, "warn"),
+)
+"""From so many sentences on, and with at most these shares of the sentences and of the usual length, some are missing.
+
+A text with fewer sentences that is as long as usual has joined some.
+"""
+_SHORT_AND_CUT = 0.85
+"""With less than this share of the usual length, a text that ends in the middle of a sentence was surely cut off."""
+
+
+def cut_off(text: str, source: str, language: str = "") -> Iterator[Finding]:
+    """Find a text that ends before its source does; a warning where it can be suspected but not known."""
+    end, theirs = text.rstrip(), source.rstrip()
+    if not end or not theirs or theirs[-1] not in _ENDS:
+        return
+    place = len(end) - 1
+    quotes = end.rstrip(f"\"'”’」』)）{_QUOTES}")
+    if _dangles(end, language):
+        yield Finding(
+            "cut_off", "warn", f"The text ends with {end[-1]!r}, the source with {theirs[-1]!r}.", place, place + 1
+        )
+    elif category(quotes[-1:] or " ")[0] in "LM" and language.partition("-")[0] not in _NO_END_MARKS:
+        count, given, ratio = _sentences(source), _sentences(text), _ratio(text, source)
+        if (count > 1 and given < count) or ratio < 0.5:
+            severity: Severity = "fail" if count > 1 and ratio < _SHORT_AND_CUT else "warn"
+            yield Finding("cut_off", severity, "The text ends in the middle of a sentence.", place, place + 1)
+
+
+def _dangles(text: str, language: str) -> bool:
+    if text[-1] in _QUOTES:
+        return text[-2:-1].isspace() or text[-2:-1] in "([（"
+    if (text[-1], language[:2]) in _ENDS_THERE:
+        return False
+    return text[-1] in _DANGLING
+
+
+def missing_sentences(text: str, source: str, language: str = "") -> Iterator[Finding]:
+    """Find a text of several sentences that is shorter than its source and has fewer of them."""
+    count = _sentences(source) if len(source) > 10 * _FEWEST_SENTENCES else 0
+    if count < _FEWEST_SENTENCES or language.partition("-")[0] in _NO_END_MARKS:
+        return
+    given, ratio = _sentences(text), _ratio(text, source)
+    for fewest, share, shortened, severity in _MISSING:
+        if count >= fewest and 0 < given <= share * count and ratio < shortened:
+            message = f"The source has {count} sentences, the text {given}."
+            yield Finding("missing_sentences", severity, message)
+            return
+
+
+def length(text: str, source: str) -> Iterator[Finding]:
+    """Find a text that is much longer or shorter than a translation of its source usually is."""
+    size = _weight(source)
+    if size < _SHORTEST_JUDGED or not text.strip() or _KEY.match(source) or source.count(";") >= _KEYWORDS:
+        return
+    ratio = _ratio(text, source)
+    limits = [1 / _ORDER_OF_MAGNITUDE, _ORDER_OF_MAGNITUDE]
+    for least, shortest, longest in _LENGTHS:
+        if size >= least:
+            limits = [max(limits[0], shortest), min(limits[1], longest)]
+    longer = "shorter" if ratio < 1 else "longer"
+    if not limits[0] < ratio < limits[1]:
+        yield Finding("wrong_length", "fail", f"Much {longer} than expected: {ratio:.0%} of the usual length.")
+    elif (size >= _SHORTENED[0] and ratio < _SHORTENED[1]) or (size >= _LENGTHENED[0] and ratio > _LENGTHENED[1]):
+        yield Finding("wrong_length", "warn", f"{longer.capitalize()} than expected: {ratio:.0%} of the usual length.")
+
+
+def _sentences(text: str) -> int:
+    return len(_SENTENCE_END.findall(prose(text)))
+
+
+def _ratio(text: str, source: str) -> float:
+    return _weight(text) / max(_weight(source), 1.0)
+
+
+def _weight(text: str) -> float:
+    """Return the length of a text in letters of an alphabet; a sign of Chinese or a syllable of Korean says more."""
+    if text.isascii() or max(text) < _FIRST_DENSE:
+        return len(text)
+    return len(text) + sum(more * len(signs.findall(text)) for signs, more in _DENSE)
