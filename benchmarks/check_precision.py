@@ -21,6 +21,10 @@ from polyjudge.records.findings import Finding
 NAME = "mt_outputs_dev.tsv.gz"
 FEWEST_ALARMS = 20
 """With fewer, the precision of a kind is not measured."""
+ROOT = Path(__file__).parent.parent
+PRECISION = ROOT / "src/polyjudge/checks/precision.toml"
+GUIDE = ROOT / "docs/guides/checks.md"
+TABLE_STARTS, TABLE_ENDS = "<!-- precision -->", "<!-- end of precision -->"
 ANY = "any kind"
 TALK = {"code_fence", "model_note", "prompt_leak", "template_leak", "refusal", "extra_lines", "markup_added"}
 """Kinds that say that a model talks beside the translation."""
@@ -105,6 +109,44 @@ def run() -> None:
         print(f"precision of the checks on {', '.join(sorted({each.pair for each in part}))} ({name})")
         show(measure(part))
         show_talk([each for each in part if each.is_reference])
+    write(measure(outputs))
+
+
+def write(rows: Sequence[Precision]) -> None:
+    """Write the figures of all language pairs to the data file of the checks, and as a table to the guide."""
+    kinds = [row for row in rows if not row.kind.endswith(ANY)]
+    lines = [
+        "# How often each kind of finding is right: written by `python -m benchmarks check_precision`, from WMT24."
+    ]
+    for row in kinds:
+        severity, _, kind = row.kind.partition(" ")
+        lines += ["", f"[{severity}.{kind}]", f"alarms = {row.alarms}"]
+        lines += [f"{name} = {getattr(row, name):.3f}" for name in ("references", "best", "worst")]
+        optional = [(name, getattr(row, name)) for name in ("precision", "flagged_score", "unflagged_score")]
+        lines += [f"{name} = {value:.3f}" for name, value in optional if value is not None]
+    PRECISION.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    guide = GUIDE.read_text(encoding="utf-8")
+    before, _, rest = guide.partition(TABLE_STARTS)
+    _, _, after = rest.partition(TABLE_ENDS)
+    table = "\n".join([TABLE_STARTS, *table_of(kinds), TABLE_ENDS])
+    GUIDE.write_text(f"{before}{table}{after}", encoding="utf-8")
+
+
+def table_of(rows: Sequence[Precision]) -> Iterator[str]:
+    """Yield the lines of a Markdown table."""
+    yield (
+        "| finding | alarms | per 1,000 references | per 1,000 best outputs | worst outputs found | right"
+        " | human score, flagged / others |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    for row in sorted(rows, key=lambda row: (row.kind.split()[0], -row.alarms)):
+        severity, _, kind = row.kind.partition(" ")
+        right = "" if row.precision is None else f"{row.precision:.0%}"
+        scores = " / ".join("–" if score is None else f"{score:.2f}".replace("-", "−") for score in row[-2:])
+        yield (
+            f"| `{kind}`, {severity} | {row.alarms} | {row.references:.1f} | {row.best:.1f} | {row.worst:.1%}"
+            f" | {right.replace('-', '−')} | {scores} |"
+        )
 
 
 def read(path: Path) -> Iterator[Output]:

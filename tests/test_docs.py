@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def _run_console(code: str, demo) -> str:
             shutil.copytree(demo.folder, Path(), dirs_exist_ok=True)
             printed += demo.printed
         elif line.startswith("$ polyjudge"):
-            command = [sys.executable, "-m", "polyjudge", *line.split()[2:]]
+            command = [sys.executable, "-m", "polyjudge", *shlex.split(line)[2:]]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             printed += done.stdout

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import check_pages
 import command_pages
 import format_pages
 import python_pages
@@ -29,6 +30,7 @@ def _write_pages(app: Sphinx) -> None:
     pages |= {f"schemas/{name}.rst": text for name, text in format_pages.pages().items()}
     pages |= {
         "api.rst": python_pages.page(),
+        "checks.rst": check_pages.page(),
         "records.rst": record_pages.page(),
         "cli/overview.txt": command_pages.overview(),
     }

@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from polyjudge import register
     from polyjudge.cache.sqlite import JudgeCache
     from polyjudge.calibration.edits import Draft, Edit, EditPlan, plan_edits
-    from polyjudge.checks.checker import Check, check
+    from polyjudge.checks.checker import check
+    from polyjudge.checks.plugin_checks import Check
     from polyjudge.errors import (
         CacheError,
         CapReachedError,
@@ -140,7 +141,8 @@ __all__ = [
 _HOMES = {
     "cache.sqlite": "JudgeCache",
     "calibration.edits": "Draft Edit EditPlan plan_edits",
-    "checks.checker": "Check check",
+    "checks.checker": "check",
+    "checks.plugin_checks": "Check",
     "errors": (
         "CacheError CapReachedError ConfigError DataError DuplicateKeyError EmptyBatchesError "
         "ForeignFileError MalformedResponseError MissingExtraError MissingKeyError NotRecordedError "

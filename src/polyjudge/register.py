@@ -16,7 +16,7 @@ from polyjudge.plugins import PLUGINS, Group
 
 if TYPE_CHECKING:
     from polyjudge.calibration.edits import Draft, EditPlan
-    from polyjudge.checks.checker import Check
+    from polyjudge.checks.plugin_checks import Check
     from polyjudge.formats.tables import Format
     from polyjudge.judges.base import ItemJudge
     from polyjudge.providers.registry import ProviderPlugin

@@ -241,6 +241,8 @@ def test_a_great_length_of_beginnings_that_never_end_is_gone_through_once(part):
     [
         ("The crash happened at 10:15.", "L’accident s’est produit à 10h15."),
         ("Come at 9.30 pm.", "晩の9時半に来てください。"),
+        ("Do 12.6.2023 platí.", "Діє до 12 червня 2023 року."),
+        ("It fell by 4.25-.35.", "Es fiel um 4,25-0,35."),
         ("Come at 14:00.", "Kommen Sie um 14 Uhr."),
         ("A 20-degree difference.", "Ein Unterschied von 11 Grad."),
         ("A poll of 2013.", "การสำรวจปี 2556"),

@@ -126,6 +126,7 @@ def test_the_markdown_has_exactly_the_expected_tables(report):
         ("Language", 2, {4}),  # failures
         ("Language", 1, {2}),  # disagreements
         ("Language", 1, {4}),  # findings
+        ("Problem", 6, {3}),
         ("Source", 9, {4}),
         ("Source", 9, {4}),
         ("Source", 1, {4}),
@@ -144,7 +145,7 @@ def test_the_markdown_has_only_headings_paragraphs_and_tables(report):
 
 def test_the_markdown_shows_every_output_unchanged(report):
     _, tables = tables_of(drawn(report, "markdown"))
-    cells = {plain(row[0]): plain(row[1]) for table in tables[5:7] for row in table[1:]}
+    cells = {plain(row[0]): plain(row[1]) for table in tables[6:8] for row in table[1:]}
 
     assert cells["pipes"] == OUTPUTS["pipes"]
     assert cells["html"] == OUTPUTS["html"]
@@ -232,7 +233,7 @@ def text_tables(text):
 def test_the_columns_of_the_text_are_aligned_in_every_script(report):
     tables = list(text_tables(drawn(report, "text")))
 
-    assert len(tables) == 9
+    assert len(tables) == 10
     for starts, header, lines in tables:
         for line in (header, *lines):
             padded = line + " " * max(0, starts[-1] + 1 - cell_len(line))

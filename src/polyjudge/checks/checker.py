@@ -1,23 +1,22 @@
 """Run all checks on a text, as `check`, the judge `offline`, `translation check` and reports do."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Protocol, cast
 
 from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError
 from polyjudge.languages.table import LanguageTable, language_table
-from polyjudge.plugins import PLUGINS, Plugin, described
-from polyjudge.records.findings import SEVERITIES, CheckedText, Finding, LanguageCheck, ScriptCheck, TextCheck
+from polyjudge.records.findings import CheckedText, Finding, LanguageCheck, ScriptCheck, TextCheck
 from polyjudge.records.translation import Language, LanguageResult
 
 from .completeness import cut_off, length, missing_sentences
 from .degeneration import copied, kept_words, looping, repeated_phrases
 from .language import language_identifier
 from .leaks import added_lines, leaked, remarks_in_english
+from .plugin_checks import PluginCheck, plugin_checks
+from .policy import CheckPolicy
 from .preservation import lost_parts
 from .punctuation import broken_punctuation, changed_marks
 from .reference import chrf
@@ -26,64 +25,6 @@ from .script import check_script, is_accepted, is_blank
 _UNLIKELY_WORD = 0.25
 """Likelihood of a word in the language asked for, against that of the source, below which it was left."""
 _WORDS_NAMED = 3
-CHECK_FAILED = "check_failed"
-"""Kind of the finding that says that a plugin's check failed, so that it did not check the text."""
-
-
-class Check(Protocol):
-    """A check of a plugin."""
-
-    def find(self, text: CheckedText) -> Iterable[Finding]:
-        """Return what is to be said about a text; nothing for a text without fault."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class PluginCheck:
-    """A check that another package, or the caller, has added."""
-
-    plugin: Plugin
-    find: Callable[[CheckedText], Iterable[Finding]]
-
-    def findings(self, text: CheckedText) -> list[Finding]:
-        """Return what the check finds; if it fails, a warning is given once and the finding says so."""
-        try:
-            found = list(self.find(text))
-            for each in found:
-                _refuse_unfit(each, text.text)
-        except Exception as error:  # noqa: BLE001 - code that is not ours may raise anything
-            PLUGINS.warn(self.plugin, f"failed, and the text was not checked by it: {described(error)}")
-            return [Finding(CHECK_FAILED, "info", f"the check {self.plugin.name!r} failed: {described(error)}")]
-        return found
-
-
-def _refuse_unfit(finding: object, text: str) -> None:
-    """Raise for what no report could show."""
-    if not isinstance(finding, Finding):
-        raise TypeError(f"{finding!r} is no Finding")
-    if finding.severity not in SEVERITIES or not finding.kind.isprintable() or not finding.kind:
-        raise ValueError(f"a finding needs a kind and a severity, one of {', '.join(SEVERITIES)}: {finding!r}")
-    if finding.start is not None and not 0 <= finding.start <= (finding.end or 0) <= len(text):
-        raise ValueError(f"the place is not in the text: {finding!r}")
-
-
-def plugin_checks() -> tuple[PluginCheck, ...]:
-    """Return the checks that were added; one that cannot be loaded is warned of and left out."""
-    return tuple(PluginCheck(plugin, _finder(target)) for plugin, target in PLUGINS.each("checks"))
-
-
-def _finder(target: object) -> Callable[[CheckedText], Iterable[Finding]]:
-    """Return the function of a check that is given as a function, an object with `find`, or a class of such objects."""
-    made = cache(target) if isinstance(target, type) else lambda: target  # made when the first text is checked
-
-    def find(text: CheckedText) -> Iterable[Finding]:
-        check = made()
-        return cast(Check, check).find(text) if hasattr(check, "find") else cast(_Function, check)(text)
-
-    return find
-
-
-_Function = Callable[[CheckedText], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +33,30 @@ class TextChecker:
 
     table: LanguageTable
     plugins: tuple[PluginCheck, ...] = field(default_factory=plugin_checks)
+    policy: CheckPolicy = field(default_factory=CheckPolicy)
 
     def check(
         self, text: str, language: Language, *, source: str = "", prompt: str = "", reference: str = ""
     ) -> TextCheck:
         """Return what can be said of a text that should be in a language and, if given, say what the source says."""
-        script = check_script(text, language, source)
-        identity = language_identifier(self.table).check(text, language, source)
-        return self._completed(
-            CheckedText(text=text, language=language, source=source, prompt=prompt, reference=reference),
-            script,
-            identity,
+        return self.check_text(
+            CheckedText(text=text, language=language, source=source, prompt=prompt, reference=reference)
         )
 
+    def check_text(self, checked: CheckedText, more: Sequence[Finding] = ()) -> TextCheck:
+        """Return what can be said of a text, with findings from elsewhere, to which the policy applies as well."""
+        script = check_script(checked.text, checked.language, checked.source)
+        identity = language_identifier(self.table).check(checked.text, checked.language, checked.source)
+        return self._completed(checked, script, identity, more=more)
+
     def _completed(
-        self, checked: CheckedText, script: ScriptCheck, identity: LanguageCheck, pooled: int = 0
+        self,
+        checked: CheckedText,
+        script: ScriptCheck,
+        identity: LanguageCheck,
+        pooled: int = 0,
+        *,
+        more: Sequence[Finding] = (),
     ) -> TextCheck:
         """Return the check of a text whose script and language are known."""
         text, language, source = checked.text, checked.language, checked.source
@@ -124,8 +74,14 @@ class TextChecker:
                 f"Not clearly {language.name}: {identity.strange_share:.0%} of its parts look like another language."
             )
             problems.append(Finding("unclear_language", "fail", message))
-        problems += [finding for plugin in self.plugins for finding in plugin.findings(checked)]
-        return TextCheck(script=script, language=identity, problems=tuple(problems))
+        problems += [*self._of_plugins(checked), *more]
+        found = TextCheck(script=script, language=identity, problems=tuple(problems))
+        return self.policy.applied(found, checked)
+
+    def _of_plugins(self, checked: CheckedText) -> Iterator[Finding]:
+        for each in self.plugins:
+            if self.policy.wants(each.plugin.name):
+                yield from self.policy.of_plugin(each.plugin.name, each.findings(checked))
 
     def _compared(self, text: str, language: Language, source: str, script: ScriptCheck) -> Iterator[Finding]:
         """Find what the source shows to be wrong."""
@@ -232,9 +188,10 @@ def check(
     if known is None:
         raise ConfigError(f"{language!r} is not in the language table. Give a BCP 47 tag such as 'de', or add a row.")
     found = TextChecker(table).check(text, known, source=source, prompt=prompt, reference=reference)
-    return [*found.problems, *_agreement(text, reference)]
+    return [*found.problems, *reference_agreement(text, reference)]
 
 
-def _agreement(text: str, reference: str) -> Iterator[Finding]:
+def reference_agreement(text: str, reference: str) -> Iterator[Finding]:
+    """Find how much a text agrees with a reference translation, if sacreBLEU is installed."""
     if reference and text.strip() and (score := chrf(text, reference)) is not None:
         yield Finding("reference_agreement", "info", f"chrF++ {score:.0f} against the reference")

@@ -66,7 +66,7 @@ def cut_off(text: str, source: str, language: str = "") -> Iterator[Finding]:
             "cut_off", "warn", f"The text ends with {end[-1]!r}, the source with {theirs[-1]!r}.", place, place + 1
         )
     elif category(quotes[-1:] or " ")[0] in "LM" and language.partition("-")[0] not in _NO_END_MARKS:
-        count, given, ratio = _sentences(source), _sentences(text), _ratio(text, source)
+        count, given, ratio = sentence_count(source), sentence_count(text), usual_length_share(text, source)
         if (count > 1 and given < count) or ratio < 0.5:
             severity: Severity = "fail" if count > 1 and ratio < _SHORT_AND_CUT else "warn"
             yield Finding("cut_off", severity, "The text ends in the middle of a sentence.", place, place + 1)
@@ -82,10 +82,10 @@ def _dangles(text: str, language: str) -> bool:
 
 def missing_sentences(text: str, source: str, language: str = "") -> Iterator[Finding]:
     """Find a text of several sentences that is shorter than its source and has fewer of them."""
-    count = _sentences(source) if len(source) > 10 * _FEWEST_SENTENCES else 0
+    count = sentence_count(source) if len(source) > 10 * _FEWEST_SENTENCES else 0
     if count < _FEWEST_SENTENCES or language.partition("-")[0] in _NO_END_MARKS:
         return
-    given, ratio = _sentences(text), _ratio(text, source)
+    given, ratio = sentence_count(text), usual_length_share(text, source)
     for fewest, share, shortened, severity in _MISSING:
         if count >= fewest and 0 < given <= share * count and ratio < shortened:
             message = f"The source has {count} sentences, the text {given}."
@@ -98,7 +98,7 @@ def length(text: str, source: str) -> Iterator[Finding]:
     size = _weight(source)
     if size < _SHORTEST_JUDGED or not text.strip() or _KEY.match(source) or source.count(";") >= _KEYWORDS:
         return
-    ratio = _ratio(text, source)
+    ratio = usual_length_share(text, source)
     limits = [1 / _ORDER_OF_MAGNITUDE, _ORDER_OF_MAGNITUDE]
     for least, shortest, longest in _LENGTHS:
         if size >= least:
@@ -110,11 +110,13 @@ def length(text: str, source: str) -> Iterator[Finding]:
         yield Finding("wrong_length", "warn", f"{longer.capitalize()} than expected: {ratio:.0%} of the usual length.")
 
 
-def _sentences(text: str) -> int:
+def sentence_count(text: str) -> int:
+    """Return how many sentences a text has, by the marks that end them."""
     return len(_SENTENCE_END.findall(prose(text)))
 
 
-def _ratio(text: str, source: str) -> float:
+def usual_length_share(text: str, source: str) -> float:
+    """Return how long a text is, as a share of the usual length of a translation of its source."""
     return _weight(text) / max(_weight(source), 1.0)
 
 

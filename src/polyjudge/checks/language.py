@@ -19,6 +19,8 @@ _LIKELY = 0.5
 """A guess at least this likely counts by itself; a weaker one needs the agreement of pycld2."""
 _UNLIKELY = 0.1
 """The language asked for is ruled out only when it is less likely than this."""
+_UNLIKELY_WHERE_BOTH_AGREE = 0.3
+"""A bound for text of some length of which both identifiers say the same other language."""
 _LIKELY_IN_SHORT_TEXT = 0.3
 _UNLIKELY_IN_SHORT_TEXT = 0.03
 _SHORT = 25
@@ -98,7 +100,11 @@ class LanguageIdentifier:
         plain = [_letters(*pair) for pair in zip(texts, sources, strict=True)]
         found = [self._check(each, language) for each in plain]
         is_mostly_right = 2 * sum(each.state == "right" for each in found) >= len(plain)
-        unsure = [place for place, each in enumerate(found) if each.state == "unsure" and plain[place]]
+        unsure = [
+            place
+            for place, each in enumerate(found)
+            if each.state == "unsure" and plain[place] and not each.strange_share
+        ]
         for is_latin in (True, False):  # what is in another script has another language
             for pool in _pools([place for place in unsure if (plain[place] < _LATIN_END) is is_latin]):
                 together = self._check(" ".join(plain[place] for place in pool)[:_LONGEST], language)
@@ -195,7 +201,9 @@ class LanguageIdentifier:
         if best == wanted:
             state = "right" if likely >= _LIKELY or second.label == wanted else "unsure"
         elif second.label != wanted and not {best, second.label} & set(language.inseparable):
-            is_sure = likely < _UNLIKELY and (likelihood >= _LIKELY or second.label == best)
+            agreed = second.label == best and second.is_reliable and second.share >= _MOST and size >= _ENOUGH
+            unlikely = _UNLIKELY_WHERE_BOTH_AGREE if agreed and wanted not in _CONFUSED else _UNLIKELY
+            is_sure = likely < unlikely and (likelihood >= _LIKELY or second.label == best)
             if size < _SHORT:
                 is_clear = likelihood >= _LIKELY_IN_SHORT_TEXT and likely < _UNLIKELY_IN_SHORT_TEXT
                 is_sure = is_sure and is_clear and sure.is_reliable and sure.label == best

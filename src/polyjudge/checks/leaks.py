@@ -24,6 +24,7 @@ _ENGLISH = re.compile(
 _FEW_SENTENCES = 3
 """A source with more may well be translated as several paragraphs."""
 _HEADING = re.compile(r"[^\n.!?。:：]{2,80}[:：]")
+_BEFORE_REMARK = " \n\t.!?。！？(（*`"
 _TOKEN_MARK = re.compile(r"[<\[#:▁]")
 
 
@@ -84,7 +85,9 @@ def added_lines(text: str, source: str) -> Iterator[Finding]:
 
 
 def _remark_at(text: str, start: int, end: int) -> Finding:
-    message = f"Remark of the model: {text[start:end].strip()[:60]!r}."
+    said = text[start:end].lstrip(_BEFORE_REMARK)
+    start, said = end - len(said), said.strip()
+    message = f"Remark of the model: {said[:60]!r}."
     return Finding("model_note", "fail", message, start, end)
 
 

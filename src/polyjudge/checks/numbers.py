@@ -20,6 +20,9 @@ _NUMBER = re.compile(
 _IS_TIME = re.compile("[:hH]")
 _HALF = re.compile(r"(\d{1,2})\s?[時时點点]半")
 """Half past, in Chinese and Japanese."""
+_DATE = re.compile(r"(?<![\d.])(\d{1,2})\. ?(1[0-2]|0?[1-9])\.(?= ?\d{4}(?!\d)|(?![\d\w]))")
+"""A day and a month, as in 12.6.2023: the month may be written in words."""
+_NO_ZERO = re.compile(r"(?<![\w.])\.(?=\d)")
 _HAN_SCALES = {"十": 1, "百": 2, "千": 3, "万": 4, "萬": 4, "億": 8, "亿": 8, "兆": 12}
 _HAN_COMPOUND = re.compile(
     r"(?:\d[\d,.]*[十百千万萬億亿兆]+){2,}(?:\d+(?![\d月日]))?|\d[\d,.]*[万萬億亿兆]\d+(?![\d月日])"
@@ -89,6 +92,11 @@ def lost_numbers(text: str, source: str) -> Iterator[Finding]:
             yield Finding("number_lost", "warn", f"Number missing: {number}.")
 
 
+def number_texts(text: str) -> list[str]:
+    """Return the numbers of a text, written without what groups digits."""
+    return [each.plain for each in _numbers(text)]
+
+
 def _are_alike(lost: _Number, added: _Number) -> bool:
     """Say whether one number is in the other's place: of as many digits, of the same digits, or instead of a time."""
     same_size = len(lost.plain.partition(".")[0]) == len(added.plain.partition(".")[0])
@@ -110,6 +118,8 @@ def _differing(
 @lru_cache(maxsize=256)
 def _numbers(text: str) -> tuple[_Number, ...]:
     bare = fold_digits(running_text(text))
+    if "." in bare:
+        bare = _NO_ZERO.sub("0.", _DATE.sub(r"\1 \2月 ", bare))
     if "半" in bare:
         bare = _HALF.sub(r"\1:30", bare)
     found = list[_Number]()

@@ -35,6 +35,17 @@ def lost_parts(text: str, source: str) -> Iterator[Finding]:
     yield from lost_numbers(text, source)
 
 
+def preserved_parts(text: str) -> dict[str, int]:
+    """Return how many parts of each kind a text has that a translation keeps."""
+    found = {
+        "placeholders": PLACEHOLDER.findall(text),
+        "tags": _tags(text),
+        "addresses": URL.findall(text),
+        "mentions": _MENTION.findall(text),
+    }
+    return {name: len(parts) for name, parts in found.items()}
+
+
 def _lost_addresses(text: str, source: str) -> Iterator[Finding]:
     """Find addresses that are missing; one that is only broken up by spaces is a warning."""
     theirs, ours = Counter(URL.findall(source)), Counter(URL.findall(text))

@@ -29,6 +29,7 @@ COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is used
     "demo": "judge a packaged sample; needs no key and no network",
     "score": "judge any items by any rubric with any judge",
+    "check": "run the checks that need no model on one text",
     "translation": "generate, check and judge translations in many languages",
     "regression": "test whether a translator program still gives the same outputs",
     "vocabulary": "test how well local models understand words",

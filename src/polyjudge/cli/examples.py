@@ -9,6 +9,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "items.jsonl --rubric general --judge openai/gpt-5-mini --output scores.jsonl",
         "answers.csv --rubric translation --judge offline",
     ),
+    "check": (
+        "'Rufen Sie bitte 112 an.' --language de --source 'Please call 112.'",
+        "'Wo ist der Bahnhof?' --language de --format json",
+    ),
     "translation generate": (
         "--translator openai/gpt-5-mini --languages de,th --output results.json",
         "--translator deepl --env DEEPL_API_KEY --languages de,ja --output results.json",

@@ -20,6 +20,7 @@ from polyjudge.reports.wording import Commands
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE
 
+from .checking import add_check_options, policy_of, print_accepted
 from .options import Several, add_force_option, check_output, filters_of, finite
 from .output import print_warning, write_pieces
 from .progress import StatusLine
@@ -56,6 +57,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--pass-from", type=finite, metavar="SCORE", help="lowest score that passes; default: the rubric's rule")
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="only rows with one of these values")
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card of a judge; default: its own")
+    add_check_options(parser.add_argument_group("checks of translations").add_argument)
     add_table_options(parser.add_argument_group("table").add_argument)
 
 
@@ -82,6 +84,8 @@ def translations_of(options: argparse.Namespace) -> Path | None:
     of_runs = {"--by": options.by} if "by" in options else {}
     of_runs |= {"--items": options.items, "--pass-from": options.pass_from}
     of_translations = {"--quick-judge": options.quick_judge, "--full-judge": options.full_judge}
+    of_translations |= {"--checks": options.checks or None, "--skip-checks": options.skip_checks or None}
+    of_translations |= {"--accepted": options.accepted}
     clashing = [name for name, value in (of_runs if results else of_translations).items() if value not in (None, [])]
     if clashing and results:
         raise ConfigError(f"{clashing[0]} is for runs of other commands. The translations contain their texts.")
@@ -92,17 +96,21 @@ def translations_of(options: argparse.Namespace) -> Path | None:
 
 def translation_report(options: argparse.Namespace, results: Path) -> Report:
     """Return the report on a translator's results."""
+    policy = policy_of(options)
     with StatusLine() as status:
-        return report(
+        found = report(
             results,
             quick_judge=options.quick_judge,
             full_judge=options.full_judge,
             cards=options.card,
             table=table_options_of(options),
+            policy=policy,
             filters=filters_of(options.filter),
             only_failures=getattr(options, "only", None) == "failures",
             progress=lambda _: status.count("languages read"),
         )
+    print_accepted(policy, found.accepted, warn_of_unused=not options.filter)
+    return found
 
 
 def run_rows(options: argparse.Namespace) -> RunRows:

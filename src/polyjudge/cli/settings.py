@@ -18,6 +18,8 @@ from polyjudge.folder_trust import PROJECT_FILE, is_trusted_file
 from polyjudge.providers.registry import names_a_model
 from polyjudge.text.display import harmless
 
+CHECKS_TABLE = "checks"
+"""The table of the severities of checks, which several commands use."""
 _OPTIONS_TOO = {"batch", "cache"}
 """Commands that are also options of other commands; at the top level, a value that is not a table is the option."""
 _NEED_TRUST = {
@@ -85,7 +87,7 @@ class ProjectFile:
     def refuse_unknown_tables(self, commands: Collection[str], actions: Mapping[str, Collection[str]]) -> None:
         """Refuse a table that is not a command, or in it one that is not an action of it: `[translation.quik]`."""
         for name, table in self._data.items():
-            if name in commands or not _is_table(table):
+            if name in commands or name == CHECKS_TABLE or not _is_table(table):
                 continue
             hint = suggestion(name, commands, "[{}]")
             raise self._error(f"unknown table [{name}].{hint}", name)

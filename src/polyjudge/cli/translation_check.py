@@ -18,7 +18,7 @@ from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.columns import TableOptions
 from polyjudge.formats.translation_results import TranslationResults, write_translation_results
-from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.languages.table import language_table
 from polyjudge.records.codec import to_json
 from polyjudge.records.findings import TextCheck
 from polyjudge.records.translation import Language, LanguageResult, PromptResult
@@ -33,6 +33,7 @@ from polyjudge.verdicts.translation import (
     totals,
 )
 
+from .checking import add_check_options, policy_of, print_accepted
 from .options import add_force_option, check_output
 from .output import print_table, print_warning
 from .progress import StatusLine
@@ -48,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, metavar="FILE", help="file for the results with scriptValidationPassed and the findings")
     add_force_option(add)
     add("--correct", action="store_true", help="with --output, also replace existing values of scriptValidationPassed")
+    add_check_options(add)
     add("--format", choices=["text", "json"], default="text", help="output format; default: %(default)s")
     add_table_options(parser.add_argument_group("table").add_argument)
 
@@ -66,6 +68,8 @@ class _Checked:
     disagreements: list[str] = field(default_factory=list[str])
     """Outputs for which the file's scriptValidationPassed differs from the check."""
     examples: list[str] = field(default_factory=list[str])
+    accepted: int = 0
+    """Findings that the project has accepted."""
     references: int = 0
     agreement: Agreement | None = None
     """With the references of the file, if it has any."""
@@ -80,13 +84,15 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("--correct needs --output FILE.")
     given = table_options_of(options)
     path = input_of(options.results, given, uses_ids=False)
-    table, results, found = language_table(), TranslationResults(path, given), list[_Checked]()
+    policy = policy_of(options)
+    checker = TextChecker(language_table(), policy=policy)
+    results, found = TranslationResults(path, given), list[_Checked]()
     if options.output is not None:
         results.about.update({**own_fields(), **_about(path, given)})
-        languages = _checked(results, table, found, correct=options.correct)
+        languages = _checked(results, checker, found, correct=options.correct)
         write_translation_results(options.output, results.about, languages, force=options.force)
     else:
-        for _ in _checked(results, table, found, correct=False):
+        for _ in _checked(results, checker, found, correct=False):
             pass
     if options.format == "json":
         print(readable_json([_as_row(each) for each in found], indent=1))
@@ -94,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
         _show(found)
     for problem in results.problems[:5]:
         print_warning(f"{harmless(problem)}")
+    print_accepted(policy, sum(each.accepted for each in found))
     return 1 if totals(each.verdict for each in found).fails_gate else 0
 
 
@@ -114,10 +121,10 @@ def _about(path: Path, given: TableOptions) -> dict[str, Any]:
 
 
 def _checked(
-    results: TranslationResults, table: LanguageTable, found: list[_Checked], *, correct: bool
+    results: TranslationResults, checker: TextChecker, found: list[_Checked], *, correct: bool
 ) -> Iterator[LanguageResult]:
     """Yield each language as it is to be written, and collect the findings."""
-    checker = TextChecker(table)
+    table = checker.table
     with StatusLine() as status:
         for language in results:
             known, checks = table.find(language.language_code, language.language_name), checker.check_outputs(language)
@@ -159,6 +166,7 @@ def _collect(checked: _Checked, output_id: str, prompt: PromptResult, check: Tex
     passed, given = check.script.state != "fail", prompt.script_validation_passed
     checked.script_passed += passed
     checked.wrong_language += check.language.state == "wrong"
+    checked.accepted += len(check.accepted)
     checked.unsure += check.language.state == "unsure"
     if check.language.state == "wrong":
         checked.looks_like = check.language.found

@@ -102,6 +102,8 @@ class TextCheck(Struct, frozen=True, kw_only=True):
     language: LanguageCheck
     problems: tuple[Finding, ...] = ()
     """All findings, including those of script and language."""
+    accepted: tuple[Finding, ...] = ()
+    """Findings that the project has accepted; they are not among the problems."""
 
     @property
     def fails(self) -> bool:

@@ -70,7 +70,7 @@ def explain_language(report: Report, wanted: str, commands: Commands) -> Iterato
     yield Lines(tuple(f"{number}. {step}" for number, step in enumerate(_decisions(verdict, figures), start=1)))
     if verdict.status in ("FAIL", "CONFLICT"):
         yield Heading(2, "Evidence")
-    checks = TextChecker(report.table).check_outputs(language)
+    checks = TextChecker(report.table, policy=report.policy).check_outputs(language)
     by_index = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
     total = len(language.prompts)
     failed = [index for index in range(total) if _fails(verdict, checks[index], _given(by_index, index))]
@@ -101,7 +101,7 @@ def explain_output(report: Report, item: str) -> Iterator[Block]:
         ids = f"{_tag(verdict)}:0 to {_tag(verdict)}:{len(language.prompts) - 1}"
         raise DataError(f"no output {item!r}. The ids of {_name(verdict)} are {ids}.", path=report.path)
     index = int(number)
-    check = TextChecker(report.table).check_outputs(language)[index]
+    check = TextChecker(report.table, policy=report.policy).check_outputs(language)[index]
     given = {name: each for name, score in scores.items() for each in score.prompts if each.index == index}
     prompt, fails = language.prompts[index], _fails(verdict, check, given)
     yield Heading(1, f"{_tag(verdict)}:{index}, {_name(verdict)}{_category(prompt)}: {_status_word(fails, given)}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from polyjudge.checks.catalogue import track_record
 from polyjudge.files.atomic import readable_json
 from polyjudge.records.findings import Finding
 from polyjudge.text.difference import graphemes
@@ -234,9 +235,14 @@ def _cluster_starts(text: str) -> list[int]:
 def finding_rows(findings: Sequence[Finding]) -> list[list[Any]]:
     """Return findings for a list below a text: number, style, kind and message."""
     return [
-        [number, _SEVERITIES.get(each.severity, "minor"), _kind(each), one_line(each.message, _LONGEST_NOTE)]
+        [number, _SEVERITIES.get(each.severity, "minor"), _kind(each), one_line(_with_record(each), _LONGEST_NOTE)]
         for number, each in enumerate(findings[:_MOST_MARKED], start=1)
     ]
+
+
+def _with_record(finding: Finding) -> str:
+    record = track_record(finding)
+    return f"{finding.message} ({record})" if record else finding.message
 
 
 def _kind(finding: Finding) -> str:

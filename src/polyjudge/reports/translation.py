@@ -6,6 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from polyjudge.checks.checker import TextChecker
+from polyjudge.checks.policy import CheckPolicy
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.spill import ScratchRows
 from polyjudge.formats.translation_results import TranslationResults, language_row, read_language_row
@@ -36,6 +37,7 @@ class Report:
         *,
         timestamp: str,
         trust: Mapping[str, JudgeTrust] | None = None,
+        policy: CheckPolicy | None = None,
         filters: Mapping[str, frozenset[str]] | None = None,
         only_failures: bool = False,
         progress: Callable[[LanguageResult], None] = lambda _: None,
@@ -50,6 +52,9 @@ class Report:
         self.trust = dict(trust or {})
         """The trust in each judge."""
         self.table = table
+        self.policy = policy or CheckPolicy()
+        self.accepted = 0
+        """The number of findings that the project has accepted."""
         entries = list(self._entries(results, scores, progress))
         if not entries:
             raise DataError("no language is left after filtering", path=results.path)
@@ -90,7 +95,7 @@ class Report:
         progress: Callable[[LanguageResult], None],
     ) -> Iterator[tuple[Verdict, LanguageFigures, int]]:
         """Yield the verdict on each selected language, its figures, and the position of its stored texts."""
-        checker = TextChecker(self.table)
+        checker = TextChecker(self.table, policy=self.policy)
         for language in results:
             if not is_selected(language, self.filters):
                 continue
@@ -106,6 +111,7 @@ class Report:
     ) -> tuple[Verdict, LanguageFigures, LanguageResult]:
         """Return the verdict on a language, its figures, and the language with missing script checks filled in."""
         checks = checker.check_outputs(language)
+        self.accepted += sum(len(check.accepted) for check in checks if check is not None)
         for score in scores.values():
             for prompt in score.prompts:
                 if prompt.provenance is not None:

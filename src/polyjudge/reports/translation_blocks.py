@@ -1,7 +1,9 @@
 """Render the report on a translator's output as blocks: the scorecard first, then the details."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from polyjudge.checks.catalogue import record_of_kind
 from polyjudge.files.atomic import readable_json
 from polyjudge.records.calibration import Interval
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptScore
@@ -83,6 +85,8 @@ def report_facts(report: Report) -> Iterator[str]:
         value = next((about[key] for key in keys if about.get(key)), None)
         if value is not None:
             yield f"{name}: {_cell(value if isinstance(value, str) else readable_json(value))}"
+    if report.accepted:
+        yield f"Accepted findings, not shown: {report.accepted}"
     if not report.judges:
         yield "No judge scores were given: only the checks decide; grammar and meaning were not judged."
 
@@ -233,10 +237,19 @@ def _findings(report: Report) -> Iterator[Block]:
         yield Heading(3, "Findings of the checks")
         rows = [(_name(each), _kinds(each), each.looks_like or "–", status_label(each)) for each in found]
         yield Table(("Language", "Problems (outputs)", "Looks like", "Status"), tuple(rows))
+        outputs = Counter[str]()
+        for verdict in found:
+            outputs.update(verdict.problems)
+        records = [(_spaced(kind), str(count), record_of_kind(kind) or "–") for kind, count in sorted(outputs.items())]
+        yield Table(("Problem", "Outputs", "How often it is right"), tuple(records))
 
 
 def _kinds(verdict: Verdict) -> str:
-    return ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in sorted(verdict.problems.items()))
+    return ", ".join(f"{_spaced(kind)} ({count})" for kind, count in sorted(verdict.problems.items()))
+
+
+def _spaced(kind: str) -> str:
+    return kind.replace("_", " ")
 
 
 def _details(

@@ -24,7 +24,7 @@ _FIRST: dict[Status, int] = {"FAIL": 0, "UNJUDGED": 1}
 
 def translation_details(report: Report) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
     """Yield the texts of each language in parts, the failed ones first; the page loads them when they are opened."""
-    checker, place = TextChecker(report.table), 0
+    checker, place = TextChecker(report.table, policy=report.policy), 0
     for (verdict, language, scores), figures in zip(report.details(), report.figures, strict=True):
         if report.only_failures and verdict.status in ("PASS", "CHECKED", "SKIPPED"):
             continue

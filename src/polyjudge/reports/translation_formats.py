@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import to_builtins
 
+from polyjudge.checks.policy import CheckPolicy
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
 from polyjudge.files.atomic import readable_json
@@ -37,6 +38,7 @@ def report(
     full_judge: Path | str | None = None,
     cards: Sequence[Path | str] = (),
     table: TableOptions = AS_IT_IS,
+    policy: CheckPolicy | None = None,
     filters: Mapping[str, frozenset[str]] | None = None,
     only_failures: bool = False,
     progress: Callable[[LanguageResult], None] = lambda _: None,
@@ -44,9 +46,9 @@ def report(
     """Read a results file and the scores of judges, and return verdicts and totals.
 
     `quick_judge` and `full_judge` are the scores of `translation quick` and `translation full`; `cards` are trust
-    cards, by default the judges' own; `table` says how a table is read. `filters` select languages by language, family
-    or priority, and `only_failures` lists only those that do not pass in detail. `render_report` turns the report into
-    text.
+    cards, by default the judges' own; `table` says how a table is read, `policy` which checks run and which findings
+    are accepted. `filters` select languages by language, family or priority, and `only_failures` lists only those that
+    do not pass in detail. `render_report` turns the report into text.
     """
     given = {"quick": quick_judge, "full": full_judge}
     scores = {name: TranslationScores(Path(path)) for name, path in given.items() if path is not None}
@@ -59,6 +61,7 @@ def report(
         language_table(),
         timestamp=utc_now(),
         trust={name: trust_in(identity_in(each), [Path(card) for card in cards]) for name, each in scores.items()},
+        policy=policy,
         filters=filters,
         only_failures=only_failures,
         progress=progress,
@@ -122,6 +125,7 @@ def _head(report: Report, commands: Commands) -> dict[str, Any]:
         "verdicts": [_verdict(verdict) for verdict in report.verdicts],
         "warnings": list(report.warnings),
         "skippedRows": report.skipped_rows,
+        "acceptedFindings": report.accepted,
     }
     own = (*head, "binding", "device", "languageResults", "judgeScores")
     return {**head, **{key: value for key, value in report.about.items() if key not in own}}

@@ -32,6 +32,7 @@ _LATIN = "A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
 """Letters of scripts with spaces between words: where one follows, a name has not ended."""
 _IDENTIFIER = re.compile(
     rf"{_ENTITY}|(?<![A-Za-z0-9_])[@＠][A-Za-z0-9_]{{1,64}}(?:[@.][A-Za-z0-9_-]{{1,63}}){{0,5}}|(?<![A-Za-z0-9_&])[#＃][A-Za-z0-9_]{{1,99}}(?![{_LATIN}])"
+    r"|(?<![\w.])www\.[\w.-]{1,99}"
     rf"|(?<![A-Za-z0-9])\$[A-Za-z]{{1,6}}(?![A-Za-z0-9_{_LATIN}])"
     rf"|(?<![A-Za-z0-9_@.-])(?:[A-Za-z0-9_-]{{1,63}}\.){{1,5}}(?:{_TOP_DOMAINS}|{_FILE_ENDINGS})(?![A-Za-z0-9_{_LATIN}])(?:[/#][{_IN_URL}]*)?"
 )

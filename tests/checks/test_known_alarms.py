@@ -1,0 +1,83 @@
+"""Classes of false alarms and of misses that were found on real references, each with a new example."""
+
+import pytest
+
+from polyjudge.checks.checker import TextChecker
+from polyjudge.languages.table import language_table
+from polyjudge.records.findings import CheckedText, TextCheck
+
+TABLE = language_table()
+CHECKER = TextChecker(TABLE, plugins=())
+
+
+def check(tag: str, text: str, source: str = "") -> TextCheck:
+    language = TABLE.find(tag)
+    assert language is not None
+    return CHECKER.check(text, language, source=source)
+
+
+@pytest.mark.parametrize(
+    ("tag", "text", "source"),
+    [
+        # Mentions, hashtags, tickers and bare domains are no words.
+        ("de", "@anna_k @ben.f", "@anna_k @ben.f"),
+        ("ja", "$abcd #sale #ウィンター", "$abcd #sale #ウィンター"),
+        ("uk", "Галерея: oakhillgallery.org", "Gallery: oakhillgallery.org"),
+        ("th", "@mika_77 ขอบคุณ #roadtrip", "@mika_77 thanks #roadtrip"),
+        ("cs", "Navštivte www.obchod nebo zavolejte.", "Visit www.obchod or call us."),
+        # Numbers across clocks, abbreviations, units and number systems.
+        ("cs", "V 06:00 odjíždíme.", "We leave at 0600."),
+        ("ja", "3億2千万人が見た。", "320 million people watched."),
+        ("cs", "V 60. letech to bylo jiné.", "It was different in the 1960s."),
+        ("de", "Das Brett ist 30 cm breit.", "The board is 12 inches wide."),
+        ("en", "The snow fell in March.", "雪は3月に降った。"),
+        ("ja", "会議は１５時に始まります。", "The meeting starts at 15."),
+        ("zh-Hans", "大约2.5亿人。", "About 250 million people."),
+        # 唔 alone is a sound in Mandarin as well.
+        ("zh-Hant", "咿唔的讀書聲從屋裡傳來。", "The sound of reading came from the house."),
+        # Titles and signs in Japanese have no kana.
+        ("ja", "東京大学入学試験", "Tokyo University entrance exam"),
+        ("ja", "非常口", "Emergency exit"),
+        # Numbered placeholders, and those with a sign for grouping.
+        ("de", "%1$s wurde nach %2$s kopiert.", "%s was copied to %s."),
+        ("pl", "%'d plików", "%d files"),
+        # Stretched words and rows of emoji.
+        ("cs", "Nééééééééééé!", "Nooooooo!"),
+        ("es", "¡Genial! 😂😂😂😂😂😂😂😂😂😂😂😂", "Great! 😂😂😂😂😂😂😂😂😂😂😂😂"),
+        # Names of products in another script, without a source.
+        ("ja", "Python と Rust で書きました。", ""),
+        ("ru", "Мы пользуемся Slack и Zoom.", ""),
+        ("el", "Το iPhone και το Wi-Fi δεν λειτουργούν.", ""),
+        # Igbo, which looks like Yoruba.
+        ("ig", "Biko nyere m aka ịchọta ụlọ ọgwụ dị nso.", "Please help me find a hospital nearby."),
+        ("ig", "Kedu ebe ụlọ akwụkwọ dị?", "Where is the school?"),
+    ],
+)
+def test_a_right_text_of_a_class_that_was_an_alarm_has_no_finding(tag, text, source):
+    result = check(tag, text, source)
+
+    assert result.problems == ()
+    assert result.language.state != "wrong"
+
+
+@pytest.mark.parametrize("text", ["khun yu thi nai khrap", "sabai dee mai krub", "chan rak muang thai"])
+def test_romanised_thai_is_the_wrong_script_and_surely_no_other_language(text):
+    result = check("th", text, "Where are you now, my friend?")
+
+    assert [problem.kind for problem in result.problems] == ["wrong_script"]
+    assert result.language.state == "unsure"
+
+
+HINDI = ["सहेजें", "फ़ाइल खोलें", "नया फ़ोल्डर बनाएँ", "क्या आप बाहर जाना चाहते हैं", "सभी को चुनें", "खोज के परिणाम", "पासवर्ड बदलें"]
+
+
+def test_short_strings_in_a_neighbour_are_found_together_and_named_one_by_one():
+    language = TABLE.find("mr")
+    assert language is not None
+    found = CHECKER.check_together([CheckedText(text=text, language=language) for text in HINDI])
+    wrong = [each for each in found if each.language.state == "wrong"]
+
+    assert len(wrong) >= len(HINDI) - 1
+    assert all("Hindi, not Marathi" in each.problems[0].message for each in wrong)
+    assert any("identified together with" in each.problems[0].message for each in wrong)
+    assert sum(check("mr", text).language.state == "wrong" for text in HINDI) < len(wrong)
