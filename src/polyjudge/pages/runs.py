@@ -1,34 +1,42 @@
 """Find the runs under a folder, and summarize them."""
 
 import itertools
-import math
 import os
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files.json_lines import each_json_line
+from polyjudge.files.json_lines import parse_data
+from polyjudge.formats.row_files import rows_of
 from polyjudge.formats.translation_results import TranslationResults
 from polyjudge.formats.translation_scores import TranslationScores
 from polyjudge.languages.table import LanguageTable
 from polyjudge.reports.blocks import Block, Heading, Lines, Table
 from polyjudge.reports.translation import Report
-from polyjudge.statistics.intervals import RunningMean
+from polyjudge.store.run_folder import MANIFEST_FILE
 from polyjudge.store.trust_cards import identity_in, read_card, trust_in
 
-Kind = Literal["translation", "score"]
+from .items import State, group_of, state_of
+
+Kind = Literal["translation", "score", "vocabulary", "transcript"]
+"""What a run is of; `score` is a file, or a folder of Parquet files."""
 _JUDGES = ("quick", "full")
 _MOST_RUNS = 1_000
 _MOST_FILES = 100_000
 _SNIFFED = 1 << 16
+_LARGEST_REVIEW = 1 << 24
+_RESULTS_FOLDER = b'"polyjudge results"'
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages"}
 _OUTPUTS = re.compile(rb'"generatedOutput"\s*:')
-_SCORED = re.compile(rb'"outcome"\s*:\s*"(?:result|failure)"')
+_SCORED = re.compile(rb'"outcome"\s*:\s*"(?:result|failure|text)"')
+_WORD = re.compile(rb'"verdict"\s*:\s*"(?:correct|incorrect|undetermined|error)"')
+_WORD_KEYS = (b'"word"', b'"judge"')
+_REVIEW = (b'"agentScore"', b'"scenarioId"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,8 @@ class RunEntry:
     @property
     def stamp(self) -> tuple[tuple[str, int, int], ...]:
         """Path, time and size of each file, to detect changes."""
-        paths = (self.path, *self.scores.values(), *filter(None, [self.card]))
+        rows = self.path / MANIFEST_FILE if self.path.is_dir() else self.path
+        paths = (rows, *self.scores.values(), *filter(None, [self.card]))
         try:
             found = [(path, path.stat()) for path in paths]
         except OSError as error:
@@ -84,7 +93,7 @@ def find_run(folder: Path, name: str) -> RunEntry:
     root = folder.resolve()
     try:
         path = (root / name).resolve()
-        run = _run(root, path) if path.is_relative_to(root) and path.is_file() else None
+        run = _any_run(root, path) if path.is_relative_to(root) else None
     except (OSError, ValueError, RuntimeError):  # an invalid file name, or a cycle of links
         run = None
     if run is None:
@@ -101,27 +110,65 @@ def report_of(run: RunEntry, table: LanguageTable) -> Report:
 
 def summary_of(run: RunEntry, table: LanguageTable) -> dict[str, Any]:
     """Return the counts of a run: items, languages, and languages by status."""
-    if run.kind == "score":
-        rows, unread = _by_language(run)
-        judged, items = sum(row.mean.count for row in rows.values()), sum(row.items for row in rows.values())
-        counts = {"items": items, "judged": judged, "unjudged": items - judged, "unreadable": unread}
-        return {"languages": len(rows.keys() - {""}), **counts}
+    if run.kind == "transcript":
+        judged = int(bool(read_review(run).get("verdict")))
+        return {"items": 1, "judged": judged, "unjudged": 1 - judged}
+    if run.kind != "translation":
+        return _summary_of_rows(run)
     report = report_of(run, table)
     counts = {status.lower(): count for status, count in report.totals.counts.items()}
     return {"languages": report.totals.languages, "items": sum(each.prompts for each in report.verdicts), **counts}
 
 
-def score_blocks(run: RunEntry, table: LanguageTable) -> Iterator[Block]:
-    """Yield a summary of the rows of `score` by language."""
-    rows, unread = _by_language(run)
-    yield Heading(1, f"Scores in {run.name}")
-    items, judged = sum(row.items for row in rows.values()), sum(row.mean.count for row in rows.values())
-    yield Lines((f"{items:,} items, {judged:,} judged, {items - judged:,} without a verdict.",))
-    if unread:
-        yield Lines((f"Lines that cannot be read and are not counted: {unread:,}.",))
-    header = ("Language", "Items", "Judged", "Unjudged", "Mean score", "95% interval")
-    yield Table(header, tuple(_score_row(tag, row, table) for tag, row in sorted(rows.items())), (1, 2, 3, 4, 5))
-    yield Lines(("Do not compare means between languages: judges are stricter in some languages than in others.",))
+def _summary_of_rows(run: RunEntry) -> dict[str, Any]:
+    """Count the rows of a run; an unfinished last line is not counted as unreadable."""
+    groups, states = set[str](), Counter[State]()
+    unread, is_last_unread = 0, False
+    for _, row in rows_of(run.path):
+        is_last_unread = isinstance(row, str)
+        if isinstance(row, str):
+            unread += 1
+            continue
+        groups.add(group_of(row))
+        states[state_of(row)] += 1
+    items, unjudged = states.total(), states["unjudged"]
+    languages = {} if run.kind == "vocabulary" else {"languages": len(groups - {""})}
+    rule = {"meets": states["passed"], "misses": states["failed"]} if states["passed"] + states["failed"] else {}
+    counts = {"items": items, "judged": items - unjudged, "unjudged": unjudged, "unreadable": unread - is_last_unread}
+    return {**languages, **counts, **rule}
+
+
+def read_review(run: RunEntry) -> Mapping[str, Any]:
+    """Read the result of the review of a session."""
+    try:
+        if run.path.stat().st_size > _LARGEST_REVIEW:
+            raise DataError("is too large for a review", path=Path(run.name))
+        found = parse_data(run.path.read_text(encoding="utf-8"), Path(run.name))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"cannot be read: {error}", path=Path(run.name)) from None
+    return cast(Mapping[str, Any], found) if isinstance(found, dict) else {}
+
+
+def review_blocks(run: RunEntry, root: Path) -> Iterator[Block]:
+    """Yield the review of a session: the scores, then the text if its file is beside them."""
+    row = read_review(run)
+    yield Heading(1, f"Review of {row.get('scenarioId') or run.name}")
+    fields = {
+        "Verdict": row.get("verdict"),
+        "Agent score": row.get("agentScore"),
+        "System score": row.get("systemScore"),
+        "No verdict because": row.get("error"),
+        "Judge": f"{row.get('provider')}/{row.get('model')}",
+        "Judged at": row.get("judgedAt"),
+        "Session": row.get("transcriptPath"),
+        "Events": row.get("events"),
+        "Left out": row.get("leftOut"),
+    }
+    yield Table(("Field", "Value"), tuple((name, str(value)) for name, value in fields.items() if value is not None))
+    text = run.path.with_suffix(".md")
+    if _is_inside(text, root):
+        yield Heading(2, "Review")
+        yield Lines(tuple(_start_of(text).decode(errors="replace").splitlines()))
 
 
 def _cards(run: RunEntry) -> list[Path]:
@@ -135,49 +182,6 @@ def _cards(run: RunEntry) -> list[Path]:
     return [run.card]
 
 
-@dataclass(slots=True)
-class _Scored:
-    mean: RunningMean = field(default_factory=RunningMean)
-    items: int = 0
-
-
-def _by_language(run: RunEntry) -> tuple[dict[str, _Scored], int]:
-    """Return the scores by language, and the number of unreadable lines, except an unfinished last one."""
-    rows: defaultdict[str, _Scored] = defaultdict(_Scored)
-    unread, is_last_unread = 0, False
-    for _, given in each_json_line(run.path):
-        is_last_unread = isinstance(given, str)
-        if isinstance(given, str):
-            unread += 1
-            continue
-        row, score = rows[str(given.get("language") or "")], given.get("score")
-        row.items += 1
-        if given.get("outcome") == "result" and isinstance(score, int | float) and _is_finite(score):
-            row.mean.add(score)
-    return dict(rows), unread - is_last_unread
-
-
-def _is_finite(score: float) -> bool:
-    try:
-        return math.isfinite(score)
-    except OverflowError:  # a number of hundreds of digits
-        return False
-
-
-def _score_row(tag: str, row: _Scored, table: LanguageTable) -> tuple[str, ...]:
-    found = table.find(tag) if tag else None
-    name = f"{found.name} ({tag})" if found else tag or "no language"
-    interval = row.mean.interval()
-    return (
-        name,
-        f"{row.items:,}",
-        f"{row.mean.count:,}",
-        f"{row.items - row.mean.count:,}",
-        f"{row.mean.mean:.2f}" if row.mean.count else "–",
-        "–" if interval is None else f"{interval.low:.2f} to {interval.high:.2f}",
-    )
-
-
 def _files(root: Path) -> Iterator[Path]:
     """Yield the files under a folder."""
     for here, folders, names in os.walk(root):
@@ -188,7 +192,19 @@ def _files(root: Path) -> Iterator[Path]:
 def _may_be_run(root: Path, path: Path) -> RunEntry | None:
     """Return the run in a file, if there is one and the page can link to it."""
     may_be = path.suffix.lower() in (".json", ".jsonl") and path.name[0] != "." and _has_utf8_name(path, root)
-    return _run(root, path) if may_be and _is_inside(path, root) else None
+    if not may_be or not _is_inside(path, root):
+        return None
+    return _any_run(root, path.parent) if path.name == MANIFEST_FILE else _run(root, path)
+
+
+def _any_run(root: Path, path: Path) -> RunEntry | None:
+    """Return the run in a file or folder."""
+    if not path.is_dir():
+        return _run(root, path) if path.is_file() else None
+    manifest = path / MANIFEST_FILE
+    if not _is_inside(manifest, root) or _RESULTS_FOLDER not in _start_of(manifest):
+        return None
+    return RunEntry(str(path.relative_to(root)), path, "score")
 
 
 def _has_utf8_name(path: Path, root: Path) -> bool:
@@ -211,15 +227,20 @@ def _run(root: Path, path: Path) -> RunEntry | None:
     """Return the run in a file, recognized by its first bytes."""
     if any(path.stem.endswith(f"-{judge}-judge") for judge in _JUDGES):
         return None  # scores of the results beside it
-    start = _first_bytes(path)
+    start, suffix = _start_of(path), path.suffix.lower()
     name = str(path.relative_to(root))
-    if path.suffix.lower() in (".json", ".jsonl") and _OUTPUTS.search(start):
+    if suffix in (".json", ".jsonl") and _OUTPUTS.search(start):
         beside = {judge: path.with_name(f"{path.stem}-{judge}-judge.json") for judge in _JUDGES}
         inside = {judge: file for judge, file in beside.items() if _is_inside(file, root)}
         card = path.with_name("card.json")
         return RunEntry(name, path, "translation", inside, card if _is_inside(card, root) else None)
-    if path.suffix.lower() == ".jsonl" and _SCORED.search(start.partition(b"\n")[0]):
+    if suffix == ".json" and all(key in start for key in _REVIEW):
+        return RunEntry(name, path, "transcript")
+    first = start.partition(b"\n")[0]
+    if suffix == ".jsonl" and _SCORED.search(first):
         return RunEntry(name, path, "score")
+    if suffix == ".jsonl" and _WORD.search(first) and all(key in first for key in _WORD_KEYS):
+        return RunEntry(name, path, "vocabulary")
     return None
 
 
@@ -228,7 +249,7 @@ def _is_inside(path: Path, root: Path) -> bool:
     return path.is_file() and path.resolve().is_relative_to(root)
 
 
-def _first_bytes(path: Path) -> bytes:
+def _start_of(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(_SNIFFED)

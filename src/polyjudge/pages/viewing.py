@@ -17,7 +17,9 @@ from polyjudge.reports.blocks import html_page
 from polyjudge.reports.translation_formats import FORMATS
 from polyjudge.text.display import one_line
 
-from .runs import RunEntry, find_run, find_runs, report_of, score_blocks, summary_of
+from .item_list import items_page
+from .items import RunIndex
+from .runs import RunEntry, find_run, find_runs, report_of, review_blocks, summary_of
 from .server import Site, answer, document, page
 
 
@@ -38,6 +40,9 @@ def comparison_page(before: RunEntry, after: RunEntry, table: LanguageTable) -> 
 
 def _compared(before: RunEntry, after: RunEntry) -> tuple[Path, Path]:
     """Return the files with scores of items; for two translators, those of the same kind of judge."""
+    for run in (before, after):
+        if run.kind in ("vocabulary", "transcript"):
+            raise ConfigError(f"{run.name} cannot be compared here. Select results of score, or of a translator.")
     first, second = _scores(before), _scores(after)
     if "score" in (before.kind, after.kind):
         return next(iter(first.values())), next(iter(second.values()))
@@ -59,6 +64,7 @@ def _scores(run: RunEntry) -> dict[str, Path]:
 
 
 _MOST_SUMMARIES = 500
+_MOST_INDEXES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,8 @@ class ViewSite:
     table: LanguageTable
     _summaries: dict[Any, dict[str, Any]] = field(default_factory=dict[Any, dict[str, Any]])
     """Summaries by the stamps of their files."""
+    _indexes: dict[Any, RunIndex] = field(default_factory=dict[Any, RunIndex])
+    """Where the rows of the runs that were opened last are, by the stamps of their files."""
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def site(self) -> Site:
@@ -102,9 +110,23 @@ class ViewSite:
             return answer(self._summaries[stamp])
 
     async def run(self, request: web.Request) -> web.Response:
-        """Return one run as a report."""
+        """Return one run: a translator's as a report, others as their items."""
         run = await self._run(request, "name")
-        return await self._document(lambda: _report_page(run, self.table))
+        if run.kind == "translation":
+            return await self._document(lambda: FORMATS["html"](report_of(run, self.table)))
+        if run.kind == "transcript":
+            return await self._document(lambda: html_page(f"Review in {run.name}", review_blocks(run, self.folder)))
+        async with self._one_at_a_time:
+            values = await asyncio.to_thread(lambda: items_page(run, self._index(run), request.query, self.table))
+        return page("items.html", values)
+
+    def _index(self, run: RunEntry) -> RunIndex:
+        stamp = run.stamp  # before the file is read: one that changes then is read again next time
+        index = self._indexes.pop(stamp, None) or RunIndex(run.path)
+        self._indexes[stamp] = index
+        while len(self._indexes) > _MOST_INDEXES:
+            self._indexes.pop(next(iter(self._indexes)))
+        return index
 
     async def compare(self, request: web.Request) -> web.Response:
         """Return what changed between two runs."""
@@ -119,14 +141,8 @@ class ViewSite:
             return document([await asyncio.to_thread(lambda: "".join(make()))])
 
 
-def _report_page(run: RunEntry, table: LanguageTable) -> Iterator[str]:
-    if run.kind == "score":
-        return html_page(f"Scores in {run.name}", score_blocks(run, table))
-    return FORMATS["html"](report_of(run, table))
-
-
 def _what(run: RunEntry) -> str:
-    if run.kind == "score":
-        return "scores"
+    if run.kind != "translation":
+        return {"score": "scores", "vocabulary": "words", "transcript": "review of a session"}[run.kind]
     judges = " and ".join(run.scores)
     return f"translator, judged: {judges}" if judges else "translator, not judged"

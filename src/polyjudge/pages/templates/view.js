@@ -24,7 +24,8 @@ function shares(counts) {
 function card(found) {
   if (found.judged !== undefined) {
     const unreadable = found.unreadable ? `, ${found.unreadable} lines unreadable` : "";
-    return [document.createTextNode(`${found.judged} judged, ${found.unjudged} unjudged${unreadable}`)];
+    const passed = found.meets === undefined ? "" : `, ${found.meets} pass, ${found.misses} do not`;
+    return [document.createTextNode(`${found.judged} judged, ${found.unjudged} unjudged${passed}${unreadable}`)];
   }
   const words = ORDER.filter((name) => found[name]).map((name) => `${found[name]} ${WORDS[name] || name}`);
   const line = document.createElement("div");
@@ -38,7 +39,7 @@ async function fill(row) {
     const response = await fetch(`summary?name=${encodeURIComponent(row.dataset.run)}`, { credentials: "omit", cache: "no-store" });
     if (!response.ok) throw new Error((await response.text()).trim());
     const found = await response.json();
-    languages.textContent = found.languages;
+    languages.textContent = found.languages ?? "–";
     items.textContent = found.items;
     place.replaceChildren(...card(found));
   } catch (error) {
