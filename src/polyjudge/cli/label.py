@@ -18,7 +18,7 @@ from polyjudge.pages.server import HOST, serve
 from polyjudge.store.labels import LabelLog
 from polyjudge.text.display import harmless, one_line
 
-from .options import at_least, check_output, whole
+from .options import Several, at_least, check_output, filters_of, whole
 from .output import warn_of_skipped
 from .progress import counted
 from .tables import add_table_options, input_of, table_options_of
@@ -38,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--labels", type=Path, metavar="FILE", help="file for the labels; default: NAME-labels.jsonl beside RESULTS")
     add_table_options(parser.add_argument_group("table").add_argument)
     add("--scale", choices=SCALES, default="1-5", help="scale of the labels; default: %(default)s")
+    chosen = "label only items with one of these values; language=… takes tags and names"
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
     add("--sample", type=at_least(1), default=100, metavar="N", help="number of items to label; default: %(default)s")
     add("--seed", type=whole, default=0, metavar="N", help="seed of the sample; default: 0")
     add_server_options(parser)
@@ -64,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
     table = language_table()
     given = table_options_of(options)
     results = input_of(options.results, given)
-    source = Source(results, options.items, options.scores, table=table, reading=given)
+    source = Source(
+        results, options.items, options.scores, table=table, reading=given, filters=filters_of(options.filter)
+    )
     sample = read_sample(source, options.sample, options.seed)
     warn_of_skipped(sample.problems)
     labelling = Labelling(Task(sample, options.scale, options.seed, table), LabelLog(labels))

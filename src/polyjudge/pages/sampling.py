@@ -3,7 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Literal
@@ -18,6 +18,7 @@ from polyjudge.formats.row_files import column_map
 from polyjudge.formats.translation_results import TranslationResults, is_results_file
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.outcomes import Item
+from polyjudge.text.display import one_line
 
 Status = Literal["unjudged", "flagged", "low", "high"]
 _MIN_SPREAD_FACTOR = 0.5
@@ -121,6 +122,7 @@ def _middle(scores: Sequence[float]) -> float:
 _MOST_CHECKED = 5_000
 """Items after this number are not checked, because that would take minutes."""
 _LONGEST_CHECKED = 20_000
+_LANGUAGE = "language"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,8 @@ class Source:
     table: LanguageTable = field(kw_only=True)
     reading: TableOptions = AS_IT_IS
     """How the results and items are to be read."""
+    filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """The values that a row must have in a column; languages are compared by tag and by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +179,9 @@ def read_sample(source: Source, count: int, seed: int) -> Sample:
     ratings, problems = _scores(source)
     candidates = list(_candidates(source, ratings))
     if not candidates:
-        why = "none of its ids is in the results" if ratings else "no items found"
-        raise DataError(f"{why}, so there is nothing to label.", path=source.items or source.results)
+        raise DataError(
+            f"{_why_empty(source, ratings)}, so there is nothing to label.", path=source.items or source.results
+        )
     drawn = {each.candidate.id: each for each in draw(candidates, count, seed)}
     items = {
         item.id: LabelItem(
@@ -195,6 +200,20 @@ def read_sample(source: Source, count: int, seed: int) -> Sample:
     for each in candidates:
         scores[each.language].append(each.score)
     return Sample(items, scores, tuple(problems))
+
+
+def _why_empty(source: Source, ratings: Mapping[str, Rating]) -> str:
+    """Return why there is no item, with what could be chosen instead."""
+    if not source.filters:
+        return "none of its ids is in the results" if ratings else "no items found"
+    everything = replace(source, filters={})
+    languages = sorted({each.language for each in _candidates(everything, ratings, checks=False)} - {""})
+    shown = one_line(", ".join(languages), 300) or "none"
+    return f"no item matches {_filter_text(source.filters)}; its languages: {shown}"
+
+
+def _filter_text(filters: Mapping[str, frozenset[str]]) -> str:
+    return one_line(" and ".join(f"{name}={','.join(sorted(values))}" for name, values in filters.items()), 300)
 
 
 def is_translation(source: Source) -> bool:
@@ -237,6 +256,7 @@ def _is_rated(source: Source) -> bool:
 def _items(source: Source) -> Iterator[Item]:
     """Yield all items with their texts; those of a translator under ids such as `th:0`."""
     if is_translation(source):
+        _refuse_columns(source)
         for language in TranslationResults(source.results, source.reading):
             tag = language.language_code or language.language_name
             for index, prompt in enumerate(language.prompts):
@@ -247,10 +267,39 @@ def _items(source: Source) -> Iterator[Item]:
     texts = source.items or (source.results if columns.targets or "candidate" in columns.columns else None)
     if texts is None:
         raise ConfigError(f"{source.results} has no texts. Give the items that were judged", option="items")
-    yield from ItemSource(texts, table=source.reading)
+    yield from ItemSource(texts, filters=_column_filters(source, texts), table=source.reading)
 
 
-def _candidates(source: Source, ratings: Mapping[str, Rating]) -> Iterator[Candidate]:
+def _column_filters(source: Source, texts: Path) -> Mapping[str, frozenset[str]]:
+    """Return the filters on the rows with the texts, apart from their language; refuse one without its column."""
+    found = {name: values for name, values in source.filters.items() if name != _LANGUAGE}
+    if found:
+        columns = column_map(texts, source.reading)
+        known = {*columns.found, *columns.columns}
+        if unknown := sorted(found.keys() - known):
+            names = one_line(", ".join(sorted(map(str, columns.found))), 300)
+            raise DataError(f"no column {unknown[0]!r}. Found: {names}", path=texts, option="filter")
+    return found
+
+
+def _refuse_columns(source: Source) -> None:
+    """Refuse a filter on another column of translations than their language."""
+    others = sorted(source.filters.keys() - {_LANGUAGE})
+    if others:
+        message = f"Translations are chosen by language only, not by {others[0]!r}. Write language=TAG"
+        raise ConfigError(message, option="filter")
+
+
+def _is_wanted(source: Source, language: str) -> bool:
+    """Say whether the filters allow a language, which they may name by tag or by name."""
+    wanted = source.filters.get(_LANGUAGE)
+    if wanted is None or language in wanted:
+        return True
+    found = source.table.find(language)
+    return found is not None and any(source.table.find(each, each) == found for each in wanted)
+
+
+def _candidates(source: Source, ratings: Mapping[str, Rating], *, checks: bool = True) -> Iterator[Candidate]:
     checker = TextChecker(source.table)
     seen: set[str] = set()
     of_results = not is_translation(source)
@@ -262,7 +311,9 @@ def _candidates(source: Source, ratings: Mapping[str, Rating]) -> Iterator[Candi
             raise DataError(f"duplicate id {item.id!r}.", path=source.items or source.results)
         seen.add(item.id)
         language = item.language or (rating.language if rating else "")
-        flagged = number < _MOST_CHECKED and _is_flagged(checker, item, language)
+        if not _is_wanted(source, language):
+            continue
+        flagged = checks and number < _MOST_CHECKED and _is_flagged(checker, item, language)
         yield Candidate(item.id, language, rating.value if rating else None, flagged)
 
 

@@ -155,7 +155,7 @@ function moreButton(id, part, text) {
 function words(item) {
   const parts = [];
   if (item.label !== null) parts.push(scale() === "1-5" ? `${item.label} of 5` : item.label);
-  if (item.passed !== null) parts.push(item.passed ? "pass" : "fail");
+  if (item.passed !== null) parts.push(item.passed ? "good enough" : "not good enough");
   if (item.reason) parts.push(item.reason);
   return parts.join(", ");
 }
