@@ -179,6 +179,19 @@ def test_a_run_that_grows_is_read_again(folder):
     assert [*before, "new"] == after
 
 
+def test_the_page_of_items_leads_to_the_report_of_the_run(folder):
+    async def ask(session, address):
+        async with session.get(f"{address}report", params={"name": "r.jsonl"}) as response:
+            return response.status, response.headers["Content-Security-Policy"], await response.text()
+
+    status, policy, page = over_http(ViewSite(folder, language_table()).site(), ask)
+    assert status == 200
+    assert policy.startswith("sandbox allow-scripts; default-src 'none'")
+    assert "because th-2" in page
+    assert str(folder) not in page
+    assert 'href="report?name=r.jsonl"' in get(folder, {"name": "r.jsonl"})[0][1]
+
+
 SCORES = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(allow_nan=True))
 ROWS = st.fixed_dictionaries(
     {"outcome": st.sampled_from(["result", "failure", "text"]), "score": SCORES},

@@ -23,7 +23,8 @@ def items_page(run: RunEntry, index: RunIndex, query: Mapping[str, str], table: 
     if "row" in query:
         number = _number(query["row"], len(index))
         return {**values, "items": [_item(run, shown_item(number, index.row(number), table, alone=True), table)]}
-    show = next((each for each in SHOWS if each == query.get("show", "all")), None)
+    known: Mapping[str, Show] = {each: each for each in SHOWS}
+    show = known.get(query.get("show", "all"))
     if show is None:
         raise DataError(f"show must be one of {', '.join(SHOWS)}.")
     group = _group_in(query, index)

@@ -9,18 +9,32 @@ from typing import Any
 
 from aiohttp import web
 
+from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
 from polyjudge.formats.scored_runs import read_run
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.comparison import ComparisonOptions
 from polyjudge.reports.blocks import html_page
+from polyjudge.reports.run_formats import RUN_FORMATS
+from polyjudge.reports.run_rows import RunRows
+from polyjudge.reports.runs import RunReport, Selection
 from polyjudge.reports.translation_formats import FORMATS
+from polyjudge.reports.wording import Commands
 from polyjudge.text.display import one_line
 
 from .item_list import items_page
 from .items import RunIndex
 from .runs import RunEntry, find_run, find_runs, report_of, review_blocks, summary_of
 from .server import Site, answer, document, page
+
+
+def report_page(run: RunEntry, table: LanguageTable) -> Iterator[str]:
+    """Yield the report on a run, without commands: their paths would be those of another folder."""
+    if run.kind == "translation":
+        return FORMATS["html"](report_of(run, table))
+    report = RunReport(RunRows(run.path), table, timestamp=utc_now(), selection=Selection(all_rows=True))
+    report.path = Path(run.name)  # shown by its name in the list
+    return RUN_FORMATS["html"](report, Commands())
 
 
 def comparison_page(before: RunEntry, after: RunEntry, table: LanguageTable) -> Iterator[str]:
@@ -86,6 +100,7 @@ class ViewSite:
                 ("GET", "", self.first_page),
                 ("GET", "summary", self.summary),
                 ("GET", "run", self.run),
+                ("GET", "report", self.report),
                 ("GET", "compare", self.compare),
             ]
         )
@@ -113,12 +128,17 @@ class ViewSite:
         """Return one run: a translator's as a report, others as their items."""
         run = await self._run(request, "name")
         if run.kind == "translation":
-            return await self._document(lambda: FORMATS["html"](report_of(run, self.table)))
+            return await self._document(lambda: report_page(run, self.table))
         if run.kind == "transcript":
             return await self._document(lambda: html_page(f"Review in {run.name}", review_blocks(run, self.folder)))
         async with self._one_at_a_time:
             values = await asyncio.to_thread(lambda: items_page(run, self._index(run), request.query, self.table))
         return page("items.html", values)
+
+    async def report(self, request: web.Request) -> web.Response:
+        """Return the report on one run."""
+        run = await self._run(request, "name")
+        return await self._document(lambda: report_page(run, self.table))
 
     def _index(self, run: RunEntry) -> RunIndex:
         stamp = run.stamp  # before the file is read: one that changes then is read again next time
