@@ -149,7 +149,7 @@ def test_a_person_labels_with_the_keyboard_alone(started, opened, scored):
     _press(page, "4")
     _press(page, "2")
     page.keyboard.press("p")
-    _until(page, "document.getElementById('own-label').textContent.includes('pass')")
+    _until(page, "document.getElementById('own-label').textContent.includes('good enough')")
     page.keyboard.press("n")
     page.keyboard.type("nur 4 Worte: 1 2 p f c")
     page.keyboard.press("Control+Enter")
@@ -342,9 +342,21 @@ def test_runs_are_listed_opened_and_compared(started, opened, scored):
     _shot(page, "report")
 
 
+def _rows_with_texts(folder):
+    """The rows of the run with the texts that were judged, and a row for each hostile text."""
+    items, rows = (
+        [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("items.jsonl", "r.jsonl")
+    )
+    more = {"passed": False, "subscores": {"grammar": 2}, "model": "m"}
+    found = [{**item, **row, **more, "raw": '{"score": 1}'} for item, row in zip(items, rows, strict=True)]
+    return [*found, *({**found[0], "id": name, "candidate": text, "raw": text} for name, text in HOSTILE.items())]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)], ids=["desktop", "phone"])
 def test_nothing_stands_in_the_way_of_people_who_see_or_move_otherwise(started, opened, scored, scheme, width, height):
+    _write(scored / "full.jsonl", _rows_with_texts(scored))
     label = started(scored, "label", "r.jsonl", "--items", "items.jsonl")
     view = started(scored, "view")
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": height}}
@@ -364,5 +376,11 @@ def test_nothing_stands_in_the_way_of_people_who_see_or_move_otherwise(started, 
     _until(runs, "![...document.querySelectorAll('.card')].some(each => each.textContent === '…')")
     found += serious_findings(runs)
     _shot(runs, f"view-{scheme}-{width}")
+    runs.click("tr[data-run='full.jsonl'] a")
+    runs.wait_for_selector("article >> nth=20")
+    found += serious_findings(runs)
+    assert runs.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert runs.evaluate("window.hit") is None
+    _shot(runs, f"items-{scheme}-{width}")
 
     assert found == []
