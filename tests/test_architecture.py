@@ -57,6 +57,7 @@ def test_no_module_is_a_collection_of_unrelated_helpers(path):
 
 OTHER_PROGRAMS = {
     # module: flags in it that are another program's, or of a command that is shown whole, to be copied
+    "extras.py": {"--editable", "--extra", "--force", "--from", "--inexact", "--project", "--python", "--with"},
     "providers/agents.py": {"--version"},
     "extras.py": {"--editable", "--extra", "--force", "--from", "--inexact", "--project", "--python", "--with"},
     "providers/local.py": {"--port"},

@@ -98,6 +98,33 @@ def test_a_stopped_run_is_resumed(earlier, capsys):
     assert [without_times(renamed(row)) for row in resumed] == [without_times(renamed(row)) for row in undisturbed]
 
 
+@pytest.mark.parametrize("has_rows", [True, False], ids=["with rows", "with a start marker only"])
+def test_a_run_that_was_stopped_before_the_judge_saw_the_language_is_resumed_without_it(earlier, capsys, has_rows):
+    if not has_rows:
+        [partial] = earlier.glob("stopped.jsonl.*.partial")
+        partial.unlink()
+
+    assert main([*SCORE[:-2], "--cache", "none", "--output", "stopped.jsonl"]) == 0
+
+    printed = capsys.readouterr()
+    assert calls(printed) == (3 if has_rows else 6)
+    assert "resuming a run of an earlier version, whose prompts do not name the language" in printed.err
+    assert not list(earlier.glob("stopped.jsonl.*"))
+    resumed, undisturbed = rows(earlier / "stopped.jsonl"), rows(earlier / "finished.jsonl")
+    assert [without_times(renamed(row)) for row in resumed] == [without_times(renamed(row)) for row in undisturbed]
+
+
+def test_a_run_that_this_version_starts_shows_the_language(earlier, capsys):
+    [partial] = earlier.glob("stopped.jsonl.*.partial")
+
+    main([*SCORE[:-2], "--cache", "none", "--output", "new.jsonl"])
+
+    assert "earlier version" not in capsys.readouterr().err
+    assert partial.exists()
+    [first, *_] = rows(earlier / "new.jsonl")
+    assert first["provenance"]["promptSha256"] != rows(earlier / "finished.jsonl")[0]["provenance"]["promptSha256"]
+
+
 def test_rows_that_waited_for_a_slow_item_are_not_asked_for_again(earlier):
     asked = []
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
 from polyjudge.files.opening import inner_suffix
+from polyjudge.files.spill import to_blob
 from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
@@ -21,6 +22,8 @@ from .tables import ROW_KINDS, rows_from
 CLUSTER_COLUMNS = ("cluster", "document")
 """The columns that name the cluster of a row."""
 DEFAULT_CONTEXT = ("language", "source", "reference", "context")
+FORMER_CONTEXT = ("source", "reference", "context")
+"""The default of earlier versions; runs that they left unfinished are resumed with it."""
 MAX_PROBLEMS_SHOWN = 5
 _OUTCOME_TABLES = set(ROW_KINDS) - {".jsonl", ".json"}
 _SIXTY_FOUR_BITS = 2**64 - 1
@@ -43,6 +46,7 @@ class ItemSource:
     rows: int | None = None
     """The number of rows to read from there; None for all."""
     table: TableOptions = AS_IT_IS
+    default_context: Sequence[str] = DEFAULT_CONTEXT
 
     def __iter__(self) -> Iterator[Item]:
         """Yield the items in the order of the file, without the invalid rows."""
@@ -112,9 +116,12 @@ class ItemSource:
 
     def _context_of(self, row: Row) -> dict[str, str]:
         context: dict[str, str] = {}
-        for name in DEFAULT_CONTEXT if self.context is None else self.context:
+        for name in self.default_context if self.context is None else self.context:
             value = row.get(name)
-            if value is not None and value != "":
+            if isinstance(value, str):
+                if value:
+                    context[name] = value
+            elif value is not None:
                 context[name] = _as_text(value)
         return context
 
@@ -165,9 +172,10 @@ class ItemsDigest:
 
     def add(self, item: Item, *more: str) -> None:
         """Add an item, and further texts that belong to it."""
-        parts = (item.id, item.candidate, *item.context, *item.context.values(), *more)
-        texts = [part.encode(errors="surrogatepass") for part in parts]
-        self._digest.update(b"".join([b"%d:%b" % (len(text), text) for text in texts]))
+        context = item.context
+        parts = (item.id, item.candidate, *context, *context.values(), *more)
+        sized = [f"{len(part) if part.isascii() else len(to_blob(part))}:{part}" for part in parts]  # the size in bytes
+        self._digest.update(to_blob("".join(sized)))
 
     def hexdigest(self) -> str:
         """Return the hash of all items added so far."""

@@ -1,13 +1,14 @@
 """What a run is about: its items, its judge, the fingerprint by which it is resumed, and what it need not ask again."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from glob import escape
 from pathlib import Path
 from typing import cast
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.formats.items import ItemList, ItemSource
+from polyjudge.formats.items import FORMER_CONTEXT, ItemList, ItemSource
 from polyjudge.judges.base import ItemWorker, Judge, ModelAddresses, as_item_judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import OfflineJudge
@@ -15,7 +16,7 @@ from polyjudge.records.fingerprint import fingerprint, prompt_sha256
 from polyjudge.records.outcomes import Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.prompts import PromptRenderer
-from polyjudge.store.run_file import StoredOutcomes
+from polyjudge.store.run_file import StoredOutcomes, is_unfinished
 
 Items = ItemSource | ItemList
 
@@ -35,6 +36,8 @@ class Plan:
     items_fingerprint: str
     fingerprint: str
     """Two runs with the same fingerprint are the same run: one resumes the other."""
+    note: str = ""
+    """What the user should know about how it is resumed."""
 
 
 def make_plan(
@@ -53,6 +56,27 @@ def make_plan(
         items_fingerprint=survey.fingerprint,
         fingerprint=fingerprint([survey.fingerprint, own, judges, getattr(judge, "repeats", repeats), how], 12),
     )
+
+
+_FORMER_PROMPTS = (
+    "resuming a run of an earlier version, whose prompts do not name the language; the other items get the same prompts"
+)
+
+
+def former_run(items: Items, plan: Plan, output: object, plan_of: Callable[[Items], Plan]) -> tuple[Items, Plan]:
+    """Return the items and their plan, as an earlier version judged them if it left this run unfinished.
+
+    Its judges did not see the language by default. With the same prompts for the remaining items, all rows are alike.
+    """
+    if not isinstance(items, ItemSource) or not isinstance(output, Path) or items.context is not None:
+        return items, plan
+    has_others = any(output.parent.glob(f"{escape(output.name)}.*"))
+    if not has_others or is_unfinished(output, plan.fingerprint):
+        return items, plan
+    former = replace(items, default_context=FORMER_CONTEXT)
+    former_plan = plan_of(former)
+    is_former = is_unfinished(output, former_plan.fingerprint)
+    return (former, replace(former_plan, note=_FORMER_PROMPTS)) if is_former else (items, plan)
 
 
 def models_of(judge: object) -> ModelAddresses:

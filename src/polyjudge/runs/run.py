@@ -21,11 +21,11 @@ from polyjudge.providers.budget import Budget
 from polyjudge.providers.retrying import RetryPolicy
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.rubrics import Rubric
-from polyjudge.records.runs import Caps, Estimate, Finished, Limits, RayEngine, RunStatus
+from polyjudge.records.runs import Caps, Estimate, Finished, Limits, RayEngine, RunStatus, Warned
 from polyjudge.store.run_file import OutcomeStore, RunFile, read_outcomes
 
 from .execution import Execution, Export, OnEvent, OutputFile, judge_in_order, place_of, prepare
-from .plan import Items, Plan, make_plan, models_of, repeated, results_to_keep, rubric_of
+from .plan import Items, Plan, former_run, make_plan, models_of, repeated, results_to_keep, rubric_of
 from .stack import DEFAULT_CACHE, PrivateReplies, ProviderStack, ignore, opened_cache
 from .summary import RunSummary, Tally, TemporaryFolder
 
@@ -108,16 +108,15 @@ class Run:
         if self._plan is None and self._ray is not None:
             self._plan = self._plan_shards(self._ray)
         if self._plan is None:
-            retried = self.output if self._retry_failures and isinstance(self.output, Path) else None
-            self._plan = make_plan(
-                self._items,
-                self.judge,
-                repeats=self._repeats,
-                refresh=self._refresh,
-                reread=self._reread,
-                retried=retried,
-            )
+            plan = self._plan_of(self._items)
+            self._items, self._plan = former_run(self._items, plan, self.output, self._plan_of)
         return self._plan
+
+    def _plan_of(self, items: Items) -> Plan:
+        retried = self.output if self._retry_failures and isinstance(self.output, Path) else None
+        return make_plan(
+            items, self.judge, repeats=self._repeats, refresh=self._refresh, reread=self._reread, retried=retried
+        )
 
     def estimate(self) -> Estimate:
         """Count the calls, tokens and cost of the run against the cache; no call is made, and nothing is written."""
@@ -194,6 +193,8 @@ class Run:
     async def _open(self, opened: AsyncExitStack, emit: OnEvent) -> tuple[Execution, TemporaryFolder | None]:
         """Open the cache, the store and the judge; all are closed again if one of them cannot be opened."""
         plan = self.plan()
+        if plan.note:
+            emit(Warned(plan.note))
         cache = await opened.enter_async_context(self._opened_cache(emit))
         temporary = TemporaryFolder() if self.output is None else None
         store = self._store(plan, temporary)

@@ -123,6 +123,16 @@ class WaitingStore(Protocol):
         ...
 
 
+def is_unfinished(path: Path, fingerprint: str) -> bool:
+    """Return whether there are rows, or the start marker, of an unfinished run."""
+    partial = _partial_of(path.resolve(), fingerprint)
+    return partial.exists() or partial.with_suffix(".begun").exists()
+
+
+def _partial_of(path: Path, fingerprint: str) -> Path:
+    return path.with_name(f"{path.name}.{fingerprint}.partial")
+
+
 class RunFile:
     """The rows of one run in a file."""
 
@@ -153,7 +163,7 @@ class RunFile:
         self._retried = _ALL_FAILURES if retries_failures else _RETRIED
         self._has_failures = False
         self.path = path = path.resolve()  # the target of a link is written, and the link stays
-        names = [path.with_name(f"{path.name}.{each}.partial") for each in (fingerprint, *legacy)]
+        names = [_partial_of(path, each) for each in (fingerprint, *legacy)]
         self.partial = next((name for name in names if name.exists()), names[0])
         _adopt_start_marker(self.partial, names)
         self._rows = RowLog(self.partial)
