@@ -21,6 +21,8 @@ _MARKS = (
 )
 """Byte order marks, the longer ones first, with the encoding to decode; UTF-8 is not decoded here."""
 _CHUNK = 1 << 16
+_ZSTD_CHUNK = 1 << 11
+"""Compressed bytes, of which each four may become 128 KiB."""
 _UTF8 = ("utf-8", "utf-8-sig")
 COMPRESSED = (".gz", ".zst")
 
@@ -72,8 +74,8 @@ def _decompressed(path: Path) -> Generator[io.BufferedReader]:
     elif suffix == ".zst":
         zstandard: Any = require("zstandard", feature="reading .zst files", extra="zstd")
         try:
-            with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
-                yield io.BufferedReader(reader, _CHUNK)
+            with path.open("rb") as file:
+                yield io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor), _CHUNK)
         except zstandard.ZstdError as error:
             raise DataError(f"cannot be decompressed: {error}", path=path) from None
     else:
@@ -84,6 +86,34 @@ def _decompressed(path: Path) -> Generator[io.BufferedReader]:
 def _skip(stream: io.BufferedReader, count: int) -> None:
     while count and (read := stream.read(min(count, _CHUNK))):
         count -= len(read)
+
+
+class _Frames(io.RawIOBase):
+    """The content of a zstd file of any number of frames; its own reader takes the first part of a cut file for all."""
+
+    def __init__(self, file: io.BufferedReader, decompressor: Any) -> None:
+        self._file, self._decompressor = file, decompressor
+        self._frame: Any = None
+        self._rest, self._ready = b"", b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill the buffer with the next bytes."""
+        while not self._ready:
+            chunk = self._rest or self._file.read(_ZSTD_CHUNK)
+            if not chunk:
+                if self._frame is not None:
+                    raise EOFError("the file ends inside a frame")
+                break
+            self._frame = self._frame or self._decompressor().decompressobj()
+            self._ready, self._rest = self._frame.decompress(chunk), b""
+            if self._frame.eof:
+                self._rest, self._frame = self._frame.unused_data, None
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
 
 
 class _Recoded(io.RawIOBase):
