@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from polyjudge.cli import main
+from polyjudge.formats.items import read_items
 from polyjudge.store.labels import read_labels
 
 
@@ -111,6 +112,20 @@ def test_the_labels_meet_the_judges_scores_by_their_ids(files, capsys):
 
     assert main(["calibrate", "correct", "r.jsonl", "--labels", "r-labels.jsonl", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)
+
+
+def test_an_own_table_is_labelled_and_the_labels_meet_its_rows(files, capsys):
+    lines = [f"Where is station {place}?;La gare {place};French" for place in range(6)]
+    Path("sheet.csv").write_text("\n".join(["Question;Reply;Locale", *lines, ""]), encoding="utf-8")
+    ids = [item.id for item in read_items("sheet.csv")]
+    process, address = started("label", "sheet.csv")
+    for place, item in enumerate(ids):
+        label(address, item, 1 + place % 5)
+    code, printed = ended(process, signal.SIGINT)
+
+    assert code == 0
+    assert "6 labels in sheet-labels.jsonl" in printed
+    assert [each.id for each in read_labels(Path("sheet-labels.jsonl"))] == ids
 
 
 @pytest.mark.parametrize(

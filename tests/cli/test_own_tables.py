@@ -350,3 +350,41 @@ def test_cells_of_a_wide_table_without_a_text_are_named_and_left_out(in_folder, 
         ("de", "Tschüss", "Bye"),
     ]
     assert "skipped wide.csv:2: no text in column 'de'" in capsys.readouterr().err
+
+
+# --- labels and agreement ----------------------------------------------------------------------------------------
+
+
+def test_labels_without_ids_meet_the_scores_of_the_same_texts(in_folder, capsys):
+    """The judge's rows are those of `score`; the people's sheet is the same table, sorted, with a column more."""
+    table = [[ENGLISH[place], FRENCH[place], "fr"] for place in range(3)]
+    table += [[ENGLISH[place], GERMAN[place], "de"] for place in range(3)]
+    Path("sheet.csv").write_text(separated([["Source", "Translation", "Language"], *table]), encoding="utf-8")
+    labelled = [["Rating", "Language", "Translation", "Source"], *([5, *reversed(row)] for row in sorted(table))]
+    Path("labels.csv").write_text(separated(labelled), encoding="utf-8")
+    judging = ["--rubric", "translation", "--judge", "offline", "--cache", "none", "--max-unjudged", "1"]
+    main(["score", "sheet.csv", *judging, "--output", "r.jsonl"])
+    capsys.readouterr()
+
+    command = ["calibrate", "agreement", "r.jsonl", "--score", "subscores.script", "--labels", "labels.csv"]
+    code = main([*command, "--resamples", "100", "--format", "json"])
+
+    shown = capsys.readouterr()
+    assert code == 0, shown.err
+    found = json.loads(shown.out)
+    assert found["items"] + found["unjudged"] == 6
+    assert found["unknownLabels"] == 0
+    assert {"fr", "de"} <= set(found["languages"])
+
+
+def test_perturbed_texts_may_come_from_an_own_table(in_folder, capsys):
+    rows = [[f"Question {place}?", f"{FRENCH[place % 3]} Numéro {place}.", "fr"] for place in range(12)]
+    Path("sheet.csv").write_text(separated([["Question", "Reply", "Locale"], *rows]), encoding="utf-8")
+
+    command = ["calibrate", "perturb", "sheet.csv", "--judge", "offline", "--types", "drop_words,wrong_script"]
+    code = main([*command, "--cache", "none", "--card", "card.json", "--answers", "answers.jsonl"])
+
+    shown = capsys.readouterr()
+    assert code == 0, shown.err
+    assert "candidate=Reply, source=Question, language=Locale" in shown.err
+    assert list(json.loads(Path("card.json").read_text(encoding="utf-8"))["languages"]) == ["fr"]

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.errors import ConfigError, RefusedError, TransientError, UnknownNameError, UnreadableReplyError
+from polyjudge.formats.items import read_items
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.records.outcomes import Failure, JudgeResult
@@ -253,6 +255,21 @@ def test_no_candidate_can_close_its_own_fence(candidate):
     }
 
     assert prompt.count(tag) == 1
+
+
+@pytest.mark.parametrize("tag", ["", "es"], ids=["without a language", "with a language"])
+def test_only_rows_with_a_language_have_one_in_their_prompt(snapshot, in_folder, tag):
+    row = {"id": "a", "candidate": "¿Dónde está la estación?", "source": "Where is the station?", "language": tag}
+    Path("items.jsonl").write_text(json.dumps({name: text for name, text in row.items() if text}), encoding="utf-8")
+
+    [item] = read_items("items.jsonl")
+
+    prompt = judge_saying(GOOD).build_prompt(item.candidate, item.context)
+    snapshot(f"rubric-prompt-with{'' if tag else 'out'}-language.txt", prompt)
+    assert ("language:" in prompt) == bool(tag)
+    # Before the language was shown by default, the prompt was that of the other columns.
+    [former] = read_items("items.jsonl", context=["source"])
+    assert (judge_saying(GOOD).build_prompt(former.candidate, former.context) == prompt) == (not tag)
 
 
 def test_the_prompts_are_as_reviewed(snapshot):
