@@ -1,6 +1,7 @@
 """Run all measurements, or those named: `python -m benchmarks [NAME ...]`.
 
-Only when named: `million`, which takes half an hour, and `peers` and `peers_memory`, which install other frameworks.
+Only when named: `million`, which takes half an hour, `tables`, which needs pyarrow, and
+`peers` and `peers_memory`, which install other frameworks.
 """
 
 import sys
