@@ -59,7 +59,6 @@ OTHER_PROGRAMS = {
     # module: flags in it that are another program's, or of a command that is shown whole, to be copied
     "extras.py": {"--editable", "--extra", "--force", "--from", "--inexact", "--project", "--python", "--with"},
     "providers/agents.py": {"--version"},
-    "extras.py": {"--editable", "--extra", "--force", "--from", "--inexact", "--project", "--python", "--with"},
     "providers/local.py": {"--port"},
 }
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
