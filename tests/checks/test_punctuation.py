@@ -6,11 +6,11 @@ from polyjudge.checks.punctuation import broken_punctuation
 
 
 @pytest.mark.parametrize("mark", [",,", ",.", "?.", "!.", " ,", ";;"])
-def test_marks_that_do_not_follow_one_another_are_a_warning_at_their_place(mark):
+def test_marks_that_do_not_follow_one_another_are_found_at_their_place(mark):
     text = f"Wir gehen{mark} dann kommen wir."
     [problem] = broken_punctuation(text, "We go, then we come.", "de")
 
-    assert (problem.kind, problem.severity) == ("doubled_punctuation", "warn")
+    assert (problem.kind, problem.severity) == ("doubled_punctuation", "fail" if mark in (",,", ",.") else "warn")
     assert text[problem.start : problem.end] == mark
 
 

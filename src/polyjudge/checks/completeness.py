@@ -43,6 +43,7 @@ _NO_END_MARKS = {"th", "lo"}
 _FEWEST_SENTENCES = 4
 _MISSING: tuple[tuple[int, float, float, Severity], ...] = (
     (6, 0.7, 0.95, "fail"),
+    (4, 0.9, 0.7, "fail"),
     (6, 0.8, 1.0, "warn"),
     (4, 0.9, 0.85, "warn"),
 )

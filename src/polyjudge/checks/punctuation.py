@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from polyjudge.records.findings import Finding
+from polyjudge.records.findings import Finding, Severity
 from polyjudge.text.segments import running_text
 
 _DOUBLED = re.compile(r"(?<![,.]),[,.](?![,.])|(?<![.?!])[?!]\.(?![.\w])|;;|(?<=\w)\s[,.](?=\s|$)")
+_NEVER = {",,", ",."}
+"""What nobody writes on purpose; the others are also written by people in a hurry."""
 _ELLIPSIS = re.compile(r"\.{2,}")
 _QUESTION = re.compile("[?？؟፧՞⁇⁈]")
 _ASKED = re.compile(r"[^\W\d_]\s?\?(?![?!])")
@@ -37,12 +39,13 @@ def changed_marks(text: str, source: str) -> Iterator[Finding]:
 def broken_punctuation(text: str, source: str, language: str = "") -> Iterator[Finding]:
     """Find marks that no language writes one after the other, and a question of the source that the text lacks.
 
-    Both are warnings: people write carelessly as well, and a question may be asked without its mark.
+    Most are warnings: people write carelessly as well, and a question may be asked without its mark.
     """
     plain = _ELLIPSIS.sub(lambda match: " " * len(match[0]), running_text(text)) if ".." in text else running_text(text)
     if (match := _DOUBLED.search(plain)) and not _DOUBLED.search(_ELLIPSIS.sub(" ", source)):
         message = f"Punctuation marks that do not follow one another: {match[0]!r}."
-        yield Finding("doubled_punctuation", "warn", message, match.start(), match.end())
+        severity: Severity = "fail" if match[0] in _NEVER else "warn"
+        yield Finding("doubled_punctuation", severity, message, match.start(), match.end())
     base = language.partition("-")[0]
     if "?" in source and base not in _NO_QUESTION_MARKS and not _QUESTION.search(text):
         there = _QUESTIONS_THERE.get(base)
