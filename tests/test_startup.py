@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
+
+from polyjudge.version import __version__
 
 
 def loaded_by(code: str) -> set[str]:
@@ -19,3 +22,8 @@ def test_scoring_loads_no_other_commands_and_no_rarely_needed_modules():
         "polyjudge.checks.checker", "aiohttp", "asyncpg", "jinja2", "numpy", "pyarrow", "ray", "rich",
     }  # fmt: skip
     assert not loaded & unwanted
+
+
+def test_the_version_is_that_of_the_installed_package_and_is_known_without_its_metadata():
+    assert __version__ == version("polyjudge")
+    assert "importlib.metadata" not in loaded_by("import polyjudge.version")

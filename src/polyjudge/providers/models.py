@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -41,6 +40,8 @@ def price_of(name: ModelName) -> Price | None:
 
 def _price_in_genai_prices(name: ModelName) -> Price | None:
     """Return a price from the package genai-prices, through a cache file: loading the package takes half a second."""
+    from importlib.metadata import version  # slow to import, and local models need no prices
+
     edition = version("genai-prices")
     cached = _cached_prices(edition)
     if str(name) not in cached:
