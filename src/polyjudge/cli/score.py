@@ -11,7 +11,7 @@ from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.json_lines import row_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
-from polyjudge.formats.row_files import column_map, spooled
+from polyjudge.formats.row_files import KnownColumns, spooled
 from polyjudge.judges.offline import OfflineJudge, can_judge_offline
 from polyjudge.judges.rubric import RubricJudge, identity_of_models
 from polyjudge.records.outcomes import Item, RunOutcome, item_row
@@ -109,9 +109,9 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     if not judges:
         OfflineJudge(rubric)  # refuses a rubric that it cannot judge by, before anything is written
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
-    filters, table = filters_of(options.filter), table_options_of(options)
-    items = spooled(options.items) if in_shards else input_of(options.items, table)
-    source = ItemSource(items, context, filters, options.limit, table=table)
+    filters, table, known = filters_of(options.filter), table_options_of(options), KnownColumns()
+    items = spooled(options.items) if in_shards else input_of(options.items, table, known=known)
+    source = ItemSource(items, context, filters, options.limit, table=table, known=known)
     _warn_of_language(rubric, judges, context)
     return ScoreJob(options, rubric, judges, source, required)
 
@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
     plan = run.plan()
     warn_of_skipped(plan.problems, plan.skipped)
     if not job.judges and plan.languages == ("",) and "language_name" not in (job.source.context or ()):
-        column_map(job.source.path, job.source.table).need("language")  # which the checks need
+        job.source.known.of(job.source.path, job.source.table).need("language")  # which the checks need
     rubric = job.rubric
     refuse_unfit_gate(job.required, rubric.scale, has_rule=rubric.passing is not None, languages=plan.languages)
     trust = trust_in(identity_of_models(job.judges, job.rubric), options.card)

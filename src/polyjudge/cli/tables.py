@@ -9,7 +9,7 @@ from pathlib import Path
 from polyjudge.errors import ConfigError
 from polyjudge.files.opening import inner_suffix
 from polyjudge.formats.columns import ROLES, ColumnMap, TableOptions, table_options
-from polyjudge.formats.row_files import column_map, spooled
+from polyjudge.formats.row_files import KnownColumns, spooled
 from polyjudge.formats.tables import is_table
 from polyjudge.formats.translation_results import is_results_file
 from polyjudge.text.display import harmless, one_line
@@ -60,12 +60,12 @@ def _pairs(option: str, given: Iterable[str], separator: re.Pattern[str]) -> Map
     return pairs
 
 
-def input_of(path: Path, table: TableOptions, *, uses_ids: bool = True) -> Path:
+def input_of(path: Path, table: TableOptions, *, uses_ids: bool = True, known: KnownColumns | None = None) -> Path:
     """Return the file of an input, which may be stdin, and print which columns were taken for what."""
     stored = spooled(path)
     has_rows = stored.is_dir() or (stored.is_file() and is_table(stored))
     if has_rows and not (inner_suffix(stored) == ".json" and is_results_file(stored, table)):
-        print_columns(path, column_map(stored, table), uses_ids=uses_ids)
+        print_columns(path, (known or KnownColumns()).of(stored, table), uses_ids=uses_ids)
     return stored
 
 

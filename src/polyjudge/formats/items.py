@@ -16,7 +16,7 @@ from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions, table_options
-from .row_files import Place, column_map, files_of, rows_of, spooled
+from .row_files import KnownColumns, Place, files_of, rows_of, spooled
 from .tables import ROW_KINDS, rows_from
 
 CLUSTER_COLUMNS = ("cluster", "document")
@@ -47,6 +47,8 @@ class ItemSource:
     """The number of rows to read from there; None for all."""
     table: TableOptions = AS_IT_IS
     default_context: Sequence[str] = DEFAULT_CONTEXT
+    known: KnownColumns = field(default_factory=KnownColumns, compare=False, repr=False)
+    """The columns that were found before."""
 
     def __iter__(self) -> Iterator[Item]:
         """Yield the items in the order of the file, without the invalid rows."""
@@ -86,7 +88,7 @@ class ItemSource:
 
     def columns_of(self, file: Path) -> ColumnMap:
         """Return the columns of a file; raise MissingColumnError without candidates."""
-        columns = column_map(file, self.table)
+        columns = self.known.of(file, self.table)
         columns.need("candidate")
         return columns
 

@@ -22,6 +22,8 @@ from .tables import ROW_KINDS, is_table, rows_from
 STDIN = Path("-")
 _STDIN_FOLDER = "stdin"
 _HEAD = 4096
+_MOST_KNOWN = 1000
+"""Files whose columns are remembered, so that memory is bounded for a folder of any size."""
 _STARTS = ((b"PAR1", ".parquet"), (b"PK\x03\x04", ".xlsx"), (b"{", ".jsonl"), (b"[", ".json"))
 """How files of a format start."""
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
@@ -78,6 +80,28 @@ def column_map(path: Path, options: TableOptions) -> ColumnMap:
     for file in files_of(path):
         return columns_of(file, (row for _, row, _ in rows_from(file, START, options)), options)
     return ColumnMap(path)
+
+
+class KnownColumns:
+    """The columns of files, for readers that need them several times; a changed file is read again."""
+
+    def __init__(self) -> None:
+        self._found: dict[Path, tuple[tuple[object, ...], ColumnMap]] = {}
+
+    def of(self, path: Path, options: TableOptions) -> ColumnMap:
+        """Return what `column_map` returns."""
+        file = next(iter(files_of(path)), path)
+        try:
+            found = file.stat()
+        except OSError:
+            return column_map(file, options)  # which says what is wrong
+        version = (found.st_ino, found.st_size, found.st_mtime_ns, options)
+        known = self._found.get(file)
+        if known is None or known[0] != version:
+            if len(self._found) >= _MOST_KNOWN:
+                self._found.clear()
+            known = self._found[file] = (version, column_map(file, options))
+        return known[1]
 
 
 def files_of(path: Path) -> Iterable[Path]:
