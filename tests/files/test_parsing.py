@@ -1,10 +1,12 @@
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polyjudge.files.json_lines import parse_json
+from polyjudge.errors import DataError
+from polyjudge.files.json_lines import parse_data, parse_json, parse_row
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -32,3 +34,28 @@ def test_json_is_parsed_as_by_the_standard_library_with_the_same_errors(before, 
 def test_nesting_too_deeply_is_a_recursion_error():
     with pytest.raises(RecursionError):
         parse_json("[" * 100_000)
+
+
+MEMBERS = st.lists(st.tuples(st.sampled_from(["a", "b", "é"]) | st.text(max_size=4), VALUES), max_size=4)
+
+
+def outcome(parse, text):
+    try:
+        return repr(parse(text))
+    except (DataError, ValueError) as error:
+        return str(error)
+
+
+@given(MEMBERS, st.booleans(), SPACE, st.text(max_size=3), st.integers(0, 40))
+@example([("a", 2**64)], False, "", "", 0)
+@example([("a", -0.0), ("b", 1e999)], False, "", "", 0)
+@example([("a", "b"), ("a", "b")], False, "", "", 0)
+@example([("a", "\x00\x1f\ud800")], False, "", "", 0)
+@example([("a", "")], False, "", "\x01", 7)
+def test_a_row_is_parsed_as_any_data_with_the_same_errors(members, is_ascii, space, junk, place):
+    parts = [json.dumps(key) + ":" + space + json.dumps(value, ensure_ascii=is_ascii) for key, value in members]
+    text = "{" + ("," + space).join(parts) + "}"
+    for each in (text, text[:place] + junk + text[place:]):
+        assert outcome(lambda row: parse_row(row, Path("x"), 1), each) == outcome(
+            lambda row: parse_data(row, Path("x")), each
+        )

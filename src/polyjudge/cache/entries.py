@@ -2,10 +2,12 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any, Literal, TypeVar, cast
 from zlib import crc32
 
-from msgspec import Struct
+import msgspec
+from msgspec import MsgspecError, Struct
 from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
@@ -101,10 +103,17 @@ def decode(record_type: type[Record], value: str) -> Record:
 
 def decode_cached(record_type: type[Record], value: str, checksum: int) -> Record:
     """Return the record of an intact entry, marked as cached."""
-    data: Any = _parse(verified_value(value, checksum))
+    verified_value(value, checksum)
+    if record_type is Reply:
+        with suppress(MsgspecError, UnicodeEncodeError):  # it is parsed again below, for a better message
+            return cast(Record, replace(_decode_reply(value), cached=True))
+    data: Any = _parse(value)
     if isinstance(data, dict):
         cast(dict[str, Any], data)["cached"] = True
     return _record(record_type, cast(object, data))
+
+
+_decode_reply = msgspec.json.Decoder(Reply).decode
 
 
 def _record(record_type: type[Record], data: object) -> Record:

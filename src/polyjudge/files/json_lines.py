@@ -116,12 +116,40 @@ def parse_data(text: str, path: Path, line: int = 1, *, finite: bool = False) ->
 
 def parse_row(text: str, path: Path, line: int) -> object:
     """Parse one line of JSON Lines; a decimal number in `id` is returned as it is written."""
+    if (plain := _plain_object(text)) is not None:
+        return plain
     value = parse_data(text, path, line)
     if isinstance(value, dict):
         row = cast(dict[str, object], value)
         if type(row.get("id")) is float:  # 1.10 and 1.1 are different ids, as in a CSV file
             row["id"] = _LITERAL.decode(text)["id"]
     return cast(object, value)
+
+
+def _plain_object(text: str) -> dict[str, object] | None:
+    """Return an object that has only texts, whole numbers, booleans and null, each key once; None for other text.
+
+    It is the same that `parse_data` returns, in a third of the time. Without escapes, all quotation marks are those of
+    keys and texts, so that a key that occurs twice, of which msgspec returns one, is known by their number.
+    """
+    if "\\" in text:
+        return None
+    try:
+        value = _decode_object(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+    texts = len(value)
+    for each in value.values():
+        kind = type(each)
+        if kind is str:
+            texts += 1
+        elif kind not in _PLAIN:  # such as a float, which may be a whole number that is too large for msgspec
+            return None
+    return value if text.count('"') == 2 * texts else None
+
+
+_decode_object = msgspec.json.Decoder(dict[str, object]).decode
+_PLAIN = {int, bool, type(None)}
 
 
 def _decoded(decoder: json.JSONDecoder, text: str) -> object:
