@@ -424,3 +424,4 @@ def test_next_steps_name_commands_that_run_as_printed(in_folder, capsys):
     steps = [step["command"] for step in json.loads(capsys.readouterr().out)["next"]]
     assert "polyjudge explain scores.jsonl --items items.jsonl --language 'th; rm -rf'" in steps
     assert any(step.endswith("--retry-failures --output scores.jsonl") for step in steps)
+    assert "polyjudge label scores.jsonl --items items.jsonl --filter language=de" in steps

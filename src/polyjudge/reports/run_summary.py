@@ -114,6 +114,8 @@ def run_steps(report: RunReport, commands: Commands) -> Iterator[Step]:
     if loose and report.trust:
         reliable = "Measure whether the judge is reliable in these languages."
         yield Step(text=reliable, command=commands.filled("calibrate", loose))
+        if people := commands.filled("label", loose):
+            yield Step(text="Or let people label a sample, and compare.", command=people)
 
 
 def _language_steps(report: RunReport, groups: Sequence[Group], commands: Commands) -> Iterator[Step]:

@@ -51,7 +51,11 @@ def report_steps(report: Report, commands: Commands) -> Iterator[Step]:
             text=f"Ask again about {listed(by_status['UNJUDGED'])}.", command=commands.filled("judge_again", again)
         )
     if by_status["UNRELIABLE"]:
-        yield Step(text=f"Find a judge that is reliable in {listed(by_status['UNRELIABLE'])}, or ask people.")
+        people = commands.filled("label", [_tag(verdict) for verdict in _members(report, ("UNRELIABLE",))])
+        yield Step(
+            text=f"Find a judge that is reliable in {listed(by_status['UNRELIABLE'])}, or let people label them.",
+            command=people,
+        )
     loose = [verdict for verdict in _members(report, ("PASS",)) if not verdict.is_calibrated]
     if loose:
         text = "Measure whether the judge is reliable, so that PASS means more."

@@ -163,6 +163,8 @@ class Commands:
     """Says why one language has its status."""
     with_texts: str = ""
     """Makes the report with the texts."""
+    label: str = ""
+    """Lets people label items in some languages."""
 
     def filled(self, name: str, values: Sequence[str]) -> str:
         """Return a command for some languages; empty if it is not known."""
