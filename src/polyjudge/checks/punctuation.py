@@ -8,7 +8,7 @@ from polyjudge.text.segments import running_text
 
 _DOUBLED = re.compile(r"(?<![,.]),[,.](?![,.])|(?<![.?!])[?!]\.(?![.\w])|;;|(?<=\w)\s[,.](?=\s|$)")
 _NEVER = {",,", ",."}
-"""What nobody writes on purpose; the others are also written by people in a hurry."""
+"""These are always mistakes; people in a hurry also write the others."""
 _ELLIPSIS = re.compile(r"\.{2,}")
 _QUESTION = re.compile("[?？؟፧՞⁇⁈]")
 _ASKED = re.compile(r"[^\W\d_]\s?\?(?![?!])")

@@ -49,12 +49,10 @@ class Report:
         self.origins = Origins()
         """The judges, and what their replies cost."""
         self._texts = ScratchRows()
-        self.trust = dict(trust or {})
-        """The trust in each judge."""
-        self.table = table
-        self.policy = policy or CheckPolicy()
-        self.accepted = 0
-        """The number of findings that the project has accepted."""
+        self.trust, self.table = dict(trust or {}), table
+        """The trust in each judge, and the table of languages."""
+        self.policy, self.accepted = policy or CheckPolicy(), 0
+        """Which checks run, and how many findings the project has accepted."""
         entries = list(self._entries(results, scores, progress))
         if not entries:
             raise DataError("no language is left after filtering", path=results.path)
