@@ -202,10 +202,11 @@ def marked(text: str, findings: Sequence[Finding]) -> list[list[Any]]:
     end = min(len(text), LONGEST_TEXT)
     ranked = sorted(enumerate(findings[:_MOST_MARKED], start=1), key=lambda each: _RANKS.get(each[1].severity, 2))
     marks: list[tuple[int, int, int, str]] = []
-    starts = _cluster_starts(text[:end]) if findings else []
+    starts: Sequence[int] = ()
     for number, each in ranked:
         if each.start is None or each.end is None or not 0 <= each.start < min(each.end, end):
             continue
+        starts = starts or _cluster_starts(text[:end])
         low = starts[bisect_right(starts, each.start) - 1]
         high = starts[min(bisect_left(starts, min(each.end, end)), len(starts) - 1)]
         if all(high <= other_low or other_high <= low for other_low, other_high, *_ in marks):
@@ -223,8 +224,10 @@ def marked(text: str, findings: Sequence[Finding]) -> list[list[Any]]:
     return pieces
 
 
-def _cluster_starts(text: str) -> list[int]:
+def _cluster_starts(text: str) -> Sequence[int]:
     """Return where grapheme clusters start, and the end of the text."""
+    if text.isascii() and "\r" not in text:  # only a carriage return is joined with the character after it
+        return range(len(text) + 1)
     starts, place = [0], 0
     for cluster in graphemes(text):
         place += len(cluster)
