@@ -139,7 +139,7 @@ def test_a_run_is_explained_by_its_groups(in_folder, capsys):
     write_run(languages(("de", 5, 0), ("th", 3, 1)))
     shown = explained(capsys, "scores.jsonl")
 
-    assert in_order(shown, "Not yet. 1 of 2 languages passes and 1 fails.", "Thai", "3 of 4 is 75%", "said of th")
+    assert in_order(shown, "Not yet. 1 of 2 languages is ready and 1 fails.", "Thai", "3 of 4 is 75%", "said of th")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])

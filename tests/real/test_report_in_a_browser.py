@@ -68,7 +68,7 @@ def test_the_page_of_a_run_answers_the_first_questions_without_a_click(browser, 
     with watched_page(browser, viewport={"width": 1440, "height": 900}) as page:
         page.goto(run_page.as_uri())
 
-        assert page.locator("h1").inner_text().startswith("Not yet. 13 of 16 languages pass, 2 fail, and 1 is")
+        assert page.locator("h1").inner_text().startswith("Not yet. 13 of 16 languages are ready, 2 fail, and 1 is")
         assert "not calibrated" in page.locator(".hero").inner_text().casefold()
         attention = page.locator("#attention .row h3").all_inner_texts()
         assert attention == ["Arabic", "Thai"]

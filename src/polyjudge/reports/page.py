@@ -179,9 +179,9 @@ def _has(rows: Sequence[MapRow], status: Status) -> bool:
 
 
 def _bar(counts: Mapping[Status, int]) -> list[dict[str, Any]]:
-    """Return the three parts of the bar, each with its statuses: pass, unknown, fail; then what was skipped."""
+    """Return the three parts of the bar, each with its statuses: ready, unknown, fail; then what was skipped."""
     names: tuple[tuple[str, str, tuple[Status, ...]], ...] = (
-        ("pass", "pass", _READY),
+        ("ready", "pass", _READY),
         ("unknown", "unjudged", _OPEN),
         ("fail", "fail", _BAD),
         ("skipped", "unjudged", ("SKIPPED",)),

@@ -40,6 +40,20 @@ def report_steps(report: Report, commands: Commands) -> Iterator[Step]:
         yield Step(text=f"Hold {names}.")
         if command := commands.filled("explain", [_tag(held[0])]):
             yield Step(text=f"Why does {one_line(held[0].name, _LONGEST_NAME)} fail?", command=command)
+    yield from _unknown_steps(report, commands)
+    loose = [verdict for verdict in _members(report, ("PASS",)) if not verdict.is_calibrated]
+    if loose:
+        text = "Measure whether the judge is reliable, so that PASS means more."
+        yield Step(text=text, command=commands.filled("calibrate", [_tag(verdict) for verdict in loose]))
+
+
+def _unknown_steps(report: Report, commands: Commands) -> Iterator[Step]:
+    """Yield how to find out about languages without a verdict to rely on."""
+    by_status = {status: _named(report, status) for status in report.totals.counts}
+    if by_status["CONFLICT"]:
+        tags = [_tag(verdict) for verdict in _members(report, ("CONFLICT",))]
+        text = f"Judge and checks contradict each other in {listed(by_status['CONFLICT'])}: let people decide."
+        yield Step(text=text, command=commands.filled("label", tags))
     if by_status["CHECKED"]:
         checked = by_status["CHECKED"]
         who = listed(checked) if len(checked) <= 3 else f"the {len(checked):,} CHECKED languages"
@@ -56,10 +70,6 @@ def report_steps(report: Report, commands: Commands) -> Iterator[Step]:
             text=f"Find a judge that is reliable in {listed(by_status['UNRELIABLE'])}, or let people label them.",
             command=people,
         )
-    loose = [verdict for verdict in _members(report, ("PASS",)) if not verdict.is_calibrated]
-    if loose:
-        text = "Measure whether the judge is reliable, so that PASS means more."
-        yield Step(text=text, command=commands.filled("calibrate", [_tag(verdict) for verdict in loose]))
 
 
 def ship_step(ready: Sequence[str], look: str, *, is_calibrated: bool) -> Step:

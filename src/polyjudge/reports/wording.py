@@ -69,17 +69,19 @@ def headline(counts: Mapping[Status, int], unit: str, *, is_calibrated: bool) ->
 
 
 def _checked_only(counts: Mapping[Status, int], total: int, unit: str) -> list[Span]:
-    nothing_else = ("; no judge looked at grammar and meaning.", "")
-    if not counts["FAIL"]:
-        return [("Not known. ", ""), (f"The checks fail none of {counted(total, unit)}", "open"), nothing_else]
-    fails: Span = (f"The checks fail {counts['FAIL']:,} of {counted(total, unit)}", "bad")
-    return [("Not yet. ", ""), fails, (" and ", ""), (f"do not fail {counts['CHECKED']:,}", "open"), nothing_else]
+    faults: list[Span] = [(" and ", ""), (f"faults in {counts['FAIL']:,}", "bad")] if counts["FAIL"] else []
+    return [
+        ("Not known. ", ""),
+        (f"The checks found no fault in {counts['CHECKED']:,} of {counted(total, unit)}", "open"),
+        *faults,
+        ("; no judge looked at grammar and meaning.", ""),
+    ]
 
 
 def _ready(ready: int, total: int, unit: str) -> list[Span]:
     if not ready:
-        return [(f"None of {counted(total, unit)} passes", "open")]
-    return [(f"{ready:,} of {counted(total, unit)} {'passes' if ready == 1 else 'pass'}", "good")]
+        return [(f"None of {counted(total, unit)} is ready", "open")]
+    return [(f"{ready:,} of {counted(total, unit)} {'is' if ready == 1 else 'are'} ready", "good")]
 
 
 def _fails(failing: int) -> list[Span]:
