@@ -67,6 +67,9 @@ def has_word(text: str, *kinds: str, language: str | None = None) -> bool:
     """Return whether a normalised text has a word of one of the kinds, in one language or in any."""
     is_ascii = text.isascii()
     starts = _word_starts(text)
+    known = _starts_of_all(kinds, language, is_ascii) if starts is not None else None
+    if known is not None and starts is not None and starts.isdisjoint(known):
+        return False
     for kind in kinds:
         known = _list_starts(kind, language, is_ascii) if starts is not None else None
         if known is not None and starts is not None and starts.isdisjoint(known):
@@ -119,6 +122,14 @@ def _list_starts(kind: str, language: str | None, is_ascii: bool) -> frozenset[s
             return None
         starts.add(word[:_START] if is_stem or len(word) >= _START else word + " ")
     return frozenset(starts)
+
+
+@cache
+def _starts_of_all(kinds: tuple[str, ...], language: str | None, is_ascii: bool) -> frozenset[str] | None:
+    """Return the first letters of the words of all these kinds, as `_list_starts` does for one."""
+    starts = [_list_starts(kind, language, is_ascii) for kind in kinds]
+    known = [each for each in starts if each is not None]
+    return frozenset[str]().union(*known) if len(known) == len(starts) else None
 
 
 def languages_with(kind: str, text: str) -> list[str]:
