@@ -1,8 +1,8 @@
 """The modules that each command loads: only those that it needs."""
 
+import re
 import subprocess
 import sys
-from importlib.metadata import version
 
 from polyjudge.version import __version__
 
@@ -24,6 +24,7 @@ def test_scoring_loads_no_other_commands_and_no_rarely_needed_modules():
     assert not loaded & unwanted
 
 
-def test_the_version_is_that_of_the_installed_package_and_is_known_without_its_metadata():
-    assert __version__ == version("polyjudge")
+def test_the_version_is_known_without_the_metadata_of_the_installed_package():
+    # It need not be that of the metadata: each build in a checkout, such as `make dist`, writes the file anew.
+    assert re.match(r"\d+\.\d+\.\d+", __version__)
     assert "importlib.metadata" not in loaded_by("import polyjudge.version")
