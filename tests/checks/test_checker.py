@@ -229,3 +229,12 @@ def test_words_that_two_languages_share_are_not_surely_left_from_the_source():
 
     assert [(each.kind, each.severity) for each in shared.problems] == [("untranslated", "warn")]
     assert ("untranslated", "fail") in [(each.kind, each.severity) for each in left.problems]
+
+
+def test_one_remark_of_the_model_is_one_finding():
+    german = language_table().find("de")
+    text = "Die Rechnung beträgt 15 Euro. Here is your translation:"
+
+    found = TextChecker(language_table()).check(text, german, source="The bill is 15 euros.").problems
+
+    assert [each.kind for each in found].count("model_note") == 1

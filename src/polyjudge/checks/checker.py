@@ -64,7 +64,8 @@ class TextChecker:
         if not is_blank(text):
             problems += [*leaked(text, source, checked.prompt), *looping(text, source)]
             if source.strip():
-                problems += self._compared(text, language, source, script)
+                compared = self._compared(text, language, source, script)
+                problems += [each for each in compared if not _is_found(each, problems)]
         if any(problem.kind == "source_copied" and problem.severity == "warn" for problem in problems):
             identity = replace(identity, state="unsure")  # a name is of any language
         if identity.state == "wrong" and script.state != "fail":
@@ -172,6 +173,19 @@ class TextChecker:
     def _name(self, tag: str) -> str:
         found = self.table.find(tag)
         return found.name if found else tag
+
+
+def _is_found(finding: Finding, others: Sequence[Finding]) -> bool:
+    """Say whether another finding of this kind is at the same place already."""
+    start, end = finding.start, finding.end
+    return (
+        start is not None
+        and end is not None
+        and any(
+            each.kind == finding.kind and each.start is not None and each.start < end and start < (each.end or 0)
+            for each in others
+        )
+    )
 
 
 def check(
