@@ -163,7 +163,7 @@ def test_keys_move_between_languages_search_and_clear(page):
 def test_texts_are_found_in_any_script(page, words, language):
     page.locator("#search").fill(words)
 
-    page.get_by_text("1 of 73 languages").wait_for()
+    page.get_by_text("1 of 73 languages", exact=True).wait_for()
     assert shown(page) == [language]
 
 
