@@ -231,4 +231,6 @@ def test_a_filter_that_lets_nothing_through_is_named(items, score, capsys):
     items(2)
 
     assert score("--filter", "nowhere=3") == 2
-    assert "no items to judge after filtering" in capsys.readouterr().err
+    assert "no items to judge: no row has nowhere=3. There is no column 'nowhere'" in capsys.readouterr().err
+    assert score("--filter", "id=9") == 2
+    assert "no items to judge: no row has id=9. Values of id: i0, i1" in capsys.readouterr().err

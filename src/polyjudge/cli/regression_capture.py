@@ -18,7 +18,7 @@ from polyjudge.text.display import harmless, one_line
 
 from .options import add_force_option, at_least, check_output
 from .output import print_difference
-from .progress import Heartbeat
+from .progress import Heartbeat, counted
 from .signals import Ended, until_stopped
 from .summaries import explain_skip
 from .translators import OpenTranslator, add_translator_options, closed_at_end, default_concurrency, open_translator
@@ -85,7 +85,7 @@ def _write(options: argparse.Namespace, inputs: FixtureFile, results: list[CaseR
         return 1
     with write_atomically(options.output, kind=FileKind.CASES, force=options.force or options.update) as file:
         file.write(text)
-    print(f"{len(results)} cases: {options.output}")
+    print(f"{counted(len(results), 'case')}: {options.output}")
     return 0
 
 

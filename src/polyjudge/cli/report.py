@@ -23,7 +23,7 @@ from polyjudge.verdicts.items import OFFLINE
 from .checking import add_check_options, policy_of, print_accepted
 from .options import Several, add_force_option, check_output, filters_of, finite
 from .output import print_warning, write_pieces
-from .progress import StatusLine
+from .progress import StatusLine, counted
 from .tables import RESULTS_HELP, add_table_options, input_of, print_columns, table_options_of
 
 _WARNINGS_SHOWN = 5
@@ -167,7 +167,7 @@ def _calibration_gate(unknown: Sequence[str], *, has_judges: bool) -> int:
         )
     elif unknown:
         named = one_line(", ".join(unknown), _LONGEST_WARNING)
-        print(f"polyjudge: not calibrated for {len(unknown)} languages: {named}", file=sys.stderr)
+        print(f"polyjudge: not calibrated for {counted(len(unknown), 'language')}: {named}", file=sys.stderr)
     return 1 if unknown or not has_judges else 0
 
 

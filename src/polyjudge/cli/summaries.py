@@ -19,6 +19,7 @@ from polyjudge.text.display import harmless
 from polyjudge.verdicts.trust import JudgeTrust, unmet_trust
 
 from .output import add_to_step_summary
+from .progress import counted
 from .signals import stop_on_signals
 
 _MOST_NAMED = 12
@@ -45,7 +46,7 @@ def _print_text(summary: RunSummary, gate: Gate | None, options: argparse.Namesp
     if scores.unjudged:
         print(f"unjudged: {scores.unjudged} ({kinds})", file=to)
     if summary.skipped:
-        print(f"skipped:  {summary.skipped} rows without an item", file=to)
+        print(f"skipped:  {counted(summary.skipped, 'row')} without an item", file=to)
     print(f"asked:    {spent_line(summary.spent)}; {scores.cached} results from the cache", file=to)
     if options.output is not None and not scores.not_reached:
         print(f"results:  {options.output}", file=to)

@@ -31,7 +31,7 @@ from polyjudge.text.display import one_line
 
 from .environment import load_environment
 from .options import add_cache_options, add_call_options, add_force_option, at_least, check_output, run_options, share
-from .progress import RunProgress
+from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line
 from .translation_check import check_results_name
@@ -167,7 +167,7 @@ def _execute(run: Run, items: Sequence[Item], file: ResultsFile, options: argpar
     for failure in file.failures[:_FAILURES_SHOWN]:
         print(f"polyjudge: failed: {one_line(failure, 400)}", file=sys.stderr)
     languages = len({item.language for item in items})
-    print(f"{made} of {total} translations in {languages} languages: {options.output}")
+    print(f"{made} of {total} translations in {counted(languages, 'language')}: {options.output}")
     if options.translator:
         print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     if not file.failures:

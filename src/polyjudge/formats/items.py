@@ -30,6 +30,9 @@ _SIXTY_FOUR_BITS = 2**64 - 1
 _INVALID_ID_TYPES = (dict, list, bool)
 _MANY = 200_000
 """From this number on, ids are compared with numpy, which needs less memory."""
+_ROWS_FOR_VALUES = 10_000
+_VALUES_SHOWN = 12
+_LONGEST_VALUE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,26 @@ class ItemSource:
                 digest.add(item)
                 languages.add(item.language)
         if not count:
-            filtered = " after filtering" if self.filters and not problems.count else ""
+            filtered = self._excluded() if self.filters and not problems.count else ""
             raise DataError(f"no items to judge{filtered}{problems.why}", path=self.path)
         seen.check_unique(self, [self.path])
         return Survey(count, problems.count, tuple(problems.named), digest.hexdigest(), tuple(sorted(languages)))
+
+    def _excluded(self) -> str:
+        """Say why the filters exclude all rows: which values their columns have."""
+        found: dict[str, set[str]] = {name: set() for name in self.filters}
+        mapper = RowMapper()
+        for file in files_of(self.path):
+            columns = self.columns_of(file)
+            for _, given, _ in islice(rows_from(file, self.start, self.table), _ROWS_FOR_VALUES):
+                for row in mapper.rows(given, columns):
+                    if not isinstance(row, str):
+                        for name in found.keys() & row.keys():
+                            found[name].add(_as_text(row[name])[:_LONGEST_VALUE])
+        name = next((name for name, values in found.items() if not values & self.filters[name]), next(iter(found)))
+        wanted = f"{name}={','.join(sorted(self.filters[name]))}"
+        values = ", ".join(sorted(found[name])[:_VALUES_SHOWN])
+        return f": no row has {wanted}. {f'Values of {name}: {values}' if values else f'There is no column {name!r}'}"
 
     def read_all(self, paths: Iterable[Path]) -> Iterator[tuple[Place, Item | str]]:
         """Yield the items of some files, or error messages, with their places."""
