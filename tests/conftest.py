@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from tests.loopback.vendor_server import Server, ServerThread
 
 # Machines are noisy: no test of ours depends on how long something takes. Properties are tried on the same cases every
 # time, so that a red test is due to the change at hand; `make explore` looks for new ones.
-settings.register_profile("polyjudge", deadline=None, derandomize=True)
+# A busy machine is no reason to fail: how long examples take is not tested.
+_SLOW = [HealthCheck.too_slow]
+settings.register_profile("polyjudge", deadline=None, derandomize=True, suppress_health_check=_SLOW)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "polyjudge"))
 
