@@ -200,8 +200,7 @@ def _run(given: list[str]) -> int:
         _refuse_unknown(subparser_of(parser, command), command, given)
         print_settings = _apply_settings(subparser_of(parser, command), command, given)
     options = parser.parse_args(given)
-    if getattr(options, "refresh", False) and getattr(options, "reread", False):
-        raise ConfigError("--refresh asks again, --reread never asks. Give one.")
+    _refuse_unusable(options)
     if options.version:
         print(f"polyjudge {import_module('polyjudge.version').__version__}")
         return 0
@@ -215,6 +214,14 @@ def _run(given: list[str]) -> int:
         return module.run(options)
     with _module("progress").Heartbeat(lambda: f"{work} is still working"):
         return module.run(options)
+
+
+def _refuse_unusable(options: argparse.Namespace) -> None:
+    """Refuse values of common options that no command can use."""
+    if getattr(options, "refresh", False) and getattr(options, "reread", False):
+        raise ConfigError("--refresh asks again, --reread never asks. Give one.")
+    if str(getattr(options, "output", "")) == "-":
+        raise ConfigError("--output takes a file or folder, not '-'. Where the default is stdout, leave it out.")
 
 
 def _refuse_unknown(parser: argparse.ArgumentParser, command: str, given: Sequence[str]) -> None:

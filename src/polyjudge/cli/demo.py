@@ -14,6 +14,7 @@ from polyjudge.calibration.trials import TrialOptions
 from polyjudge.checks.checker import TextChecker
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.sync import run_sync
+from polyjudge.errors import ConfigError
 from polyjudge.files.json_lines import read_json_lines
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.prompt_sets import load_prompt_set
@@ -65,6 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check and judge the sample offline, write the report, and show the scorecard."""
     table, folder = language_table(), options.output
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"--output {str(folder)!r} is a file. Give a folder.")
     results, scores, report_file = folder / "results.json", folder / "results-full-judge.json", folder / "report.md"
     page = report_file.with_suffix(".html")
     planted = _planted()
