@@ -201,10 +201,3 @@ def test_an_output_that_cannot_be_used_is_refused_first(in_folder, capsys, comma
     assert message in printed.err
     assert printed.out == ""
     assert (in_folder / "file").read_text(encoding="utf-8") == "mine"
-
-
-def test_a_port_that_cannot_exist_is_refused_before_anything_is_announced(capsys):
-    with pytest.raises(SystemExit):
-        main(["label", "file", "--port", "80000"])
-
-    assert capsys.readouterr().err == ("polyjudge label: --port must be a whole number from 0 to 65535, not '80000'\n")

@@ -54,7 +54,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
         metavar="HOST",
         help=f"address to serve on: only {HOST}, which other machines cannot reach",
     )
-    add("--port", type=at_least(0, 65535), default=0, metavar="N", help="port to serve on; default: a free one")
+    add("--port", type=at_least(0), default=0, metavar="N", help="port to serve on; default: a free one")
     add("--open", action="store_true", help="open the page in a browser")
 
 

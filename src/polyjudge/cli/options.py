@@ -208,13 +208,12 @@ class Several(argparse.Action):
         getattr(namespace, self.dest).append(values)
 
 
-def at_least(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Return an argparse type for whole numbers from `least` on, and up to `most` if given."""
-    limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+def at_least(least: int) -> Callable[[str], int]:
+    """Return an argparse type for whole numbers from `least` on."""
 
     def number(text: str) -> int:
-        if not text.lstrip("+-").isdecimal() or int(text) < least or (most is not None and int(text) > most):
-            raise argparse.ArgumentTypeError(f"must be a whole number {limits}, not {text!r}")
+        if not text.lstrip("+-").isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, not {text!r}")
         return int(text)
 
     return number
