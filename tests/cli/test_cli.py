@@ -201,3 +201,18 @@ def test_an_output_that_cannot_be_used_is_refused_first(in_folder, capsys, comma
     assert message in printed.err
     assert printed.out == ""
     assert (in_folder / "file").read_text(encoding="utf-8") == "mine"
+
+
+def test_names_and_values_in_messages_do_not_act_on_the_terminal(in_folder, capsys):
+    (in_folder / "columns.csv").write_text("a\x1b[31mb\u202e,c\nx,y\n", encoding="utf-8")
+    row = {"id": "1", "candidate": "x", "language": "\x1b[31mred\u202e"}
+    (in_folder / "values.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    score = ["score", "values.jsonl", "--rubric", "general", "--judge", "scripted/none.jsonl"]
+
+    assert main(["translation", "check", "columns.csv"]) == 2
+    assert main([*score, "--filter", "language=de"]) == 2
+
+    shown = capsys.readouterr().err
+    assert r"a\x1b[31mb\u202e" in shown
+    assert r"\x1b[31mred\u202e" in shown
+    assert not {"\x1b", "\u202e"} & set(shown)

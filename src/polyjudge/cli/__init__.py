@@ -283,8 +283,13 @@ def _report(error: PolyjudgeError, *, remedy: str = "") -> int:
         text = f"{text[:-1]}{flag}." if text.endswith(".") else f"{text}{flag}"
     if remedy := remedy or _import_hint(error) or _column_hint(error):
         text = f"{text.removesuffix('.')}. {remedy}"
-    print(f"polyjudge: {text}", file=sys.stderr)
+    print(f"polyjudge: {_harmless(text)}", file=sys.stderr)
     return error.exit_code
+
+
+def _harmless(message: str) -> str:
+    """Escape what acts on a terminal: messages may quote names and values of a user's file."""
+    return import_module("polyjudge.text.display").harmless(message)
 
 
 def _column_hint(error: Exception) -> str:
@@ -314,4 +319,4 @@ def _show_warning(
     """Print a warning as a message, without the line of code that raised it."""
     del category, filename, lineno, line
     hint = _import_hint(message.error) if isinstance(message, CacheWarning) else ""
-    print(f"polyjudge: warning: {message}{f' {hint}' if hint else ''}", file=file or sys.stderr)
+    print(f"polyjudge: warning: {_harmless(str(message))}{f' {hint}' if hint else ''}", file=file or sys.stderr)
