@@ -25,6 +25,9 @@ from .translation_scores import TranslationScores
 _WORDS = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "correct", "good", "ok"), 1.0),
     **dict.fromkeys(("fail", "failed", "no", "false", "incorrect", "bad"), 0.0),
+    "first": 1.0,
+    "second": 0.0,
+    "tie": 0.5,
 }
 _NO_RATING = {"", "none", "null", "nan", "n/a", "skip", "skipped", "cannot read this language", "unsure"}
 _NAMES = ("score", "label")

@@ -1,4 +1,4 @@
-"""Read rows from tables of all kinds, and from the formats of plugins."""
+"""Read rows from tables of all kinds, from the files of other tools, and from the formats of plugins."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from polyjudge.plugins import PLUGINS, Plugin, described
 
 from .columns import AS_IT_IS, Row, TableOptions
 from .separated import separated_rows
+from .tools import ToolFormat, tool_format_of
 
 MarkedRows = Iterator[tuple[int, Row | str, int]]
 """Line number, the row or an error message, and the offset of the end of the row."""
@@ -100,7 +101,10 @@ def _checked(row: object) -> Row | str:
 def rows_from(path: Path, start: Mark = START, options: TableOptions = AS_IT_IS) -> MarkedRows:
     """Yield the rows of a file from a position in it, with the columns that they have there."""
     try:
-        if (reader := _READERS.get(inner_suffix(path))) is not None:
+        if (tool := _tool_format(path, options)) is not None:
+            rows = enumerate(tool.rows(path), start=1)
+            yield from ((line, row, count) for count, (line, row) in islice(rows, start.offset, None))
+        elif (reader := _READERS.get(inner_suffix(path))) is not None:
             yield from reader(path, start, options)
         elif (format := format_of(path, ROW_KINDS)) is not None:
             yield from format.rows(path, start)
@@ -112,6 +116,11 @@ def rows_from(path: Path, start: Mark = START, options: TableOptions = AS_IT_IS)
         raise DataError(message, option="encoding", value="windows-1252") from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
+
+
+def _tool_format(path: Path, options: TableOptions) -> ToolFormat | None:
+    """Return the format of another tool's file, unless the options say what its columns are."""
+    return None if options.columns or options.targets else tool_format_of(path)
 
 
 def _json_lines(path: Path, start: Mark, options: TableOptions) -> MarkedRows:

@@ -86,6 +86,8 @@ class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag=
     """The outcomes of the members of a jury."""
     passed: bool | None = None
     """Whether it passes by the rubric's rule, or has the first of two verdicts; None without a rule."""
+    order: Literal["", "given", "swapped"] = ""
+    """The order in which a pair was shown, for a verdict in one order; the verdict is about the given order."""
 
 
 class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="failure"):

@@ -1,0 +1,62 @@
+"""The result files of other evaluation tools: how each is recognised, and which function reads it as outcome rows."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from polyjudge.files.opening import inner_suffix, open_bytes
+
+from .columns import Row
+
+ToolRows = Iterator[tuple[int, Row | str]]
+"""The line of each row, or its number in files without lines, and the row or an error message."""
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFormat:
+    """One kind of file that another tool writes."""
+
+    name: str
+    """The tool and the kind of file, for messages."""
+    suffixes: tuple[str, ...]
+    reader: str
+    """`module:function` in `polyjudge.formats`; the function takes a path and yields `ToolRows`."""
+    marks: tuple[str, ...] = ()
+    """Patterns that are all found near the start of such a file; none if the suffix is enough."""
+
+    def rows(self, path: Path) -> ToolRows:
+        """Yield the rows of a file."""
+        module, _, function = self.reader.partition(":")
+        read = cast(Callable[[Path], ToolRows], getattr(import_module(f"{__package__}.{module}"), function))
+        return read(path)
+
+
+def _keys(*names: str) -> tuple[str, ...]:
+    """Return patterns of keys in a JSON object."""
+    return tuple(rf'"{re.escape(name)}"\s*:' for name in names)
+
+
+TOOL_FORMATS: tuple[ToolFormat, ...] = (
+    ToolFormat(
+        "AlpacaEval annotations",
+        (".json",),
+        "tool_pairs:alpaca_eval",
+        _keys("generator_1", "generator_2", "preference"),
+    ),
+)
+_SUFFIXES = frozenset(suffix for each in TOOL_FORMATS for suffix in each.suffixes)
+
+
+def tool_format_of(path: Path) -> ToolFormat | None:
+    """Return the format of a file that another tool wrote, or None."""
+    suffix = inner_suffix(path)
+    if suffix not in _SUFFIXES or not path.is_file():
+        return None
+    with open_bytes(path) as file:
+        head = file.read(_HEAD).decode("utf-8", errors="replace")
+    fitting = (each for each in TOOL_FORMATS if suffix in each.suffixes)
+    return next((each for each in fitting if all(re.search(mark, head) for mark in each.marks)), None)
