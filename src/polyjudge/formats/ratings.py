@@ -16,6 +16,7 @@ from polyjudge.records.codec import from_json
 from polyjudge.records.translation import PromptScore
 from polyjudge.store.labels import newest_rows
 from polyjudge.text.numbers import with_decimal_point
+from polyjudge.verdicts.translation import scores_pass
 
 from .columns import AS_IT_IS, MISSING, TableOptions, cell
 from .items import CLUSTER_COLUMNS
@@ -52,6 +53,8 @@ class Rating:
     """The system that wrote the item."""
     in_words: bool = False
     """Whether the rating is a word such as pass or fail, and not a number."""
+    passed: bool | None = None
+    """Whether the item passes, if the row says so."""
 
 
 @dataclass(slots=True)
@@ -96,11 +99,15 @@ class RatingColumns:
     cluster: str = ""
     leave_out: frozenset[str] = frozenset()
     """Systems to exclude, by name, or in one language only, such as `en-de/refA`."""
+    system: str = ""
+    """The only system to include; empty for all."""
     table: TableOptions = AS_IT_IS
     """How the file is to be read."""
 
     def excludes(self, language: str, system: str) -> bool:
         """Return whether a system is excluded."""
+        if self.system and system != self.system:
+            return True
         return bool(system) and not self.leave_out.isdisjoint((system, f"{language}/{system}"))
 
 
@@ -172,6 +179,7 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings) -> R
         annotator=str(row.get("annotator") or ""),
         system=system,
         in_words=_is_word(row, columns),
+        passed=passed if isinstance(passed := row.get("passed"), bool) else None,
     )
 
 
@@ -253,7 +261,8 @@ def _of_translation_scores(path: Path, columns: RatingColumns, notes: Ratings) -
         tag = language.language_code or language.language_name
         for prompt in language.prompts:
             value = None if prompt.error else _of_prompt(prompt, columns.value)
-            yield Rating(id=f"{tag}:{prompt.index}", value=value, language=tag)
+            passed = None if value is None else scores_pass(prompt)
+            yield Rating(id=f"{tag}:{prompt.index}", value=value, language=tag, passed=passed)
             origin = prompt.provenance
             if origin is not None:
                 notes.name_judge(identity_of(origin))

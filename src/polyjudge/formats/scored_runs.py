@@ -1,7 +1,8 @@
 """Read the scores of a run for comparison, and write small baselines."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from polyjudge.files.spill import Occurrences, from_blob, open_scratch, to_blob
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
 
-from .columns import AS_IT_IS, TableOptions, counted_id, made_id
+from .columns import AS_IT_IS, Row, TableOptions, counted_id, made_id
 from .ratings import Rating, RatingColumns, Ratings, each_rating, has_translation_scores
 from .row_files import column_map, first_row_of, named_rows_of
 
@@ -136,27 +137,91 @@ class ScoredRun:
     """Whether it is a baseline, which has only scores."""
     by_source: ScoredItems | None = None
     """The items with ids made from source and language, if their own ids were made from the content."""
+    name: str = ""
+    """The system that wrote the items, or the name of the file if it names none or several."""
+    passes: Mapping[str, "Counter[bool | None]"] = field(default_factory=dict[str, "Counter[bool | None]"])
+    """By language, the items with a score that pass, that fail, and of which the file does not say so."""
+    rows: "ItemRows | None" = None
+    """The rows of the items; None if it has scores only."""
 
 
-def read_run(path: Path, *, measure: str = "", cluster: str = "", table: TableOptions = AS_IT_IS) -> ScoredRun:
-    """Read the scores of a run or baseline; a duplicate item is an error."""
+@dataclass(frozen=True, slots=True)
+class ItemRows:
+    """The rows of a run's items, which are read again when their texts are needed."""
+
+    path: Path
+    table: TableOptions
+    system: str
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows of the system."""
+        for _, row in named_rows_of(self.path, self.table):
+            if not isinstance(row, str) and (not self.system or str(row.get("system") or "") == self.system):
+                yield row
+
+    def texts_of(self, ids: Collection[tuple[str, str]], *, by_source: bool) -> dict[tuple[str, str], Row]:
+        """Return the rows of some items, which are given by language and id; a row may have no language."""
+        wanted: defaultdict[str, list[str]] = defaultdict(list)
+        for language, item_id in ids:
+            wanted[item_id].append(language)
+        found: dict[tuple[str, str], Row] = {}
+        seen = Occurrences()
+        for row in self if wanted else ():
+            item_id = counted_id(row, (_SOURCE, "language"), seen) if by_source else str(row.get("id"))
+            language = str(row.get("language") or row.get("languageCode") or "")
+            found |= {(each, item_id): row for each in wanted.get(item_id, ()) if language in ("", each)}
+        return found
+
+
+def read_run(
+    path: Path, *, measure: str = "", cluster: str = "", table: TableOptions = AS_IT_IS, system: str = ""
+) -> ScoredRun:
+    """Read the scores of a run or baseline, or those of one system in it; a duplicate item is an error."""
     header = _header(path)
     if header is not None:
         return _read_baseline(path, header)
     notes = Ratings()
-    items = _unique_items(
-        path, each_rating(path, RatingColumns(value=measure, option="score", cluster=cluster, table=table), notes)
-    )
+    columns = RatingColumns(value=measure, option="score", cluster=cluster, table=table, system=system)
+    passes: defaultdict[str, Counter[bool | None]] = defaultdict(Counter)
+    systems: set[str] = set()
+    items = _unique_items(path, _tallied(each_rating(path, columns, notes), passes, systems))
     if not len(items):
-        why = f": {notes.problems[0]}" if notes.problems else ""
+        why = f": {notes.problems[0]}" if notes.problems else f" of the system {system!r}" if system else ""
         raise DataError(f"no scores found{why}", path=path)
     has_rows = not path.name.endswith(".score") and not has_translation_scores(path, table)
-    if has_rows and not items.has_clusters and not cluster:
-        _cluster_by_content(path, items, table)
-    by_source = _by_source(path, items, table) if has_rows else None
+    rows = ItemRows(path, table, system) if has_rows else None
+    if rows is not None and not items.has_clusters and not cluster:
+        _cluster_by_content(rows, items)
     return ScoredRun(
-        path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped, by_source=by_source
+        path,
+        items,
+        tuple(notes.judges),
+        measure,
+        tuple(notes.problems),
+        notes.skipped,
+        by_source=_by_source(rows, items) if rows is not None else None,
+        name=systems.pop() if len(systems) == 1 and "" not in systems else path.name.partition(".")[0],
+        passes=passes,
+        rows=rows,
     )
+
+
+def _tallied(
+    ratings: Iterable[Rating], passes: Mapping[str, "Counter[bool | None]"], systems: set[str]
+) -> Iterator[Rating]:
+    """Yield ratings, and count those that pass and fail by language; add up to two systems."""
+    for rating in ratings:
+        if rating.value is not None:
+            passes[rating.language][rating.passed] += 1
+        if len(systems) < 2:
+            systems.add(rating.system)
+        yield rating
+
+
+def systems_of(path: Path, table: TableOptions = AS_IT_IS) -> tuple[str, ...]:
+    """Return the systems that the rows of a file name, in the order of appearance."""
+    rows = (row for _, row in named_rows_of(path, table) if not isinstance(row, str))
+    return tuple(dict.fromkeys(str(name) for row in rows if (name := row.get("system")) not in (None, "")))
 
 
 PAIRED_BY_SOURCE = "the items have no ids of their own and are paired by source and language"
@@ -236,29 +301,27 @@ def _unique_items(path: Path, ratings: Iterable[Rating]) -> ScoredItems:
     return items
 
 
-def _cluster_by_content(path: Path, items: ScoredItems, table: TableOptions) -> None:
+def _cluster_by_content(rows: ItemRows, items: ScoredItems) -> None:
     """Make items with the same content a cluster, named by a hash of the content."""
-    if _CONTENT not in column_map(path, table).columns:
+    if _CONTENT not in column_map(rows.path, rows.table).columns:
         return
-    for _, row in named_rows_of(path, table):
-        if not isinstance(row, str) and row.get(_CONTENT) not in (None, ""):
+    for row in rows:
+        if row.get(_CONTENT) not in (None, ""):
             content = str(row[_CONTENT]).encode(errors="surrogatepass")
             name = blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
             items.put_cluster(str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")), name)
 
 
-def _by_source(path: Path, items: ScoredItems, table: TableOptions) -> ScoredItems | None:
+def _by_source(rows: ItemRows, items: ScoredItems) -> ScoredItems | None:
     """Return the items with ids made from source and language; None if some id is not made from the content.
 
     Rows that a run wrote do not say so, but their ids can be made again, unless the table named a system.
     """
-    columns = column_map(path, table)
+    columns = column_map(rows.path, rows.table)
     if not columns.makes_ids and not columns.is_own:
         return None
     found, seen, systems = ScoredItems(), Occurrences(), set[str]()
-    for _, row in named_rows_of(path, table):
-        if isinstance(row, str):
-            continue
+    for row in rows:
         own_id, system = str(row.get("id")), str(row.get("system") or "")
         if not row.get(_SOURCE) or len(systems | {system}) > 1:
             return None

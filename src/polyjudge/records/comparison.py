@@ -58,6 +58,11 @@ class LanguageChange(Struct, frozen=True, kw_only=True, rename="camel"):
     score: Difference
     passes: Difference | None
     """The difference of the share that passes; None without a pass score."""
+    status_before: str | None = None
+    """The status of the language in the first run, such as PASS; None without a pass rule."""
+    status_after: str | None = None
+    unreliable: str = ""
+    """Why the scores of the judge are not reliable in it; empty if that is not known."""
 
 
 class ItemChange(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -67,6 +72,12 @@ class ItemChange(Struct, frozen=True, kw_only=True, rename="camel"):
     language: str
     before: float | None
     after: float | None
+    source: str = ""
+    """Texts and reasons are empty if the runs do not contain them."""
+    text_before: str = ""
+    text_after: str = ""
+    reason_before: str = ""
+    reason_after: str = ""
 
 
 class ComparisonOptions(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -87,11 +98,16 @@ class Comparison(Struct, frozen=True, kw_only=True, rename="camel"):
     before: str
     """The first run's file."""
     after: str
+    name_before: str = ""
+    """The first run's system, or the name of its file."""
+    name_after: str = ""
     judges_before: tuple[JudgeIdentity, ...]
     judges_after: tuple[JudgeIdentity, ...]
     notes: tuple[str, ...]
     """Notes that a reader needs to interpret the numbers."""
     options: ComparisonOptions
+    clusters_needed: int = 0
+    """The number of clusters, or items without clusters, below which nothing can be said of a language."""
     overall: LanguageChange
     """Over all items, with equal weight."""
     languages_alike: Difference

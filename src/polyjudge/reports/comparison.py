@@ -2,33 +2,29 @@
 
 import dataclasses
 import math
-from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 from msgspec.structs import replace
 
-from polyjudge.errors import ConfigError, DataError
+from polyjudge.errors import ConfigError
 from polyjudge.formats.scored_runs import (
     PAIRED_BY_SOURCE,
-    Names,
-    ScoredItem,
     ScoredItems,
     ScoredRun,
     paired_by_source,
     read_run,
 )
+from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import Figure
 from polyjudge.records.comparison import (
     Change,
     Comparison,
     ComparisonOptions,
     Difference,
-    ItemChange,
     ItemCounts,
     LanguageChange,
 )
@@ -44,8 +40,15 @@ from polyjudge.statistics.paired import (
     sign_flip_p,
 )
 from polyjudge.statistics.resampling import Codes, Floats
+from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless, one_line
 from polyjudge.verdicts.comparison import unlike
+from polyjudge.verdicts.groups import group_status
+from polyjudge.verdicts.items import OFFLINE, STATUSES, Status
+from polyjudge.verdicts.trust import JudgeTrust, untrusted
+
+from .paired_items import PairedItems, Pairs, largest_changes, paired_items, with_texts
+from .tallies import judge_title
 
 
 def comparison_notes(before: ScoredRun, after: ScoredRun) -> Iterator[str]:
@@ -58,50 +61,6 @@ def comparison_notes(before: ScoredRun, after: ScoredRun) -> Iterator[str]:
 
 _LANGUAGES_EQUAL = "languages alike"
 """Stands for a language in the seed of a test over languages of equal weight."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Items with a verdict in both runs, sorted by language and id; each index of the arrays is one item."""
-
-    before: Floats
-    after: Floats
-    clusters: Codes
-
-    def __len__(self) -> int:
-        return len(self.before)
-
-    @property
-    def differences(self) -> Floats:
-        return self.after - self.before
-
-    def part(self, start: int, end: int) -> "_Pairs":
-        return _Pairs(self.before[start:end], self.after[start:end], self.clusters[start:end])
-
-    def passing(self, threshold: float) -> "_Pairs":
-        return dataclasses.replace(
-            self, before=np.float64(self.before >= threshold), after=np.float64(self.after >= threshold)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Items:
-    """All items of both runs by kind of change."""
-
-    pairs: _Pairs
-    tallies: Mapping[str, Counter[str]]
-    """The number of items of each kind, by language in order."""
-    named: Mapping[str, Sequence[ItemChange]]
-    """The first few items of each kind except paired ones."""
-
-    @property
-    def kinds(self) -> Counter[str]:
-        return sum(self.tallies.values(), Counter[str]())
-
-    @property
-    def languages(self) -> Codes:
-        """The language of each pair, as a number."""
-        return np.repeat(np.arange(len(self.tallies)), [tally["paired"] for tally in self.tallies.values()])
 
 
 def compare(
@@ -148,22 +107,66 @@ def compare_runs(
     if by_source is not None:
         (before, after), notes = by_source, (*notes, PAIRED_BY_SOURCE)
     before, after = _with_languages(before, after), _with_languages(after, before)
-    items = _paired_items(before, after, options.show)
-    worse, better = _largest_changes(before, after, items.pairs, options.show)
+    items = paired_items(before, after, options.show)
+    worse, better = largest_changes(before, after, items.pairs, options.show)
+    shown = {"worse": worse, "better": better, **{kind: tuple(items.named.get(kind, ())) for kind in _NAMED}}
     return Comparison(
         before=str(before.path),
         after=str(after.path),
+        name_before=_name(before, after),
+        name_after=_name(after, before),
         judges_before=before.judges,
         judges_after=after.judges,
         notes=tuple(notes),
         options=options,
         overall=_overall(items, options),
         languages_alike=_languages_equal(items.pairs, items.languages, options),
-        languages=_languages(items, options),
-        worse=worse,
-        better=better,
-        **{kind: tuple(items.named.get(kind, ())) for kind in ("newly_unjudged", "newly_judged", "missing", "added")},
+        languages=_with_statuses(_languages(items, options), before, after),
+        clusters_needed=min_clusters(options.alpha),
+        **with_texts(shown, before, after, by_source=by_source is not None),
     )
+
+
+_NAMED = ("newly_unjudged", "newly_judged", "missing", "added")
+
+
+def _name(run: ScoredRun, other: ScoredRun) -> str:
+    """Return the name of a run; that of its file if both runs have the same."""
+    return run.name if run.name and run.name != other.name else str(run.path)
+
+
+def _with_statuses(
+    languages: Sequence[LanguageChange], before: ScoredRun, after: ScoredRun
+) -> tuple[LanguageChange, ...]:
+    """Add the status of each language in both runs, and why its scores are not reliable."""
+    trusts = [
+        {judge_title(judge): trust_in(judge) for judge in run.judges if judge.provider != OFFLINE}
+        for run in (before, after)
+    ]
+    return tuple(
+        replace(
+            each,
+            status_before=_status(before, each.language, trusts[0]),
+            status_after=_status(after, each.language, trusts[1]),
+            unreliable=next(filter(None, (_unreliable(trust, each.language) for trust in trusts)), ""),
+        )
+        for each in languages
+    )
+
+
+def _unreliable(trust: Mapping[str, JudgeTrust], language: str) -> str:
+    return untrusted(trust, list(trust), language, language_table()) if language else ""
+
+
+def _status(run: ScoredRun, language: str, trust: Mapping[str, JudgeTrust]) -> Status | None:
+    """Return the status of a language; None if no score passes or fails."""
+    counts = run.passes.get(language)
+    if not counts:
+        return None
+    passing: Status = "CHECKED" if run.judges and not trust else "PASS"
+    statuses: dict[Status, int] = dict.fromkeys(STATUSES, 0)
+    statuses |= {passing: counts[True], "FAIL": counts[False]}
+    return group_status(statuses, counts[None], unreliable=bool(_unreliable(trust, language)))
 
 
 def _with_languages(run: ScoredRun, other: ScoredRun) -> ScoredRun:
@@ -175,83 +178,7 @@ def _with_languages(run: ScoredRun, other: ScoredRun) -> ScoredRun:
     )
 
 
-_ItemPair = tuple[ScoredItem | None, ScoredItem | None]
-"""One item before and after; None where it is missing."""
-
-
-def _joined(before: ScoredRun, after: ScoredRun) -> Iterator[_ItemPair]:
-    """Yield the items of both runs, merged by language and id."""
-    rest_before, rest_after = iter(before.items), iter(after.items)
-    was, now = next(rest_before, None), next(rest_after, None)
-    while was is not None or now is not None:
-        is_gone = now is None or (was is not None and was.key < now.key)
-        is_added = was is None or (now is not None and now.key < was.key)
-        yield None if is_added else was, None if is_gone else now
-        if not is_added:
-            was = next(rest_before, None)
-        if not is_gone:
-            now = next(rest_after, None)
-
-
-def _paired_items(before: ScoredRun, after: ScoredRun, show: int) -> _Items:
-    scores_before, scores_after, clusters = array("d"), array("d"), _Clusters()
-    tallies: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    named: defaultdict[str, list[ItemChange]] = defaultdict(list)
-    for was, now in _joined(before, after):
-        kind, change = _kind(was, now), _change(was, now)
-        tallies[change.language][kind] += 1
-        if change.before is not None and change.after is not None:
-            scores_before.append(change.before)
-            scores_after.append(change.after)
-            clusters.add((now and now.cluster) or (was and was.cluster) or "")
-        elif len(few := named["missing" if kind == "missing_judged" else kind]) < show:
-            few.append(change)
-    if not any(tally.keys() - {"missing", "missing_judged", "added"} for tally in tallies.values()):
-        ids = [repr(next(iter(run.items)).id[:40]) for run in (before, after)]
-        raise DataError(
-            f"no common items in {before.path} and {after.path}: items are matched by language and id, and the first "
-            f"are {' and '.join(ids)}"
-        )
-    pairs = _Pairs(np.frombuffer(scores_before), np.frombuffer(scores_after), clusters.codes())
-    return _Items(pairs, tallies, named)
-
-
-def _kind(was: ScoredItem | None, now: ScoredItem | None) -> str:
-    was_judged = was is not None and was.score is not None
-    if now is None:
-        return "missing_judged" if was_judged else "missing"
-    if was is None:
-        return "added"
-    if now.score is not None:
-        return "paired" if was_judged else "newly_judged"
-    return "newly_unjudged" if was_judged else "unjudged"
-
-
-def _change(was: ScoredItem | None, now: ScoredItem | None) -> ItemChange:
-    language, item_id = (was or now or ScoredItem("", "")).key
-    return ItemChange(id=item_id, language=language, before=was and was.score, after=now and now.score)
-
-
-class _Clusters:
-    """Numbers the clusters of items: named ones in the order of names, then each other item separately."""
-
-    def __init__(self) -> None:
-        self._names = Names()
-        self._numbers = array("q")
-
-    def add(self, name: str) -> None:
-        self._numbers.append(self._names.number(name) if name else -1)
-
-    def codes(self) -> Codes:
-        numbers = np.frombuffer(self._numbers, dtype=np.int64)
-        order = np.fromiter(self._names.in_order(), dtype=np.int64)
-        ranks = np.empty(len(order) + 1, dtype=np.int64)
-        ranks[order] = np.arange(len(order))
-        alone = numbers < 0
-        return np.where(alone, len(order) + np.cumsum(alone) - 1, ranks[numbers])
-
-
-def _overall(items: _Items, options: ComparisonOptions) -> LanguageChange:
+def _overall(items: PairedItems, options: ComparisonOptions) -> LanguageChange:
     pairs, threshold = items.pairs, options.pass_from
     return LanguageChange(
         language="",
@@ -261,9 +188,9 @@ def _overall(items: _Items, options: ComparisonOptions) -> LanguageChange:
     )
 
 
-def _languages(items: _Items, options: ComparisonOptions) -> tuple[LanguageChange, ...]:
+def _languages(items: PairedItems, options: ComparisonOptions) -> tuple[LanguageChange, ...]:
     tallies = items.tallies
-    parts: dict[str, _Pairs] = {}
+    parts: dict[str, Pairs] = {}
     start = 0
     for language, tally in tallies.items():
         end = start + tally["paired"]
@@ -281,7 +208,7 @@ def _languages(items: _Items, options: ComparisonOptions) -> tuple[LanguageChang
     )
 
 
-def _by_language(parts: Mapping[str, _Pairs], options: ComparisonOptions) -> dict[str, Difference]:
+def _by_language(parts: Mapping[str, Pairs], options: ComparisonOptions) -> dict[str, Difference]:
     """Return the difference of each language, with p adjusted over all languages with enough items."""
     family = sum(len(np.unique(part.clusters)) >= min_clusters(options.alpha) for part in parts.values())
     found = {tag: _difference(part, options, tag, family) for tag, part in parts.items()}
@@ -295,14 +222,14 @@ def min_clusters(alpha: float) -> int:
     return max(MIN_CLUSTERS, math.floor(1 - math.log2(alpha)) + 1)
 
 
-def _difference(pairs: _Pairs, options: ComparisonOptions, language: str = "", family: int = 1) -> Difference:
+def _difference(pairs: Pairs, options: ComparisonOptions, language: str = "", family: int = 1) -> Difference:
     """Return the difference of a measure; its detectable change is corrected for a family of tests."""
     sums = clustered(pairs.differences, pairs.clusters)
     figure = difference_figure(sums, resamples=options.resamples, seed=options.seed)
     return _tested(pairs, sums, figure, options, (language, family))
 
 
-def _languages_equal(pairs: _Pairs, languages: Codes, options: ComparisonOptions) -> Difference:
+def _languages_equal(pairs: Pairs, languages: Codes, options: ComparisonOptions) -> Difference:
     """Return the difference of scores with equal weight of each language."""
     if not len(pairs):
         return _difference(pairs, options)
@@ -322,7 +249,7 @@ def _languages_equal(pairs: _Pairs, languages: Codes, options: ComparisonOptions
 
 
 def _tested(
-    pairs: _Pairs, sums: Clustered, figure: Figure, options: ComparisonOptions, test: tuple[str, int]
+    pairs: Pairs, sums: Clustered, figure: Figure, options: ComparisonOptions, test: tuple[str, int]
 ) -> Difference:
     language, family = test
     enough = len(sums.sums) >= min_clusters(options.alpha)
@@ -353,7 +280,7 @@ def _mean(values: Floats, weights: Floats | None = None) -> float | None:
     return float(np.average(values, weights=weights)) if len(values) else None
 
 
-def _counts(pairs: _Pairs, kinds: Mapping[str, int]) -> ItemCounts:
+def _counts(pairs: Pairs, kinds: Mapping[str, int]) -> ItemCounts:
     return ItemCounts(
         paired=len(pairs),
         clusters=len(np.unique(pairs.clusters)),
@@ -366,24 +293,3 @@ def _counts(pairs: _Pairs, kinds: Mapping[str, int]) -> ItemCounts:
         missing_judged=kinds.get("missing_judged", 0),
         added=kinds.get("added", 0),
     )
-
-
-def _largest_changes(
-    before: ScoredRun, after: ScoredRun, pairs: _Pairs, most: int
-) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
-    """Return the items that fell and rose most; ties in the order of language and id."""
-    differences = pairs.differences
-    fell, rose = (
-        [int(index) for index in np.argsort(values, kind="stable")[:most] if values[index] < 0]
-        for values in (differences, -differences)
-    )
-    found = _pairs_at({*fell, *rose}, before, after)
-    return tuple(found[index] for index in fell), tuple(found[index] for index in rose)
-
-
-def _pairs_at(indexes: set[int], before: ScoredRun, after: ScoredRun) -> dict[int, ItemChange]:
-    """Return the pairs at some indexes; this reads the runs again, because only scores are in memory."""
-    if not indexes:
-        return {}
-    both = (_change(was, now) for was, now in _joined(before, after) if _kind(was, now) == "paired")
-    return {index: change for index, change in enumerate(both) if index in indexes}

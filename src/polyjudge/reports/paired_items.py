@@ -1,0 +1,191 @@
+"""Pair the items of two runs: those with a score in both as arrays, the others counted and the first few named."""
+
+import dataclasses
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec.structs import replace
+
+from polyjudge.errors import DataError
+from polyjudge.formats.columns import Row
+from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredRun
+from polyjudge.records.comparison import ItemChange
+from polyjudge.statistics.resampling import Codes, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Items with a verdict in both runs, sorted by language and id; each index of the arrays is one item."""
+
+    before: Floats
+    after: Floats
+    clusters: Codes
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+    @property
+    def differences(self) -> Floats:
+        """The second score minus the first."""
+        return self.after - self.before
+
+    def part(self, start: int, end: int) -> "Pairs":
+        """Return the pairs between two indexes."""
+        return Pairs(self.before[start:end], self.after[start:end], self.clusters[start:end])
+
+    def passing(self, threshold: float) -> "Pairs":
+        """Return pairs of 1 for a score of at least the threshold, and 0 for a lower one."""
+        return dataclasses.replace(
+            self, before=np.float64(self.before >= threshold), after=np.float64(self.after >= threshold)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PairedItems:
+    """All items of both runs by kind of change."""
+
+    pairs: Pairs
+    tallies: Mapping[str, Counter[str]]
+    """The number of items of each kind, by language in order."""
+    named: Mapping[str, Sequence[ItemChange]]
+    """The first few items of each kind except paired ones."""
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """The number of items of each kind over all languages."""
+        return sum(self.tallies.values(), Counter[str]())
+
+    @property
+    def languages(self) -> Codes:
+        """The language of each pair, as a number."""
+        return np.repeat(np.arange(len(self.tallies)), [tally["paired"] for tally in self.tallies.values()])
+
+
+_ItemPair = tuple[ScoredItem | None, ScoredItem | None]
+"""One item before and after; None where it is missing."""
+
+
+def _joined(before: ScoredRun, after: ScoredRun) -> Iterator[_ItemPair]:
+    """Yield the items of both runs, merged by language and id."""
+    rest_before, rest_after = iter(before.items), iter(after.items)
+    was, now = next(rest_before, None), next(rest_after, None)
+    while was is not None or now is not None:
+        is_gone = now is None or (was is not None and was.key < now.key)
+        is_added = was is None or (now is not None and now.key < was.key)
+        yield None if is_added else was, None if is_gone else now
+        if not is_added:
+            was = next(rest_before, None)
+        if not is_gone:
+            now = next(rest_after, None)
+
+
+def paired_items(before: ScoredRun, after: ScoredRun, show: int) -> PairedItems:
+    """Pair the items of two runs; `show` is the number of items to name of each other kind."""
+    scores_before, scores_after, clusters = array("d"), array("d"), _Clusters()
+    tallies: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    named: defaultdict[str, list[ItemChange]] = defaultdict(list)
+    for was, now in _joined(before, after):
+        kind, change = _kind(was, now), _change(was, now)
+        tallies[change.language][kind] += 1
+        if change.before is not None and change.after is not None:
+            scores_before.append(change.before)
+            scores_after.append(change.after)
+            clusters.add((now and now.cluster) or (was and was.cluster) or "")
+        elif len(few := named["missing" if kind == "missing_judged" else kind]) < show:
+            few.append(change)
+    if not any(tally.keys() - {"missing", "missing_judged", "added"} for tally in tallies.values()):
+        ids = [repr(next(iter(run.items)).id[:40]) for run in (before, after)]
+        raise DataError(
+            f"no common items in {before.path} and {after.path}: items are matched by language and id, and the first "
+            f"are {' and '.join(ids)}"
+        )
+    pairs = Pairs(np.frombuffer(scores_before), np.frombuffer(scores_after), clusters.codes())
+    return PairedItems(pairs, tallies, named)
+
+
+def _kind(was: ScoredItem | None, now: ScoredItem | None) -> str:
+    was_judged = was is not None and was.score is not None
+    if now is None:
+        return "missing_judged" if was_judged else "missing"
+    if was is None:
+        return "added"
+    if now.score is not None:
+        return "paired" if was_judged else "newly_judged"
+    return "newly_unjudged" if was_judged else "unjudged"
+
+
+def _change(was: ScoredItem | None, now: ScoredItem | None) -> ItemChange:
+    language, item_id = (was or now or ScoredItem("", "")).key
+    return ItemChange(id=item_id, language=language, before=was and was.score, after=now and now.score)
+
+
+class _Clusters:
+    """Numbers the clusters of items: named ones in the order of names, then each other item separately."""
+
+    def __init__(self) -> None:
+        self._names = Names()
+        self._numbers = array("q")
+
+    def add(self, name: str) -> None:
+        self._numbers.append(self._names.number(name) if name else -1)
+
+    def codes(self) -> Codes:
+        numbers = np.frombuffer(self._numbers, dtype=np.int64)
+        order = np.fromiter(self._names.in_order(), dtype=np.int64)
+        ranks = np.empty(len(order) + 1, dtype=np.int64)
+        ranks[order] = np.arange(len(order))
+        alone = numbers < 0
+        return np.where(alone, len(order) + np.cumsum(alone) - 1, ranks[numbers])
+
+
+def largest_changes(
+    before: ScoredRun, after: ScoredRun, pairs: Pairs, most: int
+) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
+    """Return the items that fell and rose most; ties in the order of language and id."""
+    differences = pairs.differences
+    fell, rose = (
+        [int(index) for index in np.argsort(values, kind="stable")[:most] if values[index] < 0]
+        for values in (differences, -differences)
+    )
+    found = _pairs_at({*fell, *rose}, before, after)
+    return tuple(found[index] for index in fell), tuple(found[index] for index in rose)
+
+
+def _pairs_at(indexes: set[int], before: ScoredRun, after: ScoredRun) -> dict[int, ItemChange]:
+    """Return the pairs at some indexes; this reads the runs again, because only scores are in memory."""
+    if not indexes:
+        return {}
+    both = (_change(was, now) for was, now in _joined(before, after) if _kind(was, now) == "paired")
+    return {index: change for index, change in enumerate(both) if index in indexes}
+
+
+def with_texts(
+    shown: Mapping[str, Sequence[ItemChange]], before: ScoredRun, after: ScoredRun, *, by_source: bool
+) -> dict[str, tuple[ItemChange, ...]]:
+    """Add the texts and reasons of both runs to some items; this reads their rows again."""
+    ids = {(each.language, each.id) for changes in shown.values() for each in changes}
+    was, now = (run.rows.texts_of(ids, by_source=by_source) if run.rows else {} for run in (before, after))
+    return {
+        kind: tuple(
+            _with_text(each, was.get((each.language, each.id)), now.get((each.language, each.id))) for each in changes
+        )
+        for kind, changes in shown.items()
+    }
+
+
+def _with_text(change: ItemChange, was: Row | None, now: Row | None) -> ItemChange:
+    def text(row: Row | None, name: str) -> str:
+        value = row.get(name) if row is not None else None
+        return value if isinstance(value, str) else ""
+
+    return replace(
+        change,
+        source=text(now, "source") or text(was, "source"),
+        text_before=text(was, "candidate"),
+        text_after=text(now, "candidate"),
+        reason_before=text(was, "reason"),
+        reason_after=text(now, "reason"),
+    )
