@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from itertools import product
 from pathlib import Path
 
 import jsonschema
@@ -68,8 +69,9 @@ def test_changes_are_printed_and_without_a_rule_nothing_fails(folder, capsys):
     assert compare() == 0
 
     shown = capsys.readouterr().out
-    assert "What changed from a.jsonl to b.jsonl" in shown
-    assert "Worse in: Thai (th)." in shown
+    assert shown.startswith("Should B (b) replace A (a)?")
+    assert "No. B is worse in 1 language; in 1 this run cannot tell." in shown
+    assert "Keep A for Thai (th)." in shown
     assert "No rule was given" in shown
 
 
@@ -377,7 +379,7 @@ def test_github_gets_a_summary_and_a_line_for_each_regression(folder, capsys, mo
         "::error title=polyjudge compare%2C Thai (th)",
     ]
     assert "(95%25 interval" in lines[1]
-    assert text_of("summary.md").startswith("before\n# What changed")
+    assert text_of("summary.md").startswith("before\n# Should B (b) replace A (a)?")
     assert compare("--format", "github") == 0
     assert capsys.readouterr().out.startswith("::warning title=")
 
@@ -394,6 +396,92 @@ def test_a_project_file_may_set_the_rule(folder):
 
     assert compare() == 1
     assert compare("--fail-on", "drop:5") == 0
+
+
+# several runs, and several systems in one
+
+
+def systems(*names, items=12):
+    """Each system is better than the one before by half a point, in two languages and twelve documents."""
+    for place, (tag, number) in enumerate(product(("fr", "th"), range(items))):
+        for rank, name in enumerate(names):
+            score = 3 + rank / 2 + (place * 7 + rank) % 5 / 10
+            row = {"id": f"{tag}-{number}", "language": tag, "system": name, "doc_id": f"d{number}", "score": score}
+            yield {
+                **row,
+                "source": f"source {number}",
+                "candidate": f"{name} writes {number}",
+                "reason": f"seen {name}",
+            }
+
+
+def test_the_systems_of_one_run_are_compared_with_the_first(folder, capsys):
+    write_rows("all.jsonl", systems("small", "middle", "large"))
+    assert main(["compare", "all.jsonl", "--format", "json", "--permutations", "1000"]) == 0
+    found = json.loads(capsys.readouterr().out)["comparisons"]
+
+    assert [(each["nameBefore"], each["nameAfter"]) for each in found] == [("small", "middle"), ("small", "large")]
+    assert [each["overall"]["score"]["verdict"] for each in found] == ["better", "better"]
+    assert [each["options"]["alpha"] for each in found] == [0.025, 0.025]
+    assert found[0]["overall"]["counts"]["clusters"] == 12, "doc_id names the documents"
+
+
+def test_chosen_systems_are_shown_with_the_texts_that_decide(folder, capsys):
+    write_rows("all.jsonl", systems("small", "middle", "large"))
+    assert main(["compare", "all.jsonl", "--systems", "large,small", "--show", "1", "--permutations", "1000"]) == 0
+    shown = capsys.readouterr().out
+
+    assert shown.startswith("Should B (small) replace A (large)?")
+    assert "No. B is worse in all 2 languages." in shown
+    assert "A: large writes" in shown
+    assert "B, reason: seen small" in shown
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "github"])
+def test_several_runs_are_shown_in_one_table(folder, capsys, form):
+    write_rows("c.jsonl", rows(worse=2.0))
+    assert main(["compare", "a.jsonl", "b.jsonl", "c.jsonl", "--format", form, "--permutations", "1000"]) == 0
+    shown = capsys.readouterr().out
+
+    assert "Worse than a: b and c." in shown
+    assert "2 comparisons, each tested at 0.025" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.jsonl"], "a.jsonl is one run, and its rows have no column 'system'. Give a second run"),
+        (["one.jsonl"], "the only system in it is 'small'"),
+        (["all.jsonl", "--systems", "small,larg"], "Unknown system: larg"),
+        (["a.jsonl", "b.jsonl", "--systems", "x"], "--systems is for one run with several systems"),
+        (["a.jsonl", "b.jsonl", "b.jsonl", "--bless", "x.jsonl"], "--bless writes a baseline from the second of two"),
+        (["a.jsonl", "b.jsonl", "b.jsonl", "--format", "junit"], "--format junit is for two runs"),
+    ],
+)
+def test_wrong_numbers_of_runs_have_a_clear_message(folder, capsys, arguments, message):
+    write_rows("all.jsonl", systems("small", "large"))
+    write_rows("one.jsonl", systems("small"))
+
+    assert main(["compare", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_language_that_falls_from_pass_to_fail_is_named(folder, capsys):
+    for name, score in (("a", 4), ("b", 2)):
+        told = {"schemaVersion": 1, "outcome": "result", "reason": "", "passed": score > 3}
+        thai = [{**told, "id": f"t{n}", "language": "th", "score": score + n % 2 / 4} for n in range(8)]
+        french = [{**told, "id": f"f{n}", "language": "fr", "score": 4, "passed": True} for n in range(8)]
+        write_rows(f"{name}.jsonl", thai + french)
+    found = as_json(capsys)
+
+    assert {row["language"]: (row["statusBefore"], row["statusAfter"]) for row in found["languages"]} == {
+        "fr": ("PASS", "PASS"),
+        "th": ("PASS", "FAIL"),
+    }
+    assert compare() == 0
+    shown = capsys.readouterr().out
+    assert "Keep A for Thai (th): it falls from PASS to FAIL." in shown
+    assert "1 from PASS to FAIL and 1 keep their status" in shown
 
 
 # wrong use

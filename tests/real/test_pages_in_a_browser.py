@@ -333,7 +333,7 @@ def test_runs_are_listed_opened_and_compared(started, opened, scored):
     for name in ("r.jsonl", "later.jsonl"):
         page.check(f"tr[data-run='{name}'] input")
     page.click("#compare")
-    page.wait_for_selector("text=What changed")
+    page.wait_for_selector("h1#verdict")
     _shot(page, "compare")
     page.go_back()
     page.click("tr[data-run='polyjudge-demo/results.json'] a")

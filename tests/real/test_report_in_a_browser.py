@@ -258,6 +258,9 @@ def other_pages(tmp_path_factory):
     examples = Path(__file__).parents[2] / "examples"
     before, after = (str(examples / f"compare-{name}.jsonl") for name in ("before", "after"))
     assert main(["compare", before, after, "--format", "html", "--output", str(folder / "compare.html")]) == 0
+    write_systems(folder / "systems.jsonl")
+    systems = ["compare", str(folder / "systems.jsonl"), "--permutations", "1000"]
+    assert main([*systems, "--format", "html", "--output", str(folder / "systems.html")]) == 0
     card = str(examples.parent / "docs" / "cards" / "offline.json")
     assert main(["calibrate", "card", card, "--format", "html", "--output", str(folder / "card.html")]) == 0
     judged, labels = str(examples / "judged.jsonl"), str(examples / "labels.csv")
@@ -266,8 +269,49 @@ def other_pages(tmp_path_factory):
     return folder
 
 
+def write_systems(path: Path) -> None:
+    """Write two systems in four languages: one gets better in Arabic, worse in Thai, and writes hostile text."""
+    texts = {"ar": "مرحبا بكم في المدينة", "th": "สวัสดีชาวโลกทุกคน", "ja": "こんにちは、世界の皆さん", "de": HOSTILE[0]}
+    shift = {"ar": 1.0, "th": -1.5}
+    rows = [
+        {
+            "id": f"{tag}-{number}",
+            "language": tag,
+            "system": system,
+            "source": f"Hello world {number}",
+            "candidate": f"{text} {number}{'!' if system == 'new' else ''}",
+            "score": 3 + number % 3 / 2 + (shift.get(tag, number % 2 / 4) if system == "new" else 0),
+            "reason": HOSTILE[0],
+        }
+        for tag, text in texts.items()
+        for number in range(12)
+        for system in ("old", "new")
+    ]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_the_page_of_a_comparison_filters_and_sorts_its_languages(browser, other_pages):
+    with watched_page(browser) as page:
+        page.goto((other_pages / "systems.html").as_uri())
+        rows = page.locator("#map tbody tr")
+
+        assert "better in 1 language" in page.text_content("h1")
+        assert rows.count() == 4
+        page.locator("[data-chip=worse]").click()
+        assert page.locator("#map tbody tr:visible").count() == 1
+        assert page.locator("#map tbody tr:visible").get_attribute("id") == "lang-th"
+        page.locator("[data-chip=worse]").click()
+        page.locator("[data-sort='3']").click()
+        assert rows.first.get_attribute("id") == "lang-th"
+        page.locator("[data-sort='3']").click()
+        assert rows.first.get_attribute("id") == "lang-ar"
+        page.locator("#search").fill("japan")
+        page.get_by_text("1 of 4 languages").wait_for()
+        assert page.locator("article.out .t[dir=rtl]").count() > 0
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["compare", "card", "agreement"])
+@pytest.mark.parametrize("name", ["compare", "systems", "card", "agreement"])
 def test_the_other_pages_are_accessible(browser, other_pages, name, scheme):
     place = other_pages / f"{name}.html"
     with watched_page(browser, color_scheme=scheme, viewport={"width": 390, "height": 900}) as page:

@@ -15,8 +15,12 @@ from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.comparison import ComparisonOptions, FailOn
 from polyjudge.reports.blocks import html_page, markdown, plain_text
+from polyjudge.reports.charts import difference_limit
 from polyjudge.reports.comparison import compare_runs, comparison_notes, min_clusters
+from polyjudge.reports.comparison_page import comparison_page
 from polyjudge.reports.comparison_report import comparison_blocks
+from polyjudge.reports.comparison_summary import comparison_headline
+from polyjudge.reports.wording import plain
 from polyjudge.verdicts.comparison import compare_gate, unlike
 
 QUICK = ComparisonOptions(resamples=100, permutations=2_000)
@@ -289,11 +293,11 @@ def test_languages_are_sorted_by_verdict_and_have_a_detectable_change():
     found = compare_runs(*moved_by(MOVED), replace(QUICK, pass_from=3.0))
     text = "".join(plain_text(comparison_blocks(found, compare_gate(found, FailOn(), None), language_table())))
 
-    assert "Languages: 1 worse, 1 better, 1 no change seen." in text
+    assert "Not everywhere. B is better in 1 language, worse in 1; in 1 this run cannot tell." in text
     worst_first = [text.index(row) for row in ("German (de)  worse", "Thai (th)    better", "French (fr)  no change")]
     assert worst_first == sorted(worst_first)
     assert "Failed by the rule regression." in text
-    assert "does not mean “equal”" in text
+    assert "“Cannot tell” is not “equal”" in text
     assert "Share with a score of at least 3, by language" in text
 
 
@@ -309,3 +313,66 @@ def test_hostile_ids_and_languages_are_only_text(shape):
     assert "\n# h" not in text
     if shape is not plain_text:
         assert "<script>alert" not in text.replace("\\<script", "")
+
+
+def headline(differences):
+    return plain(comparison_headline(compare_runs(*moved_by(differences), QUICK)))
+
+
+UP, DOWN, LEVEL = [1, 1, 0.5, 2, 1, 0.5, 1, 1], [-1, -1, -0.5, -2, -1, -0.5, -1, -1], [1, -1, 0.5, -0.5, 1, -1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("differences", "sentence"),
+    [
+        ({"de": UP, "fr": UP}, "Yes. B is better in all 2 languages."),
+        ({"de": UP, "fr": LEVEL}, "B is better in 1 language and worse in none; in 1 this run cannot tell."),
+        ({"de": DOWN, "fr": LEVEL}, "No. B is worse in 1 language; in 1 this run cannot tell."),
+        ({"de": DOWN, "fr": DOWN}, "No. B is worse in all 2 languages."),
+        ({"de": UP, "fr": DOWN}, "Not everywhere. B is better in 1 language, worse in 1."),
+        ({"de": LEVEL, "fr": LEVEL}, "Not known. This run cannot tell in any of 2 languages, nor over all of them."),
+        (
+            {tag: [0.5, 1.0, 0.5, 1.0] for tag in ("de", "fr", "th")},
+            "Yes, over all languages: B is better, by +0.75 [",
+        ),
+        (
+            {"de": [1, -1], "fr": [0.5, 1]},
+            "Not known. There are too few items to tell in any of 2 languages: 6 items a language are needed",
+        ),
+        ({"": UP}, "Yes. B is better, by +1.00 ["),
+        ({"": DOWN}, "No. B is worse, by -1.00 ["),
+        ({"": LEVEL}, "Not known. This run cannot tell: the difference is +0.00 ["),
+        ({"": [1, 1]}, "Not known. There are too few items to tell: 6 items are needed, and there are 2."),
+    ],
+)
+def test_the_headline_is_the_answer_in_one_sentence(differences, sentence):
+    assert headline(differences).startswith(sentence)
+
+
+def test_the_items_that_decide_come_from_the_languages_that_changed():
+    found = compare_runs(*moved_by({"de": [-1.0] * 8, "fr": [-2.0, 2, 0, 0, 0, 0, 0, 0]}), replace(QUICK, show=3))
+
+    assert verdicts(found) == {"de": "worse", "fr": "no change seen"}
+    assert {item.language for item in found.worse} == {"de"}
+    assert [item.language for item in found.better] == ["fr"]
+
+
+def test_the_page_has_every_language_and_all_figures_without_scripts():
+    found = compare_runs(*moved_by(MOVED), QUICK)
+    page = "".join(comparison_page(found, compare_gate(found, FailOn(), None), language_table()))
+
+    for name in ("German", "French", "Thai"):
+        assert f"<bdi>{name}</bdi>" in page
+    assert page.count('class="tr dt"') == 3
+    assert "3 languages" in page
+    assert "1 + 1 + 1 = 3 languages" in page
+    assert "Failed by the rule regression." in page
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=5))
+def test_the_axis_of_differences_covers_them(sizes):
+    limit = difference_limit(sizes)
+
+    assert limit > 0
+    assert all(size <= limit * (1 + 1e-6) for size in sizes)
+    assert limit <= max(10 * max(sizes, default=0), 1)

@@ -1,15 +1,20 @@
-"""`polyjudge compare A B`: show what changed between two runs."""
+"""`polyjudge compare A B [C …]`: which of two runs or systems is better, and where; or several against the first."""
 
 import argparse
 import sys
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
-from polyjudge.errors import ConfigError
+from polyjudge.errors import ConfigError, UnknownNameError
+from polyjudge.files.atomic import readable_json
 from polyjudge.files.kinds import FileKind
-from polyjudge.formats.scored_runs import ScoredRun, read_run, write_baseline
+from polyjudge.formats.scored_runs import ScoredRun, read_run, systems_of, write_baseline
 from polyjudge.languages.table import language_table
 from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, Ruling
+from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.comparison import compare
+from polyjudge.reports.comparison_many import exit_code, many_blocks, many_json
 from polyjudge.reports.comparison_report import COMPARISON_FORMATS, no_command, undecided_text, workflow_commands
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
@@ -25,8 +30,13 @@ _ALARMS_SHOWN = 5
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("a", type=Path, metavar="A", help="earlier run: scores from score or translation, any rows, or a baseline")
-    add("b", type=Path, metavar="B", help="later run")
+    first = "first run: scores from score or translation, any rows, or a baseline; alone, a run with several systems"
+    add("a", type=Path, metavar="A", help=first)
+    add(
+        "others", type=Path, nargs="*", metavar="B", help="run to compare with the first: a later one, or another model"
+    )
+    chosen = "of one run with several systems, those to compare, the first one with the others"
+    add("--systems", action=Several, default=[], metavar="NAME,…", help=chosen)
     add(
         "--score",
         default="",
@@ -63,35 +73,69 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read both runs, compare them, print the report, and write a baseline if asked."""
-    check_output(options.output, [options.a, options.b, options.bless], force=options.force)
-    check_output(options.bless, [options.b], kind=FileKind.BASELINE, force=options.force)
+    """Read the runs, compare the first with the others, print the report, and write a baseline if asked."""
+    paths = [options.a, *options.others]
+    check_output(options.output, [*paths, options.bless], force=options.force)
+    check_output(options.bless, options.others, kind=FileKind.BASELINE, force=options.force)
     if options.bless is not None and options.bless.suffix.lower() != ".jsonl":
         raise ConfigError(f"--bless {str(options.bless)!r}: a baseline is a JSON Lines file, such as baseline.jsonl.")
-    before, after = (_read(path, options) for path in (options.a, options.b))
-    if not before.is_baseline:
+    first, *others = _runs(options)
+    _check_number(options, len(others))
+    if not first.is_baseline:
         check_output(options.bless, [options.a], kind=FileKind.BASELINE, force=options.force)
     wanted = ComparisonOptions(
-        alpha=options.alpha,
+        alpha=options.alpha / len(others),
         pass_from=options.pass_from,
         resamples=options.resamples,
         permutations=options.permutations,
         seed=options.seed,
         show=options.show,
     )
-    comparison = compare(before, after, allow_different=_allowed(options), options=wanted)
-    _warn_of_few_permutations(comparison)
-    ruling = compare_gate(comparison, options.fail_on, options.max_unjudged)
-    _bless(options.bless, after, ruling, force=options.force)
-    _write(options, comparison, ruling)
-    _explain(comparison, ruling)
-    return ruling.exit_code
+    allowed = _allowed(options)
+    comparisons = [compare(first, other, allow_different=allowed, options=wanted) for other in others]
+    rulings = [compare_gate(each, options.fail_on, options.max_unjudged) for each in comparisons]
+    for comparison in comparisons:
+        _warn_of_few_permutations(comparison)
+    _bless(options.bless, others[0], rulings[0], force=options.force)
+    if len(others) == 1:
+        _write(options, comparisons[0], rulings[0])
+    else:
+        _write_many(options, comparisons, rulings)
+    for comparison, ruling in zip(comparisons, rulings, strict=True):
+        _explain(comparison, ruling)
+    return exit_code(rulings)
 
 
-def _read(path: Path, options: argparse.Namespace) -> ScoredRun:
+def _runs(options: argparse.Namespace) -> list[ScoredRun]:
+    """Return the runs, or the systems of the only one."""
     table = table_options_of(options)
-    path = input_of(path, table)
-    found = read_run(path, measure=options.score, cluster=options.cluster, table=table)
+    if options.others:
+        if options.systems:
+            raise ConfigError("--systems is for one run with several systems, and two runs are given.")
+        return [_read(input_of(path, table), options) for path in (options.a, *options.others)]
+    path = input_of(options.a, table)
+    found = systems_of(path, table)
+    wanted = [name.strip() for given in options.systems for name in given.split(",")] or found
+    unknown = [name for name in wanted if name not in found]
+    if unknown:
+        raise UnknownNameError("system", unknown[0], found)
+    if len(wanted) < 2:
+        names = f"the only system in it is {found[0]!r}" if found else "its rows have no column 'system'"
+        raise ConfigError(f"{options.a} is one run, and {names}. Give a second run to compare it with.")
+    return [_read(path, options, name) for name in wanted]
+
+
+def _check_number(options: argparse.Namespace, others: int) -> None:
+    """Refuse options that are for two runs only."""
+    if others > 1 and options.bless is not None:
+        raise ConfigError("--bless writes a baseline from the second of two runs. Give two runs.")
+    if others > 1 and options.format == "junit":
+        raise ConfigError("--format junit is for two runs. Compare each run with the first in a command of its own.")
+
+
+def _read(path: Path, options: argparse.Namespace, system: str = "") -> ScoredRun:
+    table = table_options_of(options)
+    found = read_run(path, measure=options.score, cluster=options.cluster, table=table, system=system)
     warn_of_skipped(found.problems, found.skipped)
     return found
 
@@ -124,6 +168,21 @@ def _write(options: argparse.Namespace, comparison: Comparison, ruling: Ruling) 
         write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     if options.format == "github":
         write_pieces(None, workflow_commands(comparison, ruling, table), format_name="", force=False)
+
+
+def _write_many(options: argparse.Namespace, comparisons: Sequence[Comparison], rulings: Sequence[Ruling]) -> None:
+    table, format_name = language_table(), str(options.format)
+    if format_name == "json":
+        pieces = iter([readable_json(many_json(comparisons, rulings), indent=1) + "\n"])
+    else:
+        shape = BLOCK_FORMATS["markdown" if format_name == "github" else format_name]
+        pieces = shape(many_blocks(comparisons, rulings, table))
+    is_step = format_name == "github" and options.output is None
+    if not (is_step and add_to_step_summary(pieces)):
+        write_pieces(options.output, pieces, format_name=format_name, force=options.force)
+    if format_name == "github":
+        commands = chain(*(workflow_commands(*each, table) for each in zip(comparisons, rulings, strict=True)))
+        write_pieces(None, commands, format_name="", force=False)
 
 
 def _explain(comparison: Comparison, ruling: Ruling) -> None:

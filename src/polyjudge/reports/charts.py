@@ -1,11 +1,12 @@
-"""Draw the scores of a group as dots with their mean and interval, without scripts and style attributes."""
+"""Draw scores as dots, and differences of two runs on a zero line, without scripts and style attributes."""
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
+from math import floor, log10, sqrt
 from typing import Any
 
 from markupsafe import Markup
 
+from polyjudge.records.comparison import Change, Difference
 from polyjudge.records.rubrics import Scale
 
 from .tallies import Scores
@@ -14,6 +15,8 @@ from .wording import number_range
 _WIDTH, _HEIGHT, _SIDE = 420, 26, 14
 _MIDDLE = _HEIGHT / 2
 _CLASSES = 24
+_SMALLEST = 1e-9
+"""Smaller differences are not visible on any scale of scores."""
 
 
 def axis_ticks(scale: Scale) -> list[float]:
@@ -65,6 +68,60 @@ def histogram(classes: Sequence[tuple[float, float, int]], what: str) -> Any:
         parts.append(f'<rect x="{left}" y="{top + 3}" {size} rx="3"/>' if count else "")
         parts.append(f'<text x="{left + width * count / most + 8:.1f}" y="{top + 16}">{count:,}</text>')
     return Markup("".join([*parts, "</svg>"]))
+
+
+def difference_limit(sizes: Sequence[float]) -> float:
+    """Return a round number that is not below any of the sizes, for an axis from its negative to itself."""
+    most = max(sizes, default=0.0)
+    most = most if most > _SMALLEST else 1.0
+    power = 10.0 ** floor(log10(most))
+    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= most * (1 - 1e-9))
+
+
+def difference_axis(limit: float) -> Any:
+    """Draw the axis of differences, with the side on which each run is better."""
+    parts = [f'<svg class="tr ax" viewBox="0 0 {_WIDTH} 34" aria-hidden="true">']
+    scale = Scale(-limit, limit)
+    for value in (-limit, -limit / 2, 0.0, limit / 2, limit):
+        text = f"{value:+g}".replace("-", "−") if value else "0"
+        parts.append(f'<text x="{_x(value, scale):.1f}" y="30" text-anchor="middle">{text}</text>')
+    middle = _x(0, scale)
+    parts.append(f'<text class="side" x="{middle - 14:.1f}" y="12" text-anchor="end">← A better</text>')
+    parts.append(f'<text class="side" x="{middle + 14:.1f}" y="12">B better →</text>')
+    return Markup("".join([*parts, "</svg>"]))
+
+
+def difference_dots(name: str, found: Difference, limit: float) -> Any:
+    """Draw a difference with its interval on a zero line; the band is what mostly goes unseen."""
+    value, low, high = found.difference.value, found.difference.low, found.difference.high
+    if value is None:
+        return Markup('<span class="xs muted">no item in both</span>')
+    scale = Scale(-limit, limit)
+    interval = f", 95% interval {low:+.3g} to {high:+.3g}" if low is not None and high is not None else ""
+    parts = [
+        f'<svg class="tr dt" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'aria-label="{_plain(name)}: difference {value:+.3g}{interval}">'
+    ]
+    if found.detectable is not None:
+        left, right = _x(-found.detectable, scale), _x(found.detectable, scale)
+        parts.append(f'<rect class="z" x="{left:.1f}" y="0" width="{right - left:.1f}" height="{_HEIGHT}"/>')
+    parts += [_line("grid", _x(each, scale)) for each in (-limit, -limit / 2, limit / 2, limit)]
+    parts.append(_line("zero", _x(0, scale)))
+    if low is not None and high is not None:
+        ends = [_x(low, scale), _x(high, scale)]
+        parts.append(f'<path class="l" d="M{ends[0]:.1f} {_MIDDLE}H{ends[1]:.1f}"/>')
+        parts += [f'<path class="l" d="M{end:.1f} {_MIDDLE - 5}V{_MIDDLE + 5}"/>' for end in ends]
+    parts.append(_change_mark(_x(value, scale), found.verdict))
+    return Markup("".join([*parts, "</svg>"]))
+
+
+def _change_mark(x: float, verdict: Change) -> str:
+    """Draw a triangle up for better and down for worse, else a circle."""
+    if verdict in ("better", "worse"):
+        tip = _MIDDLE - 7 if verdict == "better" else _MIDDLE + 7
+        base = _MIDDLE + 6 if verdict == "better" else _MIDDLE - 6
+        return f'<path class="p" d="M{x:.1f} {tip}L{x + 7.5:.1f} {base}H{x - 7.5:.1f}Z"/>'
+    return f'<circle class="o" cx="{x:.1f}" cy="{_MIDDLE:.0f}" r="4.6"/>'
 
 
 def observed_scale(scores: Scores) -> Scale:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from zlib import crc32
@@ -108,7 +107,9 @@ def compare_runs(
         (before, after), notes = by_source, (*notes, PAIRED_BY_SOURCE)
     before, after = _with_languages(before, after), _with_languages(after, before)
     items = paired_items(before, after, options.show)
-    worse, better = largest_changes(before, after, items.pairs, options.show)
+    languages = _languages(items, options)
+    changed = {kind: {row.language for row in languages if row.score.verdict == kind} for kind in ("worse", "better")}
+    worse, better = largest_changes(before, after, items, options.show, changed)
     shown = {"worse": worse, "better": better, **{kind: tuple(items.named.get(kind, ())) for kind in _NAMED}}
     return Comparison(
         before=str(before.path),
@@ -121,7 +122,7 @@ def compare_runs(
         options=options,
         overall=_overall(items, options),
         languages_alike=_languages_equal(items.pairs, items.languages, options),
-        languages=_with_statuses(_languages(items, options), before, after),
+        languages=_with_statuses(languages, before, after),
         clusters_needed=min_clusters(options.alpha),
         **with_texts(shown, before, after, by_source=by_source is not None),
     )

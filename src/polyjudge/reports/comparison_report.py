@@ -1,7 +1,6 @@
 """Render the comparison of two runs as blocks, JSON, JUnit XML and workflow commands."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import get_args
 from xml.etree import ElementTree
@@ -20,10 +19,21 @@ from polyjudge.records.comparison import (
     LanguageChange,
     Ruling,
 )
+from polyjudge.text.display import one_line
 
 from .blocks import Block, Heading, Lines, Table, markdown, plain_text, shown
 from .calibration import language_title
 from .comparison import min_clusters
+from .comparison_summary import (
+    comparison_advice,
+    comparison_headline,
+    comparison_limits,
+    difference_text,
+    digits_of,
+    pooled_text,
+    question,
+)
+from .wording import plain
 
 VERDICTS: tuple[Change, ...] = get_args(Change)
 _OF_ITEMS = {
@@ -34,30 +44,40 @@ _OF_ITEMS = {
     "missing": "Removed items",
     "added": "New items",
 }
-_DETECTABLE_NOTE = (
-    "“No change seen” does not mean “equal”. The minimum detectable change is the smallest true change that such a run "
-    "detects in four of five cases, as a single test; a dash means that there is none, or that no score changed."
-)
 
 
 def comparison_blocks(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[Block]:
-    """Yield the verdict, then the totals, the languages and the items."""
-    digits = _digits(comparison)
-    yield Heading(1, f"What changed from {comparison.before} to {comparison.after}")
+    """Yield the answer, then the totals, the languages, the items, and what the comparison cannot show."""
+    yield Heading(1, question(comparison))
     yield Lines(tuple(_summary(comparison, ruling, table)))
+    yield from comparison_sections(comparison, table)
+    for kind in ("worse", "better"):
+        items: Sequence[ItemChange] = getattr(comparison, kind)
+        if items:
+            yield Heading(2, _counted_title(_OF_ITEMS[kind], len(items), getattr(comparison.overall.counts, kind)))
+            yield _items(items, table)
+            yield from _texts(items, table)
+    limits = tuple(f"{title}. {text}" for title, text in comparison_limits(comparison, table))
+    if limits:
+        yield Heading(2, "What this comparison cannot show")
+        yield Lines(limits)
+
+
+def comparison_sections(comparison: Comparison, table: LanguageTable) -> Iterator[Block]:
+    """Yield the tables: over all items, by language, and the items that are in one run or have one score only."""
+    digits = digits_of(comparison)
     yield Heading(2, "Overall")
     yield _overall_table(comparison, digits)
     if comparison.languages:
         yield Heading(2, "By language")
         yield _languages(comparison.languages, table, digits)
-        yield Lines((_DETECTABLE_NOTE,))
     if any(row.passes for row in comparison.languages):
         yield Heading(2, f"Share with a score of at least {comparison.options.pass_from:g}, by language")
         yield _passes(comparison.languages, table)
-    for kind, title in _OF_ITEMS.items():
+    for kind in ("newly_unjudged", "newly_judged", "missing", "added"):
         items: Sequence[ItemChange] = getattr(comparison, kind)
         if items:
-            yield Heading(2, _counted_title(title, len(items), getattr(comparison.overall.counts, kind)))
+            yield Heading(2, _counted_title(_OF_ITEMS[kind], len(items), getattr(comparison.overall.counts, kind)))
             yield _items(items, table)
 
 
@@ -67,18 +87,13 @@ def rule_text(fail_on: FailOn) -> str:
 
 
 def _summary(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[str]:
-    overall, digits = comparison.overall, _digits(comparison)
-    yield f"All items: {_sentence(overall.score, digits)}."
-    verdicts = Counter(row.score.verdict for row in comparison.languages)
-    yield f"Languages: {', '.join(f'{verdicts[name]} {name}' for name in VERDICTS if verdicts[name])}."
-    for verdict in ("worse", "better"):
-        named = [language_title(row.language, table) for row in comparison.languages if row.score.verdict == verdict]
-        if named:
-            yield f"{verdict.capitalize()} in: {', '.join(named)}."
-    yield f"Items: {_counts_text(overall.counts)}."
+    yield plain(comparison_headline(comparison))
+    yield from comparison_advice(comparison, table)
+    yield pooled_text(comparison) or f"All items: {_sentence(comparison.overall.score, digits_of(comparison))}."
+    yield f"Items: {_counts_text(comparison.overall.counts)}."
     for note in comparison.notes:
         yield f"Note: {note}."
-    yield _gate_result(comparison, ruling)
+    yield gate_result(comparison, ruling)
 
 
 def _sentence(found: Difference, digits: int) -> str:
@@ -86,7 +101,7 @@ def _sentence(found: Difference, digits: int) -> str:
         return "no item has a verdict in both runs"
     if found.verdict == "too few items":
         return f"too few items; the difference is {found.difference.value:+.{digits}f}"
-    text = f"{found.verdict}, {_figure(found, digits)}, p = {_p(found.p)}"
+    text = f"{found.verdict}, {difference_text(found, digits)}, p = {_p(found.p)}"
     if found.verdict == "no change seen" and found.detectable is not None:
         return f"{text}; minimum detectable change {found.detectable:.{digits}f}"
     return text
@@ -116,7 +131,8 @@ def undecided_text(comparison: Comparison, fail_on: FailOn) -> str:
     return f"Too few items to decide: {number}, at least {needed} are needed; {rule}."
 
 
-def _gate_result(comparison: Comparison, ruling: Ruling) -> str:
+def gate_result(comparison: Comparison, ruling: Ruling) -> str:
+    """Say whether a comparison passes, and by which rule."""
     if ruling.exit_code == 3:
         return (
             f"Not enough verdicts: {ruling.unjudged_share:.1%} of the items judged before have none now; "
@@ -133,14 +149,17 @@ def _gate_result(comparison: Comparison, ruling: Ruling) -> str:
 def _overall_table(comparison: Comparison, digits: int) -> Table:
     counts = comparison.overall.counts
     rows = [
-        ("Score, equal weight of items", *_cells(comparison.overall.score, digits)),
-        ("Score, equal weight of languages", *_cells(comparison.languages_alike, digits)),
+        ("Score, equal weight of items", *comparison_row(comparison.overall.score, digits)),
+        ("Score, equal weight of languages", *comparison_row(comparison.languages_alike, digits)),
     ]
     if comparison.overall.passes is not None:
         rows.append(
-            (f"Share of at least {comparison.options.pass_from:g}", *_cells(comparison.overall.passes, 1, percent=True))
+            (
+                f"Share of at least {comparison.options.pass_from:g}",
+                *comparison_row(comparison.overall.passes, 1, percent=True),
+            )
         )
-    header = (f"{counts.paired:,} items, {counts.clusters:,} clusters", "Before", "After", "Difference", "p")
+    header = (f"{counts.paired:,} items, {counts.clusters:,} clusters", "A", "B", "Difference", "p")
     return Table((*header, "Min. detectable change", "Verdict"), tuple(rows), (1, 2, 3, 4, 5))
 
 
@@ -149,14 +168,14 @@ def _languages(rows: Sequence[LanguageChange], table: LanguageTable, digits: int
         (
             language_title(row.language, table),
             row.score.verdict,
-            *_cells(row.score, digits)[:-1],
+            *comparison_row(row.score, digits)[:-1],
             *map(str, (row.counts.paired, row.counts.worse, row.counts.better, row.counts.newly_unjudged)),
         )
         for row in _sorted(rows, table)
     )
     numbers = (
-        "Before",
-        "After",
+        "A",
+        "B",
         "Difference",
         "p, adjusted",
         "Min. detectable change",
@@ -170,11 +189,11 @@ def _languages(rows: Sequence[LanguageChange], table: LanguageTable, digits: int
 
 def _passes(rows: Sequence[LanguageChange], table: LanguageTable) -> Table:
     body = tuple(
-        (language_title(row.language, table), *_cells(row.passes, 1, percent=True))
+        (language_title(row.language, table), *comparison_row(row.passes, 1, percent=True))
         for row in _sorted(rows, table)
         if row.passes is not None
     )
-    header = ("Language", "Before", "After", "Difference", "p, adjusted", "Min. detectable change", "Verdict")
+    header = ("Language", "A", "B", "Difference", "p, adjusted", "Min. detectable change", "Verdict")
     return Table(header, body, (1, 2, 3, 4, 5))
 
 
@@ -184,23 +203,12 @@ def _sorted(rows: Sequence[LanguageChange], table: LanguageTable) -> list[Langua
     )
 
 
-def _cells(found: Difference, digits: int, *, percent: bool = False) -> tuple[str, ...]:
+def comparison_row(found: Difference, digits: int, *, percent: bool = False) -> tuple[str, ...]:
+    """Return both means, the difference, p, the detectable change and the verdict."""
     p = found.p if found.adjusted_p is None else found.adjusted_p
     before, after = (_number(each, digits, percent) for each in (found.before, found.after))
     detectable = _number(found.detectable, digits, percent).replace("%", " points")
-    return before, after, _figure(found, digits, percent=percent), _p(p), detectable, found.verdict
-
-
-def _figure(found: Difference, digits: int, *, percent: bool = False) -> str:
-    """Return a difference with its interval; a difference of shares is in percentage points."""
-    figure, form = found.difference, f"+.{digits}f"
-    factor, unit = (100, " points") if percent else (1, "")
-    if figure.value is None:
-        return "–"
-    text = f"{factor * figure.value:{form}}{unit}"
-    if figure.low is None or figure.high is None:
-        return text
-    return f"{text} [{factor * figure.low:{form}}, {factor * figure.high:{form}}]"
+    return before, after, difference_text(found, digits, percent=percent), _p(p), detectable, found.verdict
 
 
 def _number(value: float | None, digits: int, percent: bool) -> str:
@@ -211,12 +219,6 @@ def _p(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _digits(comparison: Comparison) -> int:
-    """Return the number of digits of scores: more on a scale from 0 to 1."""
-    means = (comparison.overall.score.before, comparison.overall.score.after)
-    return 2 if any(abs(mean) > 1 for mean in means if mean is not None) else 3
-
-
 def _counted_title(title: str, shown: int, count: int) -> str:
     return f"{title} ({count:,})" if shown == count else f"{title} ({shown} of {count:,})"
 
@@ -225,13 +227,31 @@ def _items(items: Sequence[ItemChange], table: LanguageTable) -> Table:
     rows = tuple(
         (item.id, language_title(item.language, table), _plain(item.before), _plain(item.after)) for item in items
     )
-    return Table(("Item", "Language", "Before", "After"), rows, (2, 3))
+    return Table(("Item", "Language", "A", "B"), rows, (2, 3))
 
 
 def _plain(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
+def _texts(items: Sequence[ItemChange], table: LanguageTable) -> Iterator[Block]:
+    """Yield the texts of the items, if the runs contain them."""
+    for item in items:
+        parts = {
+            "Source": item.source,
+            "A": item.text_before,
+            "A, reason": item.reason_before,
+            "B": item.text_after,
+            "B, reason": item.reason_after,
+        }
+        if item.text_before or item.text_after or item.reason_after:
+            yield Heading(
+                3, f"{item.id}, {language_title(item.language, table)}: {_plain(item.before)} → {_plain(item.after)}"
+            )
+            yield Lines(tuple(f"{name}: {one_line(text, _LONGEST_TEXT)}" for name, text in parts.items() if text))
+
+
+_LONGEST_TEXT = 600
 SCHEMA_VERSION = 1
 _NOT_XML = re.compile("[\ufffe\uffff]")
 """Characters of a shown text that XML does not allow."""
@@ -255,10 +275,9 @@ def comparison_json(comparison: Comparison, ruling: Ruling, _: LanguageTable) ->
 
 def comparison_html(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[str]:
     """Render a comparison as an HTML page."""
-    from .blocks import html_page  # imported late: templates are slow to load
+    from .comparison_page import comparison_page  # imported late: templates are slow to load
 
-    title = f"What changed from {comparison.before} to {comparison.after}"
-    yield from html_page(title, comparison_blocks(comparison, ruling, table))
+    yield from comparison_page(comparison, ruling, table)
 
 
 def comparison_markdown(comparison: Comparison, ruling: Ruling, table: LanguageTable) -> Iterator[str]:

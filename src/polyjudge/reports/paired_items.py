@@ -3,7 +3,7 @@
 import dataclasses
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,11 @@ class PairedItems:
     def languages(self) -> Codes:
         """The language of each pair, as a number."""
         return np.repeat(np.arange(len(self.tallies)), [tally["paired"] for tally in self.tallies.values()])
+
+    def languages_named(self, names: Collection[str]) -> Codes:
+        """Return the indexes of the pairs in these languages."""
+        wanted = [place for place, name in enumerate(self.tallies) if name in names]
+        return np.flatnonzero(np.isin(self.languages, wanted))
 
 
 _ItemPair = tuple[ScoredItem | None, ScoredItem | None]
@@ -142,16 +147,25 @@ class _Clusters:
 
 
 def largest_changes(
-    before: ScoredRun, after: ScoredRun, pairs: Pairs, most: int
+    before: ScoredRun, after: ScoredRun, items: PairedItems, most: int, changed: Mapping[str, Collection[str]]
 ) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
-    """Return the items that fell and rose most; ties in the order of language and id."""
-    differences = pairs.differences
-    fell, rose = (
-        [int(index) for index in np.argsort(values, kind="stable")[:most] if values[index] < 0]
-        for values in (differences, -differences)
-    )
+    """Return the items that fell and rose most; ties in the order of language and id.
+
+    `changed` has the languages that got `worse` and `better`: their items come first, because they decide.
+    """
+    differences = items.pairs.differences
+    fell = _furthest(differences, items.languages_named(changed["worse"]), most)
+    rose = _furthest(-differences, items.languages_named(changed["better"]), most)
     found = _pairs_at({*fell, *rose}, before, after)
     return tuple(found[index] for index in fell), tuple(found[index] for index in rose)
+
+
+def _furthest(differences: Floats, deciding: Codes, most: int) -> list[int]:
+    """Return the indexes of the lowest negative differences, those of the deciding items before others."""
+    order = np.lexsort((differences, ~np.isin(np.arange(len(differences)), deciding)))[:most]
+    return sorted(
+        (int(index) for index in order if differences[index] < 0), key=lambda index: (differences[index], index)
+    )
 
 
 def _pairs_at(indexes: set[int], before: ScoredRun, after: ScoredRun) -> dict[int, ItemChange]:

@@ -90,6 +90,7 @@
   };
   const toggle = (row, open) => {
     const button = row.querySelector("button.open");
+    if (!button) return;
     const place = button.dataset.place;
     const shown = button.getAttribute("aria-expanded") === "true";
     if (open === shown) return;
@@ -211,7 +212,7 @@
     });
   }
   const intervals = document.getElementById("intervals");
-  intervals.addEventListener("click", () => {
+  if (intervals) intervals.addEventListener("click", () => {
     intervals.setAttribute("aria-pressed", String(table.classList.toggle("ivs")));
   });
   document.addEventListener("keydown", (event) => {
