@@ -280,7 +280,7 @@ def write_systems(path: Path) -> None:
             "system": system,
             "source": f"Hello world {number}",
             "candidate": f"{text} {number}{'!' if system == 'new' else ''}",
-            "score": 3 + number % 3 / 2 + (shift.get(tag, number % 2 / 4) if system == "new" else 0),
+            "score": 3 + number % 3 / 2 + (shift.get(tag, (number % 2 - 0.5) / 2) if system == "new" else 0),
             "reason": HOSTILE[0],
         }
         for tag, text in texts.items()

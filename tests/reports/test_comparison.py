@@ -1,6 +1,8 @@
 """Comparison of two runs: pairing, verdicts, gates, and false alarms."""
 
 import dataclasses
+import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from polyjudge.errors import DataError
-from polyjudge.formats.scored_runs import ScoredItem, ScoredItems, ScoredRun
+from polyjudge.formats.scored_runs import ScoredItem, ScoredItems, ScoredRun, read_run
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.comparison import ComparisonOptions, FailOn
@@ -195,6 +197,32 @@ def test_two_runs_of_the_same_system_raise_a_false_alarm_in_at_most_one_of_twent
 
     assert set(alarms) == {0, 1}
     assert sum(alarms) / len(alarms) <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", ["document", "doc", "doc_id", "document_id", "source"])
+def test_documents_in_a_usual_column_do_not_raise_false_alarms(tmp_path, column):
+    alarms = 0
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        runs: list[ScoredRun] = []
+        for name in ("a", "b"):
+            effects = random.normal(0, 0.5, 15)
+            rows = [
+                {
+                    "id": f"{place}-{item}",
+                    column: f"text {place}",
+                    "score": round(3 + effect + random.normal(0, 0.3), 2),
+                }
+                for place, effect in enumerate(effects)
+                for item in range(8)
+            ]
+            path = tmp_path / f"{name}.jsonl"
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            runs.append(read_run(path))
+        alarms += compare_runs(*runs, NO_INTERVALS).overall.score.verdict != "no change seen"
+
+    assert alarms <= 0.05 * 200 + 2 * math.sqrt(200 * 0.05 * 0.95)
 
 
 @pytest.mark.slow

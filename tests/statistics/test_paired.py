@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from polyjudge.records.calibration import Figure
 from polyjudge.statistics.paired import (
+    MANY_CLUSTERS,
     Clustered,
     clustered,
     detectable_difference,
@@ -189,3 +190,19 @@ def test_a_hundred_thousand_clusters_in_slices_give_the_sum_of_all():
 
     assert sign_flip_p(sums, permutations=100) == pytest.approx(sign_flip_p(sums, permutations=1000), abs=0.2)
     assert sign_flip_p(sums - 0.02, permutations=1000) == 1 / 1001
+
+
+def test_intervals_over_many_clusters_agree_with_the_bootstrap():
+    random = np.random.default_rng(4)
+    values, groups = random.exponential(1, MANY_CLUSTERS + 1) - 0.9, random.integers(3, 9, MANY_CLUSTERS + 1)
+    alone = np.arange(len(values))
+    normal = (difference_figure(clustered(values, alone)), group_mean_figure(values, alone, groups))
+    fewer = slice(0, MANY_CLUSTERS - 1)
+    bootstrap = (
+        difference_figure(clustered(values[fewer], alone[fewer])),
+        group_mean_figure(values[fewer], alone[fewer], groups[fewer]),
+    )
+
+    for one, other in zip(normal, bootstrap, strict=True):
+        assert one.value == pytest.approx(other.value, abs=1e-3)
+        assert [one.low, one.high] == pytest.approx([other.low, other.high], abs=0.1 * (one.high - one.low))
