@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -46,8 +46,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--pass-from", type=finite, metavar="X", help="also compare the share of items with a score of at least X")
     cluster = "column of related items; default: cluster, document or source"
     add("--cluster", default="", metavar="COLUMN", help=cluster)
-    level = "significance level of adjusted p-values; default: %(default)s"
-    add("--alpha", type=_level, default=0.05, metavar="P", help=level)
     failing = (
         "exit 1 if, in a language or over all items, the score is significantly worse (regression), or its mean "
         "fell by more than X and the 95%% interval of the difference is below 0 (drop:X)"
@@ -61,15 +59,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--allow-different", action=Several, default=[], metavar="judge|rubric|both", help=unequal)
     add("--bless", type=Path, metavar="FILE", help="write B as a baseline for later runs, unless the comparison fails")
     add("--show", type=at_least(0), default=10, metavar="N", help="items to list of each kind; default: %(default)s")
+    _add_statistics(add)
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
+    add_force_option(add)
+    add("--format", choices=list(COMPARISON_FORMATS), default="text", help="output format; default: %(default)s")
+    add_table_options(parser.add_argument_group("table").add_argument, wide=False)
+
+
+def _add_statistics(add: Callable[..., object]) -> None:
+    level = "significance level of adjusted p-values; default: %(default)s"
+    add("--alpha", type=_level, default=0.05, metavar="P", help=level)
     resamples = "number of resamples for intervals; default: %(default)s"
     add("--resamples", type=at_least(100), default=1_000, metavar="N", help=resamples)
     permutations = "number of permutations for p-values; default: %(default)s"
     add("--permutations", type=at_least(100), default=10_000, metavar="N", help=permutations)
     add("--seed", type=at_least(0), default=0, metavar="N", help="seed of resamples and permutations; default: 0")
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add_force_option(add)
-    add("--format", choices=list(COMPARISON_FORMATS), default="text", help="output format; default: %(default)s")
-    add_table_options(parser.add_argument_group("table").add_argument, wide=False)
 
 
 def run(options: argparse.Namespace) -> int:

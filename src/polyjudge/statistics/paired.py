@@ -22,7 +22,7 @@ _BITS_PER_BYTE = 8
 _GROUPS_AT_ONCE = 4_096
 _CELLS_AT_ONCE = 1_000_000
 MANY_CLUSTERS = 20_000
-"""From this number on, intervals are those of the normal distribution: the bootstrap's differ by less than its noise."""
+"""From this number on, intervals are those of the normal distribution; the bootstrap differs by less than its noise."""
 _UPPER = 0.975
 """The share below the upper end of a 95% interval."""
 Seed = int | Sequence[int]
