@@ -21,7 +21,6 @@ from polyjudge.errors import UnreadableReplyError
 
 from .judged_text import ReplyContext
 from .reply_text import first_turn, labelled_values, last_line_is_labelled, unfenced, without_lines, without_reasoning
-from .statements import contradicting_reason, contradicting_statement, without_quoted_lines
 from .verdict_objects import NoVerdictError, Query, checked, refuse_if_list, whole_object
 
 
@@ -117,6 +116,7 @@ def _read(text: str, query: Query, schema_enforced: bool) -> JudgeJson:
 def _read_lines(text: str, needed: tuple[str, ...], also: tuple[str, ...], query: Query) -> JudgeJson | None:
     """Return the values of labelled lines if every needed key has one value and nothing contradicts them."""
     from .json_repair import mentions  # here, because most replies are JSON
+    from .statements import contradicting_reason, contradicting_statement, without_quoted_lines
     from .verdict_selection import without_echoes
 
     answer = without_echoes(without_reasoning(first_turn(text)), query)

@@ -11,6 +11,7 @@ from polyjudge.records.rubrics import Scale
 
 from .judged_text import ReplyContext
 from .number_words import number_words, with_digits
+from .plain_reasons import is_low
 from .statement_words import checked_language, has_word, pattern
 
 _OUT_OF = (
@@ -195,11 +196,6 @@ def _replaces_score(said: str, verdict: Stated) -> bool:
         if not (counts_something(said, match.end()) or is_place(said, match) or _is_deducted(said, match)):
             return True
     return False
-
-
-def is_low(number: float, scale: Scale) -> bool:
-    """Return whether a number is so low on its scale that it may be on a scale to 5, 10 or 20."""
-    return 0 < number <= _SMALL < scale.highest
 
 
 def doubts_scale(said: str, verdict: Stated) -> bool:

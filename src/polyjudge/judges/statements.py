@@ -10,6 +10,7 @@ from polyjudge.text.numbers import fold_digits, plain_number
 
 from .judged_text import ReplyContext
 from .number_words import may_have_number_word, number_words
+from .plain_reasons import is_low
 from .remarks import ECHO, QUOTED, is_harmless, is_variant, without_note_label
 from .reply_text import labelled_values
 from .stated_numbers import (
@@ -17,7 +18,6 @@ from .stated_numbers import (
     MANY,
     Stated,
     doubts_scale,
-    is_low,
     labels_other_score,
     names_other_scale,
     states_final_number,

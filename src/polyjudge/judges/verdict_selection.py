@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from .extra_keys import contradicting_key
 from .finality import are_listed, is_marked, reason_to_doubt
 from .json_repair import comments, ends_with_key, mentions, repair_object, unclosed_part
 from .judged_text import folded_key
@@ -16,7 +17,6 @@ from .verdict_objects import (
     NoVerdictError,
     Query,
     checked,
-    contradicting_key,
     differs,
     fitting,
     nested_answers,
