@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TextIO, cast
+from typing import TextIO
 
 from polyjudge.errors import (
     CacheWarning,
@@ -23,7 +23,7 @@ from polyjudge.errors import (
 )
 
 from .output import import_command, silence_stdout
-from .usage import CommandParser, refuse_unknown_name, refuse_unknown_options
+from .usage import CommandParser, actions_of, asks_for_help, refuse_unknown, refuse_unknown_name, subparser_of
 
 COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is used
@@ -135,7 +135,7 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def build_parser(command: str = "") -> argparse.ArgumentParser:
+def build_parser(command: str = "", *, with_examples: bool = True) -> argparse.ArgumentParser:
     """Return the parser with the options of `command`; the other commands have only their names."""
     parser = CommandParser(
         prog="polyjudge",
@@ -151,7 +151,7 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
             _add_actions(subparser, name)
         elif name == command:
             _module(name).configure(subparser)
-        if name == command:
+        if name == command and with_examples:
             _add_examples(subparser, name)
     return parser
 
@@ -175,30 +175,18 @@ def _add_actions(parser: argparse.ArgumentParser, command: str) -> None:
         _module(f"{command}_{name}").configure(action)
 
 
-def subparser_of(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
-    """Return the part of the parser that reads a command's own options."""
-    return actions_of(parser)[command]
-
-
-def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of the commands or actions below this one, which argparse does not expose."""
-    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
-        if isinstance(action.choices, dict):
-            return cast(dict[str, argparse.ArgumentParser], action.choices)
-    return {}
-
-
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
-    parser = build_parser(command)
+    parser = build_parser(command, with_examples=asks_for_help(given))
     if command:
         refuse_unknown_name(parser, command, COMMANDS, what="command")
     print_settings: Callable[[], None] = _print_nothing
     if command in COMMANDS:
         if command == "transcript":
             given = _module("transcript_judge").prepared(given)
-        _refuse_unknown(subparser_of(parser, command), command, given)
-        print_settings = _apply_settings(subparser_of(parser, command), command, given)
+        own = subparser_of(parser, command)
+        refuse_unknown(own, command, given)
+        print_settings = _apply_settings(own, command, given)
     options = parser.parse_args(given)
     _refuse_unusable(options)
     if options.version:
@@ -224,21 +212,11 @@ def _refuse_unusable(options: argparse.Namespace) -> None:
         raise ConfigError("--output takes a file or folder, not '-'. Where the default is stdout, leave it out.")
 
 
-def _refuse_unknown(parser: argparse.ArgumentParser, command: str, given: Sequence[str]) -> None:
-    """Refuse an unknown action, and options that the command or action does not have."""
-    rest, actions = list(given[given.index(command) + 1 :]), actions_of(parser)
-    if actions:
-        action = next((word for word in rest if not word.startswith("-")), "")
-        if not action:
-            return
-        refuse_unknown_name(parser, action, actions, what="action")
-        parser, rest = actions[action], rest[rest.index(action) + 1 :]
-    refuse_unknown_options(parser, rest)
-
-
 def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> Callable[[], None]:
     """Apply the project file, except for help and trust; return a function that prints which options it set."""
-    if command == "trust" or "-h" in given or "--help" in given:
+    from polyjudge.folder_trust import PROJECT_FILE  # here, because `--help` need not load it
+
+    if command == "trust" or asks_for_help(given) or not PROJECT_FILE.is_file():
         return _print_nothing
     settings = import_module("polyjudge.cli.settings")
     actions = actions_of(parser)
@@ -256,7 +234,7 @@ def _parsers(command: str, parser: argparse.ArgumentParser) -> Iterator[argparse
     yield from actions_of(parser).values() or [parser]
     for other in COMMANDS:
         if other != command:
-            own = subparser_of(build_parser(other), other)
+            own = subparser_of(build_parser(other, with_examples=False), other)
             yield from actions_of(own).values() or [own]
 
 

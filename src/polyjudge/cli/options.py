@@ -87,7 +87,8 @@ def judge_names(options: argparse.Namespace) -> list[ModelName]:
         return []
     if options.judge_model is None:
         names = [_named(name) for name in given]
-        _refuse_twice(names)
+        if len(names) > 1:
+            _refuse_twice(names)
         return names
     if len(given) > 1:
         raise ConfigError("--judge-model needs a single judge. Write NAME/MODEL for each of several judges.")

@@ -94,13 +94,15 @@ class ScoreJob:
     rubric: Rubric
     judges: list[ModelName]
     source: ItemSource
-    required: FailUnder
+    required: FailUnder | None
+    """What the scores must reach, if anything."""
 
 
 def _read_job(options: argparse.Namespace) -> ScoreJob:
     """Check the options, and read all items once."""
     _refuse_clashes(options)
-    required = parse_fail_under([rule for given in options.fail_under for rule in given.split(",")])
+    rules = [rule for given in options.fail_under for rule in given.split(",")]
+    required = parse_fail_under(rules) if rules else None
     rubric, judges = load_rubric(options.rubric), judge_names(options)
     in_shards = options.engine == "ray" and not options.dry_run
     refuse_without_ray(options)
@@ -129,7 +131,8 @@ def run(options: argparse.Namespace) -> int:
     if not job.judges and plan.languages == ("",) and "language_name" not in (job.source.context or ()):
         job.source.known.of(job.source.path, job.source.table).need("language")  # which the checks need
     rubric = job.rubric
-    refuse_unfit_gate(job.required, rubric.scale, has_rule=rubric.passing is not None, languages=plan.languages)
+    if job.required is not None:
+        refuse_unfit_gate(job.required, rubric.scale, has_rule=rubric.passing is not None, languages=plan.languages)
     trust = trust_in(identity_of_models(job.judges, job.rubric), options.card)
     if options.require_calibrated and (unmet := unmet_calibration(trust, plan.languages)):
         print(f"polyjudge: {unmet}", file=sys.stderr)
@@ -194,7 +197,9 @@ def _execute(job: ScoreJob, run: Run) -> int:
     if summary.status == "items_changed" and summary.stopped_by is not None:
         raise summary.stopped_by
     scores, is_whole = summary.scores, summary.status in ("finished", "unjudged") and not summary.broken
-    gate = score_gate(scores, job.required, run.limits.max_unjudged) if is_whole else None
+    gate = None
+    if job.required is not None and is_whole:
+        gate = score_gate(scores, job.required, run.limits.max_unjudged)
     print_summary(summary, gate, options)
     if summary.status in ("stopped", "capped"):
         where = "are in unfinished shards" if options.engine == "ray" else "were not judged"

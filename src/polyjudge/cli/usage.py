@@ -1,10 +1,10 @@
-"""Explain wrong words on the command line in one line, with the option, command or action that was probably meant."""
+"""Parse the command line, and explain wrong words in one line, with the option, command or action probably meant."""
 
 import argparse
 import re
 import sys
 from collections.abc import Collection, Sequence
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from polyjudge.errors import suggestion
 from polyjudge.text.display import harmless
@@ -40,3 +40,33 @@ def refuse_unknown_name(parser: argparse.ArgumentParser, name: str, known: Colle
     """End with an error for a command or action that does not exist."""
     if name not in known:
         parser.error(f"unknown {what} {name!r}.{suggestion(name, known)} Available: {', '.join(known)}.")
+
+
+def refuse_unknown(parser: argparse.ArgumentParser, command: str, given: Sequence[str]) -> None:
+    """End with an error for an unknown action, and for options that the command or action does not have."""
+    rest, actions = list(given[given.index(command) + 1 :]), actions_of(parser)
+    if actions:
+        action = next((word for word in rest if not word.startswith("-")), "")
+        if not action:
+            return
+        refuse_unknown_name(parser, action, actions, what="action")
+        parser, rest = actions[action], rest[rest.index(action) + 1 :]
+    refuse_unknown_options(parser, rest)
+
+
+def asks_for_help(given: Sequence[str]) -> bool:
+    """Return whether help is asked for, also by a shortened form that argparse accepts."""
+    return any(word == "-h" or (len(word) > len("--") and "--help".startswith(word)) for word in given)
+
+
+def subparser_of(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
+    """Return the part of the parser that reads a command's own options."""
+    return actions_of(parser)[command]
+
+
+def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of the commands or actions below this one, which argparse does not expose."""
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
+        if isinstance(action.choices, dict):
+            return cast(dict[str, argparse.ArgumentParser], action.choices)
+    return {}

@@ -103,7 +103,7 @@ class RowMapper:
     """Names the columns of rows by their roles; rows without an id get one that is counted over all tables read."""
 
     def __init__(self, *, makes_ids: bool = True) -> None:
-        self._seen = Occurrences()
+        self._seen: Occurrences | None = None
         self._makes_ids = makes_ids
 
     def rows(self, row: Row | str, columns: ColumnMap) -> Iterator[Row | str]:
@@ -132,6 +132,7 @@ class RowMapper:
                 yield {**named, "id": f"{shared['id']}:{tag}"} if shared.get("id") not in (None, "") else named
 
     def _with_id(self, row: dict[str, Any]) -> Row:
+        self._seen = self._seen or Occurrences()  # not before, because it takes memory
         row["id"] = counted_id(row, ID_PARTS, self._seen)
         return row
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
 from polyjudge.files.opening import inner_suffix
-from polyjudge.files.spill import to_blob
 from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
@@ -27,6 +26,8 @@ FORMER_CONTEXT = ("source", "reference", "context")
 MAX_PROBLEMS_SHOWN = 5
 _OUTCOME_TABLES = set(ROW_KINDS) - {".jsonl", ".json"}
 _SIXTY_FOUR_BITS = 2**64 - 1
+_SURROGATES = "surrogatepass"
+"""Lone surrogates of a text are encoded too."""
 _INVALID_ID_TYPES = (dict, list, bool)
 _MANY = 200_000
 """From this number on, ids are compared with numpy, which needs less memory."""
@@ -195,8 +196,8 @@ class ItemsDigest:
         """Add an item, and further texts that belong to it."""
         context = item.context
         parts = (item.id, item.candidate, *context, *context.values(), *more)
-        sized = [f"{len(part) if part.isascii() else len(to_blob(part))}:{part}" for part in parts]  # the size in bytes
-        self._digest.update(to_blob("".join(sized)))
+        sized = [f"{len(part) if part.isascii() else len(part.encode(errors=_SURROGATES))}:{part}" for part in parts]
+        self._digest.update("".join(sized).encode(errors=_SURROGATES))  # the sizes are in bytes
 
     def hexdigest(self) -> str:
         """Return the hash of all items added so far."""

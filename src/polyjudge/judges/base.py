@@ -1,8 +1,9 @@
 """Send a query to a provider and parse the reply; methods that all judges share."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, TypeVar, cast
 
@@ -131,7 +132,7 @@ class Asker:
             return Failure(str(error), cast(FailureKind, error.kind), getattr(error, "text", ""), model, provenance)
         return _read(reply, read, provenance_of(provider.origin, request, question, reply))
 
-    @property
+    @cached_property
     def name(self) -> ModelName:
         """The model, with its provider."""
         if self._given is not None:
@@ -140,8 +141,7 @@ class Asker:
 
     def model(self) -> tuple[ModelName, str]:
         """Return the model with its address, which is empty for the vendor's own."""
-        name = self.name
-        return name, address_of(name.provider) if self._given is None else self._given.origin.base_url
+        return self.name, address_of(self.name.provider) if self._given is None else self._given.origin.base_url
 
     def bind(self, stack: ProviderSource) -> "Asker":
         """Return this asker with a provider opened by a run, or with its own provider wrapped by the run."""
@@ -189,8 +189,7 @@ class Asker:
         if self._opened is None:
             provider, model = self._given, self._name
             if provider is None:
-                name = resolve_model(self._name)
-                provider, model = open_provider(name), name.model
+                provider, model = open_provider(self.name), self.name.model
                 if not isinstance(provider, ScriptedProvider):  # a recording does not change
                     provider = RetryingProvider(provider)
             if self._cache_db is not None:
@@ -281,9 +280,9 @@ class _Asking(Protocol):
     asker: Asker
 
 
-async def judge(self: Judge, item: Item, *, repeat: int = 0) -> Outcome:
+def judge(self: Judge, item: Item, *, repeat: int = 0) -> Coroutine[Any, Any, Outcome]:
     """Judge an item of a run."""
-    return await self.outcome(item.candidate, item.context, repeat=repeat)
+    return self.outcome(item.candidate, item.context, repeat=repeat)
 
 
 class _Adapted:

@@ -123,12 +123,17 @@ class FoundCard:
     """Why there is no valid card: none was made, or it is of another model or rubric."""
 
 
+_NO_CARD = "it has no trust card yet"
+
+
 def find_card(judge: JudgeIdentity, folder: Path | None = None, path: Path | None = None) -> FoundCard:
     """Return the card of a judge from a path, or from the folder."""
     folder = folder or private_path(CARDS_FOLDER)
+    if path is None and not folder.is_dir():
+        return FoundCard(None, None, _NO_CARD)
     card_file = path or card_path(judge, folder)
     if path is None and not card_file.exists():
-        return FoundCard(None, None, _other_card(judge, folder) or "it has no trust card yet")
+        return FoundCard(None, None, _other_card(judge, folder) or _NO_CARD)
     card = read_card(card_file)
     expired = expiry(card.judge, judge)
     return FoundCard(None, card_file, f"its card has expired: {expired}") if expired else FoundCard(card, card_file)
@@ -151,8 +156,7 @@ def expiry(card_judge: JudgeIdentity, judge: JudgeIdentity) -> str:
 def _other_card(judge: JudgeIdentity, folder: Path) -> str:
     """Return a message if there is a card of the same judge and an older rubric of the same name."""
     mine = card_path(judge, folder).name.rpartition("-")[0]
-    files = sorted(folder.glob("*.json")) if folder.is_dir() else []
-    others = [card_file for card_file in files if card_file.name.rpartition("-")[0] == mine]
+    others = [card_file for card_file in sorted(folder.glob("*.json")) if card_file.name.rpartition("-")[0] == mine]
     return "its card has expired: the rubric has changed" if others else ""
 
 
