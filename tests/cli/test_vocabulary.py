@@ -485,6 +485,33 @@ def test_retry_failures_asks_again_about_items_without_a_verdict(local):
     assert summary()["models"]["m1"]["correct"] == 3
 
 
+def test_a_refusal_of_a_judge_is_asked_again_only_if_failures_are_retried(local):
+    """As in run files: a resumed run asks again what failed for a temporary reason."""
+    local.speak = speaking(judge=lambda prompt: ("no", "refusal") if "ardilla" in prompt else "correcto")
+    run("--max-unjudged", "0.5")
+    refused = [row for row in judgements() if row["verdict"] == "error"]
+    assert [row["failure"] for row in refused] == ["refused", "refused"]
+    local.speak, before = speaking(), asked(local)
+
+    vocabulary("judge", "--judge", "local/judge", "--max-unjudged", "0.5")
+    assert asked(local) == before
+    assert [row for row in judgements() if row["verdict"] == "error"] == refused
+
+    assert vocabulary("judge", "--judge", "local/judge", "--retry-failures") == 0
+    assert asked(local) - before == {"judge": 2}
+
+
+def test_a_failure_that_an_earlier_version_stored_without_its_kind_is_asked_again(local):
+    local.speak = speaking(judge=lambda prompt: ("no", "refusal") if "ardilla" in prompt else "correcto")
+    run("--max-unjudged", "0.5")
+    rows = [{key: value for key, value in row.items() if key != "failure"} for row in judgements()]
+    Path("output/judgements.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    local.speak, before = speaking(), asked(local)
+
+    assert vocabulary("judge", "--judge", "local/judge") == 0
+    assert asked(local) - before == {"judge": 2}
+
+
 def test_a_part_of_the_suite_leaves_the_judgements_of_the_rest(local):
     run()
     run("--filter", "word=niño", "--refresh")

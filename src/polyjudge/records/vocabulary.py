@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .codec import Number
-from .outcomes import Provenance
+from .outcomes import FailureKind, Provenance
 
 PromptName = Literal["a", "b"]
 """Prompt A asks for the meaning of a word, prompt B for its use."""
@@ -79,6 +79,8 @@ class Judgement(Struct, frozen=True, kw_only=True, rename="camel"):
     category: str = ""
     stage: Literal["", "generation", "judging"] = ""
     """The stage of an error."""
+    failure: FailureKind | Literal[""] = ""
+    """Why the judge gave no verdict; earlier versions did not store it."""
     contradictory: bool = False
     """Whether the judge's reply contradicts itself."""
     reason: str = ""

@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, cast, get_args, runtime_checkable
+from typing import Any, Protocol, Self, cast, runtime_checkable
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError, ForeignFileError
@@ -19,7 +19,9 @@ from polyjudge.files.json_lines import RowLog, parse_json, read_json_lines
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import refuse_foreign
 from polyjudge.files.spill import from_blob, open_scratch, to_blob
-from polyjudge.records.outcomes import Failure, FailureKind, Item, RunOutcome, item_row, outcome_row, read_outcome_row
+from polyjudge.records.outcomes import Failure, Item, RunOutcome, item_row, outcome_row, read_outcome_row
+
+from .retries import asked_again
 
 _SCHEMA = "CREATE TABLE outcomes (id BLOB PRIMARY KEY, outcome TEXT, is_wanted INTEGER DEFAULT 0) WITHOUT ROWID"
 
@@ -65,9 +67,6 @@ class StoredOutcomes(Mapping[str, RunOutcome]):
 
 _MAX_LINKS = 40
 _CHUNK = 1 << 20
-_RETRIED: frozenset[str] = frozenset({"transient"})
-"""Failures that a resumed run retries, because their cause may be temporary."""
-_ALL_FAILURES: frozenset[str] = frozenset(get_args(FailureKind))
 
 
 def read_outcomes(path: Path) -> Iterator[tuple[str, RunOutcome]]:
@@ -160,7 +159,7 @@ class RunFile:
         self._is_exported = is_exported
         self._retries_failures = retries_failures
         self._with_texts = with_texts
-        self._retried = _ALL_FAILURES if retries_failures else _RETRIED
+        self._retried = asked_again(retries_failures=retries_failures)
         self._has_failures = False
         self.path = path = path.resolve()  # the target of a link is written, and the link stays
         names = [_partial_of(path, each) for each in (fingerprint, *legacy)]

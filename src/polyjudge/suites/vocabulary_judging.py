@@ -14,8 +14,9 @@ from polyjudge.formats.vocabulary import JUDGEMENTS_FILE, JudgementLog
 from polyjudge.judges.jury import Panel
 from polyjudge.judges.word_verdicts import WordJudge, WordWording, read_word_verdict
 from polyjudge.records.fingerprint import prompt_sha256
-from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
+from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.vocabulary import Judgement, WordRecord, WordState
+from polyjudge.store.retries import asked_again
 
 from .vocabulary import Job, WordTask
 
@@ -69,7 +70,7 @@ class WordJudging:
 
     def is_settled(self, kept: Mapping[str, Judgement], *, retry_failures: bool) -> bool:
         """Return whether every answer has a judgement."""
-        questions, counts = self.questions(self.job.tasks), _is_verdict if retry_failures else _any_judgement
+        questions, counts = self.questions(self.job.tasks), _counting(retry_failures=retry_failures)
         return len(settled_outcomes(questions, self.wording, kept, counts)) == len(questions)
 
     def _record(self, task: WordTask) -> WordRecord | None:
@@ -86,12 +87,21 @@ class WordJudging:
         )
 
 
-def _any_judgement(_: Judgement) -> bool:
-    return True
+def _counting(*, retry_failures: bool = False, run: str = "") -> _Counts:
+    """Return which judgements of earlier runs count: all but failures that are asked again, or those of one run."""
+    retried = asked_again(retries_failures=retry_failures)
+
+    def counts(judgement: Judgement) -> bool:
+        return _failure_kind(judgement) not in retried and run in ("", judgement.run)
+
+    return counts
 
 
-def _is_verdict(judgement: Judgement) -> bool:
-    return judgement.verdict in ("correct", "incorrect")
+def _failure_kind(judgement: Judgement) -> FailureKind | None:
+    """Return the kind of failure that a judgement is, or None for a verdict."""
+    if judgement.verdict == "error":
+        return judgement.failure or "transient"
+    return "unreadable" if judgement.verdict == "undetermined" else None
 
 
 def settled_outcomes(
@@ -110,11 +120,13 @@ def _settled(question: WordQuestion, wording: WordWording, known: Judgement | No
         return Failure("the model was not asked" if record is None else record.error or "no answer", "bad_item")
     if not record.response.strip():
         return JudgeResult(0.0, "the answer is empty; no judge was asked", verdict="incorrect")
-    if known is None or known.verdict == "error" or known.provenance is None:
+    if known is None or known.provenance is None:
         return None
     asked, prompt = known.provenance, question.prompt(wording)
     if asked.base_url != question.base_url or asked.prompt_sha256 != prompt_sha256(prompt):
         return None
+    if known.verdict == "error":
+        return Failure(known.reason, known.failure or "transient", known.raw, asked.model_answered, asked)
     reading = read_word_verdict(known.raw, wording, prompt)  # the rules of parsing may have changed
     if reading.verdict == "undetermined":
         return Failure(reading.problem, "unreadable", known.raw, asked.model_answered, asked)
@@ -130,7 +142,7 @@ def judgement_of(question: WordQuestion, outcome: Outcome, wording: WordWording,
         return _judgement(question, "error", stage="generation", reason=outcome.reason)
     if isinstance(outcome, Failure) and outcome.kind != "unreadable":
         failed = _judgement(question, "error", stage="judging", reason=outcome.reason)
-        return replace(failed, raw=outcome.raw, run=run, provenance=outcome.provenance)
+        return replace(failed, failure=outcome.kind, raw=outcome.raw, run=run, provenance=outcome.provenance)
     if outcome.provenance is None:
         return _judgement(question, "incorrect", reason=outcome.reason)
     reading = read_word_verdict(outcome.raw, wording, question.prompt(wording))
@@ -188,7 +200,7 @@ class JudgementStore:
             write_timestamp(self._marker, self.started_at)
         self.questions = judging.questions(judging.job.tasks)
         self._by_id = {question.id: question for question in self.questions}
-        counts = self._is_own if refresh else _is_verdict if retry_failures else _any_judgement
+        counts = _counting(retry_failures=retry_failures, run=self.started_at if refresh else "")
         self._settled = settled_outcomes(self.questions, judging.wording, self._kept, counts)
         self._found = dict[str, Judgement]()
         self._waiting = dict[int, RunOutcome]()
@@ -236,7 +248,7 @@ class JudgementStore:
         """Write the judgements in order, with the valid ones of earlier runs on the rest of the suite."""
         rest = self._judging.questions(self._judging.job.every_task)
         others = settled_outcomes(
-            [each for each in rest if each.id in self._kept], self._judging.wording, self._kept, _any_judgement
+            [each for each in rest if each.id in self._kept], self._judging.wording, self._kept, _counting()
         )
         for each in rest:
             if each.id in self._found:
@@ -255,6 +267,3 @@ class JudgementStore:
     def close(self) -> None:
         """Close the file; it is removed if nothing was written to it."""
         self._log.close()
-
-    def _is_own(self, judgement: Judgement) -> bool:
-        return judgement.run == self.started_at
