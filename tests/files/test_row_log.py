@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import readable_json, write_atomically
-from polyjudge.files.json_lines import RowLog
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import RowLog, readable_json
 from polyjudge.records.outcomes import Failure, JudgeResult, outcome_row
 
 

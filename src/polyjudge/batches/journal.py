@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import lock_folder, readable_json, sync_to_disk, write_atomically
+from polyjudge.files.atomic import lock_folder, sync_to_disk, write_atomically
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.spill import KeySet
 from polyjudge.folder_trust import private_path
 from polyjudge.records.codec import from_json, to_json

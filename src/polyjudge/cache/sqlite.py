@@ -255,8 +255,8 @@ class _Resources:
         self.guard = threading.Lock()
         self.reader = FollowingConnection(database, check_every_s=_CHECK_EVERY_S)
         self.reader.get()
-        self.claims = None if database.read_only else Claims(Path(f"{database.path}-claims"))
         self.writer = None if database.read_only else GroupWriter(database)
+        self.claims = None if database.read_only else Claims(Path(f"{database.path}-claims"))
 
     def toggle_snapshot(self, connection: sqlite3.Connection) -> None:
         """Start a read transaction that lasts until the next iteration of the loop, or end it.

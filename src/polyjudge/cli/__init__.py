@@ -177,7 +177,8 @@ def _add_actions(parser: argparse.ArgumentParser, command: str) -> None:
 
 def _run(given: list[str]) -> int:
     command = next((word for word in given if not word.startswith("-")), "")
-    parser = build_parser(command, with_examples=asks_for_help(given))
+    is_help = asks_for_help(given)
+    parser = build_parser(command, with_examples=is_help)
     if command:
         refuse_unknown_name(parser, command, COMMANDS, what="command")
     print_settings: Callable[[], None] = _print_nothing
@@ -186,7 +187,8 @@ def _run(given: list[str]) -> int:
             given = _module("transcript_judge").prepared(given)
         own = subparser_of(parser, command)
         refuse_unknown(own, command, given)
-        print_settings = _apply_settings(own, command, given)
+        if not is_help and command != "trust":
+            print_settings = _apply_settings(own, command, given)
     options = parser.parse_args(given)
     _refuse_unusable(options)
     if options.version:
@@ -213,10 +215,10 @@ def _refuse_unusable(options: argparse.Namespace) -> None:
 
 
 def _apply_settings(parser: argparse.ArgumentParser, command: str, given: list[str]) -> Callable[[], None]:
-    """Apply the project file, except for help and trust; return a function that prints which options it set."""
+    """Apply the project file, if there is one; return a function that prints which options it set."""
     from polyjudge.folder_trust import PROJECT_FILE  # here, because `--help` need not load it
 
-    if command == "trust" or asks_for_help(given) or not PROJECT_FILE.is_file():
+    if not PROJECT_FILE.is_file():
         return _print_nothing
     settings = import_module("polyjudge.cli.settings")
     actions = actions_of(parser)

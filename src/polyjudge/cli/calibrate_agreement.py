@@ -10,7 +10,7 @@ from polyjudge.calibration.agreement import AgreementOptions, Matched, agreement
 from polyjudge.calibration.cards import with_agreement
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, Ratings, read_ratings
 from polyjudge.languages.table import language_table

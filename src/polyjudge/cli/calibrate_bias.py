@@ -14,7 +14,7 @@ from polyjudge.calibration.measurement import text_context
 from polyjudge.calibration.probes import EFFECTS, Probe, ProbeJudge, ProbeOptions, plan_probes
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, read_ratings

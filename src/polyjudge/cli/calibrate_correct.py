@@ -8,7 +8,7 @@ from typing import Any
 from polyjudge.calibration.agreement import Matched, match
 from polyjudge.calibration.correction import Correction, correct, correct_from_elsewhere
 from polyjudge.errors import ConfigError
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import Ratings
 from polyjudge.languages.table import language_table

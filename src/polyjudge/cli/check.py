@@ -10,7 +10,7 @@ from polyjudge.checks.checker import TextChecker, reference_agreement
 from polyjudge.checks.evidence import Evidence, evidence_of
 from polyjudge.checks.policy import CheckPolicy
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.languages.table import language_table
 from polyjudge.records.findings import CheckedText, Finding, TextCheck
 from polyjudge.text.display import one_line

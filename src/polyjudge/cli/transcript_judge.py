@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.formats.reviews import ReviewFiles
 from polyjudge.formats.transcripts import Transcript
 from polyjudge.judges.jury import Panel

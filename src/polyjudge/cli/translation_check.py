@@ -13,7 +13,7 @@ from polyjudge.checks.checker import TextChecker
 from polyjudge.checks.reference import Agreement, agreement
 from polyjudge.errors import ConfigError
 from polyjudge.extras import install_command
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.columns import TableOptions

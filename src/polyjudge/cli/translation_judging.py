@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, DataError, EmptyBatchesError, MissingExtraError, MissingKeyError
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.formats.row_files import STDIN
 from polyjudge.formats.translation_results import TranslationResults

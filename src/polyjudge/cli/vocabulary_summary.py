@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from polyjudge.clock import utc_second
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import readable_json, write_atomically
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import readable_json
 from polyjudge.formats.vocabulary import JUDGEMENTS_FILE, SUMMARY_FILE, read_judgements
 from polyjudge.records.vocabulary import Judgement
 from polyjudge.reports.blocks import BLOCK_FORMATS, Heading, Lines

@@ -1,15 +1,12 @@
 """Write files atomically, and lock a folder for one process."""
 
 import fcntl
-import json
-import math
 import os
-import re
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO, cast
+from typing import TextIO
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
@@ -39,13 +36,6 @@ def lock_folder(folder: Path) -> Generator[None]:
         os.close(descriptor)
         with suppress(OSError):  # the folder is not empty
             folder.rmdir()
-
-
-_UNSAFE = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-# Created once, because `json.dumps` with options creates an encoder for every call.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
 
 
 @contextmanager
@@ -103,29 +93,3 @@ def read_timestamp(path: Path) -> str:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         raise DataError("does not contain the start time of a run; delete this file", path=path) from None
-
-
-def readable_json(value: object, *, indent: int | None = None) -> str:
-    """Return JSON with all scripts unescaped.
-
-    Terminal control characters and lone surrogates are escaped. NaN and infinity become null, values of other types,
-    such as a date from Parquet, become text.
-    """
-    try:
-        if indent is None:
-            text = _ENCODER.encode(value)
-        else:
-            text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
-    except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=False, indent=indent, default=str)
-    return text if text.isascii() else _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in cast(dict[str, object], value).items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in cast(list[object], value)]
-    return value

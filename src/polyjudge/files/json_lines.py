@@ -16,7 +16,6 @@ from polyjudge.errors import DataError, DuplicateKeyError, EncodingError
 from polyjudge.folder_trust import make_folder
 from polyjudge.records.outcomes import RunOutcome, read_outcome_row
 
-from .atomic import readable_json
 from .opening import open_bytes
 
 
@@ -337,6 +336,37 @@ class RowLog:
             os.ftruncate(self.descriptor, place)
 
 
+_UNSAFE = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Created once, because `json.dumps` with options creates an encoder for every call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
+
+
 def row_line(row: dict[str, Any]) -> str:
     """Return a row as a line of readable JSON."""
     return readable_json(row) + "\n"
+
+
+def readable_json(value: object, *, indent: int | None = None) -> str:
+    """Return JSON with all scripts unescaped.
+
+    Terminal control characters and lone surrogates are escaped. NaN and infinity become null, values of other types,
+    such as a date from Parquet, become text.
+    """
+    try:
+        if indent is None:
+            text = _ENCODER.encode(value)
+        else:
+            text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
+    except ValueError:
+        text = json.dumps(_with_finite_numbers(value), ensure_ascii=False, indent=indent, default=str)
+    return text if text.isascii() else _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _with_finite_numbers(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _with_finite_numbers(each) for key, each in cast(dict[str, object], value).items()}
+    if isinstance(value, list | tuple):
+        return [_with_finite_numbers(each) for each in cast(list[object], value)]
+    return value

@@ -9,7 +9,8 @@ from typing import cast
 
 from polyjudge.clock import utc_second
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import readable_json, write_atomically
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.names import safe_name
 from polyjudge.records.codec import to_json
 from polyjudge.records.outcomes import Failure, Outcome

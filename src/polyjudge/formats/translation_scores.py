@@ -9,7 +9,8 @@ from typing import Any, TypeVar, cast
 from msgspec.structs import replace
 
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import readable_json, write_atomically
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.json_stream import JsonStream, is_deep
 from polyjudge.files.kinds import FileKind, refuse_other_kind
 from polyjudge.files.spill import ScratchRows

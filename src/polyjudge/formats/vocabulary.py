@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import readable_json, write_atomically
-from polyjudge.files.json_lines import RowLog, each_json_line, parse_data, row_line
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import RowLog, each_json_line, parse_data, readable_json, row_line
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.names import safe_names
 from polyjudge.files.ownership import refuse_foreign

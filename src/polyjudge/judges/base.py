@@ -1,10 +1,11 @@
 """Send a query to a provider and parse the reply; methods that all judges share."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from pathlib import Path
+from types import CoroutineType
 from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, TypeVar, cast
 
 from msgspec import Struct
@@ -280,7 +281,7 @@ class _Asking(Protocol):
     asker: Asker
 
 
-def judge(self: Judge, item: Item, *, repeat: int = 0) -> Coroutine[Any, Any, Outcome]:
+def judge(self: Judge, item: Item, *, repeat: int = 0) -> "CoroutineType[Any, Any, Outcome]":
     """Judge an item of a run."""
     return self.outcome(item.candidate, item.context, repeat=repeat)
 

@@ -22,6 +22,7 @@ from polyjudge.rubrics.prompts import (
     answer_schema,
     fence,
     fill_template,
+    judged_texts,
     render_context,
     rubric_fingerprint,
 )
@@ -29,7 +30,7 @@ from polyjudge.verdicts.items import with_passed
 
 from . import base
 from .base import Asker, ProviderSource, Question, Reading
-from .judged_text import ReplyContext, judged_texts
+from .judged_text import ReplyContext
 from .parsing import JudgeJson, read_judge_json
 from .reply_text import decode, first_turn, unfenced, without_reasoning
 from .rubric import RubricJudge, read_verdict

@@ -75,11 +75,6 @@ class ReplyContext(Struct, frozen=True, dict=True):
         return frozenset(found)
 
 
-def judged_texts(candidate: str, context: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """Return all judged texts of a prompt: the candidate and the values of its context."""
-    return (candidate, *map(str, (context or {}).values()))
-
-
 def folded_key(key: str) -> str:
     """Return a key without differences of case, invisible characters and look-alike letters."""
     if key.isascii():

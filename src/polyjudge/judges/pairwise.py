@@ -14,12 +14,11 @@ from polyjudge.providers.base import Provider
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, PairwiseResult, Preference
 from polyjudge.records.rubrics import RubricCriterion
-from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, render_context
+from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, judged_texts, render_context
 
 from . import base
 from .base import Asker, Context, Question, raise_failure, then_close
 from .choice import LABEL_LIMIT, Labels, read_prompt
-from .judged_text import judged_texts
 
 Pair = tuple[str, str] | tuple[str, str, Context]
 PairwiseOutcome: TypeAlias = PairwiseResult | Failure

@@ -15,14 +15,14 @@ from polyjudge.records.outcomes import Outcome
 from polyjudge.records.requests import ModelName, Reply
 from polyjudge.records.rubrics import Rubric, RubricCriterion
 from polyjudge.rubrics.loading import check_rubric, load_rubric
-from polyjudge.rubrics.prompts import PromptRenderer, answer_schema, render_prompt, rubric_fingerprint
+from polyjudge.rubrics.prompts import PromptRenderer, answer_schema, judged_texts, render_prompt, rubric_fingerprint
 from polyjudge.store.trust_cards import find_card, read_card
 from polyjudge.text.numbers import read_number
 from polyjudge.verdicts.items import with_passed
 
 from . import base
 from .base import Asker, Question, Reading
-from .judged_text import ReplyContext, judged_texts
+from .judged_text import ReplyContext
 from .parsing import JudgeJson, read_reply
 
 

@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from polyjudge.errors import ConfigError, PolyjudgeError
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 
 HOST = "127.0.0.1"
 _LARGEST_BODY = 1 << 16

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import get_args
 from xml.etree import ElementTree
 
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.ownership import XML_COMMENT
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.codec import to_json

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polyjudge.checks.catalogue import track_record
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.records.findings import Finding
 from polyjudge.text.difference import graphemes
 from polyjudge.text.display import harmless, one_line

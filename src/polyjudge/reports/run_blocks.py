@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.records.codec import to_json
 from polyjudge.store.trust_cards import card_row
 from polyjudge.text.display import one_line

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from polyjudge.checks.catalogue import record_of_kind
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.records.calibration import Interval
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptScore
 from polyjudge.text.display import one_line

@@ -9,7 +9,7 @@ from msgspec import to_builtins
 from polyjudge.checks.policy import CheckPolicy
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.formats.columns import AS_IT_IS, TableOptions
 from polyjudge.formats.translation_results import TranslationResults
 from polyjudge.formats.translation_scores import TranslationScores

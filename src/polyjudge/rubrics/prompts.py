@@ -108,6 +108,11 @@ def render_prompt(rubric: Rubric, candidate: str, context: Mapping[str, object] 
     return PromptRenderer(rubric).render(candidate, context)
 
 
+def judged_texts(candidate: str, context: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """Return all judged texts of a prompt: the candidate and the values of its context."""
+    return (candidate, *map(str, (context or {}).values()))
+
+
 def render_context(context: Mapping[str, object]) -> str:
     """Return the context as a block with fenced values; empty without context."""
     if not context:

@@ -129,6 +129,8 @@ class Execution:
 
     async def _prepare(self) -> None:
         """Let the judge do the work that it has before the first item; an error there can stop the run."""
+        if not hasattr(self.judge, "prepare"):
+            return
         stored = chain(self.store.stored(), self.store.ahead().items())
         try:
             await prepare(self.judge, stored, concurrency=self.stack.slots or self.concurrency, stop=self.stop)

@@ -14,7 +14,8 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 
 from polyjudge.errors import DataError
 from polyjudge.extras import require
-from polyjudge.files.atomic import readable_json, replacing
+from polyjudge.files.atomic import replacing
+from polyjudge.files.json_lines import readable_json
 from polyjudge.records.codec import field_names
 from polyjudge.records.outcomes import (
     ITEM_TEXTS,

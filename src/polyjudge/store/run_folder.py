@@ -12,8 +12,8 @@ from msgspec import field as struct_field
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import readable_json, write_atomically
-from polyjudge.files.json_lines import Mark, parse_data
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import Mark, parse_data, readable_json
 from polyjudge.records.codec import from_json, to_json
 from polyjudge.version import __version__
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from polyjudge.errors import DataError
-from polyjudge.files.atomic import readable_json, write_atomically
-from polyjudge.files.json_lines import parse_data
+from polyjudge.files.atomic import write_atomically
+from polyjudge.files.json_lines import parse_data, readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.names import safe_name
 from polyjudge.folder_trust import make_folder, private_path
