@@ -15,7 +15,7 @@ from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions, table_options
-from .row_files import KnownColumns, Place, files_of, rows_of, spooled
+from .row_files import KnownColumns, Place, files_of, named_rows_of, rows_of, spooled
 from .tables import ROW_KINDS, rows_from
 
 CLUSTER_COLUMNS = ("cluster", "document")
@@ -97,14 +97,12 @@ class ItemSource:
         """Yield the items of some files, or error messages, with their places."""
         mapper = RowMapper()
         for path in paths:
-            for file in files_of(path):
-                columns = self.columns_of(file)
-                is_plain = not columns.changes_rows
-                for line, row, _ in islice(rows_from(file, self.start, self.table), self.rows):
-                    if not is_plain:
-                        yield from ((Place(file, line), item) for item in self.items_of(row, columns, mapper))
-                    elif (item := self.parse_item(row)) is not None:
-                        yield Place(file, line), item
+            rows = named_rows_of(
+                path, self.table, "candidate", known=self.known, start=self.start, most=self.rows, mapper=mapper
+            )
+            for place, row in rows:
+                if (item := self.parse_item(row)) is not None:
+                    yield place, item
 
     def columns_of(self, file: Path) -> ColumnMap:
         """Return the columns of a file; raise MissingColumnError without candidates."""
