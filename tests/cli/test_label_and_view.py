@@ -137,7 +137,7 @@ def test_an_own_table_is_labelled_and_the_labels_meet_its_rows(files, capsys):
         (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "items.jsonl"], "is an input file"),
         (["label", "t.json", "--items", "items.jsonl"], "contain their texts"),
         (["label", "r.jsonl", "--items", "items.jsonl", "--labels", "t.json"], "is not a label file"),
-        (["label", "r.jsonl", "--items", "items.jsonl", "--port", "70000"], "Port 70000"),
+        (["label", "r.jsonl", "--items", "items.jsonl", "--port", "70000"], "ports are numbers up to 65535"),
         (["view", "nowhere"], "is not a folder"),
         (["view", "--host", "::"], "only on 127.0.0.1"),
         (["view", "--port", "99999"], "Port 99999"),
@@ -150,6 +150,7 @@ def test_impossible_options_are_reported_in_one_line(files, capsys, arguments, w
     shown = capsys.readouterr()
 
     assert words in shown.err
+    assert shown.err.count("\n") == 1
     assert shown.out == ""
     assert Path("t.json").read_bytes() == before
 

@@ -13,7 +13,7 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.languages.table import language_table
 from polyjudge.pages.labelling import Labelling, LabelSite, Task
 from polyjudge.pages.sampling import Source, read_sample
-from polyjudge.pages.server import HOST, serve
+from polyjudge.pages.server import HOST, listen
 from polyjudge.pages.viewing import ViewSite
 from polyjudge.store.labels import LabelLog
 
@@ -330,8 +330,8 @@ def test_labels_of_another_scale_are_not_mixed_in(source):
 def test_a_port_in_use_is_reported(site):
     async def ask(session, address):
         del session
-        with pytest.raises(ConfigError, match="cannot be used"):
-            await serve(site, int(address.split("/")[2].rpartition(":")[2]), lambda _: None)
+        with pytest.raises(ConfigError, match="cannot be used: Address already in use"):
+            listen(int(address.split("/")[2].rpartition(":")[2]))
 
     over_http(site, ask)
 

@@ -14,7 +14,7 @@ from polyjudge.errors import ConfigError
 from polyjudge.languages.table import language_table
 from polyjudge.pages.labelling import SCALES, Labelling, LabelSite, Task
 from polyjudge.pages.sampling import Source, read_sample
-from polyjudge.pages.server import HOST, serve
+from polyjudge.pages.server import HOST, listen, serve
 from polyjudge.store.labels import LabelLog
 from polyjudge.text.display import harmless, one_line
 
@@ -48,12 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def add_server_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the local server."""
     add = parser.add_argument_group("page").add_argument
-    add(
-        "--host",
-        default=HOST,
-        metavar="HOST",
-        help=f"address to serve on: only {HOST}, which other machines cannot reach",
-    )
+    only_here = f"address to serve on; any other than {HOST} is refused: from other machines, tunnel the port by SSH"
+    add("--host", default=HOST, metavar="HOST", help=only_here)
     add("--port", type=at_least(0), default=0, metavar="N", help="port to serve on; default: a free one")
     add("--open", action="store_true", help="open the page in a browser")
 
@@ -63,6 +59,23 @@ def run(options: argparse.Namespace) -> int:
     refuse_other_hosts(options.host)
     labels = options.labels or options.results.with_name(f"{options.results.stem}-labels.jsonl")
     check_output(labels, [options.results, options.items, options.scores], force=True)  # LabelLog refuses other files
+    with listen(options.port) as listener:
+        labelling = _labelling(options, labels)
+        sample = labelling.task.sample
+        task = f"{len(sample.items):,} of {counted(sample.total, 'item')} to label; labels are stored in {labels}"
+        print(f"polyjudge: {harmless(task)}; press Ctrl-C to end", file=sys.stderr)
+        site = LabelSite(labelling, one_line(options.results.name, 80)).site()
+        try:
+            with announcing(options.open) as announce:
+                run_sync(serve(site, listener, announce))
+        finally:
+            labelling.log.close()
+    print(f"\npolyjudge: {counted(labelling.count, 'label')} in {harmless(str(labels))}", file=sys.stderr)
+    return 0
+
+
+def _labelling(options: argparse.Namespace, labels: Path) -> Labelling:
+    """Draw the sample and open the file of labels."""
     table = language_table()
     given = table_options_of(options)
     results = input_of(options.results, given)
@@ -71,17 +84,7 @@ def run(options: argparse.Namespace) -> int:
     )
     sample = read_sample(source, options.sample, options.seed)
     warn_of_skipped(sample.problems)
-    labelling = Labelling(Task(sample, options.scale, options.seed, table), LabelLog(labels))
-    site = LabelSite(labelling, one_line(options.results.name, 80)).site()
-    task = f"{len(sample.items):,} of {counted(sample.total, 'item')} to label; labels are stored in {labels}"
-    print(f"polyjudge: {harmless(task)}; press Ctrl-C to end", file=sys.stderr)
-    try:
-        with announcing(options.open) as announce:
-            run_sync(serve(site, options.port, announce))
-    finally:
-        labelling.log.close()
-    print(f"\npolyjudge: {counted(labelling.count, 'label')} in {harmless(str(labels))}", file=sys.stderr)
-    return 0
+    return Labelling(Task(sample, options.scale, options.seed, table), LabelLog(labels))
 
 
 def refuse_other_hosts(host: str) -> None:

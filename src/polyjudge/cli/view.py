@@ -7,7 +7,7 @@ from pathlib import Path
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import ConfigError
 from polyjudge.languages.table import language_table
-from polyjudge.pages.server import serve
+from polyjudge.pages.server import listen, serve
 from polyjudge.pages.viewing import ViewSite
 from polyjudge.text.display import harmless
 
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.folder.is_dir():
         raise ConfigError(f"{str(options.folder)!r} is not a folder.")
     site = ViewSite(options.folder.resolve(), language_table()).site()
-    print(f"polyjudge: runs under {harmless(str(options.folder))}; press Ctrl-C to end", file=sys.stderr)
-    with announcing(options.open) as announce:
-        run_sync(serve(site, options.port, announce))
+    with listen(options.port) as listener, announcing(options.open) as announce:
+        print(f"polyjudge: runs under {harmless(str(options.folder))}; press Ctrl-C to end", file=sys.stderr)
+        run_sync(serve(site, listener, announce))
     return 0

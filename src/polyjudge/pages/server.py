@@ -3,8 +3,10 @@
 import asyncio
 import hmac
 import logging
+import os
 import secrets
 import signal
+import socket
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,6 +20,7 @@ from polyjudge.errors import ConfigError, PolyjudgeError
 from polyjudge.files.json_lines import readable_json
 
 HOST = "127.0.0.1"
+_LAST_PORT = 65535
 _LARGEST_BODY = 1 << 16
 _SHUTDOWN_S = 1.0
 """Time for in-flight requests when the server ends."""
@@ -65,21 +68,30 @@ def application(site: Site) -> web.Application:
     return app
 
 
-async def serve(site: Site, port: int, announce: Callable[[str], None]) -> None:
+def listen(port: int) -> socket.socket:
+    """Return a socket that accepts connections from this machine; port 0 is a free one."""
+    reason = "ports are numbers up to 65535"
+    if port <= _LAST_PORT:
+        try:
+            return socket.create_server((HOST, port))
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+    message = f"Port {port} of {HOST} cannot be used: {reason}. Port 0 picks a free one"
+    raise ConfigError(message, option="port", value="0")
+
+
+async def serve(site: Site, listener: socket.socket, announce: Callable[[str], None]) -> None:
     """Serve until Ctrl-C (unless SIGINT is ignored) or SIGTERM; call `announce` with the address when it is ready."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     runner = web.AppRunner(application(site), access_log=None, logger=_log(), shutdown_timeout=_SHUTDOWN_S)
     await runner.setup()
     try:
-        await web.TCPSite(runner, HOST, port).start()
+        await web.SockSite(runner, listener).start()
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:  # ignored in the background of a script
                 loop.add_signal_handler(number, stop.set)
         announce(site.address(runner.addresses[0][1]))
         await stop.wait()
-    except (OSError, OverflowError) as error:
-        message = f"Port {port} of {HOST} cannot be used: {str(error).rstrip('.')}. Port 0 picks a free one"
-        raise ConfigError(message, option="port", value="0") from None
     finally:
         await runner.cleanup()
 
