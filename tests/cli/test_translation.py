@@ -227,7 +227,7 @@ def test_quick_judges_the_must_have_languages_and_one_of_each_family_and_writes_
     for name in ("Mandarin Chinese", "Cantonese", "Spanish (Latin American)", "English", "Thai", "Russian", "Hindi"):
         assert re.search(rf"^ *{re.escape(name)} .* PASS", shown.out, re.MULTILINE)
     assert "7 languages: 7 PASS" in shown.out
-    assert "missing in the file" not in shown.err
+    assert "missing" not in shown.err
     assert rows["th"]["scriptScore"] == rows["th"]["grammarScore"] == rows["th"]["coherenceScore"] == 4
     assert rows["th"]["isCorrectLanguage"] is True
     assert rows["th"]["notes"] == "as it should be"
@@ -248,13 +248,31 @@ def test_quick_asks_for_at_most_512_tokens_and_puts_the_cantonese_question_to_ca
     assert sum(question in prompt for prompt in prompts_of(local)) == 2
 
 
-def test_must_have_languages_that_are_absent_are_named(local, capsys):
+def test_must_have_languages_that_are_absent_are_named_after_the_result(local, capsys):
     write([language("th"), language("en")])
 
     assert translation("quick", "results.json") == 0
     printed = capsys.readouterr().err
-    assert "must-have languages missing in the file: Chinese (Mandarin, Simplified), Cantonese, Spanish" in printed
+    missing, asked = printed.splitlines()[-3:-1]
+    start = "missing: must-have languages not in the file: Chinese (Mandarin, Simplified), Cantonese, Spanish"
+    assert missing.startswith(start)
+    assert asked.startswith("asked: ")
     assert "English" not in printed
+
+
+def test_a_filter_leaves_out_languages_that_are_not_called_absent(local, capsys):
+    write([language(tag) for tag in ALL])
+
+    assert translation("quick", "results.json", "--filter", "language=th") == 0
+
+    assert "missing" not in capsys.readouterr().err
+
+
+def test_the_help_of_quick_lists_the_must_have_languages(capsys):
+    with pytest.raises(SystemExit):
+        translation("quick", "--help")
+
+    assert "The must-have languages are zh-Hans, yue, es-419, en." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("action", ["quick", "full"])

@@ -51,7 +51,7 @@ ACTIONS = {
     "translation": {
         "generate": "translate a set of prompts into many languages by a model or a program",
         "check": "run the checks that need no model",
-        "quick": "judge the must-have languages and one language of each script family",
+        "quick": "judge the must-have languages and the most spoken language of each script family",
         "full": "judge all languages, several in one call",
     },
     "regression": {

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("--control-share must be between 0 and 1, and --drift-tolerance at least 0.")
     if options.batch_size > 1 and (options.repeats != 1 or "," in options.judge):
         raise ConfigError("Several judges and --repeats need --batch-size 1.")
-    return run_judging(options, "full", lambda languages, _: languages, _judge)
+    return run_judging(options, "full", lambda languages, _: (languages, ()), _judge)
 
 
 def _judge(job: Job) -> TranslationJudge:

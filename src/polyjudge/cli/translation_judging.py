@@ -18,7 +18,7 @@ from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
-from polyjudge.records.translation import LanguageResult, LanguageScore
+from polyjudge.records.translation import Language, LanguageResult, LanguageScore
 from polyjudge.reports.translation_summary import quoted_reason
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.runs.run import Run
@@ -53,8 +53,8 @@ _AFTER_EMPTY_BATCHES = (
     "batches and ask alone about what they do not answer, give --allow-single; this can take many times as many calls."
 )
 TranslationJudge = LanguageJudge | GroupedTranslationJudge
-Choose = Callable[[Sequence[LanguageResult], LanguageTable], Sequence[LanguageResult]]
-"""Returns the languages of a file that are to be judged."""
+Choose = Callable[[Sequence[LanguageResult], LanguageTable], tuple[Sequence[LanguageResult], Sequence[Language]]]
+"""Returns the languages of a file that are to be judged, and those that it lacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,8 @@ class Job:
     judges: Sequence[ModelName]
     """Empty for the judge `offline`."""
     rubric: Rubric
+    absent: Sequence[Language]
+    """Must-have languages that the file lacks."""
 
     @property
     def output(self) -> Path:
@@ -161,11 +163,13 @@ def _read_job(options: argparse.Namespace, tier: str, choose: Choose) -> Job:
         print_warning(f"{harmless(problem)}")
     if results.skipped > 5:
         print_warning(f"{results.skipped} parts of the file could not be used")
-    chosen = list(choose(_filtered(languages, options, table), table))[: options.limit]
+    found, absent = choose(_filtered(languages, options, table), table)
+    chosen = list(found)[: options.limit]
     tasks = tasks_of(chosen, table, samples=options.samples, seed=options.seed)
     if not tasks:
         raise DataError("no outputs to judge.", path=options.results)
-    return Job(tier, options, table, chosen, tasks, judges, load_rubric("translation"))
+    absent = () if options.filter else absent
+    return Job(tier, options, table, chosen, tasks, judges, load_rubric("translation"), absent)
 
 
 def _filtered(
@@ -206,6 +210,9 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
         if job.options.format == "text":
             judged = [verdict.language or verdict.name for verdict in verdicts]
             print_trust(trust, judged, job.options, sys.stdout)
+    if job.absent:
+        names = ", ".join(each.name for each in job.absent)
+        print(f"missing: must-have languages not in the file: {names}", file=sys.stderr)
     print(f"asked:   {spent_line(summary.spent)}", file=sys.stderr)
     print(f"scores:  {job.output}", file=sys.stderr)
     if summary.status == "unjudged":
