@@ -16,6 +16,7 @@ from polyjudge.plugins import GROUPS, PLUGINS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DEMO_FILES = ROOT / "src" / "polyjudge" / "cli" / "demo_data" / "files"
 OTHER_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md")]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 EXAMPLES = [
@@ -47,9 +48,7 @@ def no_plugins():
 @pytest.mark.usefixtures("no_plugins")
 @pytest.mark.parametrize(("page", "language", "code", "shown"), EXAMPLES)
 def test_an_example_runs_and_prints_what_the_page_says(page, language, code, shown, in_folder, demo):
-    for file in (ROOT / "examples").iterdir():
-        if file.is_file():
-            shutil.copy(file, in_folder)
+    shutil.copytree(DEMO_FILES, in_folder, dirs_exist_ok=True)
     printed = _run_python(code) if language == "python" else _run_console(code, demo)
 
     if shown is not None:

@@ -81,7 +81,7 @@ _GARBAGE_THRESHOLD = 50_000
 _EPILOG = """\
 Examples:
   polyjudge demo
-  polyjudge score items.jsonl --rubric general --judge openai/gpt-5-mini
+  polyjudge score polyjudge-demo/answers.csv --rubric general --judge openai/gpt-5-mini
 
 Exit codes: 0 done, 1 the judged texts failed, 2 wrong usage or input,
 3 the judge could not do its work, 130 interrupted."""
@@ -158,10 +158,10 @@ def build_parser(command: str = "", *, with_examples: bool = True) -> argparse.A
 
 def _add_examples(parser: argparse.ArgumentParser, command: str) -> None:
     """End the help of a command, and of each of its actions, with examples."""
-    from .examples import examples_of
+    from .examples import examples_of, heading_of
 
     shown = "\n".join(f"  {example}" for example in examples_of(command))
-    parser.epilog = "\n\n".join(filter(None, [parser.epilog, f"Examples:\n{shown}"]))
+    parser.epilog = "\n\n".join(filter(None, [parser.epilog, f"{heading_of(command)}\n{shown}"]))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     for name, action in actions_of(parser).items():
         _add_examples(action, f"{command} {name}")

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 from shlex import quote
@@ -38,6 +39,7 @@ from polyjudge.text.display import harmless
 from polyjudge.verdicts.trust import JudgeTrust
 
 from .calibrate_perturb import run_notes
+from .examples import example_files
 from .options import add_force_option
 from .report import write_report
 
@@ -85,13 +87,24 @@ def run(options: argparse.Namespace) -> int:
     commands = _commands(results, scores, card_file)
     write_report(report, "markdown", report_file, force=options.force, commands=commands)
     write_report(report, "html", page, force=options.force, commands=commands)
+    _write_examples(folder)
     sys.stdout.writelines(plain_text(translation_scorecard(report, commands)))
     _show_faults(languages, planted, table)
     print("No model was asked. The checks look at neither grammar nor meaning, so no language is shown as PASS.")
     print(f"Report: {report_file}\nHTML report: {page}\nJudged results: {results}\nScores: {scores}")
     print(f"Trust card: {card_file} (to show it: polyjudge calibrate card {card_file})")
     print(f"To open the report in a browser: polyjudge view {folder}")
+    print(f"The examples of --help and of the documentation find their files there: cd {quote(str(folder))}")
     return 0
+
+
+def _write_examples(folder: Path) -> None:
+    """Write the files that the examples of the help and the documentation read, except those that are there."""
+    for packaged in example_files():
+        content, path = packaged.read_bytes(), folder / packaged.name
+        with suppress(FileExistsError):
+            path.touch(0o777 if content.startswith(b"#!") else 0o666, exist_ok=False)
+            path.write_bytes(content)
 
 
 def _commands(results: Path, scores: Path, card: Path) -> Commands:

@@ -1,12 +1,19 @@
-"""Two examples for the help of each command, shown by `--help` and run by the tests."""
+"""Two examples for the help of each command, shown by `--help` and run by the tests, and the files that they read."""
 
-_TRANSLATOR = "--command 'translate --from {source_lang} --to {target_lang}'"
+from collections.abc import Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+HEADING = "Examples:"
+HEADING_OF_FILES = "Examples, whose files `polyjudge demo` writes into polyjudge-demo:"
+DEMO_FILES = ("results.json", "results-full-judge.json", "card.json")
+"""Files that the demo makes itself."""
 
 EXAMPLES: dict[str, tuple[str, str]] = {
     # command, or command and action: what follows `polyjudge` and the name
     "demo": ("", "--output sample"),
     "score": (
-        "items.jsonl --rubric general --judge openai/gpt-5-mini --output scores.jsonl",
+        "items.jsonl --rubric general --judge openai/gpt-5-mini --output results.jsonl",
         "answers.csv --rubric translation --judge offline",
     ),
     "check": (
@@ -14,8 +21,8 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "'Wo ist der Bahnhof?' --language de --format json",
     ),
     "translation generate": (
-        "--translator openai/gpt-5-mini --languages de,th --output results.json",
-        "--translator deepl --env DEEPL_API_KEY --languages de,ja --output results.json",
+        "--translator openai/gpt-5-mini --languages de,th --output translated.json",
+        "--translator deepl --env DEEPL_API_KEY --languages de,ja --output translated.json",
     ),
     "translation check": ("results.json", "results.json --output checked.json"),
     "translation quick": ("results.json --judge sonnet", "results.json --judge offline --format json"),
@@ -24,12 +31,12 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "results.json --judge offline --filter language=de,th --output scores.json",
     ),
     "regression run": (
-        f"--fixtures cases.tsv {_TRANSLATOR}",
+        "--fixtures cases.tsv --command ./phrasebook",
         "--fixtures cases.tsv --translator deepl --env DEEPL_API_KEY --junit report.xml",
     ),
     "regression capture": (
-        f"--inputs inputs.tsv {_TRANSLATOR} --output cases.tsv",
-        f"--inputs inputs.tsv {_TRANSLATOR} --output cases.tsv --update",
+        "--inputs inputs.tsv --command ./phrasebook --output captured.tsv",
+        "--inputs inputs.tsv --translator deepl --env DEEPL_API_KEY --output deepl.tsv",
     ),
     "regression audit": ("cases.tsv", "cases.tsv --judge openai/gpt-5-mini --dry-run"),
     "vocabulary run": (
@@ -53,24 +60,24 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "--judge openai/gpt-5-mini --effects position --filter language=fr --dry-run",
     ),
     "calibrate correct": ("judged.jsonl --labels labels.csv", "judged.jsonl --labels labels.csv --format markdown"),
-    "calibrate card": ("", "--judge openai/gpt-5-mini"),
+    "calibrate card": ("", "card.json"),
     "report": (
         "--results results.json --full-judge results-full-judge.json",
-        "scores.jsonl --items items.jsonl --by system --format html --output report.html",
+        "judged.jsonl --by language --format html --output judged.html",
     ),
     "explain": ("results.json --full-judge results-full-judge.json --language de", "judged.jsonl"),
     "compare": (
         "compare-before.jsonl compare-after.jsonl",
         "compare-before.jsonl compare-after.jsonl --fail-on drop:1",
     ),
-    "label": ("scores.jsonl --items items.jsonl", "results.json --scale pass-fail --sample 50"),
-    "view": ("", "results --open"),
+    "label": ("answers.csv", "results.json --scale pass-fail --sample 50"),
+    "view": ("", "--open"),
     "providers": ("", "--check"),
     "plugins": ("", "--format json"),
     "cache stats": ("", "--format json"),
     "cache prune": ("--older-than 30d --dry-run", "--model gpt-5-mini"),
     "cache export": ("--output replies.jsonl", "--cache postgresql://localhost/polyjudge --output replies.jsonl"),
-    "cache import": ("replies.jsonl", "other/.polyjudge/cache.sqlite"),
+    "cache import": ("replies.jsonl", "replies.jsonl --cache shared.sqlite"),
     "cache verify": ("", "--cache postgresql://localhost/polyjudge"),
     "batch list": ("", "--format json"),
     "batch status": ("", "batch_123"),
@@ -86,3 +93,15 @@ def examples_of(command: str) -> list[str]:
     actions = [name for name in EXAMPLES if name.startswith(f"{command} ")]
     shown = [examples_of(name) for name in actions[:2]]
     return shown[0] if len(shown) == 1 else [first for first, _ in shown]
+
+
+def heading_of(command: str) -> str:
+    """Return the line above the examples of a command; it says where their files are, if there are any."""
+    names = {*DEMO_FILES, *(file.name for file in example_files())}
+    uses_files = any(names.intersection(example.split()) for example in examples_of(command))
+    return HEADING_OF_FILES if uses_files else HEADING
+
+
+def example_files() -> Sequence[Traversable]:
+    """Return the packaged files that examples read, in the help and in the documentation."""
+    return sorted((files("polyjudge.cli") / "demo_data" / "files").iterdir(), key=lambda file: file.name)
