@@ -87,6 +87,30 @@ def test_links_between_pages_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+SAID_TWICE = {"polyjudge judges what language models write, in any language"}  # on both first pages
+RUN = 8
+_NO_PROSE = re.compile(r"^```.*?^```$|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+_END = re.compile(r"\n\s*\n|\n(?=[-*#\d])|\|")
+"""Between two blocks, rows or cells."""
+
+
+def test_no_two_pages_say_the_same_in_eight_words():
+    allowed = {run for sentence in SAID_TWICE for run in runs_of_words(sentence)}
+    pages_of: dict[str, set[str]] = {}
+    for page in (*PAGES, *OTHER_PAGES, ROOT / "benchmarks" / "README.md"):
+        if page.parent.name != "cards":  # written by a command
+            for run in runs_of_words(_NO_PROSE.sub("", page.read_text(encoding="utf-8"))):
+                pages_of.setdefault(run, set()).add(str(page.relative_to(ROOT)))
+
+    assert {run: pages for run, pages in pages_of.items() if len(pages) > 1 and run not in allowed} == {}
+
+
+def runs_of_words(text: str) -> set[str]:
+    """Return every eight words that follow one another in a block of a page."""
+    blocks = [re.findall(r"[\w'`-]+", block.lower()) for block in _END.split(text)]
+    return {" ".join(words[start : start + RUN]) for words in blocks for start in range(len(words) - RUN + 1)}
+
+
 EXPLAINING = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "design").glob("*.md"))]
 
 
