@@ -72,7 +72,7 @@ def test_translations_are_chosen_by_language_only(tmp_path):
 @pytest.mark.parametrize(
     ("filters", "words"),
     [
-        ({"language": ["fr"]}, "no item matches language=fr; its languages: de, th"),
+        ({"language": ["fr"]}, "no item matches language=fr. Its languages: de, th"),
         ({"topic": ["x"]}, "no column 'topic'. Found: .*candidate"),
     ],
     ids=str,

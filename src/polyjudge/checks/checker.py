@@ -200,7 +200,8 @@ def check(
     table = language_table()
     known = language if isinstance(language, Language) else table.find(language)
     if known is None:
-        raise ConfigError(f"{language!r} is not in the language table. Give a BCP 47 tag such as 'de', or add a row.")
+        close = table.suggestion(str(language))
+        raise ConfigError(f"{language!r} is not in the language table. Give a tag or name, or add a row.{close}")
     found = TextChecker(table).check(text, known, source=source, prompt=prompt, reference=reference)
     return [*found.problems, *reference_agreement(text, reference)]
 

@@ -14,6 +14,7 @@ from polyjudge.folder_trust import private_path
 from polyjudge.formats.reference_texts import TextSource, sample_texts
 from polyjudge.judges.base import ItemJudge
 from polyjudge.judges.offline import can_judge_offline
+from polyjudge.languages.filters import LanguageMatcher
 from polyjudge.records.calibration import JudgeIdentity, ReferenceText, TrustCard
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
@@ -42,7 +43,8 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
     texts = "reference texts: a results file, or rows with candidate or reference; default: a shipped sample"
     add("texts", type=Path, nargs="?", metavar="TEXTS", help=texts)
     add("--column", default="", metavar="NAME", help="column of the reference text; default: candidate, else reference")
-    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="use only rows with one of these values")
+    chosen = "use only rows with one of these values; language=… takes tags and names"
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
     add_force_option(add)
     most = "maximum number of texts per language; default: %(default)s"
     add("--texts-per-language", type=at_least(1), default=per_language, metavar="N", help=most)
@@ -63,9 +65,11 @@ def reference_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
         if other:
             raise ConfigError(f"The shipped sample can be filtered by language only, not by {other[0]!r}.")
         wanted = filters.get("language")
-        texts = tuple(text for text in sample_texts() if wanted is None or text.language in wanted)
+        matcher = LanguageMatcher()
+        texts = tuple(text for text in sample_texts() if wanted is None or matcher.is_among(text.language, wanted))
         if not texts:
-            raise ConfigError(f"The shipped sample has no text in {', '.join(sorted(wanted or ()))}.")
+            close = matcher.suggestions(wanted or ())
+            raise ConfigError(f"The shipped sample has no text in {', '.join(sorted(wanted or ()))}.{close}")
         return texts
     table = table_options_of(options)
     found = TextSource(input_of(options.texts, table), options.column, filters, table).read()

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     add("text", metavar="TEXT", help="the text to check; - reads it from stdin")
-    add("--language", required=True, metavar="TAG", help="the language that the text should be in, such as de or pt-BR")
+    add("--language", required=True, metavar="NAME", help="the language that the text should be in: its tag or name")
     add("--source", default="", metavar="TEXT", help="the text that it translates; without one, fewer checks are run")
     add("--reference", default="", metavar="TEXT", help="a reference translation; needs polyjudge[metrics]")
     add("--prompt", default="", metavar="TEXT", help="the prompt of the model, to find parts of it in the text")
@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
     table, policy = language_table(), policy_of(options)
     language = table.find(options.language)
     if language is None:
-        message = f"{options.language!r} is not in the language table. Give a BCP 47 tag such as 'de', or add a row."
+        close = table.suggestion(options.language)
+        message = f"{options.language!r} is not in the language table. Give a tag or name, or add a row.{close}"
         raise ConfigError(message, option="language")
     checked = CheckedText(
         text=_read_stdin() if options.text == _STDIN else options.text,

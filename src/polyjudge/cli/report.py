@@ -55,7 +55,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--full-judge", type=Path, metavar="FILE", help="scores of `translation full`")
     add("--items", type=Path, metavar="FILE", help="texts that RUN judged, if it does not contain them")
     add("--pass-from", type=finite, metavar="SCORE", help="lowest score that passes; default: the rubric's rule")
-    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help="only rows with one of these values")
+    chosen = "only rows with one of these values; language=… takes tags and names"
+    add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card of a judge; default: its own")
     add_check_options(parser.add_argument_group("checks of translations").add_argument)
     add_table_options(parser.add_argument_group("table").add_argument)

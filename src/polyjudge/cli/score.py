@@ -76,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     gate = "exit 1 before asking if the judge is not calibrated for the items' languages"
     add("--require-calibrated", action="store_true", help=gate)
     add("--limit", type=at_least(1), metavar="N", help="judge only the first N items")
-    chosen = "judge only items with one of these values"
+    chosen = "judge only items with one of these values; language=… takes tags and names"
     add("--filter", action=Several, default=[], metavar="COLUMN=VALUE,…", help=chosen)
     add("--retry-failures", action="store_true", help="judge only the failed items of --output again")
     add("--show-prompt", metavar="ID", help="print the prompt of one item, and stop")

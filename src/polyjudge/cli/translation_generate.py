@@ -117,7 +117,8 @@ def _languages(given: str, table: LanguageTable) -> list[Language]:
     found = {name.strip(): table.find(name.strip()) for name in given.split(",") if name.strip()}
     unknown = [name for name, language in found.items() if language is None]
     if unknown or not found:
-        raise ConfigError(f"--languages: unknown {', '.join(unknown)}." if unknown else "--languages is empty.")
+        message = f"--languages: unknown {', '.join(unknown)}.{''.join(map(table.suggestion, unknown))}"
+        raise ConfigError(message if unknown else "--languages is empty.")
     return list({language.tag: language for language in found.values() if language is not None}.values())
 
 

@@ -98,7 +98,8 @@ def configure_judging(parser: argparse.ArgumentParser, *, tier: str, default_jud
     )
     add("--seed", type=whole, default=0, metavar="N", help="seed of all samples; default: %(default)s")
     add("--limit", type=at_least(1), metavar="N", help="judge only the first N languages")
-    add("--filter", action=Several, default=[], metavar="language=TAG,…", help="judge only these languages")
+    chosen = "judge only these languages, each a tag or name"
+    add("--filter", action=Several, default=[], metavar="language=NAME,…", help=chosen)
     add("--retry-failures", action="store_true", help="judge only the unjudged outputs of the scores file again")
     add("--show-prompt", metavar="TAG:N", help="print the prompt for output N (from 0) of a language, and stop")
     add_table_options(parser.add_argument_group("table").add_argument)
@@ -179,12 +180,14 @@ def _filtered(
     filters = filters_of(options.filter)
     unknown = [name for name in filters if name != "language"]
     if unknown:
-        raise ConfigError(f"--filter {unknown[0]}=… is not supported here. Write --filter language=TAG,….")
+        raise ConfigError(f"--filter {unknown[0]}=… is not supported here. Write --filter language=NAME,….")
     if not filters:
         return list(languages)
     chosen = named_languages(languages, filters["language"], table)
     if not chosen:
-        raise ConfigError(f"--filter: the file has none of the languages {', '.join(sorted(filters['language']))}.")
+        names = sorted(filters["language"])
+        close = "".join(map(table.suggestion, names))
+        raise ConfigError(f"--filter: the file has none of the languages {', '.join(names)}.{close}")
     return chosen
 
 

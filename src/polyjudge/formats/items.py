@@ -11,6 +11,7 @@ from pathlib import Path
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
 from polyjudge.files.opening import inner_suffix
+from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
 from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
@@ -53,6 +54,7 @@ class ItemSource:
     default_context: Sequence[str] = DEFAULT_CONTEXT
     known: KnownColumns = field(default_factory=KnownColumns, compare=False, repr=False)
     """The columns that were found before."""
+    matcher: LanguageMatcher = field(default_factory=LanguageMatcher, compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Item]:
         """Yield the items in the order of the file, without the invalid rows."""
@@ -91,7 +93,9 @@ class ItemSource:
         name = next((name for name, values in found.items() if not values & self.filters[name]), next(iter(found)))
         wanted = f"{name}={','.join(sorted(self.filters[name]))}"
         values = ", ".join(sorted(found[name])[:_VALUES_SHOWN])
-        return f": no row has {wanted}. {f'Values of {name}: {values}' if values else f'There is no column {name!r}'}"
+        close = self.matcher.suggestions(self.filters[name]) if name == LANGUAGE else ""
+        had = f"Values of {name}: {values}" if values else f"There is no column {name!r}"
+        return f": no row has {wanted}.{close} {had}"
 
     def read_all(self, paths: Iterable[Path]) -> Iterator[tuple[Place, Item | str]]:
         """Yield the items of some files, or error messages, with their places."""
@@ -121,7 +125,7 @@ class ItemSource:
         """Return the item of a row, an error message, or None if the filters exclude it."""
         if isinstance(row, str):
             return row
-        if self.filters and any(_as_text(row.get(name, "")) not in wanted for name, wanted in self.filters.items()):
+        if self.filters and not self.matcher.selects(self.filters, lambda name: _as_text(row.get(name, ""))):
             return None
         own_id, candidate = row.get("id"), row.get("candidate")
         if own_id is None or own_id == "":
@@ -267,11 +271,11 @@ def read_items(
 ) -> ItemSource:
     """Return the items of a table: CSV, TSV, JSON, JSON Lines, Parquet, Excel, a data set, or a folder of such files.
 
-    `context` names the columns that the judge sees, by default language, source, reference and context. `filters` maps
-    columns to the values to select. `columns` maps roles such as candidate to columns, which are otherwise recognised
-    by their names; `target_columns` maps language tags to the columns of their texts. `header` says whether the first
-    row of a CSV or Excel file has the names of the columns; without them the columns are "1", "2" and so on. The path
-    `-` is stdin.
+    `context` names the columns that the judge sees, by default language, source, reference and context. `filters`
+    maps columns to the values to select; a language is a tag or a name. `columns` maps roles such as candidate to
+    columns, which are otherwise recognised by their names; `target_columns` maps language tags to the columns of
+    their texts. `header` says whether the first row of a CSV or Excel file has the names of the columns; without
+    them the columns are "1", "2" and so on. The path `-` is stdin.
     """
     wanted = {name: frozenset(values) for name, values in (filters or {}).items()}
     table = table_options(columns, target_columns, encoding=encoding, sheet=sheet, header=header)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polyjudge.errors import DataError
+from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
 from polyjudge.records.calibration import ReferenceText
 
 from .columns import AS_IT_IS, TableOptions
@@ -39,6 +40,7 @@ class TextSource:
     """The column of the text; empty for `candidate`, else `reference`, else `generatedOutput`."""
     filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     table: TableOptions = AS_IT_IS
+    matcher: LanguageMatcher = field(default_factory=LanguageMatcher, compare=False, repr=False)
 
     def read(self) -> ReferenceTexts:
         """Read the file; rows without text are counted, and a duplicate id within a language is an error."""
@@ -55,7 +57,8 @@ class TextSource:
             places[key] = place
             texts.append(found)
         if not texts:
-            raise DataError(f"no texts to perturb{problems.why}", path=self.path)
+            close = self.matcher.suggestions(self.filters.get(LANGUAGE, ()))
+            raise DataError(f"no texts to perturb{problems.why}{f'.{close}' if close else ''}", path=self.path)
         return ReferenceTexts(tuple(texts), tuple(problems.named), problems.count)
 
     def _all(self) -> Iterator[tuple[Place, ReferenceText | str]]:
@@ -87,7 +90,7 @@ class TextSource:
             yield place, problem
 
     def _is_wanted(self, row: Mapping[str, Any]) -> bool:
-        return all(str(row.get(name, "")) in wanted for name, wanted in self.filters.items())
+        return self.matcher.selects(self.filters, lambda name: str(row.get(name, "")))
 
     def _text(self, row: Mapping[str, Any], line: int) -> ReferenceText | str:
         columns = (self.column,) if self.column else _TEXT_COLUMNS

@@ -1,6 +1,7 @@
 """Look languages up by tag or by name; the user's own file adds rows or replaces shipped ones."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -70,6 +71,17 @@ class LanguageTable:
             return self._families.get(given.casefold(), given)
         found = self.find(tag, name)
         return found.family if found else ""
+
+    def suggestion(self, unknown: str) -> str:
+        """Return a sentence with the language that is most like an unknown tag or name; empty if none is."""
+        if self.find(unknown):
+            return ""
+        languages = reversed(self._by_tag.values())  # the first language of a name is the one that is meant
+        named = {
+            name.casefold(): each for each in languages for name in (each.tag, each.name.partition(" (")[0], each.name)
+        }
+        close = get_close_matches(unknown.casefold(), named, n=1)
+        return f" Did you mean {named[close[0]].name} ({named[close[0]].tag})?" if close else ""
 
     def _of_name(self, name: str) -> Language | None:
         """Return the language of a name, also without its part in brackets: `Chinese (Mandarin)`."""

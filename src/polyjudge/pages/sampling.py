@@ -16,6 +16,7 @@ from polyjudge.formats.items import ItemSource
 from polyjudge.formats.ratings import Rating, RatingColumns, has_translation_scores, read_ratings
 from polyjudge.formats.row_files import column_map
 from polyjudge.formats.translation_results import TranslationResults, is_results_file
+from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.outcomes import Item
 from polyjudge.text.display import one_line
@@ -122,7 +123,6 @@ def _middle(scores: Sequence[float]) -> float:
 _MOST_CHECKED = 5_000
 """Items after this number are not checked, because that would take minutes."""
 _LONGEST_CHECKED = 20_000
-_LANGUAGE = "language"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +209,9 @@ def _why_empty(source: Source, ratings: Mapping[str, Rating]) -> str:
     everything = replace(source, filters={})
     languages = sorted({each.language for each in _candidates(everything, ratings, checks=False)} - {""})
     shown = one_line(", ".join(languages), 300) or "none"
-    return f"no item matches {_filter_text(source.filters)}; its languages: {shown}"
-
-
-def _filter_text(filters: Mapping[str, frozenset[str]]) -> str:
-    return one_line(" and ".join(f"{name}={','.join(sorted(values))}" for name, values in filters.items()), 300)
+    given = " and ".join(f"{name}={','.join(sorted(values))}" for name, values in source.filters.items())
+    close = LanguageMatcher(source.table).suggestions(source.filters.get(LANGUAGE, ()))
+    return f"no item matches {one_line(given, 300)}.{close} Its languages: {shown}"
 
 
 def is_translation(source: Source) -> bool:
@@ -272,7 +270,7 @@ def _items(source: Source) -> Iterator[Item]:
 
 def _column_filters(source: Source, texts: Path) -> Mapping[str, frozenset[str]]:
     """Return the filters on the rows with the texts, apart from their language; refuse one without its column."""
-    found = {name: values for name, values in source.filters.items() if name != _LANGUAGE}
+    found = {name: values for name, values in source.filters.items() if name != LANGUAGE}
     if found:
         columns = column_map(texts, source.reading)
         known = {*columns.found, *columns.columns}
@@ -284,23 +282,14 @@ def _column_filters(source: Source, texts: Path) -> Mapping[str, frozenset[str]]
 
 def _refuse_columns(source: Source) -> None:
     """Refuse a filter on another column of translations than their language."""
-    others = sorted(source.filters.keys() - {_LANGUAGE})
+    others = sorted(source.filters.keys() - {LANGUAGE})
     if others:
         message = f"Translations are chosen by language only, not by {others[0]!r}. Write language=TAG"
         raise ConfigError(message, option="filter")
 
 
-def _is_wanted(source: Source, language: str) -> bool:
-    """Say whether the filters allow a language, which they may name by tag or by name."""
-    wanted = source.filters.get(_LANGUAGE)
-    if wanted is None or language in wanted:
-        return True
-    found = source.table.find(language)
-    return found is not None and any(source.table.find(each, each) == found for each in wanted)
-
-
 def _candidates(source: Source, ratings: Mapping[str, Rating], *, checks: bool = True) -> Iterator[Candidate]:
-    checker = TextChecker(source.table)
+    checker, matcher, wanted = TextChecker(source.table), LanguageMatcher(source.table), source.filters.get(LANGUAGE)
     seen: set[str] = set()
     of_results = not is_translation(source)
     for number, item in enumerate(_items(source)):
@@ -311,7 +300,7 @@ def _candidates(source: Source, ratings: Mapping[str, Rating], *, checks: bool =
             raise DataError(f"duplicate id {item.id!r}.", path=source.items or source.results)
         seen.add(item.id)
         language = item.language or (rating.language if rating else "")
-        if not _is_wanted(source, language):
+        if wanted is not None and not matcher.is_among(language, wanted):
             continue
         flagged = checks and number < _MOST_CHECKED and _is_flagged(checker, item, language)
         yield Candidate(item.id, language, rating.value if rating else None, flagged)

@@ -123,7 +123,8 @@ def place_of(report: Report, wanted: str) -> int:
     if named or alike:
         return (named or alike)[0]
     names = ", ".join(_tag(verdict) for verdict in report.verdicts)
-    raise DataError(f"no language {wanted!r}. Found: {one_line(names, _LONGEST_TEXT)}.", path=report.path)
+    close = report.table.suggestion(wanted)
+    raise DataError(f"no language {wanted!r}.{close} Found: {one_line(names, _LONGEST_TEXT)}.", path=report.path)
 
 
 def _texts(report: Report, wanted: int) -> tuple[LanguageResult, dict[str, LanguageScore]]:

@@ -85,7 +85,8 @@ def group_of(report: RunReport, wanted: str) -> Group:
         if known is not None and report.table.find(group.value) == known:
             return group
     names = one_line(", ".join(group.value or group.name for group in report.groups), _LONGEST_TEXT)
-    raise DataError(f"no {report.column} {wanted!r}. Found: {names}.", path=report.path)
+    close = report.table.suggestion(wanted) if report.column == "language" else ""
+    raise DataError(f"no {report.column} {wanted!r}.{close} Found: {names}.", path=report.path)
 
 
 def _decisions(report: RunReport, group: Group) -> Iterator[str]:

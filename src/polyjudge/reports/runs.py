@@ -7,6 +7,7 @@ which are on disk and only stored if the report shows all of them.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from msgspec import to_builtins
@@ -14,6 +15,7 @@ from msgspec.structs import replace as with_fields
 
 from polyjudge.errors import DataError
 from polyjudge.files.spill import ScratchRows
+from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.codec import from_json
 from polyjudge.records.rubrics import Scale
@@ -164,19 +166,17 @@ class RunReport:
     def _languages_pass(self) -> bool:
         return self.kind in _WITH_LANGUAGE_RULE
 
-    def _is_selected(self, row: RunRow) -> bool:
-        filters = self.selection.filters
-        return all(_value(row, name) in wanted for name, wanted in filters.items()) if filters else True
-
     def _read(self, rows: RunRows, progress: Callable[[], None]) -> tuple[dict[str, Tally], ...]:
         """Count all rows, and return the counts by column and value."""
         tallies: tuple[dict[str, Tally], ...] = tuple({} for _ in self.columns)
+        filters, matcher = self.selection.filters, LanguageMatcher(self.table)
         for row in rows:
-            if self._is_selected(row):
+            if matcher.selects(filters, partial(_value, row)):
                 self._add(row, tallies)
                 progress()
         if not self.total.rows:
-            why = f": {rows.problems[0]}" if rows.problems else " after filtering" if self.selection.filters else ""
+            close = matcher.suggestions(filters.get(LANGUAGE, ()))
+            why = f": {rows.problems[0]}" if rows.problems else f" after filtering.{close}" if filters else ""
             raise DataError(f"no rows to report on{why}", path=rows.path)
         return tallies
 

@@ -11,6 +11,7 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.spill import ScratchRows
 from polyjudge.formats.translation_results import TranslationResults, language_row, read_language_row
 from polyjudge.formats.translation_scores import TranslationScores, read_score_row, score_row
+from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.translation import LanguageResult, LanguageScore
 from polyjudge.verdicts.translation import (
@@ -43,8 +44,7 @@ class Report:
         progress: Callable[[LanguageResult], None] = lambda _: None,
     ) -> None:
         """Read all files; `filters` select languages; `only_failures` lists only those that do not pass in detail."""
-        self.timestamp, self.path = timestamp, results.path
-        self.judges = tuple(scores)
+        self.timestamp, self.path, self.judges = timestamp, results.path, tuple(scores)
         self.filters, self.only_failures = dict(filters or {}), only_failures
         self.origins = Origins()
         """The judges, and what their replies cost."""
@@ -55,7 +55,8 @@ class Report:
         """Which checks run, and how many findings the project has accepted."""
         entries = list(self._entries(results, scores, progress))
         if not entries:
-            raise DataError("no language is left after filtering", path=results.path)
+            close = LanguageMatcher(table).suggestions(self.filters.get(LANGUAGE, ()))
+            raise DataError(f"no language is left after filtering.{close}", path=results.path)
         self.about = dict(results.about)
         self.warnings = (*results.problems, *(problem for each in scores.values() for problem in each.problems))
         self.skipped_rows = results.skipped + sum(each.skipped for each in scores.values())
@@ -93,9 +94,9 @@ class Report:
         progress: Callable[[LanguageResult], None],
     ) -> Iterator[tuple[Verdict, LanguageFigures, int]]:
         """Yield the verdict on each selected language, its figures, and the position of its stored texts."""
-        checker = TextChecker(self.table, policy=self.policy)
+        checker, matcher = TextChecker(self.table, policy=self.policy), LanguageMatcher(self.table)
         for language in results:
-            if not is_selected(language, self.filters):
+            if not is_selected(language, self.filters, matcher):
                 continue
             found = {name: each.find(language.language_code, language.language_name) for name, each in scores.items()}
             given = {name: score for name, score in found.items() if score is not None}
@@ -123,7 +124,7 @@ class Report:
         return verdict, language_figures(language, checks, scores), replace(language, prompts=prompts)
 
 
-def is_selected(language: LanguageResult, filters: Mapping[str, frozenset[str]]) -> bool:
+def is_selected(language: LanguageResult, filters: Mapping[str, frozenset[str]], matcher: LanguageMatcher) -> bool:
     """Return whether a language has one of the values that each filter allows."""
     own = {
         "language": (language.language_code, language.language_name),
@@ -133,4 +134,7 @@ def is_selected(language: LanguageResult, filters: Mapping[str, frozenset[str]])
     unknown = next((name for name in filters if name not in own), None)
     if unknown is not None:
         raise ConfigError(f"Translations cannot be filtered by {unknown!r}. Use one of {', '.join(own)}.")
-    return all(not values.isdisjoint(own[name]) for name, values in filters.items())
+    return all(
+        any(value in allowed or (name == LANGUAGE and matcher.is_among(value, allowed)) for value in own[name])
+        for name, allowed in filters.items()
+    )

@@ -164,7 +164,8 @@ def _check_expected_output(fixture: Fixture, checker: TextChecker, table: Langua
         yield _finding(fixture, "empty", "the expected output is empty")
         return
     if language is None:
-        message = f"unknown language {fixture.target_lang!r}; the expected output is not checked"
+        close = table.suggestion(fixture.target_lang)
+        message = f"unknown language {fixture.target_lang!r}; the expected output is not checked.{close}".rstrip(".")
         yield _finding(fixture, "unknown_language", message, is_warning=True)
         return
     check = checker.check(fixture.expected_output, language, source=fixture.input_text)

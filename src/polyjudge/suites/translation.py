@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from polyjudge.checks.checker import TextChecker
 from polyjudge.judges.base import ItemWorker, ModelAddresses, ProviderSource, bound, close_judge
 from polyjudge.judges.grouped import BatchItem, with_question
+from polyjudge.languages.filters import LanguageMatcher
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Item, RunOutcome
@@ -145,11 +146,11 @@ def named_languages(
     languages: Iterable[LanguageResult], names: Iterable[str], table: LanguageTable
 ) -> list[LanguageResult]:
     """Select languages by name or tag."""
-    wanted = {table.find(name) or name for name in names}
+    wanted, matcher = frozenset(names), LanguageMatcher(table)
     return [
         each
         for each in languages
-        if {table.find(each.language_code, each.language_name), each.language_code, each.language_name} & wanted
+        if matcher.is_among(each.language_code, wanted) or matcher.is_among(each.language_name, wanted)
     ]
 
 
