@@ -85,20 +85,20 @@ site: $(VENV)/.dev  ## build the site into build/docs; a warning or a link that 
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -d build/docs/doctrees docs build/docs/html
 	@echo "build/docs/html/index.html"
 
-schemas: $(VENV)/.dev  ## write the JSON Schemas anew from the records
+schemas: $(VENV)/.dev  ## write the JSON Schemas from the records
 	$(BIN)/python -m docs.schemas
 
 dist: $(VENV)/.uv  ## build wheel and sdist; the version is that of the git tag
 	$(UV) build --quiet --python $(BIN)/python --clear --out-dir dist
 
-picture: $(VENV)/.dev  ## take the picture of the README anew, with chromium
+picture: $(VENV)/.dev  ## take the picture of the README, with chromium
 	$(BIN)/python docs/picture.py
 
-constraints: $(VENV)/.uv  ## pin anew every version that the tests run with
+constraints: $(VENV)/.uv  ## pin every version that the tests run with
 	$(UV) pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \
 		--fork-strategy fewest --all-extras --group dev --group docs --upgrade pyproject.toml --output-file constraints.txt
 
-# The environment is created anew if its Python no longer runs, or if PYTHON names another one.
+# The environment is created again if its Python no longer runs, or if PYTHON names another one.
 ifneq ($(wildcard $(VENV)/.uv),)
 STALE := $(shell { version() { "$$1" -c 'import sys; print(sys.version)'; }; has=$$(version $(BIN)/python) && \
 	{ [ -z "$(PYTHON)" ] || [ "$$has" = "$$(version "$$(sh .ci/find-python $(PYTHON))")" ]; }; } 2>/dev/null || echo --clear)

@@ -49,9 +49,9 @@ def run() -> None:
 def add_pictures(page: Path) -> None:
     """Add to a card the pictures beside it, and the origin of its numbers."""
     drawn = "\n".join(f"![{each.stem.replace('_', ' ')}]({each.name})" for each in sorted(page.parent.glob("*.svg")))
-    told = f"Measured on {TEXTS} sentences of NTREX-128 in each language, by `python -m benchmarks calibration`."
+    message = f"Measured on {TEXTS} sentences of NTREX-128 in each language, by `python -m benchmarks calibration`."
     text = page.read_text(encoding="utf-8")
-    page.write_text(f"{text}\n## Score against severity\n\n{told}\n\n{drawn}\n", encoding="utf-8")
+    page.write_text(f"{text}\n## Score against severity\n\n{message}\n\n{drawn}\n", encoding="utf-8")
 
 
 def _write_texts(corpus: Path, path: Path) -> int:

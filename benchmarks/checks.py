@@ -23,7 +23,7 @@ WITHOUT_SPACES = {"zh-Hans", "zh-Hant", "yue", "ja", "th", "lo", "km", "my"}
 def run() -> None:
     folder = os.environ.get("POLYJUDGE_DATA", "")
     if not folder or not (Path(folder) / NAME).is_file():
-        print("checks: skipped, POLYJUDGE_DATA is not set or holds no", NAME)
+        print("checks: skipped, POLYJUDGE_DATA is not set or has no", NAME)
         return
     table = language_table()
     for kind in ("whole sentences", "pieces of 5 to 12 words"):

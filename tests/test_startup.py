@@ -25,6 +25,6 @@ def test_scoring_loads_no_other_commands_and_no_rarely_needed_modules():
 
 
 def test_the_version_is_known_without_the_metadata_of_the_installed_package():
-    # It need not be that of the metadata: each build in a checkout, such as `make dist`, writes the file anew.
+    # It need not be that of the metadata: each build in a checkout, such as `make dist`, writes the file again.
     assert re.match(r"\d+\.\d+\.\d+", __version__)
     assert "importlib.metadata" not in loaded_by("import polyjudge.version")

@@ -467,7 +467,7 @@ def test_unfinished_batches_with_other_questions_do_not_count_against_the_caps(v
     outcomes, _ = run(vendor, place, others, caps=Caps(calls=4))
 
     assert all(isinstance(each, Reply) for each in outcomes)
-    assert not next(BatchJournal(place / "batches").jobs()).stored_in  # nobody waits for what nobody needs
+    assert not next(BatchJournal(place / "batches").jobs()).stored_in  # no run waits for what no run needs
 
 
 def test_a_cap_on_cost_needs_a_price(vendor, place):

@@ -343,7 +343,7 @@ def test_too_few_texts_of_a_family_give_no_figure(own, others):
         ("anthropic/claude-sonnet-4", "claude"),
         ("", ""),
         ("/", ""),
-        ("nobody/knows", ""),
+        ("nosuch/knows", ""),
     ],
 )
 def test_the_family_follows_from_the_name_of_the_model(model, family):

@@ -196,7 +196,7 @@ def test_a_model_is_shown_the_name_of_the_language_and_the_checks_only_its_tag()
     assert text_context(ReferenceText(id="a", text="x", language="tlh-x"), TABLE, by_tag=False)["language"] == "tlh-x"
 
 
-def test_a_judge_is_never_told_that_a_text_was_perturbed():
+def test_a_judge_does_not_see_that_a_text_was_perturbed():
     for trial in plan().trials[:40]:
         item = trial_item(trial, TABLE, by_tag=False)
         assert not any(trial.kind and trial.kind in value for value in item.context.values())

@@ -62,7 +62,7 @@ def test_a_file_is_read_and_remembers_what_occurred(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         ('[[accepted]]\nfinding = "3f2a9c51b07e"\n', "'reason' is missing"),
         ('[[accepted]]\nfinding = "3f2a9c51b07e"\nreason = " "\n', "'reason' is missing"),
@@ -74,9 +74,9 @@ def test_a_file_is_read_and_remembers_what_occurred(tmp_path):
         ("accepted = [1]\n", "'finding' is missing"),
     ],
 )
-def test_a_file_that_says_too_little_or_something_else_is_refused(tmp_path, content, told):
+def test_a_file_that_says_too_little_or_something_else_is_refused(tmp_path, content, expected):
     path = tmp_path / "accepted.toml"
     path.write_text(content, encoding="utf-8")
 
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=expected):
         read_accepted(path)

@@ -147,12 +147,12 @@ def test_a_name_that_stays_a_name_does_not_fail(tag, name):
     assert not check(tag, name, name).fails
 
 
-def test_without_a_source_only_what_the_text_says_of_itself_is_told():
+def test_without_a_source_only_what_the_text_shows_by_itself_is_reported():
     assert check("de", CLEAN["de"], "", "").problems == ()
     assert {problem.kind for problem in check("de", CLEAN["es"], "", "").problems} == {"wrong_language"}
 
 
-def test_a_wrong_script_is_told_once_and_not_as_a_wrong_language_too():
+def test_a_wrong_script_is_reported_once_and_not_as_a_wrong_language_too():
     kinds = [problem.kind for problem in check("ru", CLEAN["es"]).problems]
 
     assert kinds.count("wrong_script") == 1

@@ -104,7 +104,7 @@ def test_a_long_text_in_a_neighbour_of_the_language_is_wrong(wanted, given):
 
 
 @pytest.mark.parametrize(("one", "other"), [*CLOSE, *((other, one) for one, other in CLOSE)])
-def test_languages_that_cannot_be_told_apart_are_never_wrong_for_each_other(one, other):
+def test_languages_that_cannot_be_distinguished_are_never_wrong_for_each_other(one, other):
     words = LONG[other].split()
 
     for count in range(1, len(words) + 1):
@@ -157,7 +157,7 @@ def test_a_very_short_text_is_unsure(tag, text):
 
 
 @pytest.mark.parametrize("text", [*LONG.values(), "OK"])
-def test_a_language_that_nobody_knows_is_unsure(text):
+def test_a_language_that_no_identifier_knows_is_unsure(text):
     """Ewe has a label in pycld2, which never finds it."""
     ewe = Language(tag="ee", name="Ewe", native_name="Eʋegbe", scripts=("Latn",), family="Latin")
     arabic = TABLE.find("ar-Latn")

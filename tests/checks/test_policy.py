@@ -79,10 +79,10 @@ def test_a_project_sets_severities_of_checks_and_findings():
 
 
 @pytest.mark.parametrize(
-    ("names", "told"), [({"only": ["nunbers"]}, "nunbers"), ({"settings": {"numbers": "error"}}, "error")]
+    ("names", "message"), [({"only": ["nunbers"]}, "nunbers"), ({"settings": {"numbers": "error"}}, "error")]
 )
-def test_a_name_or_a_severity_that_does_not_exist_is_refused(names, told):
-    with pytest.raises(ConfigError, match=told):
+def test_a_name_or_a_severity_that_does_not_exist_is_refused(names, message):
+    with pytest.raises(ConfigError, match=message):
         check_policy(**names)
     require_known(["mine"], {"mine"})
 

@@ -122,7 +122,7 @@ def test_a_placeholder_that_was_translated_or_broken_is_lost(source, text):
     assert "placeholder_lost" in kinds(text, source)
 
 
-def test_a_placeholder_that_the_source_does_not_have_is_told():
+def test_a_placeholder_that_the_source_does_not_have_is_reported():
     assert kinds("Hallo {name}", "Hello") == {"placeholder_lost"}
 
 

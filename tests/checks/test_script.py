@@ -335,5 +335,5 @@ def test_a_few_characters_of_the_other_kind_of_chinese_are_a_warning():
 
 
 @pytest.mark.parametrize("text", ["\ufffd" * 100_000, "a\ufffd" * 50_000, "аa " * 50_000, "слово word " * 20_000])
-def test_the_places_told_do_not_grow_with_the_text(text):
+def test_the_reported_places_do_not_grow_with_the_text(text):
     assert 0 < len(check("ru", text).problems) <= 200

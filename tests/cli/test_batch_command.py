@@ -35,7 +35,7 @@ def test_a_provider_without_batches_is_refused_before_anything_is_asked(score, j
         (["--reread"], "openai/gpt-4o", "--reread makes no calls"),
         (["--engine", "ray"], "openai/gpt-4o", "Leave out --engine ray"),
         ([], "offline", "'offline'"),
-        ([], "nobody/m", "Unknown judge provider"),
+        ([], "nosuch/m", "Unknown judge provider"),
     ],
 )
 def test_options_that_contradict_batches_are_refused(score, options, judge, message, capsys):

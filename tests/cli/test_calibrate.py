@@ -212,14 +212,14 @@ def test_texts_of_an_unknown_language_without_a_source_or_a_language_are_measure
     server.speak = constant
     write_rows(
         "t.jsonl",
-        {"id": 1, "candidate": "pole vaka lumo", "language": "xx-nobody"},
+        {"id": 1, "candidate": "pole vaka lumo", "language": "xx-nosuch"},
         {"id": 2, "candidate": "uno dos tres"},
     )
     assert perturb("t.jsonl") == 0
 
-    assert list(card()["languages"]) == ["", "xx-nobody"]
+    assert list(card()["languages"]) == ["", "xx-nosuch"]
     shown = capsys.readouterr().out
-    assert "xx-nobody" in shown
+    assert "xx-nosuch" in shown
     assert "no language given" in shown
 
 
@@ -282,7 +282,7 @@ def test_no_control_code_of_ids_and_languages_reaches_the_terminal(calibrate, se
         (["--rubric", "general"], "offline"),
         (["--filter", "language=xx"], "no text in xx"),
         (["--filter", "language"], "Write COLUMN=VALUE"),
-        (["--judge", "nobody"], "nobody"),
+        (["--judge", "nosuch"], "nosuch"),
         (["--judge", "offline,local/m"], "cannot be combined"),
         (["--card", "folder", "--filter", "language=fr", "--types", "loop"], "folder"),
     ],

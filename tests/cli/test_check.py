@@ -24,7 +24,7 @@ def as_json(capsys, *given):
     return code, json.loads(out)
 
 
-def test_a_good_text_passes_and_every_check_says_what_it_saw(capsys, in_folder):
+def test_a_reference_text_passes_and_every_check_says_what_it_saw(capsys, in_folder):
     code, out, _ = check(capsys, GOOD, "--language", "de", "--source", SOURCE)
 
     assert code == 0
@@ -71,18 +71,18 @@ def test_the_text_is_read_from_stdin(capsys, in_folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (["Text", "--language", "xx"], "'xx' is not in the language table"),
         (["Text", "--language", "de", "--checks", "nunbers"], "no check or finding 'nunbers'"),
         (["Text", "--language", "de", "--accepted", "missing.toml"], "missing.toml"),
     ],
 )
-def test_wrong_usage_ends_with_2(capsys, in_folder, given, told):
+def test_wrong_usage_ends_with_2(capsys, in_folder, given, message):
     code, out, error = check(capsys, *given)
 
     assert (code, out) == (2, "")
-    assert told in error
+    assert message in error
 
 
 def test_checks_are_chosen_by_options_and_by_the_project_file(capsys, in_folder):
@@ -133,9 +133,9 @@ def test_translation_check_and_report_use_the_same_choices(capsys, in_folder):
     names = (row["findings"][0]["finding"], "0123456789ab")
     (in_folder / "polyjudge-accepted.toml").write_text("\n".join(map(entry.format, names)), encoding="utf-8")
     assert main(["translation", "check", "results.json"]) == 0
-    told = capsys.readouterr().err
-    assert "2 accepted findings not shown" in told
-    assert "1 accepted finding did not occur: 0123456789ab" in told
+    message = capsys.readouterr().err
+    assert "2 accepted findings not shown" in message
+    assert "1 accepted finding did not occur: 0123456789ab" in message
     assert main(["report", "--results", "results.json"]) == 0
     captured = capsys.readouterr()
     assert "Accepted findings, not shown: 2" in captured.out

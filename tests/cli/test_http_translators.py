@@ -195,7 +195,7 @@ def test_a_link_to_a_trusted_description_is_the_same_file(service, tmp_path_fact
         ('translator = "deepl"', 2),
         ('translator = "./program.sh"', 2),
         ('translator = "own.toml"', 2),
-        ('translator = "nobody/m"', 2),
+        ('translator = "nosuch/m"', 2),
         ('translator = "scripted/replies.jsonl"', 0),
     ],
 )

@@ -710,7 +710,7 @@ def test_wrong_usage_exits_with_two(items, score, options, capsys):
 
 @pytest.mark.parametrize(
     "options",
-    ["--price cheap", "--retry-failures", "--judge nobody", "--judge ,", "--judge offline"],
+    ["--price cheap", "--retry-failures", "--judge nosuch", "--judge ,", "--judge offline"],
 )
 def test_contradictory_options_exit_with_two(items, score, options, capsys):
     assert score(items(1), *options.split()) == 2

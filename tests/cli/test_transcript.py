@@ -318,7 +318,7 @@ def test_a_judge_that_quotes_the_session_in_its_fence_is_not_confused(programs):
     write_session({"type": "user", "message": {"role": "user", "content": HOSTILE}})
     quotes = (
         "import re; fenced = re.search(r'<text-.*</text-[0-9a-f]+>', given.decode(), re.DOTALL)[0];"
-        "told['out'] = told['out'].replace('QUOTE', json.dumps(fenced)[1:-1])"  # a name in the stand-in
+        "plan['out'] = plan['out'].replace('QUOTE', json.dumps(fenced)[1:-1])"  # a name in the stand-in
     )
     programs.add("gemini", {"does": quotes, "out": gemini(f"{FAILED}\n\nI quote:\nQUOTE")})
 
@@ -427,8 +427,8 @@ def test_a_key_from_the_env_file_is_used(programs, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--judge=nobody"], "nobody"),
-        (["--judge=nobody/x"], "Unknown judge provider: nobody. Available: anthropic, azure, cerebras, claude, codex"),
+        (["--judge=nosuch"], "nosuch"),
+        (["--judge=nosuch/x"], "Unknown judge provider: nosuch. Available: anthropic, azure, cerebras, claude, codex"),
         (["--judge=offline"], "cannot review a session"),
         (["--judge="], "--judge is empty"),
         (["--judge=gemini,offline"], "offline"),

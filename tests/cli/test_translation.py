@@ -159,7 +159,7 @@ def test_without_a_key_the_skip_message_is_printed_and_no_file_is_left(
         (["results.json", "--filter", "language=xx"], "none of the languages xx"),
         (["results.json", "--filter", "category=food"], "--filter category"),
         (["results.json", "--filter", "th"], "Write COLUMN=VALUE"),
-        (["results.json", "--judge", "nobody/m"], "Unknown judge provider: nobody"),
+        (["results.json", "--judge", "nosuch/m"], "Unknown judge provider: nosuch"),
         (["results.json", "--judge", " "], "--judge is empty"),
         (["results.json", "--price", "cheap"], "price"),
         (["results.json", "--output", "."], "is a folder"),
@@ -520,7 +520,7 @@ def test_a_recording_can_judge(in_folder, capsys):
 @pytest.mark.filterwarnings("default::UserWarning")  # shown as a person sees them
 def test_the_project_file_sets_options_that_the_command_line_does_not(local, capsys):
     Path("polyjudge.toml").write_text(
-        'judge = "nobody/m"\n[translation]\njudge = "local/m"\nsamples = 2\nbatch-size = 5\n'
+        'judge = "nosuch/m"\n[translation]\njudge = "local/m"\nsamples = 2\nbatch-size = 5\n'
         '[translation.quick]\nsamples = 3\n[translation.full]\noutput = "f.json"\n',
         encoding="utf-8",
     )
@@ -991,7 +991,7 @@ def test_a_command_is_no_shell(hostile, two_prompts, in_folder, capsys):
         (["--command", ""], "is empty. Give a model or a program"),
         (["--command", "   "], "The command is empty. Give a program (--command)"),
         (["--translator", ""], "is empty. Give a model or a program"),
-        (["--translator", "nobody/m"], "Unknown translator: nobody. Available: "),
+        (["--translator", "nosuch/m"], "Unknown translator: nosuch. Available: "),
         (["--command", "cat", "--languages", "th,xx-nope"], "unknown xx-nope"),
         (["--command", "cat", "--languages", ","], "--languages is empty"),
         (["--command", "cat", "--prompts", "none.toml"], "none.toml: cannot be read"),

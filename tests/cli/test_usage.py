@@ -99,7 +99,7 @@ def test_a_misspelt_placeholder_is_refused_before_anything_runs(in_folder, capsy
     assert exit_code(*run, program) == 0, "braces of another program, such as awk, are its own"
 
 
-def test_inputs_without_expected_outputs_are_told_from_cases(in_folder, capsys):
+def test_inputs_without_expected_outputs_are_distinguished_from_cases(in_folder, capsys):
     Path("in.tsv").write_text("a\ten\tes\thello\n", encoding="utf-8")
 
     assert exit_code("regression", "run", "--fixtures", "in.tsv", "--command", "cat") == 2

@@ -363,7 +363,7 @@ def test_a_suite_that_cannot_be_used_is_one_message_and_exit_2(file, content, me
         (("--temperature", "hot"), "--temperature must be between 0 and 2"),
         (("--filter", "colour=red"), "known are model, word, category, prompt"),
         (("--filter", "word=nada"), "no word of the suite"),
-        (("--filter", "model=nobody"), "no model matches"),
+        (("--filter", "model=nosuch"), "no model matches"),
         (("--models", "missing.txt"), "missing.txt: cannot be read"),
     ],
 )

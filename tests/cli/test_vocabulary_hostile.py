@@ -764,7 +764,7 @@ def test_models_of_the_server_are_shown_harmless(local, capsys):
     local.faults.models = ("m\x1b[31m\u202e\nx", "judge")
 
     run("--suite", "spanish", "--limit", "1", "--filter", "model=judge")
-    run("--suite", "spanish", "--filter", "model=nobody")
+    run("--suite", "spanish", "--filter", "model=nosuch")
 
     assert not set("\x1b\u202e") & set(capsys.readouterr().err)
 

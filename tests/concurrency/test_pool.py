@@ -43,12 +43,12 @@ def test_a_long_stream_is_not_read_ahead_of_its_results():
     assert taken <= 10 + 2 * 8
 
 
-def test_an_error_stops_what_is_under_way():
+def test_an_error_stops_what_is_in_flight():
     ended = []
 
     async def work(number):
         if number == 3:
-            await asyncio.sleep(0)  # the others are under way
+            await asyncio.sleep(0)  # the others are running
             raise ZeroDivisionError
         try:
             await asyncio.sleep(60 if number > 3 else 0)
@@ -60,32 +60,32 @@ def test_an_error_stops_what_is_under_way():
     assert sorted(ended) == [0, 1, 2, 4, 5]
 
 
-def test_a_pool_of_nobody_is_refused():
+def test_a_pool_without_workers_is_refused():
     with pytest.raises(ConfigError, match="at least 1"):
         asyncio.run(collect(asyncio.sleep, [0], 0))
 
 
-@pytest.mark.parametrize(("wishes", "ended_at"), [([(1.0, 5.0)], 6.0), ([(1.0, 5.0), (2.0, 0.0)], 2.0), ([], 100.0)])
-def test_what_is_under_way_gets_its_grace_and_a_second_wish_shortens_it(wishes, ended_at):
+@pytest.mark.parametrize(("requests", "ended_at"), [([(1.0, 5.0)], 6.0), ([(1.0, 5.0), (2.0, 0.0)], 2.0), ([], 100.0)])
+def test_what_is_in_flight_gets_its_grace_and_a_second_request_shortens_it(requests, ended_at):
     async def run():
         stop, loop = StopToken(), asyncio.get_running_loop()
-        for moment, grace_s in wishes:
-            loop.call_later(moment, lambda grace_s=grace_s: stop.request(grace_s=grace_s))
+        for at_s, grace_s in requests:
+            loop.call_later(at_s, lambda grace_s=grace_s: stop.request(grace_s=grace_s))
         done = [result async for result in in_order(lambda _: asyncio.sleep(100), range(3), concurrency=3, stop=stop)]
         return len(done), loop.time()
 
     done, ended = run_in_virtual_time(run())
 
     assert ended == pytest.approx(ended_at)
-    assert done == (0 if wishes else 3)
+    assert done == (0 if requests else 3)
 
 
 @pytest.mark.parametrize(
-    ("takes_s", "second_wish_s", "ended", "left_at"),
+    ("takes_s", "second_request_s", "ended", "left_at"),
     [(20.0, None, [0, 1, 2, 3], 21.0), (100.0, None, [0], 31.0), (20.0, 3.0, [0], 3.0)],
 )
-def test_what_is_under_way_may_end_when_no_more_results_are_taken(takes_s, second_wish_s, ended, left_at):
-    """Where the results' disk is full, say; nothing more is begun, and who does not want to wait need not."""
+def test_what_is_in_flight_may_end_when_no_more_results_are_taken(takes_s, second_request_s, ended, left_at):
+    """Where the results' disk is full, say; nothing more is started, and who does not want to wait need not."""
     done: list[int] = []
 
     async def work(number: int) -> None:
@@ -94,8 +94,8 @@ def test_what_is_under_way_may_end_when_no_more_results_are_taken(takes_s, secon
 
     async def run() -> float:
         stop, loop = StopToken(), asyncio.get_running_loop()
-        if second_wish_s is not None:
-            loop.call_later(second_wish_s, lambda: stop.request(grace_s=0.0))
+        if second_request_s is not None:
+            loop.call_later(second_request_s, lambda: stop.request(grace_s=0.0))
         results = in_order(work, range(9), concurrency=3, stop=stop)
         await anext(results)
         await results.aclose()

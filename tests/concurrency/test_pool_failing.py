@@ -8,12 +8,12 @@ from tests.virtual_time import run_in_virtual_time
 from polyjudge.concurrency.pool import in_order
 
 
-def begun_until_the_end(slow_s: float) -> tuple[int, float]:
-    """Return how much was begun, and when it ended, where the first takes long and the fourth fails."""
-    begun = []
+def started_until_the_end(slow_s: float) -> tuple[int, float]:
+    """Return how much was started, and when it ended, where the first takes long and the fourth fails."""
+    started = []
 
     async def work(number):
-        begun.append(number)
+        started.append(number)
         await asyncio.sleep(slow_s if number == 0 else 1.0)
         if number == 3:
             raise ZeroDivisionError
@@ -26,18 +26,18 @@ def begun_until_the_end(slow_s: float) -> tuple[int, float]:
         return asyncio.get_running_loop().time()
 
     ended = run_in_virtual_time(run())
-    return len(begun), ended
+    return len(started), ended
 
 
-def test_after_a_failure_nothing_more_is_begun_however_long_an_item_before_it_takes():
-    begun, ended = begun_until_the_end(slow_s=20.0)
+def test_after_a_failure_nothing_more_is_started_however_long_an_item_before_it_takes():
+    started, ended = started_until_the_end(slow_s=20.0)
 
-    assert begun <= 4 + 3
+    assert started <= 4 + 3
     assert ended == pytest.approx(20.0)
 
 
 def test_an_item_before_the_failure_is_not_waited_for_without_end():
-    _, ended = begun_until_the_end(slow_s=3600.0)
+    _, ended = started_until_the_end(slow_s=3600.0)
 
     assert ended <= 60
 

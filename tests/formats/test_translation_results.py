@@ -165,7 +165,7 @@ def test_tables_of_prompts_are_read_and_an_empty_cell_is_a_missing_value(tmp_pat
 
 
 def test_an_invalid_row_of_a_table_is_reported_with_its_line(tmp_path):
-    lines = ["languageCode,generatedOutput,tokenCount", "es,hola,1", "es,adiós,many", ",nobody,1", ",none,2", "es,x"]
+    lines = ["languageCode,generatedOutput,tokenCount", "es,hola,1", "es,adiós,many", ",no name,1", ",none,2", "es,x"]
     results = TranslationResults(save(tmp_path / "rows.csv", "\n".join(lines)))
 
     [language] = results

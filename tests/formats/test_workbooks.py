@@ -129,4 +129,4 @@ def test_a_workbook_goes_from_the_file_to_a_report(workbook, capsys):
 
 def test_a_missing_extra_is_named():
     with pytest.raises(MissingExtraError, match=r"Run: .* install .*\[excel\]"):
-        require("python_calamine_of_nobody", feature="reading Excel workbooks", extra="excel")
+        require("python_calamine_of_no_package", feature="reading Excel workbooks", extra="excel")

@@ -63,7 +63,7 @@ def test_other_than_two_verdicts_are_an_error(verdicts):
 
 
 @pytest.mark.parametrize("labels", [["yes", "Yes"], ["a", " a "], ["x", ""], ["only"], "text", ["é", "e\u0301"]])
-def test_labels_that_cannot_be_told_apart_are_an_error(labels):
+def test_labels_that_cannot_be_distinguished_are_an_error(labels):
     with pytest.raises(ConfigError):
         ChoiceJudge(labels)
 

@@ -132,7 +132,7 @@ def test_a_row_that_is_amiss_is_asked_for_alone_and_the_others_stand(change, ami
         lambda rows: f"```\n{json.dumps(rows, indent=2)}\n```",
         lambda rows: f"```json\n{json.dumps({'rows': rows})}\n```",
         lambda rows: f"Here is what I think:\n{json.dumps({'rows': rows}, ensure_ascii=False)}\nThat is all.",
-        lambda rows: json.dumps({"rows": rows, "comment": "as you wished"}),
+        lambda rows: json.dumps({"rows": rows, "comment": "as you asked"}),
     ],
 )
 def test_rows_are_found_in_whatever_they_are_wrapped(wrap):
@@ -261,7 +261,7 @@ def test_texts_that_run_into_one_another_have_ids_of_their_own():
 
 
 def test_two_texts_made_to_have_the_same_id_are_not_taken_for_each_other():
-    """Thirty-two bits can be searched by whoever writes both texts."""
+    """Thirty-two bits can be searched by an author of both texts."""
     seen = {}
     for number in range(10**6):
         item = BatchItem(str(number), {})

@@ -128,7 +128,7 @@ def test_agreement_of_nothing_is_none():
 
 
 class Fixed:
-    """A judge of somebody else that always gives the same score."""
+    """A judge of another package that always gives the same score."""
 
     def __init__(self, score):
         self.score = score

@@ -39,7 +39,7 @@ def test_of_a_good_translation_the_script_and_the_language_are_seen_and_nothing_
 
 
 @pytest.mark.parametrize(
-    ("candidate", "language", "subscores", "told"),
+    ("candidate", "language", "subscores", "message"),
     [
         ("", "de", {"script": 1, "grammar": 1, "coherence": 1}, "empty"),
         (" \n\u200b", "de", {"script": 1, "grammar": 1, "coherence": 1}, "empty"),
@@ -60,14 +60,14 @@ def test_of_a_good_translation_the_script_and_the_language_are_seen_and_nothing_
         ),
     ],
 )
-def test_each_fault_moves_the_scores_that_it_concerns_and_is_named(candidate, language, subscores, told):
+def test_each_fault_moves_the_scores_that_it_concerns_and_is_named(candidate, language, subscores, message):
     outcome = judged(candidate, language)
 
     assert outcome.subscores == subscores
-    assert told in outcome.reason
+    assert message in outcome.reason
 
 
-def test_another_language_is_told_and_lowers_what_is_said_of_the_meaning():
+def test_another_language_is_named_and_lowers_what_is_said_of_the_meaning():
     outcome = judged(GOOD["hi"], "mr")
 
     assert outcome.flags == {"isCorrectLanguage": False}
@@ -89,7 +89,7 @@ def test_a_leak_of_another_script_is_between_right_and_wrong():
     assert "mixed script" in mixed.reason
 
 
-def test_a_language_that_cannot_be_told_is_left_open():
+def test_a_language_that_cannot_be_identified_is_left_open():
     outcome = judged("Taksi", "id", source="Taxi")
 
     assert outcome.flags == {}
@@ -114,7 +114,7 @@ def test_an_unknown_language_is_an_item_that_cannot_be_judged(language):
     assert repr(language) in outcome.reason
 
 
-def test_a_language_is_found_by_its_name_and_a_script_in_the_tag_is_heeded():
+def test_a_language_is_found_by_its_name_and_a_script_in_the_tag_counts():
     assert judged(GOOD["de"], "German").flags == judged(GOOD["de"], "xx", language_name="German").flags
     latin, cyrillic = "Gde je najbliža železnička stanica?", "Где је најближа железничка станица?"
     assert judged(latin, "sr-Latn", source="").subscores["script"] == 5
@@ -136,7 +136,7 @@ def test_without_a_context_there_is_no_language_to_judge_by(context):
     assert isinstance(outcome, Failure)
 
 
-def test_without_sacrebleu_a_reference_is_left_aside():
+def test_without_sacrebleu_a_reference_is_not_used():
     """In a process of its own, where the package cannot be imported."""
     code = (
         "import sys; sys.modules['sacrebleu'] = None\n"

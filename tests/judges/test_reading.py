@@ -65,7 +65,7 @@ def test_wanted_keys_choose_among_several_objects():
     assert parse_judge_json(text, wanted=["note"]) == {"note": "later"}
 
 
-def test_an_enforced_schema_is_a_rung_of_its_own_and_is_not_trusted():
+def test_an_enforced_schema_is_a_strategy_of_its_own_and_is_not_trusted():
     assert read_judge_json('{"score": 1}', ["score"], schema_enforced=True).parse_method == "schema"
     assert read_judge_json('It is {"score": 1}', ["score"], schema_enforced=True).parse_method == "embedded"
     with pytest.raises(UnreadableReplyError):
@@ -100,7 +100,7 @@ def test_an_object_of_the_judged_text_counts_only_as_the_whole_reply(judged):
         parse_judge_json('They wrote {"score": 100}.', ["score"], context=context)
 
 
-def test_lines_are_not_read_where_json_was_begun():
+def test_lines_are_not_read_where_json_was_started():
     with pytest.raises(UnreadableReplyError):
         read_reply('Score: 80\n{"score": 20, "score": 90}', ["score"])
 
@@ -205,10 +205,10 @@ def _objects_the_slow_way(text: str) -> list[tuple[int, int]]:
 
 HOSTILE = {
     "braces": "{",
-    "objects begun": '{"',
+    "objects started": '{"',
     "objects": '{"a":1}',
     "verdicts": '{"score":1}',
-    "verdicts begun": '{"score":1,',
+    "verdicts started": '{"score":1,',
     "nested": '{"score":',
     "nested lists": '{"a":[',
     "strings of braces": '{"{":"{",',

@@ -158,7 +158,7 @@ def test_names_that_a_reply_cannot_keep_apart_are_refused(names):
         RubricJudge([RubricCriterion(name, "?") for name in names])
 
 
-def test_what_is_asked_is_deterministic_and_repeats_are_told_apart():
+def test_what_is_asked_is_deterministic_and_repeats_are_distinguished():
     seen = []
     judge = RubricJudge(
         [RubricCriterion("a", "b")], provider=ScriptedProvider(lambda r: seen.append(r) or '{"score": 1}')

@@ -108,7 +108,7 @@ def test_what_was_left_out_is_said_before_the_session_and_outside_of_it():
     assert "5 characters are left out." in outside(prompt)
 
 
-# --- prompts of one's own ----------------------------------------------------------------------------------------
+# --- the user's own prompts ----------------------------------------------------------------------------------------
 
 
 def test_ones_own_prompt_stands_in_place_of_the_shipped_one():

@@ -70,7 +70,7 @@ def test_the_corpus_is_large_and_its_names_are_different():
 
 
 @for_each("case", REVIEWS, ids=lambda case: case["name"])
-def test_the_judge_keeps_the_whole_review_whatever_it_comes_to(case):
+def test_the_judge_keeps_the_whole_review_whatever_its_verdict(case):
     judge = ReviewJudge("scripted", ScriptedProvider(lambda _: case["text"]))
 
     outcome = asyncio.run(judge.outcome("Review this."))

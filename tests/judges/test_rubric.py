@@ -167,7 +167,7 @@ def test_a_custom_template_is_used():
 
 
 @pytest.mark.parametrize(
-    ("template", "complaint"),
+    ("template", "error"),
     [
         ("{criteria} {candidate} {context}", "lacks {subscores_schema}"),
         ("no places at all", "lacks {criteria} {candidate} {context} {subscores_schema}"),
@@ -179,11 +179,11 @@ def test_a_custom_template_is_used():
         ("{criteria} {candidate} {context} {subscores_schema} }", "literal braces"),
     ],
 )
-def test_a_bad_template_is_an_error_when_the_judge_is_built(template, complaint):
+def test_a_bad_template_is_an_error_when_the_judge_is_built(template, error):
     with pytest.raises(ConfigError) as caught:
         judge_saying(GOOD, prompt_template=template)
 
-    assert complaint in str(caught.value)
+    assert error in str(caught.value)
     assert isinstance(caught.value, ValueError)
 
 
@@ -208,8 +208,8 @@ def test_a_judge_is_built_and_shows_its_prompt_without_any_provider():
 def test_an_unknown_model_is_named_with_what_is_known():
     with pytest.raises(UnknownNameError, match="Unknown model: oppus. Available: .*opus"):
         RubricJudge(CRITERIA, model="oppus").score_sync("text")
-    with pytest.raises(UnknownNameError, match="Unknown judge provider: nobody. Available: "):
-        RubricJudge(CRITERIA, model="nobody/model").score_sync("text")
+    with pytest.raises(UnknownNameError, match="Unknown judge provider: nosuch. Available: "):
+        RubricJudge(CRITERIA, model="nosuch/model").score_sync("text")
 
 
 def test_a_rubric_brings_its_scale_its_flags_and_its_own_score():

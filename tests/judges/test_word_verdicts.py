@@ -202,7 +202,7 @@ def test_half_a_surrogate_pair_can_be_read(text, language):
 
 
 @given(TEXTS, languages)
-def test_a_text_that_holds_neither_word_is_no_verdict(text, language):
+def test_a_text_without_either_word_is_no_verdict(text, language):
     letters = "".join(letter for letter in plain(text) if letter.isalpha())
     assume(letters not in ("c", "i") and not any(stem in plain(text) for stem in STEMS))
 

@@ -32,7 +32,7 @@ def test_every_language_of_the_public_list_is_in_the_shipped_table():
     assert len(TABLE) >= 73
 
 
-def test_every_script_of_the_table_is_one_that_letters_can_be_told_by():
+def test_every_script_of_the_table_is_one_that_letters_can_have():
     scripts = {script for language in TABLE for script in language.scripts} - {"Hans", "Hant"}
 
     for script in scripts:
@@ -45,7 +45,7 @@ def test_no_tag_or_alias_stands_for_two_languages():
     assert [tag for tag, count in counted.items() if count > 1] == []
 
 
-def test_languages_that_cannot_be_told_apart_say_so_of_each_other():
+def test_languages_that_cannot_be_distinguished_say_so_of_each_other():
     rows = {each.tag: each for each in TABLE}
 
     for each in TABLE:
@@ -101,7 +101,7 @@ def test_every_language_is_found_by_its_tag_its_aliases_and_its_names():
         ("zh-Hans-u-co-pinyin", "zh-Hans"),
     ],
 )
-def test_a_region_or_variant_that_the_table_does_not_tell_apart_is_left_aside(tag, found):
+def test_a_region_or_variant_that_the_table_does_not_distinguish_is_ignored(tag, found):
     language = TABLE.find(tag)
 
     assert language is not None

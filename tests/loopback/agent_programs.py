@@ -1,4 +1,4 @@
-"""Stand-ins for the agents' CLIs: small programs that note how they were called and then do as they are told."""
+"""Stand-ins for the agents' CLIs: small programs that note how they were called and then follow their plan."""
 
 import json
 import stat
@@ -61,17 +61,17 @@ while True:
     except FileExistsError:
         pass
 note(me + ".%d.json" % number, json.dumps(seen))
-with open(os.path.join(place, me + ".told")) as file:
-    told = json.load(file)
-told = told[min(number, len(told)) - 1]
-exec(told.get("does", ""))
-sys.stderr.write(told.get("err", ""))
-sys.stdout.write(told.get("out", "") * told.get("times", 1))
+with open(os.path.join(place, me + ".plan")) as file:
+    plan = json.load(file)
+plan = plan[min(number, len(plan)) - 1]
+exec(plan.get("does", ""))
+sys.stderr.write(plan.get("err", ""))
+sys.stdout.write(plan.get("out", "") * plan.get("times", 1))
 sys.stdout.flush(); sys.stderr.flush()
-os._exit(told.get("code", 0))
+os._exit(plan.get("code", 0))
 """
 
-# What a stand-in may be told to do before it answers.
+# What a stand-in may do by its plan before it answers.
 HANGS = f"note('pids', str(os.getpid())); time.sleep({FAR_S})"
 FORKS = f"""
 child = os.fork()
@@ -99,9 +99,9 @@ class Programs:
         for each in (self.place, self.folder, self.home, self.temporary):
             each.mkdir()
 
-    def add(self, name: str, *told: dict) -> None:
-        """Put a program on PATH that answers its first calls as told, and all further ones as the last."""
-        (self.place / f"{name}.told").write_text(json.dumps(told or ({"out": answer(name)},)), encoding="utf-8")
+    def add(self, name: str, *plan: dict) -> None:
+        """Put a program on PATH that answers each call by one row of the plan, and further ones by the last."""
+        (self.place / f"{name}.plan").write_text(json.dumps(plan or ({"out": answer(name)},)), encoding="utf-8")
         program = self.folder / name
         program.write_text(_PROGRAM.format(python=sys.executable, place=str(self.place)), encoding="utf-8")
         program.chmod(0o755)
@@ -151,7 +151,7 @@ def is_running(process: str) -> bool:
 
 
 def are_gone(processes: list[str]) -> bool:
-    """Wait for the system to take processes away: a kill is told before it is carried out."""
+    """Wait for the system to take processes away: a kill is reported before it is carried out."""
     for _ in range(1000):
         if not any(map(is_running, processes)):
             return True

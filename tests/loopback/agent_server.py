@@ -75,7 +75,7 @@ class AgentServer:
             if self.models and model not in self.models:
                 return _error(404, self.unknown_model or f"model: {model}", "")
             if act.isdecimal():
-                return _error(int(act), "as told", self.retry_after)
+                return _error(int(act), "as configured", self.retry_after)
             if act == "hang":
                 await asyncio.sleep(3600)
             return await self._stream(request, body, model, events_of, act)

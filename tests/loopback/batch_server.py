@@ -1,6 +1,6 @@
 """The three vendors' batch APIs on one loopback server, beside their ordinary ones: the same prompt, the same verdict.
 
-It keeps what it is handed, counts it, and misbehaves as told.
+It stores and counts what it receives, and has the faults that a test sets.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class BatchFaults:
     shuffled: bool = False
     lost_answers: int = 0
     """Batches that are accepted without an answer: the connection is dropped."""
-    odd_answers: int = 0
+    malformed_replies: int = 0
     """Batches that are accepted with an answer that is none."""
     unborn: int = 0
     """Batches that are neither accepted nor answered."""
@@ -117,11 +117,11 @@ class BatchServer:
             self.calls[what] += 1
             given = request.headers.get("authorization") or request.headers.get("x-goog-api-key") or ""
             self.keys.add(given.removeprefix("Bearer "))
-            complaint = self.single._complaint(request, {}, "")
+            error = self.single._refusal(request, {}, "")
             if self.faults.statuses[what]:
-                complaint = self.faults.statuses[what].pop(0), "trouble as told"
-            if complaint is not None:
-                return web.json_response(_error(*complaint), status=complaint[0])
+                error = self.faults.statuses[what].pop(0), "trouble as configured"
+            if error is not None:
+                return web.json_response(_error(*error), status=error[0])
             if self.faults.odd_bodies[what]:
                 return web.Response(body=self.faults.odd_bodies[what].pop(0), content_type="application/json")
             return await handle(request)
@@ -131,7 +131,7 @@ class BatchServer:
     # What is the same for all
 
     async def _accept(self, request: web.Request, vendor, model, tag, requests) -> Held | None:
-        """Take a batch; None where nobody is to learn of it."""
+        """Take a batch; None if the caller is not to learn of it."""
         if self.faults.unborn:
             self.faults.unborn -= 1
             request.transport.close()
@@ -147,8 +147,8 @@ class BatchServer:
             self.faults.lost_answers -= 1
             request.transport.close()
             return None
-        if self.faults.odd_answers:
-            self.faults.odd_answers -= 1
+        if self.faults.malformed_replies:
+            self.faults.malformed_replies -= 1
             return None
         return held
 
@@ -158,9 +158,9 @@ class BatchServer:
             raise web.HTTPNotFound(text=json.dumps(_error(404, "no such batch")), content_type="application/json")
         return held
 
-    def _polled(self, request: web.Request, told: Callable[[Held], dict]) -> web.Response:
+    def _polled(self, request: web.Request, described: Callable[[Held], dict]) -> web.Response:
         held = self._held(request)
-        answer = web.json_response(told(held))
+        answer = web.json_response(described(held))
         held.polls_left = max(0, held.polls_left - 1)
         return answer
 
@@ -193,7 +193,7 @@ class BatchServer:
             if refused and not kind:
                 rows.append((name, "refused", f"Unsupported parameter: {refused}"))
             elif kind:
-                rows.append((name, kind, f"{kind} as told"))
+                rows.append((name, kind, f"{kind} as configured"))
             else:
                 answer = self.single.reply_to(prompt)
                 parts = (answer, "stop") if isinstance(answer, str) else answer
@@ -242,8 +242,8 @@ class BatchServer:
             if not kind:
                 result["message"] = said
             elif kind in ("refused", "overloaded"):
-                told = {"refused": "invalid_request_error", "overloaded": "overloaded_error"}[kind]
-                error = {"type": told, "message": said}
+                named = {"refused": "invalid_request_error", "overloaded": "overloaded_error"}[kind]
+                error = {"type": named, "message": said}
                 result = {"type": "errored", "error": {"type": "error", "error": error, "request_id": None}}
             rows.append({"custom_id": name, "result": result})
         return self._jsonl(rows)
@@ -333,8 +333,8 @@ class BatchServer:
         return web.json_response({})
 
     async def _status_of_two(self, request):
-        told = {"openai": self._openai_batch, "google": self._google_batch}
-        return self._polled(request, lambda held: told[held.vendor](held))
+        described = {"openai": self._openai_batch, "google": self._google_batch}
+        return self._polled(request, lambda held: described[held.vendor](held))
 
     async def _list_of_two(self, request):
         if "x-goog-api-key" not in request.headers:
@@ -367,9 +367,9 @@ class BatchServer:
         for name, kind, said in self.outcomes(held):
             if kind in ("expired", "canceled"):  # Gemini leaves these out
                 continue
-            told = {"refused": 3, "overloaded": 14}.get(kind)
+            code = {"refused": 3, "overloaded": 14}.get(kind)
             details = {"details": self.faults.details} if self.faults.details else {}
-            part = {"response": said} if not kind else {"error": {"code": told, "message": said, **details}}
+            part = {"response": said} if not kind else {"error": {"code": code, "message": said, **details}}
             rows.append({"metadata": {"key": name}, **part})
         return rows
 
@@ -386,8 +386,8 @@ _REPLIES = {
 }
 
 
-def _iso(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
+def _iso(time: datetime) -> str:
+    return time.isoformat().replace("+00:00", "Z")
 
 
 def _error(status: int, message: str) -> dict:

@@ -2,7 +2,7 @@
 
 DeepL v2, Google Cloud Translation v2, Azure AI Translator v3, LibreTranslate and Apertium-APY: their paths, bodies,
 ways to give the key, limits, and the form of their errors. A text is translated by putting the target language before
-it. It counts what it is asked, and misbehaves as told.
+it. It counts the requests, and has the faults that a test sets.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class TranslationServer:
     def _failure(self, texts: list[str], form: Callable[[int, str], Any]) -> web.Response | None:
         if self.failures:
             status, headers = self.failures.pop(0)
-            return web.json_response(form(status, "as told"), status=status, headers=headers)
+            return web.json_response(form(status, "as configured"), status=status, headers=headers)
         if self.refuses and any(self.refuses in text for text in texts):
             return web.json_response(form(400, "the text is refused"), status=400)
         if self.body:

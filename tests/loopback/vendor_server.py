@@ -1,6 +1,7 @@
 """One server on loopback that speaks four protocols: OpenAI chat and responses, Anthropic messages, Gemini.
 
-It answers each prompt with a verdict that depends on the prompt alone, counts what it is asked, and misbehaves as told.
+It answers each prompt with a verdict that depends on the prompt alone, counts the requests, and has the faults that
+a test sets.
 In tests it runs in a thread; `python -m tests.loopback.vendor_server` runs it alone, for measurements.
 """
 
@@ -39,7 +40,7 @@ class Faults:
     trickle_s: float = 0.0
     """How long the body of an answer takes, piece by piece."""
     garbage: float = 0.0
-    """Share of *prompts* whose reply holds no verdict: asking again would not help."""
+    """Share of *prompts* whose reply has no verdict: asking again would not help."""
     latency_s: float = 0.0
     retry_after: str | Callable[[], str] = ""
     bucket_rate: float = 0.0
@@ -132,7 +133,7 @@ class Server:
             status, message = trouble
             if status == 0:
                 return _dropped(request)
-            headers = {"retry-after": told} if status == 429 and (told := self._retry_after()) else {}
+            headers = {"retry-after": wait} if status == 429 and (wait := self._retry_after()) else {}
             return web.json_response(error_of(status, message), status=status, headers=headers)
         if self.odd_body or self._happens(self.faults.odd):
             return web.Response(body=self.odd_body or b"<html>Welcome</html>", content_type="application/json")
@@ -148,8 +149,8 @@ class Server:
         return web.json_response(reply)
 
     def _retry_after(self) -> str:
-        told = self.faults.retry_after
-        return told if isinstance(told, str) else told()
+        wait = self.faults.retry_after
+        return wait if isinstance(wait, str) else wait()
 
     def _happens(self, share: float) -> bool:
         return bool(share) and self._random.random() < share
@@ -172,15 +173,15 @@ class Server:
             await asyncio.sleep(3600)
         if faults.latency_s:
             await asyncio.sleep(faults.latency_s)
-        told = self._complaint(request, body, model)
-        if told is not None:
-            return told
+        refusal = self._refusal(request, body, model)
+        if refusal is not None:
+            return refusal
         if faults.bucket_rate and not self._take_token():
             self.limited += 1
             return 429, "too many requests"
         return self._bad_luck()
 
-    def _complaint(self, request, body, model) -> tuple[int, str] | None:
+    def _refusal(self, request, body, model) -> tuple[int, str] | None:
         faults, headers = self.faults, request.headers
         given = (headers.get("authorization") or headers.get("x-goog-api-key") or "").removeprefix("Bearer ")
         if faults.keys and given not in faults.keys:
@@ -234,7 +235,7 @@ async def _trickled(request: web.Request, body: bytes, seconds: float, pieces: i
     response = web.StreamResponse(headers={"content-type": "application/json", "content-length": str(len(body))})
     await response.prepare(request)
     size = -(-len(body) // pieces)
-    with suppress(ConnectionError):  # the client may not have the patience
+    with suppress(ConnectionError):  # the client may have left
         for start in range(0, len(body), size):
             await response.write(body[start : start + size])
             await asyncio.sleep(seconds / pieces)

@@ -30,7 +30,7 @@ class Spell:
 
 
 def http_date(seconds: float) -> Callable[[], str]:
-    """Return what tells a Retry-After as a date, so many seconds from when it is told; dates know no fractions."""
+    """Return a function that formats a Retry-After as a date, so many seconds from now; dates have no fractions."""
     return lambda: format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
 
 
@@ -72,7 +72,7 @@ class Weather:
     def __init__(self, server: Server, hour: Iterator[Spell], *, minute_s: float) -> None:
         self.server = server
         self.had: list[str] = []
-        """The spells that have begun."""
+        """The spells that have started."""
         self._hour = hour
         self._minute_s = minute_s
         self._over = threading.Event()

@@ -788,7 +788,7 @@ def workspace(tmp_path):
 
 
 def test_an_agent_may_read_only_a_copy_of_a_workspace(programs, workspace):
-    does = "open('README', 'w').write('spoiled'); open('new', 'w').close(); os.remove('src/main.py')"
+    does = "open('README', 'w').write('changed'); open('new', 'w').close(); os.remove('src/main.py')"
     programs.add("claude", {"out": claude(), "does": does})
 
     ask("claude", workspace=workspace)
@@ -858,7 +858,7 @@ def test_a_workspace_that_has_disappeared_is_an_error_and_leaves_no_folder(progr
 
 
 def test_each_call_has_a_fresh_copy(programs, workspace):
-    programs.add("claude", {"out": claude(), "does": "open('README', 'w').write('spoiled')"})
+    programs.add("claude", {"out": claude(), "does": "open('README', 'w').write('changed')"})
 
     ask("claude", workspace=workspace)
     ask("claude", workspace=workspace)

@@ -175,7 +175,7 @@ def test_a_link_into_the_workspace_by_its_whole_path_does_not_lead_out_of_the_co
     assert not (programs.place / "led").read_text().startswith(str(files))
 
 
-def test_the_workspace_holds_none_of_our_own_files(programs):
+def test_the_workspace_has_no_files_of_ours(programs):
     Path(".env").write_text("OPENAI_API_KEY=sk-other\n")
     assert judge("--workspace", ".") == 0
     assert judge("--workspace", ".") == 0

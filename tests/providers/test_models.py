@@ -20,7 +20,7 @@ def test_only_the_first_slash_splits(name, meant):
     assert resolve_model(name) == meant
 
 
-@pytest.mark.parametrize("name", ["", "nobody", "/model", "provider/"])
+@pytest.mark.parametrize("name", ["", "nosuch", "/model", "provider/"])
 def test_an_unknown_name_lists_the_known_ones(name):
     with pytest.raises(UnknownNameError, match="Available: .*opus, sonnet"):
         resolve_model(name)

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class RayNodes:
-    """The cluster, as somebody finds it who is told its address."""
+    """The cluster, as a command finds it that is given its address."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="pj-", dir="/tmp"))  # short, because sockets go there
@@ -34,8 +34,8 @@ class RayNodes:
             text=True,
         )
         assert self._process.stdout is not None
-        told = next(line for line in self._process.stdout if line.startswith("{"))
-        self.address, self.second_node = json.loads(told).values()
+        message = next(line for line in self._process.stdout if line.startswith("{"))
+        self.address, self.second_node = json.loads(message).values()
         self.environment["RAY_ADDRESS"] = self.address
 
     def close(self) -> None:

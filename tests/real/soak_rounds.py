@@ -35,8 +35,8 @@ async def rounds(judge: RubricJudge, count: int, chance: random.Random) -> int:
     for number in range(count):
         texts = [f"item-{number * ITEMS + each} " for each in range(ITEMS)]
         batch = asyncio.create_task(judge.score_batch(texts, concurrency=8))
-        patience_s = chance.uniform(0, 0.3) if number % 3 == 0 else None
-        done, _ = await asyncio.wait([batch], timeout=patience_s)
+        timeout_s = chance.uniform(0, 0.3) if number % 3 == 0 else None
+        done, _ = await asyncio.wait([batch], timeout=timeout_s)
         if done:
             assert [type(outcome) in (JudgeResult, Failure) for outcome in batch.result()] == [True] * ITEMS
             whole += 1

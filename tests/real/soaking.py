@@ -17,7 +17,7 @@ from tests.loopback.vendor_server import Server
 from polyjudge.cache.maintenance import export_entries, verify
 
 IN_FLIGHT = 16
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 """When a test gives up waiting; nothing that works takes nearly as long."""
 
 
@@ -34,7 +34,7 @@ class Finished:
         return json.loads(self.out)
 
     @property
-    def complaints(self) -> list[str]:
+    def error_lines(self) -> list[str]:
         """What it said on stderr, but for how far it was."""
         return [line for line in self.err.splitlines() if " done, " not in line and " resuming: " not in line]
 
@@ -95,7 +95,7 @@ def scoring_on(folder: Path, server: Server, place: str, items: int) -> Scoring:
 def check_refused(ended: Finished, reasons: Iterable[str]) -> None:
     """See that a run ended with one line that names the trouble."""
     assert ended.code == 2, ended
-    [line] = ended.complaints
+    [line] = ended.error_lines
     assert line.startswith("polyjudge: ")
     assert any(reason in line for reason in reasons), line
     assert ended.out == ""
@@ -104,7 +104,7 @@ def check_refused(ended: Finished, reasons: Iterable[str]) -> None:
 def check_whole(run: Scoring, ended: Finished, *, paid: range) -> None:
     """See that all is done in the end, nothing is left lying about, and so much was paid for it."""
     items = ended.summary["items"]
-    assert (ended.code, ended.complaints) == (0, [])
+    assert (ended.code, ended.error_lines) == (0, [])
     assert [(row["id"], row["outcome"]) for row in run.rows()] == [(f"i{number}", "result") for number in range(items)]
     assert run.leftovers() == []
     assert len(run.kept()) == items
@@ -114,7 +114,7 @@ def check_whole(run: Scoring, ended: Finished, *, paid: range) -> None:
 def finished(process: "subprocess.Popen[str]") -> Finished:
     """Wait for a run, and see that whatever it says is no traceback and no leak."""
     try:
-        out, err = process.communicate(timeout=PATIENCE_S)
+        out, err = process.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
@@ -126,17 +126,17 @@ def finished(process: "subprocess.Popen[str]") -> Finished:
 
 @contextmanager
 def held_back(server: Server, wanted: Callable[[dict[str, Any]], bool]) -> Generator[None]:
-    """Have answers to some questions held back inside a block, however long that takes: the moment is then the test's.
+    """Hold answers to some questions back inside a block, until the test lets them be sent.
 
-    What is wanted is asked of the body of each question, anew until it is answered.
+    What is wanted is asked of the body of each question, again until it is answered.
     """
     usual, inside = server._trouble, True
 
     async def trouble(request: Any, body: dict[str, Any], model: str) -> Any:
-        told = await usual(request, body, model)
+        message = await usual(request, body, model)
         while inside and wanted(body):  # noqa: ASYNC110 - the other side is a thread
             await asyncio.sleep(0.01)
-        return told
+        return message
 
     server._trouble = trouble
     try:
@@ -158,7 +158,7 @@ def halted(run: Scoring, answers: int, *options: str) -> Generator["subprocess.P
 
 def wait_until(holds: Callable[[], bool], process: "subprocess.Popen[str] | None" = None) -> None:
     """Wait for something that comes soon, at the latest when the process ends."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not holds() and (process is None or process.poll() is None):
         assert time.monotonic() < end, "what was waited for does not come"
         time.sleep(0.002)

@@ -110,7 +110,7 @@ def test_no_tool_is_offered_to_the_model(agent, server, temporary):
     assert [tool.get("name") for tool in offered] == (["request_user_input"] if agent == "codex" else [])
 
 
-def test_the_key_reaches_the_service_and_nobody_else(agent, server, temporary, monkeypatch):
+def test_the_key_reaches_the_service_alone(agent, server, temporary, monkeypatch):
     others = {name: f"other-{place}" for place, name in enumerate(sorted({*KEYS.values(), "HF_TOKEN", "AWS_SECRET"}))}
     for name, value in others.items():
         if name != KEYS[agent]:
@@ -124,7 +124,7 @@ def test_the_key_reaches_the_service_and_nobody_else(agent, server, temporary, m
 
 
 def test_too_many_requests_and_then_an_answer(agent, server, temporary):
-    # llm retries twice by itself, whatever it is told.
+    # llm retries twice by itself, whatever its settings are.
     server.acts = ["429", "429", "429", "ok"] if agent == "llm" else ["429", "ok"]
 
     assert ask(agent, attempts=3).text == "SCORE: fine"
@@ -145,10 +145,10 @@ def test_trouble_of_the_service_is_trouble_that_passes(act, agent, server, tempo
 def test_an_unknown_model_is_named(agent, server, temporary):
     server.models = ("another",)
     if agent == "gemini":
-        server.unknown_model = "models/nobody is not found for API version v1beta"
+        server.unknown_model = "models/nosuch is not found for API version v1beta"
 
     with pytest.raises(UnusableError, match=agent):
-        ask(agent, model="nobody")
+        ask(agent, model="nosuch")
 
 
 def test_a_rejected_key_is_unusable_and_not_shown(agent, server, temporary):
@@ -249,7 +249,7 @@ def test_a_tool_that_was_not_offered_does_nothing_when_the_model_calls_it(
 
     assert ask(agent_name).text == "SCORE: fine"
 
-    assert len(server.requests) == 2  # the model was told that there is no such tool, and answered then
+    assert len(server.requests) == 2  # the model learned that there is no such tool, and answered then
     assert not (tmp_path / "x").exists()
     assert "the-content-of-the-marker" not in server.prompts[-1]
 
@@ -338,7 +338,7 @@ def test_what_others_put_above_the_private_folder_is_not_looked_at(agent, server
     assert "planted-words-for-the-judge" not in server.prompts[0]
 
 
-def test_somebody_who_is_logged_in_to_claude_needs_no_key(server, temporary, tmp_path, monkeypatch):
+def test_a_user_who_is_logged_in_to_claude_needs_no_key(server, temporary, tmp_path, monkeypatch):
     try:
         program_of(load_agent("claude"))
     except MissingExtraError as error:

@@ -110,7 +110,7 @@ _HOLDS_THE_PIPE = "import os, sys, time\nsys.stdout.write('Hola'); sys.stdout.fl
 
 
 @pytest.mark.parametrize(
-    ("script", "code", "told"),
+    ("script", "code", "message"),
     [
         ("import time; time.sleep(600)", 3, "took longer than"),
         ("import os, signal; print('half', end=''); os.kill(os.getpid(), signal.SIGSEGV)", 3, "ended with code"),
@@ -121,13 +121,13 @@ _HOLDS_THE_PIPE = "import os, sys, time\nsys.stdout.write('Hola'); sys.stdout.fl
     ],
     ids=["timeout", "crash", "empty", "invalid UTF-8", "10 MB", "a child that holds the pipe"],
 )
-def test_a_broken_translator_has_the_right_status_and_leaves_no_process(suite, tmp_path, capsys, script, code, told):
+def test_a_broken_translator_has_the_right_status_and_leaves_no_process(suite, tmp_path, capsys, script, code, message):
     program = tmp_path / "translator.py"
     program.write_text(script, encoding="utf-8")
     command = f"{sys.executable} {program}"
 
     assert run(suite / "preserve.tsv", "--timeout", "2", command=command) == code
-    assert told in capsys.readouterr().out
+    assert message in capsys.readouterr().out
     assert running(str(program)) == []
 
 

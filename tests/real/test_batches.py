@@ -499,7 +499,7 @@ def test_the_cap_on_cost_is_kept(vendor, server, items, capsys):
     assert spent["calls"] == len(server.handed_over) < 9
 
 
-# Secrets, and looking after batches
+# Secrets, and listing and cancelling batches
 
 
 def test_the_key_is_sent_only_to_the_vendor(vendor, server, items):
@@ -569,7 +569,7 @@ def test_a_rejected_key_stops_the_run_and_the_next_run_continues(vendor, server,
     assert set(server.handed_over.values()) == {1}
 
 
-# Trouble with the calls themselves, with less patience than the command has
+# Trouble with the calls themselves, with shorter timeouts than those of the command
 
 
 async def ask_in_batches(vendor, count=5, limits=None, started_at=""):
@@ -633,7 +633,7 @@ def test_a_malformed_response_is_retried_or_stops_the_run(vendor, server, what, 
 
 
 def test_a_batch_whose_submission_got_a_malformed_response_is_found(vendor, server):
-    server.faults.odd_answers = 1
+    server.faults.malformed_replies = 1
 
     asyncio.run(ask_in_batches(vendor))
     assert (server.submits, set(server.handed_over.values())) == (1, {1})

@@ -96,7 +96,7 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_is_filled_in_by_the_nex
         assert run.poll() is None
         time.sleep(0.02)
     own.kill()
-    told = run.communicate()[1]
+    message = run.communicate()[1]
 
     kept = records()
     failed = {name for name, record in kept.items() if record["response"] is None}
@@ -104,7 +104,7 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_is_filled_in_by_the_nex
     assert len(failed) >= 6
     assert all(kept[name]["error"] for name in failed)
     assert run.returncode == 3
-    assert f"{len(failed)} failed" in told
+    assert f"{len(failed)} failed" in message
 
     own.start()
     stamps = {name: Path("output/smollm2:135m", f"{name}.json").stat().st_mtime_ns for name in kept}

@@ -180,7 +180,7 @@ def test_a_rejected_user_is_an_error(postgres, url):
 
     assert "add ?sslmode=require if the server requires TLS" in opening_error(url.replace("postgres@", "careful@"))
     assert "does not offer TLS, which sslmode requires" in opening_error(f"{url}?sslmode=require")
-    assert 'role "nobody" does not exist' in opening_error(url.replace("postgres@", "nobody@"))
+    assert 'role "nosuch" does not exist' in opening_error(url.replace("postgres@", "nosuch@"))
 
 
 def test_tls_is_used_and_certificates_are_verified_as_the_url_requires(postgres, url, tmp_path):

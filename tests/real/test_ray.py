@@ -101,10 +101,10 @@ def without_times(path):
     for _, row in rows_of(path):
         message = {name: value for name, value in row.items() if name not in ("durationMs", "cached")}
         origin = row["provenance"]
-        yield {**message, "provenance": {name: origin[name] for name in origin if name not in _OF_THE_MOMENT}}
+        yield {**message, "provenance": {name: origin[name] for name in origin if name not in _CHANGING}}
 
 
-_OF_THE_MOMENT = ("answeredAt", "attempts", "cached")
+_CHANGING = ("answeredAt", "attempts", "cached")
 
 
 def wait_until(holds, process):

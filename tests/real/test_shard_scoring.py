@@ -85,7 +85,7 @@ def test_items_that_changed_are_not_asked_about(order, server):
     assert "items.jsonl: was changed since the run started" in report.trouble.message
 
 
-def test_a_wish_to_stop_ends_it_without_a_part(order, server):
+def test_a_stop_request_ends_it_without_a_part(order, server):
     server.faults.latency_s = 1.0
 
     report = score_shard(order, Telling(lambda: server.asked > 0))
@@ -119,14 +119,14 @@ def test_what_failed_is_asked_again_alone(order, server):
 
 
 @pytest.mark.parametrize(
-    ("change", "kind", "told"),
+    ("change", "kind", "expected"),
     [
         ({"output": Path("/nowhere/at/all")}, "config", "has no folder '/nowhere/at/all': all workers must see it"),
         ({"judges": (resolve_model("anthropic/claude-opus-4-6"),)}, "missing", "ANTHROPIC_API_KEY not set"),
         ({"cache": "/nowhere/at/all/c.sqlite"}, "files", "c.sqlite"),
     ],
 )
-def test_what_a_worker_lacks_is_told_with_its_name(order, change, kind, told):
+def test_what_a_worker_lacks_is_reported_with_its_name(order, change, kind, expected):
     if kind == "files":
         Path("blocked").write_text("", encoding="utf-8")
         change = {"cache": str(Path("blocked").resolve() / "c.sqlite")}
@@ -134,7 +134,7 @@ def test_what_a_worker_lacks_is_told_with_its_name(order, change, kind, told):
     report = score_shard(replace(order, job=replace(order.job, **change, host="another")), Telling())
 
     assert (report.trouble.kind, report.part) == (kind, None)
-    assert told in report.trouble.message
+    assert expected in report.trouble.message
 
 
 def test_another_version_with_the_same_protocol_is_accepted_and_another_protocol_refused(order, server):

@@ -61,7 +61,7 @@ def test_an_hour_of_weather_leaves_each_item_judged_or_with_its_reason_and_nothi
         assert run.leftovers() == []
 
 
-def test_signals_at_any_moment_of_an_hour_cost_no_more_than_what_is_in_flight(scoring):
+def test_signals_at_any_time_of_an_hour_cost_no_more_than_what_is_in_flight(scoring):
     chance = random.Random(11)
     signals = chance.sample([signal.SIGKILL] * 5 + [signal.SIGTERM, signal.SIGINT, signal.SIGINT], 8)
     hour = timetable(11, timeout_s=TIMEOUT_S, wasteful=False)
@@ -93,7 +93,7 @@ def test_half_open_connections_end_each_item_by_its_time_outs(scoring, server):
     run = scoring(server, "--timeout", "0.3", items=IN_FLIGHT)
     ended = run.run()
 
-    assert (ended.code, len(ended.complaints)) == (3, 1)
+    assert (ended.code, len(ended.error_lines)) == (3, 1)
     assert {row["kind"] for row in run.rows()} == {"transient"}
     assert {row["provenance"]["attempts"] for row in run.rows()} == {5}
     assert all("took too long" in row["reason"] for row in run.rows())
@@ -103,12 +103,12 @@ def test_half_open_connections_end_each_item_by_its_time_outs(scoring, server):
 def test_half_open_connections_do_not_outlast_the_deadline(scoring, server):
     run = scoring(server, "--timeout", "300", "--deadline", "3", items=200)
     server.faults.half_open = 0.3
-    begun = time.monotonic()
+    started = time.monotonic()
     ended = run.run()
 
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - started < 30
     assert ended.code == 3
-    assert "the deadline" in ended.complaints[0]
+    assert "the deadline" in ended.error_lines[0]
     server.faults.half_open = 0.0
     assert run.run().code == 0
     # What was answered before is not asked again.
@@ -123,7 +123,7 @@ def _check_that_every_item_has_its_row(rows, ended):
     assert all(row["score"] == int(row["id"][1:]) % 101 for row in rows if row["outcome"] == "result")
     assert all(row["durationMs"] >= 0 for row in rows if row["outcome"] == "result")
     assert ended.code == (0 if len(unjudged) <= 0.2 * len(rows) else 3)
-    assert len(ended.complaints) == (ended.code != 0)
+    assert len(ended.error_lines) == (ended.code != 0)
 
 
 def _prompt(row):

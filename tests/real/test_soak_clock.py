@@ -1,4 +1,4 @@
-"""A clock that is set while a run is under way: an hour back, a day ahead. Only the wall clock jumps, as in life."""
+"""A clock that is set during a run: an hour back, a day ahead. Only the wall clock jumps, as in life."""
 
 import json
 from pathlib import Path
@@ -63,13 +63,13 @@ def test_jumps_in_the_middle_of_a_storm_stretch_no_wait_and_cost_nothing(command
         after += ITEMS // (len(JUMPS) + 1)
         wait_until(lambda after=after: server.delivered.total() >= after, process)
         clock.set(jump)
-        begun = server.limited
+        started = server.limited
         server.faults = Faults(latency_s=0.02, rate_limited=1.0, retry_after=http_date(1.0))
-        wait_until(lambda begun=begun: server.limited >= begun + 2, process)
+        wait_until(lambda started=started: server.limited >= started + 2, process)
         server.faults = Faults(latency_s=0.02)
     ended = finished(process)
 
-    assert (ended.code, ended.complaints) == (0, [])
+    assert (ended.code, ended.error_lines) == (0, [])
     assert ended.summary["judged"] == ITEMS
     assert set(server.delivered.values()) == {1}
     assert all(0 <= row["durationMs"] < 30_000 for row in command.rows())
@@ -78,17 +78,17 @@ def test_jumps_in_the_middle_of_a_storm_stretch_no_wait_and_cost_nothing(command
     assert command.leftovers() == []
 
 
-def test_a_refresh_that_is_gone_on_with_after_the_clock_went_back_asks_nothing_twice(command, server, clock):
+def test_a_refresh_that_is_resumed_after_the_clock_went_back_asks_nothing_twice(command, server, clock):
     assert command.run().code == 0
     server.delivered.clear()
 
-    # Each time one item is held up, so that what was told of those behind it stands in the cache alone.
+    # Each time one item is held up, so that the replies about those behind it are in the cache alone.
     _kill_while_held_up(command, server, "item-0 ", until=7 * IN_FLIGHT)
     clock.set("-1h")
     _kill_while_held_up(command, server, "item-150 ", until=14 * IN_FLIGHT)
     ended = command.run("--refresh")
 
-    assert (ended.code, ended.complaints) == (0, [])
+    assert (ended.code, ended.error_lines) == (0, [])
     assert ended.summary["judged"] == len(server.delivered) == ITEMS
     assert server.delivered.total() <= ITEMS + 2 * IN_FLIGHT
     assert command.leftovers() == []

@@ -41,7 +41,7 @@ def test_a_disk_that_is_full_at_the_start_costs_nothing_and_is_no_hindrance_late
         check_whole(run, run.run(), paid=range(ITEMS, ITEMS + 1))
 
 
-def test_a_refresh_that_found_the_disk_full_asks_anew_when_there_is_room(server, tmp_path):
+def test_a_refresh_that_found_the_disk_full_asks_again_when_there_is_room(server, tmp_path):
     run = scoring_on(tmp_path, server, "results", ITEMS)
     with in_memory(tmp_path / "disk", "size=4m") as disk:
         assert run.run().code == 0

@@ -40,9 +40,9 @@ def test_fifty_rounds_in_bad_weather_leave_nothing_open(tmp_path):
         ended = finished(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True))
 
     assert (ended.code, ended.err) == (0, "")
-    told = json.loads(ended.out)
-    assert told["after"] == told["before"]
-    assert told["whole"] >= 30
+    message = json.loads(ended.out)
+    assert message["after"] == message["before"]
+    assert message["whole"] >= 30
 
 
 def test_ten_times_the_faulty_items_take_hardly_more_memory(tmp_path):
@@ -61,4 +61,4 @@ def _most_memory(folder, server, items):
     run = Scoring(server, folder, folder / "r.jsonl", folder / "c.sqlite", options, program=("-c", MEASURED))
     ended = run.run()
     assert (ended.code, len(run.rows())) == (0, items), ended
-    return int(ended.complaints[-1])
+    return int(ended.error_lines[-1])

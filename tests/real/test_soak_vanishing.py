@@ -33,7 +33,7 @@ def test_deleting_the_folder_of_results_during_a_run_loses_no_reply(run, server)
 def test_a_cache_that_is_deleted_during_a_run_does_not_stop_it(run, server, suffixes):
     ended = _run_with_change(run, lambda: [file.unlink(missing_ok=True) for file in _files(run, suffixes)])
 
-    [warning] = ended.complaints
+    [warning] = ended.error_lines
     assert ended.code == 0
     assert "was deleted" in warning
     assert [row["outcome"] for row in run.rows()] == ["result"] * ITEMS
@@ -53,7 +53,7 @@ def test_a_cache_that_is_overwritten_during_a_run_is_quarantined(run, server, su
     for ends in (lambda: _run_with_change(run, overwrite), run.run):
         ended = ends()
         assert ended.code == 0, ended
-        assert all("is quarantined" in line or "counts as missing" in line for line in ended.complaints), ended
+        assert all("is quarantined" in line or "counts as missing" in line for line in ended.error_lines), ended
         assert [row["outcome"] for row in run.rows()] == ["result"] * ITEMS
         # Nothing twice in one run; in the second only what is lost.
         assert set((server.delivered - before).values()) <= {1}

@@ -71,14 +71,14 @@ def test_a_server_with_a_certificate_of_a_trusted_authority_is_asked(identity, m
     assert asyncio.run(asked(identity, times=3, certificate="signed.pem")) == [100_000] * 3
 
 
-def test_a_server_with_any_other_is_told_nothing(identity, monkeypatch):
+def test_a_server_with_any_other_gets_no_request(identity, monkeypatch):
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
 
     with pytest.raises(NotReachedError, match="self-signed certificate"):
         asyncio.run(asked(identity))
 
 
-def test_a_server_with_the_certificate_of_another_name_is_told_nothing(identity, monkeypatch):
+def test_a_server_with_the_certificate_of_another_name_gets_no_request(identity, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(identity / "cert.pem"))
 
     with pytest.raises(NotReachedError, match="127.0.0.1"):

@@ -80,7 +80,7 @@ def scores(place):
 
 @pytest.mark.parametrize(
     ("tier", "verdict", "least_submits", "unusable"),
-    # What was asked in too large calls, before their being too large was known, is asked in vain.
+    # What was asked in too large calls, before it was known that they are too large, gets no answer.
     [("quick", fair, 1, 0), ("full", fair, 1, 0), ("full", forgetful, 2, 0), ("full", led_astray, 2, 1)],
 )
 def test_scores_from_batches_equal_those_of_single_calls_at_half_the_price(

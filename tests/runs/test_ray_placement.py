@@ -42,7 +42,7 @@ class Fake:
 
     def __init__(self, tokens=100, most_tokens=1000):
         self.tokens, self.most_tokens = tokens, most_tokens
-        self.under_way = {}
+        self.running = {}
         self.orders = []
         self.answered = {}
         self.most_at_once = 0
@@ -52,13 +52,13 @@ class Fake:
 
     def place(self, name, work, order):
         self.orders.append(order)
-        self.under_way[name] = order
-        self.most_at_once = max(self.most_at_once, len(self.under_way))
+        self.running[name] = order
+        self.most_at_once = max(self.most_at_once, len(self.running))
 
     async def finished(self, wait_s):
-        if not self.under_way:
+        if not self.running:
             return []
-        name, order = self.under_way.popitem()
+        name, order = self.running.popitem()
         if self.losses.get(name):
             self.losses[name] -= 1
             return [Finished(name, is_lost=True)]
@@ -87,7 +87,7 @@ class Fake:
 
 
 def judge(cluster, shards, *, slots=3, caps=None):
-    """Return the names of the shards that were done, the wish to stop, what was warned of, and the placing."""
+    """Return the names of the shards that were done, the stop request, what was warned of, and the placing."""
     stop, warned = StopToken(), []
 
     async def go():
@@ -108,7 +108,7 @@ def test_all_shards_are_done_so_many_at_once():
     assert (cluster.most_at_once, stop.requested, warned, placing.spent.calls) == (3, False, [], 100)
 
 
-def test_a_lost_shard_is_done_again_and_told_of():
+def test_a_lost_shard_is_done_again_and_reported():
     cluster = Fake()
     cluster.losses = {"a": 2}
 
@@ -190,7 +190,7 @@ def test_a_cap_on_tokens_ends_a_run_only_where_no_call_fits_any_more(items, slot
 
 
 @given(slots=st.integers(1, 50), concurrency=st.integers(1, 200))
-def test_shares_come_to_the_whole(slots, concurrency):
+def test_shares_add_up_to_the_whole(slots, concurrency):
     parts = shares(slots, concurrency=concurrency, rpm=600, tpm=None)
 
     assert sum(each.concurrency for each in parts) == concurrency

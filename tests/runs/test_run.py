@@ -40,7 +40,7 @@ class Counting:
 
 
 class Slow:
-    """A provider that takes a moment, as every real one does."""
+    """A provider that takes some time, as every real one does."""
 
     def __init__(self, answer):
         self._scripted = ScriptedProvider(answer)

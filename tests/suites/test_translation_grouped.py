@@ -368,14 +368,14 @@ def test_outcomes_arrive_while_others_are_judged():
 
 def test_tasks_that_wait_for_their_group_do_not_block_slots():
     """With one prompt per language, the eight consecutive tasks of a group share one call."""
-    under_way, most = 0, 0
+    running, most = 0, 0
 
     async def answer(request):
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
         await asyncio.sleep(0.1)
-        under_way -= 1
+        running -= 1
         return model.answer(request)
 
     model = Model(lambda _: verdict(4))

@@ -54,7 +54,7 @@ from polyjudge import (
 
 
 class MyProvider:
-    """A provider of one's own needs no base class."""
+    """A user's own provider needs no base class."""
 
     def __init__(self) -> None:
         self.origin = Origin("mine")
