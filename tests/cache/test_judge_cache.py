@@ -111,32 +111,31 @@ def test_a_judge_asks_once_and_marks_the_second_answer_as_cached(tmp_path):
     assert (first.score, first.provenance.answered_at) == (second.score, second.provenance.answered_at)
 
 
-def test_many_concurrent_tasks_ask_the_same_question_once(cache):
-    asked = 0
+class Asked:
+    """A question that takes a while, and counts how often it is asked."""
 
-    async def ask():
-        nonlocal asked
-        asked += 1
+    count = 0
+
+    async def __call__(self):
+        self.count += 1
         await asyncio.sleep(0.03)
         return Reply(text="answer", model="m")
+
+
+def test_many_concurrent_tasks_ask_the_same_question_once(cache):
+    ask = Asked()
 
     async def all_at_once():
         return await asyncio.gather(*(once(cache.replies, "key", ask) for _ in range(50)))
 
     replies = asyncio.run(all_at_once())
 
-    assert asked == 1
+    assert ask.count == 1
     assert sum(not reply.cached for reply in replies) == 1
 
 
 def test_two_caches_in_one_process_on_one_file_ask_once(tmp_path):
-    asked = 0
-
-    async def ask():
-        nonlocal asked
-        asked += 1
-        await asyncio.sleep(0.03)
-        return Reply(text="answer", model="m")
+    ask = Asked()
 
     async def both():
         with JudgeCache(tmp_path / "c.sqlite") as one, JudgeCache(tmp_path / "c.sqlite") as two:
@@ -144,7 +143,7 @@ def test_two_caches_in_one_process_on_one_file_ask_once(tmp_path):
 
     asyncio.run(both())
 
-    assert asked == 1
+    assert ask.count == 1
 
 
 def test_a_claim_is_exclusive_until_its_block_ends(tmp_path):

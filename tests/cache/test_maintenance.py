@@ -36,16 +36,17 @@ def test_the_entries_are_counted_by_kind_provider_and_model(path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("options", "remaining"),
-    [
-        ({"before": "2021"}, {"one", "two", "three"}),
-        ({"provider": "local"}, {"one", "three"}),
-        ({"model": "b"}, {"one"}),
-        ({"model": "b", "before": "2021"}, {"one", "two", "three"}),
-        ({"model": "another's"}, {"one", "two", "three", "old"}),
-    ],
-)
+PRUNED = [
+    ({"before": "2021"}, {"one", "two", "three"}),
+    ({"provider": "local"}, {"one", "three"}),
+    ({"model": "b"}, {"one"}),
+    ({"model": "b", "before": "2021"}, {"one", "two", "three"}),
+    ({"model": "another's"}, {"one", "two", "three", "old"}),
+]
+"""Options of prune, and the keys that remain; for every kind of store."""
+
+
+@pytest.mark.parametrize(("options", "remaining"), PRUNED)
 def test_pruning_deletes_the_entries_that_match_all_filters(path, options, remaining):
     matching = prune(path, **options, dry_run=True)
     assert statistics_of(path).entries == 4

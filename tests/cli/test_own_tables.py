@@ -153,23 +153,16 @@ def test_the_same_table_is_checked_scored_and_used_to_calibrate(name, in_folder,
     assert main(["compare", "scores.jsonl", "again.jsonl"]) == 0
 
 
+def score(path):
+    """Score a table by the checks alone, into s.jsonl."""
+    judge = ["--rubric", "translation", "--judge", "offline", "--max-unjudged", "1"]
+    return main(["score", path, *judge, "--output", "s.jsonl"])
+
+
 def test_the_first_line_says_what_was_taken_for_what(in_folder, capsys):
     Path("mine.csv").write_text("question,reply,lang\nHello?,Bonjour !,fr\n", encoding="utf-8")
 
-    main(
-        [
-            "score",
-            "mine.csv",
-            "--rubric",
-            "translation",
-            "--judge",
-            "offline",
-            "--output",
-            "s.jsonl",
-            "--max-unjudged",
-            "1",
-        ]
-    )
+    score("mine.csv")
 
     first = capsys.readouterr().err.splitlines()[0]
     assert first == "polyjudge: mine.csv: candidate=reply, source=question, language=lang; ids made from the content"
@@ -178,20 +171,7 @@ def test_the_first_line_says_what_was_taken_for_what(in_folder, capsys):
 def test_nothing_is_said_of_columns_that_have_the_names_of_their_roles(in_folder, capsys):
     Path("mine.csv").write_text("id,candidate,language\n1,Bonjour !,fr\n", encoding="utf-8")
 
-    main(
-        [
-            "score",
-            "mine.csv",
-            "--rubric",
-            "translation",
-            "--judge",
-            "offline",
-            "--output",
-            "s.jsonl",
-            "--max-unjudged",
-            "1",
-        ]
-    )
+    score("mine.csv")
 
     assert "mine.csv" not in capsys.readouterr().err
 
@@ -328,20 +308,7 @@ def test_a_folder_of_mixed_formats_is_refused(in_folder, capsys):
 def test_cells_of_a_wide_table_without_a_text_are_named_and_left_out(in_folder, capsys):
     Path("wide.csv").write_text("key,en,fr,de\na,Hello,Bonjour,\nb,Bye,Au revoir,Tschüss\n", encoding="utf-8")
 
-    main(
-        [
-            "score",
-            "wide.csv",
-            "--rubric",
-            "translation",
-            "--judge",
-            "offline",
-            "--output",
-            "s.jsonl",
-            "--max-unjudged",
-            "1",
-        ]
-    )
+    score("wide.csv")
 
     rows = [json.loads(line) for line in Path("s.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["language"], row["candidate"], row["source"]) for row in rows] == [

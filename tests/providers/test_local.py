@@ -105,26 +105,6 @@ def test_a_call_that_hangs_ends_at_its_timeout(ask, server):
         ask(timeout_s=0.1)
 
 
-@pytest.fixture
-def ask_raw(monkeypatch):
-    """Ask a server that answers with the bytes that it is given."""
-
-    def ask(answer):
-        async def serve(reader, writer):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(answer)
-            writer.close()
-
-        async def play():
-            async with await asyncio.start_server(serve, "127.0.0.1", 0) as host:
-                monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"http://127.0.0.1:{host.sockets[0].getsockname()[1]}/v1")
-                return await asked()
-
-        return asyncio.run(play())
-
-    return ask
-
-
 def whole(body, head=b"HTTP/1.1 200 OK\r\n"):
     return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
 

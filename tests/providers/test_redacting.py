@@ -7,12 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.errors import PolyjudgeError
-from polyjudge.providers.base import close_provider
-from polyjudge.providers.models import resolve_model
 from polyjudge.providers.redacting import without_keys
-from polyjudge.providers.registry import open_provider
 from polyjudge.providers.wire_errors import error_for_reply, error_for_status, error_for_transport
-from polyjudge.records.requests import ModelName, Request
+from polyjudge.records.requests import ModelName
 
 KEY = "sk-local-9fQ2xR7tVb1LmZ4cY8wK3nHj"
 QUOTED = [
@@ -30,34 +27,6 @@ QUOTED = [
     f"{KEY[:16]} {KEY[16:]}",
     f"%22{KEY[3:12]}%22",
 ]
-
-
-async def asked():
-    provider = open_provider(resolve_model("local/m"))
-    try:
-        return await provider.complete(Request(prompt="x", model="m"))
-    finally:
-        await close_provider(provider)
-
-
-@pytest.fixture
-def ask_raw(monkeypatch):
-    """Ask a server that answers with the bytes that it is given."""
-
-    def ask(answer):
-        async def serve(reader, writer):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(answer)
-            writer.close()
-
-        async def play():
-            async with await asyncio.start_server(serve, "127.0.0.1", 0) as host:
-                monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"http://127.0.0.1:{host.sockets[0].getsockname()[1]}/v1")
-                return await asked()
-
-        return asyncio.run(play())
-
-    return ask
 
 
 def quoted_parts(text, key=KEY, size=6):
@@ -146,9 +115,9 @@ def test_a_redirect_does_not_show_the_key(ask_raw, monkeypatch):
     assert quoted_parts(str(raised.value)) == []
 
 
-def test_fragments_stay_in_a_good_reply(server, monkeypatch):
+def test_fragments_stay_in_a_good_reply(server, monkeypatch, ask_local):
     monkeypatch.setenv("LOCAL_OPENAI_BASE_URL", f"{server.url}/v1")
     monkeypatch.setenv("LOCAL_OPENAI_API_KEY", KEY)
     server.verdict = lambda _: f"it begins with {KEY[:14]}"
 
-    assert asyncio.run(asked()).text == f"it begins with {KEY[:14]}"
+    assert asyncio.run(ask_local()).text == f"it begins with {KEY[:14]}"

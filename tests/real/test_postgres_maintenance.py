@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from tests.cache.test_maintenance import PRUNED
 
 from polyjudge.cache.address import cache_at, open_cache
 from polyjudge.cache.maintenance import export_entries, import_entries, prune, statistics_of, verify
@@ -58,16 +59,7 @@ def test_the_entries_are_counted_by_kind_provider_and_model(url):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("options", "remaining"),
-    [
-        ({"before": "2021"}, {"one", "two", "three"}),
-        ({"provider": "local"}, {"one", "three"}),
-        ({"model": "b"}, {"one"}),
-        ({"model": "b", "before": "2021"}, {"one", "two", "three"}),
-        ({"model": "another's"}, {"one", "two", "three", "old"}),
-    ],
-)
+@pytest.mark.parametrize(("options", "remaining"), PRUNED)
 def test_pruning_deletes_the_entries_that_match_all_filters(url, options, remaining):
     matching = prune(url, **options, dry_run=True)
     assert statistics_of(url).entries == 4
