@@ -40,7 +40,7 @@ def test_all_formats_use_the_same_of_two_verdicts_on_a_prompt(make_report):
     report = make_report([language("fr", "French", "Bonjour le monde")], full=[score("fr", "French", *twice)])
 
     assert "5·4·5" in shown(report, "markdown")
-    assert "grammar 4" in details(shown(report, "html"))[0]["items"][0]["judges"][0][1]
+    assert "grammar 4" in details(shown(report, "html"))[0]["verdicts"][0][1]
 
 
 def test_the_page_counts_prompts_without_a_verdict_like_the_other_formats(make_report):

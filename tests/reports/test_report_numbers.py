@@ -48,7 +48,7 @@ def test_priority_languages_come_first_and_the_rest_is_alphabetical(make_report)
 
     order = ["English", "Yue", "amharic", "arabic", "Bengali", "Thai", "Zulu"]
     assert [verdict.name for verdict in report.verdicts] == order
-    assert [given.language_name for _, given, _ in report.details()] == order
+    assert [each.language.language_name for each in report.details()] == order
     assert [row["languageName"] for row, _ in report.rows()] == order
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from polyjudge.languages.table import language_table
 from polyjudge.records.findings import Finding
-from polyjudge.reports.page import finding_rows, marked
+from polyjudge.reports.page_items import PageItem, marked, part_row
 from polyjudge.reports.translation_formats import FORMATS
 from polyjudge.reports.wording import Commands
 from polyjudge.text.difference import graphemes
@@ -67,7 +67,18 @@ def test_of_overlapping_findings_the_more_severe_one_is_marked():
     findings = [Finding("a", "warn", "m", 0, 4), Finding("b", "fail", "m", 2, 6)]
 
     assert marked("abcdefgh", findings) == [["ab"], ["cdef", "critical", 2], ["gh"]]
-    assert [row[:3] for row in finding_rows(findings)] == [[1, "major", "a"], [2, "critical", "b"]]
+
+
+def test_items_leave_out_what_is_empty_and_say_once_what_is_the_same():
+    finding = Finding("wrong_language", "fail", "m")
+    empty = PageItem(title="t", status="", output=" ", findings=[finding])
+    part = part_row([PageItem(title="t", status="PASS", output="fine"), empty, empty])
+
+    assert part["items"][0] == {"title": "t", "status": "PASS", "output": "fine"}
+    assert part["items"][1:] == [{"title": "t", "output": "", "findings": [0]}] * 2
+    [[style, kind, message, record]] = part["findings"]
+    assert (style, kind, message) == ("critical", "wrong language", "m")
+    assert "right in" in record
 
 
 @pytest.fixture
@@ -113,10 +124,11 @@ def test_the_counts_under_the_bar_add_up(mixed):
 
 def test_an_output_shows_both_judges_beside_each_other(mixed):
     place = next(index for index, each in enumerate(mixed.verdicts) if each.language == "de")
-    [item] = next(each for each in details(page(mixed)) if each["tag"] == "de")["items"]
+    part = next(each for each in details(page(mixed)) if each["tag"] == "de")
+    judges = [part["verdicts"][number] for number in part["items"][0]["judges"]]
 
     assert mixed.verdicts[place].status == "PASS"
-    assert [(name, "words" in words) for name, words in item["judges"]] == [("quick", True), ("full", True)]
+    assert [(name, words) for name, _, words in judges] == [("quick", "quick words"), ("full", "full words")]
 
 
 def test_a_pass_without_a_card_and_a_check_without_a_judge_say_so_in_their_row(make_report):

@@ -123,7 +123,7 @@ class LanguageIdentifier:
             found = _cld2(plain)
             if not (found.is_reliable and found.label in self._ranked and _size(plain) >= _ENOUGH):
                 ranked = self._rank(plain)
-                found = _Guess(max(ranked, key=lambda name: ranked[name], default=""))
+                found = _Guess(max(ranked, key=ranked.__getitem__, default=""))
             self._guessed[text] = found.label
         return self._guessed[text]
 
@@ -164,7 +164,7 @@ class LanguageIdentifier:
 
     def _guessed_label(self, plain: str) -> str:
         ranked = self._rank(plain)
-        best = max(ranked, key=lambda name: ranked[name], default="")
+        best = max(ranked, key=ranked.__getitem__, default="")
         return best if ranked.get(best, 0.0) >= _LIKELY else ""
 
     def is_surely_english(self, text: str) -> bool:
@@ -190,7 +190,7 @@ class LanguageIdentifier:
         """Decide from both identifiers: right, wrong, or unsure where they differ or the text is short."""
         wanted = _label(language)
         second = sure if sure.is_reliable else _cld2(plain, is_best_effort=True)
-        best = max(ranked, key=lambda name: ranked[name])
+        best = max(ranked, key=ranked.__getitem__)
         likely, likelihood = ranked.get(wanted, 0.0), ranked[best]
         if wanted not in self._ranked:
             best, likelihood = second.label, second.share

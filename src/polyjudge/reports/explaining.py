@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from polyjudge.checks.checker import TextChecker
 from polyjudge.errors import DataError
-from polyjudge.records.findings import Finding, TextCheck
+from polyjudge.records.findings import Finding
 from polyjudge.records.outcomes import Provenance
-from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
+from polyjudge.records.translation import LanguageScore, PromptResult, PromptScore
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE
 from polyjudge.verdicts.translation import (
@@ -19,7 +18,7 @@ from polyjudge.verdicts.translation import (
 )
 
 from .blocks import Block, Heading, Lines, Table
-from .translation import Report
+from .translation import Findings, Report, fails_checks
 from .translation_blocks import judge_name
 from .translation_details import score_text
 from .translation_figures import LanguageFigures, cause_of, rules_of
@@ -64,19 +63,20 @@ def explain_language(report: Report, wanted: str, commands: Commands) -> Iterato
     """Yield what decided the status of one language, in order, with the outputs that show it."""
     place = place_of(report, wanted)
     verdict, figures = report.verdicts[place], report.figures[place]
-    language, scores = _texts(report, place)
+    found = report.details_at(place)
+    language, scores = found.language, found.scores
     yield Heading(1, f"{_titled(verdict)}: {status_label(verdict)}")
     yield Heading(2, "What decided, in order")
     yield Lines(tuple(f"{number}. {step}" for number, step in enumerate(_decisions(verdict, figures), start=1)))
     if verdict.status in ("FAIL", "CONFLICT"):
         yield Heading(2, "Evidence")
-    checks = TextChecker(report.table, policy=report.policy).check_outputs(language)
     by_index = {name: {each.index: each for each in score.prompts} for name, score in scores.items()}
     total = len(language.prompts)
-    failed = [index for index in range(total) if _fails(verdict, checks[index], _given(by_index, index))]
+    failed = [index for index in range(total) if _fails(verdict, found.findings[index], _given(by_index, index))]
     for index in failed[:MOST_SHOWN]:
         yield Heading(3, f"{_tag(verdict)}:{index}, output {index + 1} of {total}{_category(language.prompts[index])}")
-        yield Lines(tuple(_evidence(verdict, language.prompts[index], checks[index], _given(by_index, index))))
+        prompt, given = language.prompts[index], _given(by_index, index)
+        yield Lines(tuple(_evidence(verdict, prompt, found.findings[index], given)))
     if len(failed) > MOST_SHOWN:
         yield Lines((f"and {counted(len(failed) - MOST_SHOWN, 'output')} more that fail",))
     notes = tuple(
@@ -96,16 +96,16 @@ def explain_output(report: Report, item: str) -> Iterator[Block]:
     tag, _, number = item.rpartition(":")
     place = place_of(report, tag or item)
     verdict, figures = report.verdicts[place], report.figures[place]
-    language, scores = _texts(report, place)
+    found = report.details_at(place)
+    language, scores = found.language, found.scores
     if not number.isdecimal() or int(number) >= len(language.prompts):
         ids = f"{_tag(verdict)}:0 to {_tag(verdict)}:{len(language.prompts) - 1}"
         raise DataError(f"no output {item!r}. The ids of {_name(verdict)} are {ids}.", path=report.path)
     index = int(number)
-    check = TextChecker(report.table, policy=report.policy).check_outputs(language)[index]
     given = {name: each for name, score in scores.items() for each in score.prompts if each.index == index}
-    prompt, fails = language.prompts[index], _fails(verdict, check, given)
+    prompt, fails = language.prompts[index], _fails(verdict, found.findings[index], given)
     yield Heading(1, f"{_tag(verdict)}:{index}, {_name(verdict)}{_category(prompt)}: {_status_word(fails, given)}")
-    yield Lines(tuple(_evidence(verdict, prompt, check, given)))
+    yield Lines(tuple(_evidence(verdict, prompt, found.findings[index], given)))
     for name, score in given.items():
         if score.provenance is not None:
             yield Lines((f"{name}: {provenance_text(score.provenance)}",))
@@ -125,10 +125,6 @@ def place_of(report: Report, wanted: str) -> int:
     names = ", ".join(_tag(verdict) for verdict in report.verdicts)
     close = report.table.suggestion(wanted)
     raise DataError(f"no language {wanted!r}.{close} Found: {one_line(names, _LONGEST_TEXT)}.", path=report.path)
-
-
-def _texts(report: Report, wanted: int) -> tuple[LanguageResult, dict[str, LanguageScore]]:
-    return next((language, scores) for place, (_, language, scores) in enumerate(report.details()) if place == wanted)
 
 
 def _decisions(verdict: Verdict, figures: LanguageFigures) -> Iterator[str]:
@@ -163,9 +159,9 @@ def _given(scores: Mapping[str, Mapping[int, PromptScore]], index: int) -> dict[
     return {name: rows[index] for name, rows in scores.items() if index in rows}
 
 
-def _fails(verdict: Verdict, check: TextCheck | None, given: Mapping[str, PromptScore]) -> bool:
+def _fails(verdict: Verdict, findings: Findings, given: Mapping[str, PromptScore]) -> bool:
     by_judge = (scores_pass(score) is False for name, score in given.items() if verdict.scores[name].judge != OFFLINE)
-    return (check is not None and check.fails) or any(by_judge)
+    return fails_checks(findings) or any(by_judge)
 
 
 def _status_word(fails: bool, given: Mapping[str, PromptScore]) -> str:
@@ -173,15 +169,15 @@ def _status_word(fails: bool, given: Mapping[str, PromptScore]) -> str:
 
 
 def _evidence(
-    verdict: Verdict, prompt: PromptResult, check: TextCheck | None, given: Mapping[str, PromptScore]
+    verdict: Verdict, prompt: PromptResult, findings: Findings, given: Mapping[str, PromptScore]
 ) -> Iterator[str]:
     """Yield the texts of an output, the findings in it, and what the judges say."""
     texts = {"Source": prompt.source_text, "Output": prompt.generated_output, "Reference": prompt.reference}
     for name, text in texts.items():
         if text or name == "Output":
             yield f"{name}: {one_line(text, _LONGEST_TEXT) or '(empty)'}"
-    yield from finding_lines(prompt.generated_output, check.problems if check else ())
-    if check is not None and not check.problems:
+    yield from finding_lines(prompt.generated_output, findings or ())
+    if findings == ():
         yield "Checks: no finding"
     for name, score in given.items():
         yield f"{judge_name(name, verdict.scores[name])}: {one_line(score_text(score), _LONGEST_TEXT)}"

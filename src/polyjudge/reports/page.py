@@ -1,26 +1,17 @@
 """Render a report on translations or on any run as one HTML page."""
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polyjudge.checks.catalogue import track_record
 from polyjudge.files.json_lines import readable_json
-from polyjudge.records.findings import Finding
-from polyjudge.text.difference import graphemes
-from polyjudge.text.display import harmless, one_line
+from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import STATUSES, Status
 
 from .blocks import fill_page, for_script
 from .wording import STATUS_MEANINGS, Span, Step, plain
 
-LONGEST_TEXT = 20_000
-ITEMS_IN_A_PART = 50
-_LONGEST_NAME = 100
-_LONGEST_NOTE = 600
-_MOST_MARKED = 200
 _READY: tuple[Status, ...] = ("PASS",)
 _OPEN: tuple[Status, ...] = ("CHECKED", "UNJUDGED", "UNRELIABLE")
 _BAD: tuple[Status, ...] = ("CONFLICT", "FAIL")
@@ -30,8 +21,6 @@ STYLES: Mapping[Status | None, str] = {
     None: "scored",
 }
 """The style of each status on the page."""
-_SEVERITIES: Mapping[str, str] = {"fail": "critical", "warn": "major", "info": "minor"}
-_RANKS: Mapping[str, int] = {"fail": 0, "warn": 1, "info": 2}
 _SAFE_ANCHOR = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
@@ -192,70 +181,6 @@ def _bar(counts: Mapping[Status, int]) -> list[dict[str, Any]]:
         if parts:
             groups.append({"name": name, "style": style, "count": sum(count for _, count in parts), "parts": parts})
     return groups
-
-
-def marked(text: str, findings: Sequence[Finding]) -> list[list[Any]]:
-    """Split a text into pieces; a marked piece has its style and the number of its finding.
-
-    Marks are widened to whole grapheme clusters. Of overlapping findings, the more severe or the first is marked.
-    """
-    end = min(len(text), LONGEST_TEXT)
-    ranked = sorted(enumerate(findings[:_MOST_MARKED], start=1), key=lambda each: _RANKS.get(each[1].severity, 2))
-    marks: list[tuple[int, int, int, str]] = []
-    starts: Sequence[int] = ()
-    for number, each in ranked:
-        if each.start is None or each.end is None or not 0 <= each.start < min(each.end, end):
-            continue
-        starts = starts or _cluster_starts(text[:end])
-        low = starts[bisect_right(starts, each.start) - 1]
-        high = starts[min(bisect_left(starts, min(each.end, end)), len(starts) - 1)]
-        if all(high <= other_low or other_high <= low for other_low, other_high, *_ in marks):
-            marks.append((low, high, number, _SEVERITIES.get(each.severity, "minor")))
-    pieces: list[list[Any]] = []
-    index = 0
-    for low, high, number, style in sorted(marks):
-        pieces += [[harmless(text[index:low])]] if low > index else []
-        pieces.append([harmless(text[low:high]), style, number])
-        index = high
-    if index < end or not pieces:
-        pieces.append([harmless(text[index:end])])
-    if len(text) > end:
-        pieces.append([f" … {len(text) - end:,} more characters"])
-    return pieces
-
-
-def _cluster_starts(text: str) -> Sequence[int]:
-    """Return where grapheme clusters start, and the end of the text."""
-    if text.isascii() and "\r" not in text:  # only a carriage return is joined with the character after it
-        return range(len(text) + 1)
-    starts, place = [0], 0
-    for cluster in graphemes(text):
-        place += len(cluster)
-        starts.append(place)
-    return starts
-
-
-def finding_rows(findings: Sequence[Finding]) -> list[list[Any]]:
-    """Return findings for a list below a text: number, style, kind and message."""
-    return [
-        [number, _SEVERITIES.get(each.severity, "minor"), _kind(each), one_line(_with_record(each), _LONGEST_NOTE)]
-        for number, each in enumerate(findings[:_MOST_MARKED], start=1)
-    ]
-
-
-def _with_record(finding: Finding) -> str:
-    record = track_record(finding)
-    return f"{finding.message} ({record})" if record else finding.message
-
-
-def _kind(finding: Finding) -> str:
-    return one_line(finding.kind.replace("_", " "), _LONGEST_NAME)
-
-
-def cut(text: str) -> str:
-    """Return a text harmless, and cut with a note if it is very long."""
-    more = f" … {len(text) - LONGEST_TEXT:,} more characters" if len(text) > LONGEST_TEXT else ""
-    return harmless(text[:LONGEST_TEXT]) + more
 
 
 def anchor(tag: str, place: int) -> str:

@@ -9,7 +9,8 @@ from polyjudge.records.findings import Finding
 from polyjudge.records.translation import Language
 from polyjudge.text.display import one_line
 
-from .page import ITEMS_IN_A_PART, STYLES, Named, anchor, cut, finding_rows, marked
+from .page import Named, anchor
+from .page_items import ITEMS_IN_A_PART, PageItem, part_row
 from .run_blocks import row_title, subscores_text
 from .run_rows import RunRow
 from .run_summary import group_label, group_why
@@ -18,7 +19,6 @@ from .wording import units
 
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
-_LONGEST_RAW = 20_000
 MOST_ITEMS = 100_000
 """A page has no more items; those that need attention come first."""
 _MOST_CHECKED = 10_000
@@ -48,7 +48,7 @@ def run_details(report: RunReport, groups: list[Group]) -> Iterator[tuple[int, i
                     "total": min(most, group.tally.rows),
                     "unit": units(2, report.unit),
                     "notes": notes,
-                    "items": [_item(report, row, known, checker if is_checked else None) for row in chosen],
+                    **part_row(_item(report, row, known, checker if is_checked else None) for row in chosen),
                 },
             )
 
@@ -62,26 +62,22 @@ def _notes(report: RunReport, group: Group, most: int, checked: int) -> list[str
     return [one_line(note, _LONGEST_NOTE) for note in notes]
 
 
-def _item(report: RunReport, row: RunRow, language: Language | None, checker: TextChecker | None) -> dict[str, Any]:
+def _item(report: RunReport, row: RunRow, language: Language | None, checker: TextChecker | None) -> PageItem:
     known = language or (report.table.find(row.language) if row.language else None)
     findings: tuple[Finding, ...] = ()
     if checker and known is not None and row.output and row.source and report.kind in ("score", "translation scores"):
         findings = checker.check(row.output, known, source=row.source).problems
-    status = row.status or ("SCORED" if row.score is not None else "")
-    output = None if row.output is None else marked(row.output, findings) if row.output.strip() else []
-    judge = row.provenance.model if row.provenance else "judge"
-    return {
-        "title": row_title(row),
-        "status": status,
-        "style": STYLES[row.status],
-        "scores": subscores_text(row),
-        "source": cut(row.source),
-        "output": output,
-        "reference": cut(row.reference),
-        "findings": finding_rows(findings),
-        "judges": [[one_line(judge, _LONGEST_NAME), one_line(row.reason, _LONGEST_NOTE)]] if row.reason else [],
-        "raw": [["Raw reply", cut(row.raw[:_LONGEST_RAW])]] if row.raw else [],
-    }
+    judge, scores = row.provenance.model if row.provenance else "judge", subscores_text(row)
+    return PageItem(
+        title=row_title(row),
+        status=row.status or ("SCORED" if row.score is not None else ""),
+        source=row.source,
+        output=row.output,
+        reference=row.reference,
+        findings=findings,
+        judges=[(judge, scores, row.reason)] if scores or row.reason else [],
+        raw=[("Raw reply", row.raw)],
+    )
 
 
 def named_group(report: RunReport, group: Group) -> Named:

@@ -18,10 +18,9 @@ from .page import (
     Named,
     Page,
     Text,
-    cut,
-    marked,
     render_page,
 )
+from .page_items import cut, marked
 from .run_blocks import failure_table, group_table, subscores_text
 from .run_details import group_anchor, named_group, run_details
 from .run_rows import RunRow, shipped_rubric

@@ -1,9 +1,10 @@
 """Compute and render the report on a translator's output: the scorecard first, then the details."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from polyjudge.checks.checker import TextChecker
 from polyjudge.checks.policy import CheckPolicy
@@ -13,6 +14,7 @@ from polyjudge.formats.translation_results import TranslationResults, language_r
 from polyjudge.formats.translation_scores import TranslationScores, read_score_row, score_row
 from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
 from polyjudge.languages.table import LanguageTable
+from polyjudge.records.findings import Finding
 from polyjudge.records.translation import LanguageResult, LanguageScore
 from polyjudge.verdicts.translation import (
     Verdict,
@@ -25,6 +27,27 @@ from polyjudge.verdicts.trust import JudgeTrust
 
 from .tallies import Origins
 from .translation_figures import LanguageFigures, language_figures
+
+Findings = tuple[Finding, ...] | None
+"""What the checks found in an output; None if they do not know its language."""
+
+
+def fails_checks(findings: Findings) -> bool:
+    """Return whether any finding fails an output."""
+    return any(each.severity == "fail" for each in findings or ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageDetails:
+    """A language with all its texts, as far as it is in memory."""
+
+    verdict: Verdict
+    figures: LanguageFigures
+    language: LanguageResult
+    scores: Mapping[str, LanguageScore]
+    """By judge."""
+    findings: Sequence[Findings]
+    """Of each output."""
 
 
 class Report:
@@ -76,15 +99,26 @@ class Report:
         judged = [verdict for verdict in self.verdicts if any(not score.error for score in verdict.scores.values())]
         return [verdict.name for verdict in judged if not verdict.is_calibrated]
 
-    def details(self) -> Iterator[tuple[Verdict, LanguageResult, dict[str, LanguageScore]]]:
+    def details(self) -> Iterator[LanguageDetails]:
         """Yield each language with its texts and scores in the order of the verdicts, one in memory at a time."""
-        for verdict, (row, scores) in zip(self.verdicts, self.rows(), strict=True):
-            yield verdict, read_language_row(row), {name: read_score_row(each) for name, each in scores.items()}
+        for place in range(len(self.verdicts)):
+            yield self.details_at(place)
+
+    def details_at(self, place: int) -> LanguageDetails:
+        """Return the texts, the scores and the findings of one of the verdicts' languages."""
+        row, scores, findings = self._texts.at(self._positions[place])
+        return LanguageDetails(
+            verdict=self.verdicts[place],
+            figures=self.figures[place],
+            language=read_language_row(row),
+            scores={name: read_score_row(each) for name, each in scores.items()},
+            findings=[None if rows is None else tuple(Finding(*each) for each in rows) for rows in findings],
+        )
 
     def rows(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Yield the rows of each language from the files: the results, and each judge's scores."""
         for position in self._positions:
-            row, scores = self._texts.at(position)
+            row, scores, _ = self._texts.at(position)
             yield row, scores
 
     def _entries(
@@ -100,15 +134,19 @@ class Report:
                 continue
             found = {name: each.find(language.language_code, language.language_name) for name, each in scores.items()}
             given = {name: score for name, score in found.items() if score is not None}
-            verdict, figures, checked = self._judged(language, given, checker)
+            verdict, figures, checked, findings = self._judged(language, given, checker)
             score_rows = {name: score_row(score) for name, score in given.items()}
-            yield verdict, figures, self._texts.add([language_row(checked), score_rows])
+            rows = [None if each is None else [astuple(one) for one in each] for each in findings]
+            yield verdict, figures, self._texts.add([language_row(checked), score_rows, rows])
             progress(language)
 
     def _judged(
         self, language: LanguageResult, scores: Mapping[str, LanguageScore], checker: TextChecker
-    ) -> tuple[Verdict, LanguageFigures, LanguageResult]:
-        """Return the verdict on a language, its figures, and the language with missing script checks filled in."""
+    ) -> tuple[Verdict, LanguageFigures, LanguageResult, list[Findings]]:
+        """Return the verdict on a language, its figures, the language with script checks filled in, and the findings.
+
+        Each output is checked here, and only here.
+        """
         checks = checker.check_outputs(language)
         self.accepted += sum(len(check.accepted) for check in checks if check is not None)
         for score in scores.values():
@@ -121,7 +159,8 @@ class Report:
             for prompt, check in zip(language.prompts, checks, strict=True)
         )
         verdict = language_verdict(language, checks, summaries, self.table, self.trust)
-        return verdict, language_figures(language, checks, scores), replace(language, prompts=prompts)
+        findings = [None if check is None else check.problems for check in checks]
+        return verdict, language_figures(language, checks, scores), replace(language, prompts=prompts), findings
 
 
 def is_selected(language: LanguageResult, filters: Mapping[str, frozenset[str]], matcher: LanguageMatcher) -> bool:

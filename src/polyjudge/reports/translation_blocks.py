@@ -1,7 +1,7 @@
 """Render the report on a translator's output as blocks: the scorecard first, then the details."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from polyjudge.checks.catalogue import record_of_kind
 from polyjudge.files.json_lines import readable_json
@@ -42,7 +42,8 @@ def translation_blocks(report: Report, commands: Commands) -> Iterator[Block]:
     yield Lines(tuple(report_facts(report)))
     yield from translation_scorecard(report, commands)
     yield Heading(2, "Expanded Details")
-    for (verdict, language, scores), figures in zip(report.details(), report.figures, strict=True):
+    for each in report.details():
+        verdict, figures, language, scores = each.verdict, each.figures, each.language, each.scores
         if verdict.status not in ("PASS", "CHECKED", "SKIPPED") or not report.only_failures:
             rules = [f"Rule: {rule}" for rule in rules_of(verdict, figures)] if figures.failed else []
             yield from _details(verdict, language, scores, rules)
@@ -253,7 +254,7 @@ def _spaced(kind: str) -> str:
 
 
 def _details(
-    verdict: Verdict, language: LanguageResult, scores: dict[str, LanguageScore], rules: Sequence[str]
+    verdict: Verdict, language: LanguageResult, scores: Mapping[str, LanguageScore], rules: Sequence[str]
 ) -> Iterator[Block]:
     yield Heading(3, f"{_name(verdict)} — {status_label(verdict)}")
     family, priority = one_line(verdict.family, _LONGEST_NAME), one_line(language.priority, _LONGEST_NAME)

@@ -25,9 +25,9 @@ from .page import (
     Page,
     Text,
     anchor,
-    marked,
     render_page,
 )
+from .page_items import marked
 from .translation import Report
 from .translation_blocks import family_table, warnings_shown
 from .translation_cells import language_cells

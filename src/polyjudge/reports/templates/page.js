@@ -33,7 +33,7 @@
   };
   const passage = (label, pieces, language, direction, style) => {
     const text = make("div", { class: "t" + style, lang: language, dir: direction });
-    for (const [piece, severity, number] of pieces) {
+    for (const [piece, severity, number] of typeof pieces === "string" ? [[pieces]] : pieces) {
       if (!severity) {
         text.append(piece);
         continue;
@@ -42,34 +42,40 @@
       const hidden = make("span", { class: "vh", lang: "en" }, "finding " + number);
       text.append(make("sup", { class: "n " + severity, "data-n": String(number) }, hidden));
     }
-    if (!pieces.some(([piece]) => piece)) text.append(make("span", { class: "empty", lang: "en" }, "∅ The output is empty"));
+    if (!pieces.length) text.append(make("span", { class: "empty", lang: "en" }, "∅ The output is empty"));
     return make("div", {}, make("span", { class: "lab" }, label), text);
   };
-  const findings = (item) => {
+  const findings = (item, about) => {
     const list = make("ol");
-    for (const [number, severity, kind, message] of item.findings) {
-      const words = make("p", {}, make("b", {}, kind + ". "), make("bdi", {}, message));
-      list.append(make("li", { class: severity }, make("span", { class: "n" }, String(number)), make("span", { class: "sev" }, severity), words));
+    for (const [index, number] of item.findings.entries()) {
+      const [severity, kind, message, record] = about.findings[number];
+      const words = make("p", {}, make("b", {}, kind + ". "), make("bdi", {}, message), record ? " (" + record + ")" : "");
+      list.append(make("li", { class: severity }, make("span", { class: "n" }, String(index + 1)), make("span", { class: "sev" }, severity), words));
     }
     return list;
   };
+  const styles = { SKIPPED: "unjudged" };
   const article = (item, about) => {
-    const scores = make("span", { class: "sc" }, make("bdi", {}, item.scores));
-    const state = item.status ? make("span", { class: "st c-" + item.style }, icon(item.style), item.status) : "";
+    const judges = (item.judges || []).map((number) => about.verdicts[number]);
+    const points = judges.map(([, scores]) => scores).filter(Boolean);
+    const scores = make("span", { class: "sc" }, make("bdi", {}, points.join(" · ")));
+    const style = styles[item.status] || (item.status || "scored").toLowerCase();
+    const state = item.status ? make("span", { class: "st c-" + style }, icon(style), item.status) : "";
     const head = make("header", {}, make("h3", {}, make("bdi", {}, item.title)), state, scores);
     const texts = [];
-    if (item.source) texts.push(passage("Source", [[item.source]], "", "auto", ""));
-    if (item.output) texts.push(passage(about.name ? "Output, " + about.name : "Output", item.output, about.tag, about.direction, ""));
-    if (item.reference) texts.push(passage("Reference", [[item.reference]], about.tag, about.direction, " ref"));
+    if (item.source) texts.push(passage("Source", item.source, "", "auto", ""));
+    if ("output" in item) texts.push(passage(about.name ? "Output, " + about.name : "Output", item.output, about.tag, about.direction, ""));
+    if (item.reference) texts.push(passage("Reference", item.reference, about.tag, about.direction, " ref"));
     const below = make("div", { class: "fnd" });
-    if (item.findings.length) below.append(findings(item));
-    for (const [judge, words] of item.judges) {
-      below.append(make("p", { class: "judge" }, make("b", {}, make("bdi", {}, judge), ": "), make("bdi", {}, words)));
+    if (item.findings) below.append(findings(item, about));
+    for (const [judge, scores, words] of judges) {
+      const said = points.length > 1 ? [scores, words].filter(Boolean).join(". ") : words;
+      if (said) below.append(make("p", { class: "judge" }, make("b", {}, make("bdi", {}, judge), ": "), make("bdi", {}, said)));
     }
-    for (const [name, raw] of item.raw) {
+    for (const [name, raw] of item.raw || []) {
       below.append(make("details", {}, make("summary", {}, name), make("pre", { tabindex: "0" }, raw)));
     }
-    const bad = item.style === "fail" || item.style === "conflict";
+    const bad = style === "fail" || style === "conflict";
     const holder = make("article", { class: "card out " + (bad ? "bad" : "ok") }, head);
     if (texts.length) holder.append(make("div", { class: "tri c" + texts.length }, ...texts));
     holder.append(below);
@@ -106,12 +112,11 @@
   };
   const words = (data) => {
     const said = data.items.map((item) => {
-      const output = (item.output || []).map(([piece]) => piece).join("");
-      const found = item.findings.map(([, , kind, message]) => kind + " " + message);
-      const judges = item.judges.map(([, text]) => text);
-      return [item.title, item.source, output, item.reference, ...found, ...judges].join("\n");
+      const output = typeof item.output === "object" ? item.output.map(([piece]) => piece).join("") : item.output;
+      return [item.title, item.source, output, item.reference].join("\n");
     });
-    return [...data.notes, ...said].join("\n");
+    const found = [...data.findings, ...data.verdicts].map((each) => each.join(" "));
+    return [...data.notes, ...said, ...found].join("\n");
   };
   const lowered = new Map();
   const holds = (row, wanted) => {
