@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyjudge.checks.catalogue import known_findings
 from polyjudge.languages.table import language_table
 from polyjudge.records.findings import Finding
 from polyjudge.reports.page_items import PageItem, marked, part_row
+from polyjudge.reports.translation_figures import causes
 from polyjudge.reports.translation_formats import FORMATS
 from polyjudge.reports.wording import Commands
 from polyjudge.text.difference import graphemes
@@ -138,6 +140,27 @@ def test_a_pass_without_a_card_and_a_check_without_a_judge_say_so_in_their_row(m
     assert "PASS (judge not calibrated)" in shown(text)
     assert "CHECKED (grammar, meaning not judged)" in shown(text)
     assert "PASS</span>" not in text.partition('id="map"')[2].partition("</table>")[0]
+
+
+def test_every_kind_of_finding_that_can_fail_a_text_has_a_cause_and_a_next_step():
+    named = {kind for cause in causes() for kind in cause.kinds}
+
+    assert {kind for kind, known in known_findings().items() if known.severity == "fail"} <= named
+
+
+def test_the_finding_behind_an_allowed_output_is_shown_without_opening_the_language(make_report):
+    text = page(make_report([language("German", "de", *[GERMAN] * 5, "")]))
+    allowed = text.partition("which the rule allows")[2].partition("</ul>")[0]
+
+    assert "The text is empty." in allowed
+    assert "1 of 6 failed: allowed" in allowed
+
+
+def test_the_same_comment_in_most_outputs_is_said_beside_the_trust_in_the_judge(make_report):
+    prompts = [{"index": index, **GOOD, "notes": "Natural."} for index in range(12)]
+    report = make_report([language("German", "de", *[GERMAN] * 12)], full=[score("German", "de", *prompts)])
+
+    assert "The same comment for 12 of 12 outputs: “Natural”." in shown(page(report))
 
 
 def test_means_name_their_interval_and_number(make_report):

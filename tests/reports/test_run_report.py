@@ -1,5 +1,6 @@
 """The report on any run: its figures, formats and selections, for every kind of run."""
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -13,11 +14,14 @@ from polyjudge.errors import DataError
 from polyjudge.files.json_lines import row_line
 from polyjudge.languages.table import language_table
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, Provenance, item_row
+from polyjudge.records.rubrics import Scale
+from polyjudge.reports.charts import axis, score_dots
 from polyjudge.reports.run_formats import RUN_FORMATS
 from polyjudge.reports.run_kinds import is_translation, kind_of
 from polyjudge.reports.run_rows import RunRows
 from polyjudge.reports.run_summary import distribution, run_headline
 from polyjudge.reports.runs import RunReport, Selection
+from polyjudge.reports.tallies import Comments, Scores
 from polyjudge.reports.wording import Commands, headline, human_time, plain, share_rule
 from polyjudge.verdicts.groups import group_status
 from polyjudge.verdicts.items import STATUSES
@@ -425,3 +429,85 @@ def test_next_steps_name_commands_that_run_as_printed(in_folder, capsys):
     assert "polyjudge explain scores.jsonl --items items.jsonl --language 'th; rm -rf'" in steps
     assert any(step.endswith("--retry-failures --output scores.jsonl") for step in steps)
     assert "polyjudge label scores.jsonl --items items.jsonl --filter language=de" in steps
+
+
+def test_the_same_comment_on_most_items_is_pointed_out(in_folder):
+    rows = [((str(n), "de"), result(5, passed=True, reason="Natural." if n < 41 else f"own {n}")) for n in range(50)]
+    report = report_on(write_run(rows))
+    sentence = "The same comment for 41 of 50 items: “Natural”. Read some of them: does it look at each item?"
+
+    assert json.loads(drawn(report, "json"))["sameComments"] == [sentence]
+    assert all(sentence in drawn(report, form) for form in ("text", "markdown", "html"))
+
+
+@pytest.mark.parametrize(
+    "comments", [["Natural."] * 9, [f"own {n}" for n in range(500)], ["a", "b"] * 30, [""] * 50], ids=len
+)
+def test_few_and_different_comments_are_not_pointed_out(in_folder, comments):
+    path = write_run([((str(n), "de"), result(5, passed=True, reason=each)) for n, each in enumerate(comments)])
+
+    assert json.loads(drawn(report_on(path), "json"))["sameComments"] == []
+
+
+def test_the_same_comment_in_one_language_is_pointed_out_there(in_folder):
+    rows = [((f"de{n}", "de"), result(5, passed=True, reason=f"own {n}")) for n in range(40)]
+    rows += [((f"th{n}", "th"), result(5, passed=True, reason="Fine.")) for n in range(12)]
+
+    [sentence] = json.loads(drawn(report_on(write_run(rows)), "json"))["sameComments"]
+    assert sentence == "The same comment for 12 of 12 items: “Fine” in Thai."
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=30), max_size=5))
+def test_comments_of_groups_added_together_are_those_of_all_rows(groups):
+    whole, added = Comments(), Comments()
+    for group in groups:
+        one = Comments()
+        for text in group:
+            one.add(text)
+            whole.add(text)
+        added.update(one)
+
+    assert added.striking == whole.striking
+
+
+def test_two_systems_in_one_file_are_compared_near_the_top(in_folder):
+    path, items = write_run(languages(("", 4, 2))), write_items()
+    rows = [((str(n), "de"), result(5 if n % 2 else 2, passed=bool(n % 2))) for n in range(6)]
+    page = drawn(report_on(write_run(rows), items=items), "html")
+    top = page.partition("What needs attention")[0]
+
+    assert (
+        "By system</a>: <bdi>s0: 0% [0% to 56%] of 3 items pass; s1: 100% [44% to 100%] of 3 items pass.</bdi>" in top
+    )
+    assert re.search(r'<a href="#(by-\d)">By system', top)[1] in re.findall(r'<h2 id="([^"]+)"', page)
+    assert "system" not in report_on(path).by_column
+
+
+def test_a_single_system_is_not_compared(in_folder):
+    rows = [((str(n), "de"), result(5, passed=True)) for n in (0, 2, 4)]
+
+    assert "system" not in report_on(write_run(rows), items=write_items()).by_column
+    assert "system" in report_on(write_run(rows), items=write_items(), by=("system",)).by_column
+
+
+def test_the_page_explains_the_rules_where_it_counts_and_shows_the_finding_that_is_allowed(in_folder):
+    page = drawn(report_on(write_run(languages(("de", 9, 1), ("th", 1, 1))), pass_from=3), "html")
+    counts = page.partition('<p class="sum">')[2].partition("</p>")[0]
+    allowed = page.partition("which the rule allows")[2].partition("</ul>")[0]
+
+    assert "A language passes if at least 80% of its items do: 1 of 5 may fail, 1 of 4 may not." in counts
+    assert "Each item needs a score of at least 3." in counts
+    assert "said of de" in allowed
+    assert 'href="#lang-de"' in allowed
+
+
+def test_an_axis_has_the_scale_of_its_dots_and_no_names_on_top_of_each_other():
+    drawn_axis = axis(Scale(0, 100), 70)
+    places = [float(each) for each in re.findall(r'x="([\d.]+)"', drawn_axis)]
+    scores = Scores()
+    scores.add(50.0)
+    dots = score_dots("score", scores, Scale(0, 100), 70)
+
+    assert re.search(r'viewBox="([^"]+)"', drawn_axis)[1] == re.search(r'viewBox="([^"]+)"', dots)[1]
+    assert "bar 70" in drawn_axis
+    assert min(abs(one - two) for one, two in itertools.combinations(places, 2)) > 30

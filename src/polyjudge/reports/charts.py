@@ -17,6 +17,8 @@ _MIDDLE = _HEIGHT / 2
 _CLASSES = 24
 _SMALLEST = 1e-9
 """Smaller differences are not visible on any scale of scores."""
+_BAR_WIDTH = 34
+"""The name of the bar covers a tick that is nearer."""
 
 
 def axis_ticks(scale: Scale) -> list[float]:
@@ -47,13 +49,15 @@ def score_dots(name: str, scores: Scores | None, scale: Scale, bar: float | None
 
 def axis(scale: Scale, bar: float | None) -> Any:
     """Draw the axis of the dots, with the bar by name."""
-    parts = [f'<svg class="tr" viewBox="0 0 {_WIDTH} 18" aria-hidden="true">']
-    for value in axis_ticks(scale):
-        text = f"bar {value:g}" if value == bar else f"{value:g}"
-        parts.append(f'<text x="{_x(value, scale):.1f}" y="13" text-anchor="middle">{text}</text>')
-    if bar is not None and bar not in axis_ticks(scale):
-        parts.append(f'<text x="{_x(bar, scale):.1f}" y="13" text-anchor="middle">bar {bar:g}</text>')
-    return Markup("".join([*parts, "</svg>"]))
+    named = {value: f"{value:g}" for value in axis_ticks(scale)}
+    if bar is not None:
+        named = {value: text for value, text in named.items() if abs(_x(value, scale) - _x(bar, scale)) >= _BAR_WIDTH}
+        named[bar] = f"bar {bar:g}"
+    texts = (
+        f'<text x="{_x(value, scale):.1f}" y="18" text-anchor="middle">{text}</text>' for value, text in named.items()
+    )
+    # as high as the dots, so that both have the same scale
+    return Markup("".join([f'<svg class="tr" viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-hidden="true">', *texts, "</svg>"]))
 
 
 def histogram(classes: Sequence[tuple[float, float, int]], what: str) -> Any:

@@ -119,6 +119,8 @@ class Page:
     """Units by status; empty without a pass rule."""
     unit: str
     sum_note: str
+    compared: Sequence[tuple[str, str, str]] = ()
+    """Results by another column, such as two systems: its name, the anchor of its section, and the results."""
     trust: Sequence[tuple[str, str, str]]
     """Each judge, how far it is reliable, and what it misses or cannot see."""
     must: Sequence[tuple[Status, str, str]] = ()
@@ -129,8 +131,8 @@ class Page:
     """Further languages that do not pass: name and anchor."""
     unknown: Sequence[tuple[Status, str, str, str]] = ()
     """Statuses without a verdict: how many, which, and the command."""
-    allowed: Sequence[tuple[str, str]] = ()
-    """Languages that pass although an output failed, and the rule."""
+    allowed: Sequence[tuple[str, str, str, str]] = ()
+    """Languages that pass although an output failed: name, anchor, what was found in it, and the rule."""
     limits: Sequence[str] = ()
     group: str = "Language"
     map_note: str

@@ -13,12 +13,14 @@ from polyjudge.text.display import one_line
 from .blocks import Block, Heading, Lines, Table
 from .run_rows import RunRow
 from .run_summary import (
+    compared_groups,
     distribution,
     group_label,
     group_why,
     judge_words,
     kinds_text,
     mean_text,
+    run_comments,
     run_facts,
     run_headline,
     run_limits,
@@ -44,6 +46,8 @@ def run_blocks(report: RunReport, commands: Commands) -> Iterator[Block]:
     yield Lines((plain(run_headline(report)),))
     yield from _attention(report)
     yield from _section("What to do next", [f"{step.text} {step.command}" for step in run_steps(report, commands)])
+    for column, text in compared_groups(report):
+        yield from _section(f"By {one_line(column, 40)}, in short", [text])
     yield from _section("What cannot be concluded", run_limits(report))
     yield from _worst(report)
     if not report.selection.only_failures:
@@ -222,6 +226,7 @@ def run_json(report: RunReport, commands: Commands) -> Iterator[str]:
                 name: {"card": card_row(trust.card) if trust.card else None, "why": trust.why}
                 for name, trust in report.trust.items()
             },
+            "sameComments": run_comments(report),
             "costUsd": origins.cost_usd,
             "unpricedReplies": origins.unpriced,
             "cachedReplies": origins.cached,

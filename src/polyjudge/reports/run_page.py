@@ -25,10 +25,12 @@ from .run_blocks import failure_table, group_table, subscores_text
 from .run_details import group_anchor, named_group, run_details
 from .run_rows import RunRow, shipped_rubric
 from .run_summary import (
+    compared_groups,
     distribution,
     group_label,
     group_why,
     judge_words,
+    run_comments,
     run_facts,
     run_headline,
     run_limits,
@@ -44,6 +46,7 @@ from .wording import (
     Span,
     Step,
     counted,
+    language_rule,
     number_range,
     percent_range,
     share_rule,
@@ -86,7 +89,13 @@ def run_page(report: RunReport, commands: Commands) -> Iterator[str]:
         counts=counts if report.has_rule else {},
         unit=units(2, "language" if by_language else report.unit),
         sum_note=_sum_note(report, counts, by_language=by_language),
-        trust=[(name, *trust_words(trust)) for name, trust in report.trust.items()],
+        compared=[
+            (one_line(name, 40), _section_of(report, name), f"{text}.") for name, text in compared_groups(report)
+        ],
+        trust=[
+            *((name, *trust_words(trust)) for name, trust in report.trust.items()),
+            *(("comments", line, "") for line in run_comments(report)),
+        ],
         causes=[],
         attention_note=_attention_note(report),
         attention=[_group_attention(report, group, commands) for group in in_full]
@@ -119,7 +128,14 @@ def _sum_note(report: RunReport, counts: Mapping[Status, int], *, by_language: b
         return ""
     what = counted(sum(counts.values()), "language" if by_language else report.unit)
     scored = f" {counted(total.counts[None], report.unit)} neither pass nor fail." if total.counts[None] else ""
-    return f"{' + '.join(shown)} = {what}.{share}{scored}"
+    return f"{' + '.join(shown)} = {what}.{share}{scored}{_rules(report, by_language=by_language)}"
+
+
+def _rules(report: RunReport, *, by_language: bool) -> str:
+    """Explain when a row passes and when a language does, as far as there is a rule."""
+    bar = _pass_bar(report)
+    of_rows = f" Each {report.unit} needs a score of at least {bar:g}." if bar is not None else ""
+    return f"{of_rows} {language_rule(report.unit)}" if by_language else of_rows
 
 
 def _attention_groups(report: RunReport) -> tuple[list[Group], list[Group]]:
@@ -191,11 +207,13 @@ def _texts_and_notes(report: RunReport, row: RunRow) -> tuple[list[Text], list[S
     return texts, notes if scores or words else []
 
 
-def _allowed(report: RunReport) -> Iterator[tuple[str, str]]:
+def _allowed(report: RunReport) -> Iterator[tuple[str, str, str, str]]:
     for group in report.groups:
         failed = group.tally.decided - group.tally.passing
         if group.status in ("PASS", "CHECKED") and failed and not group.tally.counts[None]:
-            yield one_line(group.name, _LONGEST_NAME), share_rule(failed, group.tally.decided)
+            said = one_line(judge_words(group), _LONGEST_WHY)
+            rule = share_rule(failed, group.tally.decided)
+            yield one_line(group.name, _LONGEST_NAME), group_anchor(report, group), said, rule
 
 
 def _map_note(report: RunReport) -> str:
@@ -332,15 +350,19 @@ def _sections(report: RunReport) -> Iterator[tuple[str, str, list[Any]]]:
             "Distribution",
             [histogram(distribution(report), f"the scores of all {units(2, report.unit)}")],
         )
-    for place, (column, groups) in enumerate(report.by_column.items()):
+    for column, groups in report.by_column.items():
         if column != report.column and any(group.value for group in groups):
-            yield f"by-{place}", f"By {one_line(column, 40)}", [group_table(report, column, groups)]
+            yield _section_of(report, column), f"By {one_line(column, 40)}", [group_table(report, column, groups)]
     if report.unjudged:
         examples = [
             f"{kind.replace('_', ' ')}, raw reply: {one_line(rows[0].raw, _LONGEST_NOTE) or 'none'}"
             for kind, rows in report.unjudged.items()
         ]
         yield "failures", "No verdict", [failure_table(report), Lines(tuple(examples))]
+
+
+def _section_of(report: RunReport, column: str) -> str:
+    return f"by-{list(report.by_column).index(column)}"
 
 
 def _more_problems(report: RunReport) -> list[str]:

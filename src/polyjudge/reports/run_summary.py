@@ -9,7 +9,7 @@ from polyjudge.verdicts.translation import NEEDED_SHARE, is_enough
 
 from .calibration import trust_lines
 from .runs import Group, RunReport
-from .tallies import Tally, judge_title
+from .tallies import Tally, judge_title, same_comments
 from .translation_summary import ship_step
 from .wording import (
     Commands,
@@ -28,6 +28,7 @@ from .wording import (
 _LONGEST_NAME = 100
 _LONGEST_REASON = 300
 _FEW = 10
+_MOST_COMPARED = 6
 
 
 def run_headline(report: RunReport) -> list[Span]:
@@ -193,6 +194,29 @@ def run_trust(report: RunReport) -> Iterator[tuple[str, str]]:
     """Yield each judge and how far it can be trusted."""
     for name, trust in report.trust.items():
         yield name, " ".join(trust_lines(trust, report.table))
+    yield from (("Comments", line) for line in run_comments(report))
+
+
+def compared_groups(report: RunReport) -> Iterator[tuple[str, str]]:
+    """Yield each column with a few values besides the language, such as two systems, and the result of each value."""
+    for column, groups in report.by_column.items():
+        named = [group for group in groups if group.value]
+        if column not in (report.column, "language") and 1 < len(named) <= _MOST_COMPARED:
+            texts = [f"{_name(group)}: {_result_text(report, group.tally)}" for group in named]
+            yield column, "; ".join(texts)
+
+
+def _result_text(report: RunReport, tally: Tally) -> str:
+    if tally.decided and not tally.counts[None]:
+        share = f"{tally.passing / tally.decided:.0%} {percent_range(tally.pass_interval)}"
+        return f"{share} of {counted(tally.decided, report.unit)} pass"
+    return f"mean {mean_text(tally, report.scale)}"
+
+
+def run_comments(report: RunReport) -> list[str]:
+    """Return where a judge says the same of most rows."""
+    groups = ((_name(group), group.tally.comments) for group in report.groups if group.value)
+    return same_comments(report.total.comments, groups, report.unit)
 
 
 def group_why(group: Group, report: RunReport) -> str:

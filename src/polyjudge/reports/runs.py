@@ -32,6 +32,8 @@ WORST_SHOWN = 10
 _WORST_OF_GROUP = 3
 _MOST_GROUPS = 1_000
 _EXAMPLES = 2
+SYSTEM = "system"
+"""The column that says who wrote an output; two of them are compared without being asked."""
 OTHER_VALUES = "(other values)"
 """The group of all values after the first thousand."""
 
@@ -89,7 +91,8 @@ class RunReport:
         self.path, self.table, self.timestamp = rows.path, table, timestamp
         self.items, self.pass_from = rows.items, rows.pass_from
         self.selection = selection or Selection()
-        self.columns = tuple(dict.fromkeys((_USUAL_COLUMN.get(rows.kind, "language"), *self.selection.by, "language")))
+        usual = _USUAL_COLUMN.get(rows.kind, "language")
+        self.columns = tuple(dict.fromkeys((usual, *self.selection.by, "language", SYSTEM)))
         """The columns that make groups."""
         self.total, self.origins = Tally(), Origins()
         self.without_text = 0
@@ -104,7 +107,7 @@ class RunReport:
         self.by_column = {
             column: tuple(sorted((self._group(column, *entry) for entry in found.items()), key=_order))
             for column, found in zip(self.columns, tallies, strict=True)
-            if found.keys() != {""}
+            if found.keys() != {""} and not (column == SYSTEM and len(found) == 1 and column not in self.selection.by)
         } or {self.columns[0]: (self._group(self.columns[0], "", self.total),)}
         """The groups by column; a column that no row has is left out."""
         self.column = next(iter(self.by_column))

@@ -3,6 +3,7 @@
 import heapq
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace as with_fields
@@ -11,13 +12,78 @@ from polyjudge.records.calibration import Interval, JudgeIdentity, identity_of
 from polyjudge.records.outcomes import Provenance
 from polyjudge.records.rubrics import Scale
 from polyjudge.statistics.intervals import RunningMean, wilson_interval
+from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE, Status
 
 from .run_rows import RunRow
+from .wording import counted
 
 _MOST_VALUES = 256
 _MOST_JUDGES = 20
 _LONGEST_KEPT = 2_000
+_MOST_COMMENTS = 64
+_LONGEST_COMMENT = 300
+_FEWEST_COMMENTS = 10
+_STRIKING_SHARE = 0.6
+_LONGEST_SHOWN = 120
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SameComment:
+    """A comment that a judge gave to many items."""
+
+    text: str
+    count: int
+    total: int
+    """All items with a comment."""
+
+
+class Comments:
+    """How often a judge says the same, in constant memory: of the first comments that differ, each is counted."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[int, str], int] = {}
+        self._total = 0
+
+    def add(self, text: str) -> None:
+        """Count a comment; an empty one is none."""
+        if not text:
+            return
+        self._total += 1
+        key = hash(text), text[:_LONGEST_COMMENT]
+        if key in self._counts or len(self._counts) < _MOST_COMMENTS:
+            self._counts[key] = self._counts.get(key, 0) + 1
+
+    def update(self, other: "Comments") -> None:
+        """Add the comments of another group."""
+        self._total += other._total
+        for key, count in other._counts.items():
+            if key in self._counts or len(self._counts) < _MOST_COMMENTS:
+                self._counts[key] = self._counts.get(key, 0) + count
+
+    @property
+    def striking(self) -> SameComment | None:
+        """The comment of most items, if there are at least ten; None if there is none."""
+        if self._total < _FEWEST_COMMENTS:
+            return None
+        (_, text), count = max(self._counts.items(), key=lambda entry: entry[1])
+        return SameComment(text, count, self._total) if count >= _STRIKING_SHARE * self._total else None
+
+
+def same_comments(whole: Comments, groups: Iterable[tuple[str, Comments]], unit: str) -> list[str]:
+    """Return in sentences where a judge says the same of most items: in all of them, or else in which groups."""
+    found = whole.striking
+    if found is not None:
+        return [f"The same comment for {_of_total(found, unit)}. Read some of them: does it look at each {unit}?"]
+    named = [(name, each.striking) for name, each in groups]
+    striking = [f"{_of_total(each, unit)} in {name}" for name, each in named if each is not None]
+    more = f", and in {len(striking) - _MOST_NAMED:,} more languages" if len(striking) > _MOST_NAMED else ""
+    return [f"The same comment for {'; '.join(striking[:_MOST_NAMED])}{more}."] if striking else []
+
+
+def _of_total(found: SameComment, unit: str) -> str:
+    return f"{found.count:,} of {counted(found.total, unit)}: “{one_line(found.text, _LONGEST_SHOWN).rstrip('.')}”"
 
 
 class Scores:
@@ -67,6 +133,8 @@ class Tally:
     failures: Counter[str] = field(default_factory=Counter[str])
     scores: Scores = field(default_factory=Scores)
     subscores: dict[str, Scores] = field(default_factory=dict[str, Scores])
+    comments: Comments = field(default_factory=Comments)
+    """What judges say of rows with a score; not what the checks say."""
     worst: "list[_Ranked]" = field(default_factory=list["_Ranked"])
     positions: "tuple[array[int], array[int]]" = field(default_factory=lambda: (array("Q"), array("Q")))
     """Where the rows are stored: those that need attention, and the others."""
@@ -98,6 +166,8 @@ class Tally:
             self.failures[row.failure] += 1
         if row.score is not None:
             self.scores.add(row.score)
+            if row.provenance is None or row.provenance.provider != OFFLINE:
+                self.comments.add(row.reason)
         for name, value in row.subscores.items():
             self.subscores.setdefault(name, Scores()).add(value)
         if row.status in ("FAIL", "CONFLICT") or (row.status is None and row.score is not None):

@@ -15,7 +15,7 @@ from .blocks import Block, Heading, Lines, Table
 from .calibration import trust_lines as judge_trust_lines
 from .translation import Report
 from .translation_figures import rules_of
-from .translation_summary import MOST_IN_FULL, by_cause, quoted_reason, report_headline, report_steps
+from .translation_summary import MOST_IN_FULL, by_cause, quoted_reason, report_comments, report_headline, report_steps
 from .wording import Commands, counted, plain
 
 _LONGEST_CELL = 400
@@ -142,7 +142,7 @@ def trust_lines(report: Report) -> Iterator[str]:
             named, more = ", ".join(unknown[:_NAMED]), len(unknown) - _NAMED
             text = f"{named} and {more} more" if more > 0 else named
             lines.append(f"Not calibrated for: {text}.")
-        yield from lines
+        yield from (*lines, *report_comments(report))
 
 
 def _percent(count: int, total: int, interval: Interval) -> str:

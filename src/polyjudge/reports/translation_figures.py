@@ -16,7 +16,7 @@ from polyjudge.records.translation import DIMENSIONS, LanguageResult, LanguageSc
 from polyjudge.verdicts.items import OFFLINE
 from polyjudge.verdicts.translation import PASSING_SCORE, Verdict, has_scores, scores_pass
 
-from .tallies import Scores
+from .tallies import Comments, Scores
 from .wording import share_bar, share_rule
 
 _LONGEST_KEPT = 2_000
@@ -52,6 +52,8 @@ class LanguageFigures:
     example: Example | None = None
     scores: dict[str, dict[str, Scores]] = field(default_factory=dict[str, dict[str, Scores]])
     """By judge and dimension."""
+    comments: Comments = field(default_factory=Comments)
+    """What judges say of single outputs."""
     wrong_language: int = 0
     """Outputs that the check is sure are in another language."""
     failing_kinds: Counter[str] = field(default_factory=Counter[str])
@@ -93,6 +95,7 @@ def _add_scores(found: LanguageFigures, scores: Mapping[str, PromptScore]) -> No
     found.judged += any(map(has_scores, scores.values()))
     found.without_reply += bool(scores) and not any(map(has_scores, scores.values()))
     for name, score in scores.items():
+        found.comments.add("" if score.error else score.notes)
         values = (score.script_score, score.grammar_score, score.coherence_score)
         for dimension, value in zip(DIMENSIONS, values, strict=True):
             if value is not None and not score.error:

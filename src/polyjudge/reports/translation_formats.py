@@ -25,7 +25,7 @@ from .calibration import card_blocks, card_json, judge_title
 from .translation import Report
 from .translation_blocks import translation_blocks
 from .translation_page import translation_page
-from .translation_summary import report_headline, report_steps
+from .translation_summary import report_comments, report_headline, report_steps
 from .wording import Commands, plain
 
 SCHEMA_VERSION = 1
@@ -122,6 +122,7 @@ def _head(report: Report, commands: Commands) -> dict[str, Any]:
         "statuses": dict(found.counts),
         "scriptFamilies": [_family(family, each) for family, each in report.families.items()],
         "trust": {name: _trust_row(trust) for name, trust in report.trust.items()},
+        "sameComments": report_comments(report),
         "verdicts": [_verdict(verdict) for verdict in report.verdicts],
         "warnings": list(report.warnings),
         "skippedRows": report.skipped_rows,

@@ -12,6 +12,7 @@ from polyjudge.verdicts.translation import (
     NEEDED_SHARE,
     PASSING_SCORE,
     Verdict,
+    scores_pass,
 )
 
 from .blocks import Block
@@ -47,7 +48,7 @@ from .translation_summary import (
     report_steps,
     trust_rows,
 )
-from .wording import STATUS_MEANINGS, UNCALIBRATED, Commands, Span, listed, percent_range, share_rule
+from .wording import STATUS_MEANINGS, UNCALIBRATED, Commands, Span, language_rule, listed, percent_range, share_rule
 
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 600
@@ -104,7 +105,10 @@ def translation_page(report: Report, commands: Commands | None = None, /) -> Ite
         attention=[_attention(report, *pair, commands) for pair in in_full],
         more=[(_name(each), _anchor(report, each)) for each, _ in bad if (each.language or each.name) not in names],
         unknown=list(_unknown(report, commands)),
-        allowed=[(_name(each), rule) for each, rule in allowed_failures(report)],
+        allowed=[
+            (_name(each), _anchor(report, each), _found_in(figures), rule)
+            for each, figures, rule in allowed_failures(report)
+        ],
         limits=list(report_limits(report)),
         map_note=_MAP_NOTE,
         columns=_COLUMNS,
@@ -153,7 +157,8 @@ def _sum_note(report: Report) -> str:
     )
     range_text = f"{percent_range(interval)}, 95% interval." if has_judge else ""
     added = " + ".join(f"{count:,}" for _, count in counts)
-    return f"{added} = {total.languages:,} languages.{known}{range_text} Select a status to see its languages."
+    rule = f" {language_rule('output')}" if total.decided else ""
+    return f"{added} = {total.languages:,} languages.{known}{range_text}{rule} Select a status to see its languages."
 
 
 def _allowed_note(verdict: Verdict, figures: LanguageFigures) -> str:
@@ -216,6 +221,16 @@ def _attention(report: Report, verdict: Verdict, figures: LanguageFigures, comma
         steps=cause_steps(verdict, cause, commands),
         count=f"All {verdict.prompts:,} outputs",
     )
+
+
+def _found_in(figures: LanguageFigures) -> str:
+    """Return what is wrong with the worst output of a language: its finding, or what a judge says."""
+    example = figures.example
+    if example is None:
+        return ""
+    found = [each.message for each in example.findings if each.severity == "fail"]
+    said = [f"{name}: {score_text(score)}" for name, score in example.scores.items() if scores_pass(score) is False]
+    return one_line("; ".join(found or said), _LONGEST_WHY)
 
 
 def _finding_notes(findings: Sequence[Finding], marked: set[int], title: str) -> Iterator[Span]:
@@ -293,7 +308,8 @@ def _limit(verdict: Verdict) -> str:
 def _why(verdict: Verdict, figures: LanguageFigures) -> str:
     if verdict.status in ("PASS", "CHECKED"):
         if figures.failed:
-            return f"{figures.failed} of {verdict.prompts} outputs failed, which is allowed"
+            found = _found_in(figures)
+            return f"{share_rule(figures.failed, verdict.prompts)}{f'. {found}' if found else ''}"
         found = "passed" if verdict.status == "PASS" else "have no finding that fails them"
         return f"all {verdict.prompts:,} outputs {found}"
     found = _find(verdict, figures, cause_of(verdict, figures).name) if verdict.status == "FAIL" else ""

@@ -8,7 +8,7 @@ from polyjudge.verdicts.items import OFFLINE, Status
 from polyjudge.verdicts.translation import Verdict, scores_pass
 from polyjudge.verdicts.trust import JudgeTrust
 
-from .tallies import judge_title
+from .tallies import Comments, judge_title, same_comments
 from .translation import Report
 from .translation_figures import Cause, LanguageFigures, cause_of
 from .wording import Commands, Span, Step, counted, headline, human_time, listed, share_rule
@@ -93,10 +93,10 @@ def by_cause(report: Report) -> dict[str, list[Verdict]]:
     return dict(sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0])))
 
 
-def allowed_failures(report: Report) -> list[tuple[Verdict, str]]:
+def allowed_failures(report: Report) -> list[tuple[Verdict, LanguageFigures, str]]:
     """Return the languages that pass although an output failed, with the rule that allows it."""
     return [
-        (verdict, share_rule(figures.failed, verdict.prompts))
+        (verdict, figures, share_rule(figures.failed, verdict.prompts))
         for verdict, figures in _pairs(report)
         if verdict.status in ("PASS", "CHECKED") and figures.failed
     ]
@@ -163,9 +163,19 @@ def trust_rows(report: Report) -> Iterator[tuple[str, str, str]]:
             measured = trust_words(trust) if trust.card is not None else measured
         else:
             yield (trust.judge, *trust_words(trust))
+    yield from (("comments", line, "") for line in report_comments(report))
     outputs = sum(verdict.checked_outputs for verdict in report.verdicts)
     looked = f"Looked at {counted(outputs, 'output')}: script, language, numbers, placeholders, repetition, leaks."
     yield "checks", f"{looked} {measured[0]}".strip(), f"Cannot see grammar and meaning. {measured[1]}".strip()
+
+
+def report_comments(report: Report) -> list[str]:
+    """Return where a judge says the same of most outputs."""
+    whole = Comments()
+    for figures in report.figures:
+        whole.update(figures.comments)
+    groups = ((one_line(verdict.name, _LONGEST_NAME), figures.comments) for verdict, figures in _pairs(report))
+    return same_comments(whole, groups, "output")
 
 
 def trust_words(trust: JudgeTrust) -> tuple[str, str]:

@@ -106,6 +106,12 @@ def share_rule(failed: int, total: int) -> str:
     return f"{failed:,} of {total:,} failed: {verdict}; {NEEDED_SHARE:.0%} must pass, so of {total:,} {most}"
 
 
+def language_rule(unit: str) -> str:
+    """Explain when a language passes, with an example of each side."""
+    needed = f"at least {NEEDED_SHARE:.0%} of its {units(2, unit)} do"
+    return f"A language passes if {needed}: 1 of 5 may fail, 1 of 4 may not."
+
+
 def share_bar(passed: int, total: int) -> str:
     """Return a share in words, and whether it is enough."""
     side = "enough" if is_enough(passed, total) else "too few"
