@@ -17,7 +17,7 @@ from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, Pr
 from polyjudge.records.rubrics import Scale
 from polyjudge.reports.charts import axis, score_dots
 from polyjudge.reports.run_formats import RUN_FORMATS
-from polyjudge.reports.run_kinds import is_translation, kind_of
+from polyjudge.reports.run_kinds import START, is_translation, kind_at_start, kind_of
 from polyjudge.reports.run_rows import RunRows
 from polyjudge.reports.run_summary import distribution, run_headline
 from polyjudge.reports.runs import RunReport, Selection
@@ -361,6 +361,19 @@ def test_every_kind_of_run_has_a_report_in_every_format(in_folder, capsys, kind,
     assert plain(run_headline(report)) in re.sub(r"<[^>]+>", "", shown.out)
 
 
+@pytest.mark.parametrize("kind", ["score", "vocabulary", "transcript"])
+def test_the_first_bytes_of_a_run_say_the_same_kind_as_its_rows(in_folder, kind):
+    path = write_kind(kind)
+    file = path / "r.json" if path.is_dir() else path
+
+    assert kind_at_start(file.read_bytes()[:START], file.suffix) == kind_of(path) == kind
+
+
+def test_the_first_bytes_of_what_no_list_has_say_nothing(in_folder):
+    for kind in ("translation scores", "regression"):
+        assert kind_at_start(write_kind(kind).read_bytes()[:START], ".json") is None
+
+
 def test_the_review_of_a_session_is_its_raw_reply(in_folder):
     [row] = report_on(write_kind("transcript")).worst_rows()
 
@@ -476,9 +489,8 @@ def test_two_systems_in_one_file_are_compared_near_the_top(in_folder):
     page = drawn(report_on(write_run(rows), items=items), "html")
     top = page.partition("What needs attention")[0]
 
-    assert (
-        "By system</a>: <bdi>s0: 0% [0% to 56%] of 3 items pass; s1: 100% [44% to 100%] of 3 items pass.</bdi>" in top
-    )
+    results = "s0: 0% [0% to 56%] of 3 items pass; s1: 100% [44% to 100%] of 3 items pass."
+    assert f"By system</a>: <bdi>{results}</bdi>" in top
     assert re.search(r'<a href="#(by-\d)">By system', top)[1] in re.findall(r'<h2 id="([^"]+)"', page)
     assert "system" not in report_on(path).by_column
 

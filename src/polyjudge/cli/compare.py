@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from polyjudge.errors import ConfigError, UnknownNameError
-from polyjudge.files.atomic import readable_json
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.formats.scored_runs import ScoredRun, read_run, systems_of, write_baseline
 from polyjudge.languages.table import language_table

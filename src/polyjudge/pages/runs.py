@@ -2,12 +2,11 @@
 
 import itertools
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import DataError
@@ -17,26 +16,18 @@ from polyjudge.formats.translation_results import TranslationResults
 from polyjudge.formats.translation_scores import TranslationScores
 from polyjudge.languages.table import LanguageTable
 from polyjudge.reports.blocks import Block, Heading, Lines, Table
+from polyjudge.reports.run_kinds import START, ListedKind, is_results_manifest, kind_at_start
 from polyjudge.reports.translation import Report
 from polyjudge.store.run_folder import MANIFEST_FILE
 from polyjudge.store.trust_cards import identity_in, read_card, trust_in
 
 from .items import State, group_of, state_of
 
-Kind = Literal["translation", "score", "vocabulary", "transcript"]
-"""What a run is of; `score` is a file, or a folder of Parquet files."""
 _JUDGES = ("quick", "full")
 _MOST_RUNS = 1_000
 _MOST_FILES = 100_000
-_SNIFFED = 1 << 16
 _LARGEST_REVIEW = 1 << 24
-_RESULTS_FOLDER = b'"polyjudge results"'
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages"}
-_OUTPUTS = re.compile(rb'"generatedOutput"\s*:')
-_SCORED = re.compile(rb'"outcome"\s*:\s*"(?:result|failure|text)"')
-_WORD = re.compile(rb'"verdict"\s*:\s*"(?:correct|incorrect|undetermined|error)"')
-_WORD_KEYS = (b'"word"', b'"judge"')
-_REVIEW = (b'"agentScore"', b'"scenarioId"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +37,7 @@ class RunEntry:
     name: str
     """Path relative to the folder."""
     path: Path
-    kind: Kind
+    kind: ListedKind
     scores: Mapping[str, Path] = field(default_factory=dict[str, Path])
     """By the judge's name: quick, full."""
     card: Path | None = None
@@ -202,7 +193,7 @@ def _any_run(root: Path, path: Path) -> RunEntry | None:
     if not path.is_dir():
         return _run(root, path) if path.is_file() else None
     manifest = path / MANIFEST_FILE
-    if not _is_inside(manifest, root) or _RESULTS_FOLDER not in _start_of(manifest):
+    if not _is_inside(manifest, root) or not is_results_manifest(_start_of(manifest)):
         return None
     return RunEntry(str(path.relative_to(root)), path, "score")
 
@@ -227,21 +218,13 @@ def _run(root: Path, path: Path) -> RunEntry | None:
     """Return the run in a file, recognized by its first bytes."""
     if any(path.stem.endswith(f"-{judge}-judge") for judge in _JUDGES):
         return None  # scores of the results beside it
-    start, suffix = _start_of(path), path.suffix.lower()
-    name = str(path.relative_to(root))
-    if suffix in (".json", ".jsonl") and _OUTPUTS.search(start):
+    kind, name = kind_at_start(_start_of(path), path.suffix.lower()), str(path.relative_to(root))
+    if kind == "translation":
         beside = {judge: path.with_name(f"{path.stem}-{judge}-judge.json") for judge in _JUDGES}
         inside = {judge: file for judge, file in beside.items() if _is_inside(file, root)}
         card = path.with_name("card.json")
-        return RunEntry(name, path, "translation", inside, card if _is_inside(card, root) else None)
-    if suffix == ".json" and all(key in start for key in _REVIEW):
-        return RunEntry(name, path, "transcript")
-    first = start.partition(b"\n")[0]
-    if suffix == ".jsonl" and _SCORED.search(first):
-        return RunEntry(name, path, "score")
-    if suffix == ".jsonl" and _WORD.search(first) and all(key in first for key in _WORD_KEYS):
-        return RunEntry(name, path, "vocabulary")
-    return None
+        return RunEntry(name, path, kind, inside, card if _is_inside(card, root) else None)
+    return RunEntry(name, path, kind) if kind else None
 
 
 def _is_inside(path: Path, root: Path) -> bool:
@@ -252,6 +235,6 @@ def _is_inside(path: Path, root: Path) -> bool:
 def _start_of(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(_SNIFFED)
+            return file.read(START)
     except OSError:
         return b""  # an unreadable file is not a run

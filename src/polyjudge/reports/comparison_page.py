@@ -26,7 +26,8 @@ from .comparison_summary import (
     pooled_text,
     question,
 )
-from .page import LONGEST_TEXT, STYLES, anchor, cut
+from .page import STYLES, anchor
+from .page_items import LONGEST_TEXT, cut
 from .tallies import judge_title
 from .translation_summary import trust_words
 from .wording import counted, listed, plain

@@ -1,5 +1,6 @@
-"""Recognise the kind of run in a file or folder."""
+"""Recognise the kind of run in a file or folder: exactly, and, in a list of many files, by their first bytes."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, cast
@@ -21,7 +22,35 @@ UNITS: Mapping[RunKind, str] = {
     "regression": "case",
 }
 """What one row of each kind of run is called."""
+ListedKind = Literal["translation", "score", "vocabulary", "transcript"]
+"""What a list of runs has; `translation` is a translator's results, `score` also a folder of Parquet files."""
+START = 1 << 16
+"""So many bytes of a file say what it is."""
 _LONGEST_JSON = 1 << 30
+_OUTPUTS = re.compile(rb'"generatedOutput"\s*:')
+_SCORED = re.compile(rb'"outcome"\s*:\s*"(?:result|failure|text)"')
+_WORD = re.compile(rb'"verdict"\s*:\s*"(?:correct|incorrect|undetermined|error)"')
+_WORD_KEYS = (b'"word"', b'"judge"')
+_REVIEW = (b'"agentScore"', b'"scenarioId"')
+_RESULTS_FOLDER = b'"polyjudge results"'
+
+
+def kind_at_start(start: bytes, suffix: str) -> ListedKind | None:
+    """Return the kind of run by the first bytes of a file, or None; `kind_of` reads more, and other files."""
+    first = start.partition(b"\n")[0]
+    if suffix in (".json", ".jsonl") and _OUTPUTS.search(start):
+        return "translation"
+    if suffix == ".json":
+        return "transcript" if all(key in start for key in _REVIEW) else None
+    if suffix == ".jsonl" and _SCORED.search(first):
+        return "score"
+    is_word = suffix == ".jsonl" and _WORD.search(first) and all(key in first for key in _WORD_KEYS)
+    return "vocabulary" if is_word else None
+
+
+def is_results_manifest(start: bytes) -> bool:
+    """Return whether a file starts as the manifest of a folder of results does."""
+    return _RESULTS_FOLDER in start
 
 
 def kind_of(path: Path, table: TableOptions = AS_IT_IS) -> RunKind:
