@@ -28,14 +28,17 @@ from polyjudge.records.calibration import (
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
 from polyjudge.records.outcomes import ITEM_TEXTS, Failure, Generated, JudgeResult, Provenance
 from polyjudge.records.requests import Reply
-from polyjudge.records.rubrics import Rubric
+from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.records.sessions import ReviewRow
 from polyjudge.records.translation import LanguageResult, LanguageScore, PromptResult, PromptScore
 from polyjudge.records.vocabulary import Judgement, WordRecord
+from polyjudge.reports.run_kinds import RunKind
+from polyjudge.reports.run_rows import RunRow
 from polyjudge.reports.vocabulary import Comparison as WordComparison
 from polyjudge.reports.vocabulary import HardWord, JudgeAgreement
 from polyjudge.store.labels import Label
 from polyjudge.store.run_folder import ResultsManifest, ResultsPart
+from polyjudge.verdicts.items import Status
 
 from .site.declared_fields import declared
 
@@ -357,6 +360,61 @@ def translation_report() -> dict[str, Any]:
     return File("A report in the format json", {}).document("translation-report", body)
 
 
+def run_report() -> dict[str, Any]:
+    """Return the schema of a report on a run as JSON."""
+    file = File("A report on a run of any kind in the format json", {RunRow: "row", JudgeIdentity: "judge"})
+    interval = {**object_of({"low": {"type": "number"}, "high": {"type": "number"}}), "type": ["object", "null"]}
+    counts = {"type": "object", "additionalProperties": WHOLE}
+    mean = {"type": ["number", "null"]}
+    statuses = {**counts, "description": "Rows by status; SCORED has a score that neither passes nor fails."}
+    subscores = {"type": "object", "additionalProperties": object_of({"mean": mean, "scores": WHOLE})}
+    figures = {
+        **dict.fromkeys(("rows", "decided", "passing", "scores"), WHOLE),
+        "statuses": statuses,
+        "passInterval": interval,
+        "mean": mean,
+        "meanInterval": interval,
+        "subscores": subscores,
+        "failures": {**counts, "description": "Rows without a verdict, by kind."},
+    }
+    texts = {"type": "array", "items": TEXT}
+    status = {"enum": [*get_args(Status), None]}
+    group = dict.fromkeys(("column", "value", "name", "label", "why", "judgeSays", "failureKinds"), TEXT)
+    step = object_of({"text": TEXT, "command": TEXT})
+    scored = object_of({"from": {"type": "number"}, "to": {"type": "number"}, "rows": WHOLE})
+    body = object_of(
+        {
+            **VERSION,
+            "kind": {"const": "polyjudge run report"},
+            "run": TEXT,
+            "runKind": {"enum": list(get_args(RunKind))},
+            "timestamp": TEXT,
+            "headline": TEXT,
+            "next": {"type": "array", "items": step},
+            "limits": texts,
+            "sameComments": texts,
+            "warnings": texts,
+            "filters": {"type": "object", "additionalProperties": texts},
+            **figures,
+            "scale": {"anyOf": [file.value(Scale), {"type": "null"}]},
+            "distribution": {"type": "array", "items": scored},
+            "worst": list_of("#/$defs/row"),
+            "unjudged": list_of("#/$defs/row"),
+            "groups": {"type": "array", "items": object_of({**group, "status": status, **figures})},
+            "judges": list_of("#/$defs/judge"),
+            "trust": {"type": "object", "additionalProperties": object_of({"card": ANY, "why": TEXT})},
+            "costUsd": {"type": "number", **COUNT},
+            "unpricedReplies": WHOLE,
+            "cachedReplies": WHOLE,
+            "skippedRows": WHOLE,
+        }
+    )
+    document = file.document("run-report", body)
+    for key in ("columns", "provenance"):
+        del document["$defs"]["row"]["properties"][key]
+    return document
+
+
 def vocabulary_summary() -> dict[str, Any]:
     """Return the schema of the summary of a vocabulary run, which keeps the founding names."""
     file = File("What a word test came to, `output/summary.json`", {})
@@ -436,6 +494,7 @@ def schemas() -> dict[str, str]:
         results_manifest(),
         review(),
         rubric(),
+        run_report(),
         translation_report(),
         translation_results(),
         translation_scores(),

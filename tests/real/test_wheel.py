@@ -75,6 +75,7 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
         "results-manifest",
         "review",
         "rubric",
+        "run-report",
         "translation-report",
     ]
     names += ["translation-results", "translation-scores", "trust-card", "vocabulary-summary", "word-record"]

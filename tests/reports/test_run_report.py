@@ -5,7 +5,9 @@ import json
 import re
 from pathlib import Path
 
+import jsonschema
 import pytest
+import referencing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +15,7 @@ from polyjudge.cli import main
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import row_line
 from polyjudge.languages.table import language_table
+from polyjudge.records.codec import schema, schema_names
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, Provenance, item_row
 from polyjudge.records.rubrics import Scale
 from polyjudge.reports.charts import axis, score_dots
@@ -359,6 +362,22 @@ def test_every_kind_of_run_has_a_report_in_every_format(in_folder, capsys, kind,
     report = report_on(path)
     assert (report.total.passing, report.total.decided) == (1, 2)
     assert plain(run_headline(report)) in re.sub(r"<[^>]+>", "", shown.out)
+
+
+@pytest.mark.parametrize("kind", ["score", "translation scores", "vocabulary", "transcript", "regression", "plain"])
+def test_the_report_as_json_is_as_its_schema_says(in_folder, kind):
+    failed = [(("x", "de"), Failure("busy", "transient", "raw", provenance=ORIGIN))]
+    path = write_run([*failed, (("y", "th"), result(4))]) if kind == "plain" else write_kind(kind)
+    report = json.loads(drawn(report_on(path, filters={"language": frozenset(["de", "th", ""])}), "json"))
+    found = [(f"{each}.schema.json", referencing.Resource.from_contents(schema(each))) for each in schema_names()]
+    validator = jsonschema.Draft202012Validator(
+        schema("run-report"), registry=referencing.Registry().with_resources(found)
+    )
+
+    validator.validate(report)
+    assert set(report) == set(schema("run-report")["properties"])
+    for wrong in ({"statuses": {"PASS": -1}}, {"headline": None}, {"runKind": "other"}, {"worst": [{"id": 1}]}):
+        assert not validator.is_valid({**report, **wrong})
 
 
 @pytest.mark.parametrize("kind", ["score", "vocabulary", "transcript"])
