@@ -54,6 +54,16 @@ def folder(tmp_path):
     return tmp_path
 
 
+def test_a_run_without_texts_says_once_with_which_command_they_are_shown(folder):
+    write(folder / "old run.jsonl", [result(str(number)) for number in range(3)])
+    [(_, page), (_, new)] = get(folder, {"name": "old run.jsonl"}, {"name": "r.jsonl"})
+    command = "polyjudge report &#39;old run.jsonl&#39; --items ITEMS --format html --output report.html"
+
+    assert page.count(command) == 1
+    assert len(ids(page)) == 3
+    assert "--items" not in new
+
+
 def test_an_item_has_its_texts_reason_reply_scores_and_findings(folder):
     [(status, page)] = get(folder, {"name": "r.jsonl"})
 

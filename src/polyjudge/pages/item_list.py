@@ -1,5 +1,6 @@
 """The page on which a run opens onto its items: counts by language, filters, and fifty items at a time."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,8 @@ _LONGEST_NAME = 120
 def items_page(run: RunEntry, index: RunIndex, query: Mapping[str, str], table: LanguageTable) -> dict[str, Any]:
     """Return what the template shows: the items that the query asks for, or one item."""
     values: dict[str, Any] = {"name": run.name, "title": one_line(run.name, 300), "alone": "row" in query, "pages": []}
+    report = f"polyjudge report {shlex.quote(run.name)} --items ITEMS --format html --output report.html"
+    values["with_texts"] = one_line(report, 500)
     if "row" in query:
         number = _number(query["row"], len(index))
         return {**values, "items": [_item(run, shown_item(number, index.row(number), table, alone=True), table)]}
