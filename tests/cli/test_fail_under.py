@@ -113,6 +113,16 @@ def test_a_workflow_step_gets_a_headline_a_chart_and_annotations(in_folder, caps
     assert "mean:     4.70" in printed
 
 
+def test_a_gate_that_is_not_decided_still_names_what_failed(in_folder, monkeypatch):
+    write(in_folder, POOR, silent=[f"ar-{number}" for number in range(6)])
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(in_folder / "step.md"))
+
+    assert score("--fail-under", "language:80%", "--format", "github") == 3
+    assert "1 failed for certain: Hindi (hi): 7 of 10 judged items pass (70.0%), below 80%." in (
+        in_folder / "step.md"
+    ).read_text(encoding="utf-8")
+
+
 def test_hostile_languages_start_no_command_and_no_markup(in_folder, capsys, monkeypatch):
     write(in_folder)
     rows = [json.loads(line) for line in Path("items.jsonl").read_text(encoding="utf-8").splitlines()]

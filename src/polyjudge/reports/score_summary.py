@@ -28,7 +28,9 @@ def headline(scores: ScoreSummary, status: RunStatus, gate: Gate | None, table: 
     if gate.status == "passed" and len(decisive) > 1:
         return f"Passed: all {len(decisive)} requirements are met."
     more = f"; {len(decisive) - 1} more in the table" if len(decisive) > 1 else ""
-    return f"{_WORDS[gate.status]}: {gate_sentence(decisive[0], table)}{more}."
+    failed = [each for each in gate.results if each.status == "failed"] if gate.status == "undecided" else []
+    also = f" {len(failed):,} failed for certain: {gate_sentence(failed[0], table)}." if failed else ""
+    return f"{_WORDS[gate.status]}: {gate_sentence(decisive[0], table)}{more}.{also}"
 
 
 def _measured(scores: ScoreSummary) -> str:
