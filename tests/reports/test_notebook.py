@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from polyjudge import Item, JudgeResult, Run, TrustCard, compare
+from polyjudge import Item, JudgeResult, RubricJudge, Run, ScriptedProvider, TrustCard, compare
 from polyjudge.records.calibration import Figure, JudgeIdentity, LanguageTrust
 from polyjudge.reports.notebook import rows_of
 
@@ -81,6 +81,24 @@ def test_a_run_shows_its_result_and_its_languages(summary):
     assert "The mean score of 3 judged items is 2.00." in html
     assert "Thai (th)" in html
     assert "0 calls" in html
+
+
+def test_the_share_that_passes_is_drawn_as_a_bar():
+    def reply(request):
+        points = dict.fromkeys(("script", "grammar", "coherence"), 1 if "poor" in request.prompt else 5)
+        return json.dumps({"reason": "why", "subscores": points, "isCorrectLanguage": True})
+
+    judge = RubricJudge("translation", provider=ScriptedProvider(reply))
+    items = [Item(str(n), "poor text" if n % 4 == 0 else "text") for n in range(8)]
+    html = Run(items, judge, cache=None).execute()._repr_html_()
+    found = Names()
+    found.feed(html)
+
+    assert 'aria-label="75%"' in html
+    assert "width: 75.0%" in html
+    assert not {"█", "░"} & set(html)
+    assert found.open == []
+    assert not re.search(r"color: (?!inherit)|background: (?!none|currentColor)|url\(", html)
 
 
 def test_frames_have_a_row_for_each_language(comparison, card):

@@ -16,6 +16,8 @@ from .comparison_report import comparison_blocks
 from .score_summary import summary_blocks
 
 _MOST_ROWS = 30
+_EIGHTHS = "░▏▎▍▌▋▊▉█"
+_BAR = frozenset(_EIGHTHS)
 _LINE = "1px solid rgba(128, 128, 128, .35)"
 _BOX = f"border: {_LINE}; border-radius: 8px; padding: .6em 1em; max-width: 70em; overflow-x: auto; color: inherit"
 _CELL = f"padding: .25em .7em; border-bottom: {_LINE}; background: none; color: inherit; vertical-align: top"
@@ -60,7 +62,16 @@ def _html(block: Block) -> str:
 def _cells(row: Iterable[str], table: Table, kind: str) -> Iterator[str]:
     for place, cell in enumerate(row):
         side = "right" if place in table.numbers else "left"
-        yield f'<{kind} style="{_CELL}; text-align: {side}"><bdi>{_escaped(cell)}</bdi></{kind}>'
+        shown_cell = _drawn(cell) if cell and set(cell) <= _BAR else f"<bdi>{_escaped(cell)}</bdi>"
+        yield f'<{kind} style="{_CELL}; text-align: {side}">{shown_cell}</{kind}>'
+
+
+def _drawn(bar: str) -> str:
+    """Return a bar of block characters as a drawn one: fonts of notebooks leave gaps between the characters."""
+    share = sum(max(_EIGHTHS.find(sign), 0) / 8 for sign in bar) / len(bar)
+    filled = f'<span style="display: block; width: {share:.1%}; height: 100%; background: currentColor"></span>'
+    style = "display: block; width: 6em; height: .7em; margin: .3em 0; border: 1px solid currentColor; opacity: .65"
+    return f'<span role="img" aria-label="{share:.0%}" style="{style}">{filled}</span>'
 
 
 def _escaped(text: str) -> str:
