@@ -468,9 +468,9 @@ def test_wrong_numbers_of_runs_have_a_clear_message(folder, capsys, arguments, m
 
 def test_a_language_that_falls_from_pass_to_fail_is_named(folder, capsys):
     for name, score in (("a", 4), ("b", 2)):
-        told = {"schemaVersion": 1, "outcome": "result", "reason": "", "passed": score > 3}
-        thai = [{**told, "id": f"t{n}", "language": "th", "score": score + n % 2 / 4} for n in range(8)]
-        french = [{**told, "id": f"f{n}", "language": "fr", "score": 4, "passed": True} for n in range(8)]
+        shared = {"schemaVersion": 1, "outcome": "result", "reason": "", "passed": score > 3}
+        thai = [{**shared, "id": f"t{n}", "language": "th", "score": score + n % 2 / 4} for n in range(8)]
+        french = [{**shared, "id": f"f{n}", "language": "fr", "score": 4, "passed": True} for n in range(8)]
         write_rows(f"{name}.jsonl", thai + french)
     found = as_json(capsys)
 
