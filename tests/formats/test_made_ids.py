@@ -14,8 +14,8 @@ ROWS = st.lists(st.fixed_dictionaries({"candidate": TEXTS, "source": st.sampled_
 
 
 def ids(rows):
-    mapper = RowMapper()
-    return [named["id"] for row in rows for named in mapper.rows(row, COLUMNS)]
+    naming = RowMapper().naming(COLUMNS)
+    return [named["id"] for row in rows for named in naming(row)]
 
 
 @given(ROWS)

@@ -1,15 +1,16 @@
 """The columns of a table by their roles, and rows in which they have the names of these roles."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
 
 from polyjudge.errors import ConfigError, MissingColumnError, UnknownNameError
 from polyjudge.files.opening import known_encoding
-from polyjudge.files.spill import Occurrences
+from polyjudge.files.spill import Occurrences, to_blob
 
 Row = Mapping[str, Any]
 ROLES = ("id", "candidate", "source", "reference", "language", "system", "document", "label", "score", "context")
@@ -99,78 +100,104 @@ class ColumnMap:
             raise MissingColumnError(roles, self.found, path=self.path, may_lack_header=not self.columns)
 
 
+NamedRows = Callable[[Row | str], Sequence[Row | str]]
+"""Returns a row, or the rows of its languages or prompts, with the roles as names; an error message as it is."""
+
+
 class RowMapper:
     """Names the columns of rows by their roles; rows without an id get one that is counted over all tables read."""
 
     def __init__(self, *, makes_ids: bool = True) -> None:
-        self._seen: Occurrences | None = None
+        self._seen = Occurrences()
         self._makes_ids = makes_ids
 
-    def rows(self, row: Row | str, columns: ColumnMap) -> Iterator[Row | str]:
-        """Yield the row, or the rows of its languages or prompts, with the roles as names."""
-        if isinstance(row, str) or not columns.changes_rows:
-            yield row
-        elif columns.has_languages:
-            yield from _of_prompts(row)
+    def naming(self, columns: ColumnMap) -> NamedRows:
+        """Return the function that names the columns of the rows of one table."""
+        if columns.has_languages:
+            of_row: Callable[[Row], Sequence[Row | str]] = _of_prompts
         elif columns.targets:
-            yield from self._of_targets(row, columns)
+            of_row = partial(self._of_targets, columns, tuple(columns.assumed.items()))
+        elif columns.changes_rows:
+            makes_ids = columns.makes_ids and self._makes_ids
+            of_row = partial(self._of_roles, tuple(columns.assumed.items()), makes_ids)
         else:
-            named = {**row, **_cells(row, columns.columns)}
-            yield self._with_id(named) if columns.makes_ids and self._makes_ids else named
+            return lambda row: (row,)
+        return lambda row: (row,) if isinstance(row, str) else of_row(row)
 
-    def _of_targets(self, row: Row, columns: ColumnMap) -> Iterator[Row | str]:
-        shared = {**row, **_cells(row, columns.columns)}
+    def _of_roles(self, roles: Sequence[tuple[str, str]], makes_ids: bool, row: Row) -> Sequence[Row]:
+        named = _renamed(row, roles)
+        if makes_ids:
+            named["id"] = counted_id(named, ID_PARTS, self._seen)
+        return (named,)
+
+    def _of_targets(self, columns: ColumnMap, roles: Sequence[tuple[str, str]], row: Row) -> Sequence[Row | str]:
+        shared, rows = _renamed(row, roles), list[Row | str]()
         for tag, column in columns.targets.items():
             text = cell(row, column)
             if text is MISSING or text is None or text == "":
-                yield f"no text in column {column!r}"
+                rows.append(f"no text in column {column!r}")
                 continue
             named = {**shared, "candidate": text, "language": tag}
             if columns.makes_ids:
-                yield self._with_id(named) if self._makes_ids else named
-            else:
-                yield {**named, "id": f"{shared['id']}:{tag}"} if shared.get("id") not in (None, "") else named
-
-    def _with_id(self, row: dict[str, Any]) -> Row:
-        self._seen = self._seen or Occurrences()  # not before, because it takes memory
-        row["id"] = counted_id(row, ID_PARTS, self._seen)
-        return row
+                if self._makes_ids:
+                    named["id"] = counted_id(named, ID_PARTS, self._seen)
+            elif shared.get("id") not in (None, ""):
+                named["id"] = f"{shared['id']}:{tag}"
+            rows.append(named)
+        return rows
 
 
 def counted_id(row: Row, parts: Iterable[str], seen: Occurrences) -> str:
     """Return an id made from parts of a row; the second row in which these are the same gets `-2`, the third `-3`."""
-    made = made_id(row, parts)
-    count = seen.count(int(made, 16))
-    return made if count == 1 else f"{made}-{count}"
+    digest = _digest_of(row, parts)
+    count = seen.count(int.from_bytes(digest, "big"))
+    return digest.hex() if count == 1 else f"{digest.hex()}-{count}"
 
 
 def made_id(row: Row, parts: Iterable[str] = ID_PARTS) -> str:
     """Return the id that is made from parts of a row, without a count."""
-    texts = [str(row.get(name) or "").encode(errors="surrogatepass") for name in parts]
-    content = b"".join([b"%d:%b" % (len(text), text) for text in texts])
-    return blake2b(content, digest_size=8).hexdigest()
+    return _digest_of(row, parts).hex()
 
 
-def _cells(row: Row, columns: Mapping[str, str]) -> dict[str, Any]:
-    found = ((role, cell(row, column)) for role, column in columns.items())
-    return {role: value for role, value in found if value is not MISSING}
+def _digest_of(row: Row, parts: Iterable[str]) -> bytes:
+    texts = [str(row.get(name) or "") for name in parts]
+    sized = [f"{len(text) if text.isascii() else len(to_blob(text))}:{text}" for text in texts]  # the size in bytes
+    return blake2b(to_blob("".join(sized)), digest_size=8).digest()
 
 
-def _of_prompts(row: Row) -> Iterator[Row | str]:
-    """Yield the prompts of a language as rows, under ids such as `th:0`."""
+def _renamed(row: Row, roles: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return a row in which values are also found by their roles."""
+    named = {**row}
+    for role, column in roles:
+        value = row[column] if column in row else cell(row, column)
+        if value is not MISSING:
+            named[role] = value
+    return named
+
+
+def _of_prompts(row: Row) -> Sequence[Row | str]:
+    """Return the prompts of a language as rows, under ids such as `th:0`."""
     prompts = row.get("prompts")
     tag = str(row.get("languageCode") or row.get("languageName") or "")
     if not isinstance(prompts, list):
-        yield "prompts must be a list"
-        return
+        return ("prompts must be a list",)
     given = cast(list[object], prompts)
-    rows = [cast(Row, each) for each in given if isinstance(each, Mapping)]
-    usable = [each for each in rows if isinstance(each.get("generatedOutput"), str)]
-    if len(usable) < len(given):
-        yield f"{tag}: {len(given) - len(usable)} prompts without generatedOutput"
-    for index, prompt in enumerate(usable):
-        named = {"id": f"{tag}:{index}", "language": tag, "candidate": prompt["generatedOutput"]}
-        yield {**prompt, "source": prompt.get("sourceText") or "", **named}
+    each = [cast(Row, prompt) for prompt in given if isinstance(prompt, Mapping)]
+    usable = [prompt for prompt in each if isinstance(prompt.get("generatedOutput"), str)]
+    problems = (
+        [f"{tag}: {len(given) - len(usable)} prompts without generatedOutput"] if len(usable) < len(given) else []
+    )
+    named = [
+        {
+            **prompt,
+            "source": prompt.get("sourceText") or "",
+            "id": f"{tag}:{index}",
+            "language": tag,
+            "candidate": prompt["generatedOutput"],
+        }
+        for index, prompt in enumerate(usable)
+    ]
+    return [*problems, *named]
 
 
 def cell(row: Row, column: str) -> object:

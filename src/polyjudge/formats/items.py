@@ -2,7 +2,7 @@
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
@@ -16,7 +16,7 @@ from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions, table_options
-from .row_files import KnownColumns, Place, files_of, named_rows_of, rows_of, spooled
+from .row_files import KnownColumns, Place, files_of, rows_of, spooled
 from .tables import ROW_KINDS, rows_from
 
 CLUSTER_COLUMNS = ("cluster", "document")
@@ -58,16 +58,16 @@ class ItemSource:
 
     def __iter__(self) -> Iterator[Item]:
         """Yield the items in the order of the file, without the invalid rows."""
-        usable = (item for _, item in self.read_all([self.path]) if isinstance(item, Item))
+        usable = (item for _, _, item in self.read_all([self.path]) if isinstance(item, Item))
         return islice(usable, self.limit)
 
     def survey(self) -> "Survey":
         """Read the whole file once, count the items and invalid rows, and check that ids are unique."""
         digest, count, problems, seen = ItemsDigest(), 0, Problems(), SeenIds()
         languages: set[str] = set()
-        for place, item in self.read_all([self.path]):
+        for file, line, item in self.read_all([self.path]):
             if isinstance(item, str):
-                problems.note(place, item)
+                problems.note(Place(file, line), item)
             elif self.limit is None or count < self.limit:
                 count += 1
                 seen.add(item)
@@ -84,9 +84,9 @@ class ItemSource:
         found: dict[str, set[str]] = {name: set() for name in self.filters}
         mapper = RowMapper()
         for file in files_of(self.path):
-            columns = self.columns_of(file)
+            naming = mapper.naming(self.columns_of(file))
             for _, given, _ in islice(rows_from(file, self.start, self.table), _ROWS_FOR_VALUES):
-                for row in mapper.rows(given, columns):
+                for row in naming(given):
                     if not isinstance(row, str):
                         for name in found.keys() & row.keys():
                             found[name].add(_as_text(row[name])[:_LONGEST_VALUE])
@@ -97,16 +97,15 @@ class ItemSource:
         had = f"Values of {name}: {values}" if values else f"There is no column {name!r}"
         return f": no row has {wanted}.{close} {had}"
 
-    def read_all(self, paths: Iterable[Path]) -> Iterator[tuple[Place, Item | str]]:
-        """Yield the items of some files, or error messages, with their places."""
+    def read_all(self, paths: Iterable[Path]) -> Iterator[tuple[Path, int, Item | str]]:
+        """Yield the items of some files, or error messages, with file and line."""
         mapper = RowMapper()
         for path in paths:
-            rows = named_rows_of(
-                path, self.table, "candidate", known=self.known, start=self.start, most=self.rows, mapper=mapper
-            )
-            for place, row in rows:
-                if (item := self.parse_item(row)) is not None:
-                    yield place, item
+            for file in files_of(path):
+                items_of = self.reading(file, mapper)
+                for line, row, _ in islice(rows_from(file, self.start, self.table), self.rows):
+                    for item in items_of(row):
+                        yield file, line, item
 
     def columns_of(self, file: Path) -> ColumnMap:
         """Return the columns of a file; raise MissingColumnError without candidates."""
@@ -114,40 +113,41 @@ class ItemSource:
         columns.need("candidate")
         return columns
 
-    def items_of(self, row: Row | str, columns: ColumnMap, mapper: RowMapper) -> Iterator[Item | str]:
-        """Yield the items of a row, or error messages; nothing if the filters exclude it."""
-        for each in mapper.rows(row, columns):
-            item = self.parse_item(each)
-            if item is not None:
-                yield item
+    def reading(self, file: Path, mapper: RowMapper) -> Callable[[Row | str], Sequence[Item | str]]:
+        """Return the function that makes items, or error messages, of the rows of a file; none if filters exclude it."""
+        columns, parse = self.columns_of(file), self.parser()
+        if not columns.changes_rows:
+            return lambda row: () if (item := parse(row)) is None else (item,)
+        naming = mapper.naming(columns)
+        return lambda row: [item for named in naming(row) if (item := parse(named)) is not None]
 
-    def parse_item(self, row: Row | str) -> Item | str | None:
-        """Return the item of a row, an error message, or None if the filters exclude it."""
-        if isinstance(row, str):
-            return row
-        if self.filters and not self.matcher.selects(self.filters, lambda name: _as_text(row.get(name, ""))):
-            return None
-        own_id, candidate = row.get("id"), row.get("candidate")
-        if own_id is None or own_id == "":
-            return "'id' is missing"
-        if candidate is None:
-            return "'candidate' is missing"
-        if not isinstance(candidate, str) or isinstance(own_id, _INVALID_ID_TYPES):
-            return "the candidate must be text, and the id text or a number"
-        if self.context and (missing := [name for name in self.context if name not in row]):
-            return f"{missing[0]!r} is missing, a column for the judge"
-        return Item(str(own_id), candidate, self._context_of(row), str(row.get("language") or ""), _cluster_of(row))
+    def parser(self) -> Callable[[Row | str], Item | str | None]:
+        """Return the function that makes an item of a row with the names of roles, or an error message.
 
-    def _context_of(self, row: Row) -> dict[str, str]:
-        context: dict[str, str] = {}
-        for name in self.default_context if self.context is None else self.context:
-            value = row.get(name)
-            if isinstance(value, str):
-                if value:
-                    context[name] = value
-            elif value is not None:
-                context[name] = _as_text(value)
-        return context
+        It returns None if the filters exclude the row.
+        """
+        filters, required, matcher = self.filters, self.context or (), self.matcher
+        seen_by_judge = self.default_context if self.context is None else self.context
+
+        def parse(row: Row | str) -> Item | str | None:
+            if isinstance(row, str):
+                return row
+            if filters and not matcher.selects(filters, lambda name: _as_text(row.get(name, ""))):
+                return None
+            own_id, candidate = row.get("id"), row.get("candidate")
+            is_usual = isinstance(own_id, str) and own_id and isinstance(candidate, str)
+            if not is_usual and (problem := _problem(own_id, candidate)):
+                return problem
+            if required and (missing := [name for name in required if name not in row]):
+                return f"{missing[0]!r} is missing, a column for the judge"
+            context: dict[str, str] = {}
+            for name in seen_by_judge:
+                value = row.get(name)
+                if value is not None and value != "":
+                    context[name] = value if isinstance(value, str) else _as_text(value)
+            return Item(str(own_id), candidate, context, str(row.get("language") or ""), _cluster_of(row))
+
+        return parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +240,9 @@ class SeenIds:
         if not self._has_duplicates():
             return
         places: dict[str, Place] = {}
-        for place, item in source.read_all(paths):
+        for file, line, item in source.read_all(paths):
             if isinstance(item, Item):
+                place = Place(file, line)
                 if item.id in places:
                     message = f"duplicate id {item.id!r}, first {place.other(places[item.id])}"
                     raise DataError(message, path=place.path, line=place.line)
@@ -295,6 +296,17 @@ def read_results(path: Path | str) -> Iterator[tuple[str, RunOutcome]]:
             yield read_outcome_row(row)
         except DataError as error:
             raise DataError(str(error), path=place.path, line=place.line) from None
+
+
+def _problem(own_id: object, candidate: object) -> str:
+    """Return what is wrong with an id and a candidate; empty if they can be used."""
+    if own_id is None or own_id == "":
+        return "'id' is missing"
+    if candidate is None:
+        return "'candidate' is missing"
+    if not isinstance(candidate, str) or isinstance(own_id, _INVALID_ID_TYPES):
+        return "the candidate must be text, and the id text or a number"
+    return ""
 
 
 def _cluster_of(row: Row) -> str:

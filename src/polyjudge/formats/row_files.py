@@ -5,7 +5,6 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import BinaryIO, NamedTuple
@@ -55,31 +54,17 @@ def rows_of(path: Path, start: Mark = START, options: TableOptions = AS_IT_IS) -
             yield Place(file, line), row
 
 
-def named_rows_of(
-    path: Path,
-    options: TableOptions,
-    *needed: str,
-    known: "KnownColumns | None" = None,
-    start: Mark = START,
-    most: int | None = None,
-    mapper: RowMapper | None = None,
-) -> Rows:
-    """Yield the rows of a file or folder with the names of roles; each table needs one of the `needed` roles.
-
-    `known` has columns that were found before; `start` and `most` choose rows of each file. A `mapper` counts made ids
-    over all tables that are read with it.
-    """
-    known, mapper = known or KnownColumns(), mapper or RowMapper()
+def named_rows_of(path: Path, options: TableOptions, *needed: str) -> Rows:
+    """Yield the rows of a file or folder with the names of roles; each table needs one of the `needed` roles."""
+    mapper = RowMapper()
     for file in files_of(path):
-        columns = known.of(file, options)
+        columns = column_map(file, options)
         if needed:
             columns.need(*needed)
-        rows = islice(rows_from(file, start, options), most)
-        if not columns.changes_rows:
-            yield from ((Place(file, line), row) for line, row, _ in rows)
-            continue
-        for line, row, _ in rows:
-            yield from ((Place(file, line), named) for named in mapper.rows(row, columns))
+        naming = mapper.naming(columns)
+        for line, row, _ in rows_from(file, START, options):
+            for named in naming(row):
+                yield Place(file, line), named
 
 
 def first_row_of(path: Path, options: TableOptions) -> Row:

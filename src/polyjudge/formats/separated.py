@@ -26,22 +26,29 @@ def separated_rows(
     """Yield the rows of a file of separated values from a position."""
     csv.field_size_limit(min(_LONGEST_FIELD, sys.maxsize))
     delimiter, first = _delimiter(path, options)
-    lines = _Lines(path, 0, options.encoding)
-    lines.skip(first.line)
-    records = _records(lines, delimiter, path, first)
-    line, names, _ = next(records, (0, list[str](), 0))
-    if not options.header:
-        names = [str(place) for place, _ in enumerate(names, start=1)]
-        records = _records(_from(path, first, options), delimiter, path, first)
-    check_columns(names, path, line)
-    # The reader of the header continues if nothing is skipped.
-    if start != START:
-        records = _records(_Lines(path, start.offset, options.encoding), delimiter, path, start)
-    for line, fields, end in records:
-        if any(fields):  # not a blank line
-            fits = len(fields) == len(names)
-            problem = f"expected {len(names)} fields, found {len(fields)}"
-            yield line, dict(zip(names, fields, strict=True)) if fits else problem, end
+    place, lines = first, _lines_after(path, first, options)
+    records = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        names = next(records, list[str]())
+        check_columns(names if options.header else (), path, first.line + records.line_num)
+        if not options.header:
+            names = [str(number) for number, _ in enumerate(names, start=1)]
+        # The reader of the header continues if nothing is skipped.
+        if start != START or not options.header:
+            place = start if start != START else first
+            lines = _lines_after(path, place, options)
+            records = csv.reader(lines, delimiter=delimiter, strict=True)
+        before, count = place.line, len(names)
+        for fields in records:
+            if fields and (fields[0] or any(fields)):  # not a blank line
+                row = dict(zip(names, fields, strict=False)) if len(fields) == count else _misfit(fields, count)
+                yield before + records.line_num, row, lines.offset
+    except csv.Error as error:
+        raise DataError(f"invalid row: {error}", path=path, line=place.line + records.line_num) from None
+
+
+def _misfit(fields: Sequence[str], expected: int) -> str:
+    return f"expected {expected} fields, found {len(fields)}"
 
 
 def check_columns(names: Iterable[str], path: Path, line: int = 0) -> None:
@@ -94,17 +101,9 @@ class _Lines:
             self.offset = end
 
 
-def _from(path: Path, first: Mark, options: TableOptions) -> _Lines:
-    lines = _Lines(path, 0, options.encoding)
-    lines.skip(first.line)
+def _lines_after(path: Path, place: Mark, options: TableOptions) -> _Lines:
+    """Return the lines after a position; without an offset, its lines are counted."""
+    lines = _Lines(path, place.offset, options.encoding)
+    if not place.offset:
+        lines.skip(place.line)
     return lines
-
-
-def _records(lines: _Lines, delimiter: str, path: Path, start: Mark) -> Iterator[tuple[int, list[str], int]]:
-    records = csv.reader(lines, delimiter=delimiter, strict=True)
-    try:
-        for fields in records:
-            yield start.line + records.line_num, fields, lines.offset
-    except csv.Error as error:
-        line = start.line + records.line_num
-        raise DataError(f"invalid row: {error}", path=path, line=line) from None

@@ -120,7 +120,7 @@ class TranslationResults:
         mapper = RowMapper(makes_ids=False)
         for file in files_of(self.path):
             columns = column_map(file, self.table)
-            naming = _LanguageNaming(columns)
+            rows_named, naming = mapper.naming(columns), _LanguageNaming(columns)
             if not columns.has_languages:
                 columns.need("candidate")
                 columns.need("language")
@@ -128,7 +128,7 @@ class TranslationResults:
                 if isinstance(row, str) or "prompts" in row:
                     yield line, row
                     continue
-                for named in mapper.rows(row, columns):
+                for named in rows_named(row):
                     known = {} if isinstance(named, str) else naming.fields(named)
                     key = str(known.get("languageCode") or known.get("languageName") or "").casefold()
                     if isinstance(named, str) or not key:

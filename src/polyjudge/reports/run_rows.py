@@ -122,8 +122,8 @@ class _Texts:
 
     def __init__(self, run: RunRows) -> None:
         assert run.items is not None
-        source = ItemSource(run.items)
-        rows = ((row, source.parse_item(row)) for _, row in named_rows_of(run.items, run.table, "candidate"))
+        parse = ItemSource(run.items).parser()
+        rows = ((row, parse(row)) for _, row in named_rows_of(run.items, run.table, "candidate"))
         self._rows = ((row, item) for row, item in rows if isinstance(item, Item) and not isinstance(row, str))
         self._passed = open_scratch(self, "CREATE TABLE items (id BLOB PRIMARY KEY, row TEXT) WITHOUT ROWID")
         self._has_passed = False

@@ -85,7 +85,7 @@ class _Surveying:
 
     def pieces(self, file: Path, rows: int) -> Iterator[_Piece]:
         piece, end = _Piece(file, START), START
-        columns, mapper = self._source.columns_of(file), RowMapper()
+        columns, items_of = self._source.columns_of(file), self._source.reading(file, RowMapper())
         if columns.makes_ids:
             raise DataError(
                 "has no id column, which shards need: an id from the content is counted over all", path=file
@@ -95,7 +95,7 @@ class _Surveying:
                 yield piece
                 piece = _Piece(file, end)
             piece.rows, end = piece.rows + 1, Mark(line, offset)
-            for item in self._source.items_of(row, columns, mapper):
+            for item in items_of(row):
                 if isinstance(item, str):
                     self.problems.note(Place(file, line), item)
                 elif self._source.limit is None or self.count < self._source.limit:
