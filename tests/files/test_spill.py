@@ -1,10 +1,15 @@
-"""A scratch database lives as long as its owner."""
+"""A scratch database lives as long as its owner, and numbers on disk are those that were added."""
 
 import sqlite3
+from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from polyjudge.files.spill import open_scratch
+from polyjudge.files.spill import Numbers, Occurrences, open_scratch
+
+NUMBERS = st.lists(st.one_of(st.integers(0, 9), st.integers(0, 2**64 - 1)), max_size=40)
 
 
 class Owner:
@@ -21,3 +26,35 @@ def test_a_scratch_database_is_closed_with_its_owner():
 
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         scratch.execute("SELECT 1")
+
+
+@given(NUMBERS, st.integers(1, 8), st.integers(0, 40))
+def test_duplicates_are_found_among_numbers_in_memory_and_on_disk(given_numbers, in_memory, kept):
+    numbers = Numbers(in_memory)
+    for number in given_numbers:
+        numbers.add(number)
+    assert len(numbers) == len(given_numbers)
+    assert numbers.has_duplicates() == (len(set(given_numbers)) < len(given_numbers))
+
+    numbers.keep(kept)
+    numbers.add(10)
+
+    rest = [*given_numbers[:kept], 10]
+    assert len(numbers) == len(rest)
+    assert numbers.has_duplicates() == (len(set(rest)) < len(rest))
+
+
+@given(NUMBERS, st.dictionaries(st.integers(1, 9), st.integers(1, 5)))
+def test_occurrences_are_counted_after_earlier_ones(given_numbers, earlier):
+    occurrences, seen = Occurrences(earlier), Counter(earlier)
+    for number in given_numbers:
+        number = number or 1  # zero is counted as one
+        seen[number] += 1
+        assert occurrences.count(number) == seen[number]
+
+
+def test_occurrences_are_counted_beyond_those_in_memory():
+    occurrences = Occurrences(in_memory=600)
+
+    assert {occurrences.count(number * 2**40 + number) for number in range(5_000)} == {1}
+    assert {occurrences.count(number * 2**40 + number) for number in range(5_000)} == {2}

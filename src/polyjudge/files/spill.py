@@ -1,13 +1,17 @@
 """Sets and tables that may be too large for memory."""
 
 import json
+import os
 import sqlite3
 import weakref
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from io import BytesIO
+from mmap import mmap
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 from weakref import finalize
 
 
@@ -32,6 +36,8 @@ def from_blob(text: bytes) -> str:
 
 
 _DIGITS = 16
+_FEW = 100_000
+_AT_ONCE = 1 << 19
 
 
 class KeySet:
@@ -61,14 +67,78 @@ class KeySet:
         return position if position < len(self._keys) and self._keys[position] == number else None
 
 
-class Occurrences:
-    """Counts how often each of many numbers of 64 bits has occurred, in sixteen to thirty-two bytes each."""
+class Numbers:
+    """Many numbers of 64 bits; all but the last ones, half a million by default, are on disk."""
 
-    def __init__(self) -> None:
-        self._slots = array("Q", bytes(8 * 1024))
+    def __init__(self, in_memory: int = _AT_ONCE) -> None:
+        self._most = in_memory
+        self._last = array("Q")
+        self._file: IO[bytes] = BytesIO()
+        self._stored = 0
+
+    def __len__(self) -> int:
+        return self._stored + len(self._last)
+
+    def add(self, number: int) -> None:
+        """Add a number."""
+        self._last.append(number)
+        if len(self._last) == self._most:
+            self._store()
+
+    def _store(self) -> None:
+        if not self._stored:
+            self._file = TemporaryFile()
+            finalize(self, self._file.close)
+        self._file.seek(8 * self._stored)
+        self._last.tofile(self._file)
+        self._stored += len(self._last)
+        self._last = array("Q")
+
+    def keep(self, count: int) -> None:
+        """Remove all but the first numbers."""
+        if count < self._stored:
+            self._file.seek(8 * (count - count % self._most))
+            self._stored, self._last = count - count % self._most, array("Q")
+            self._last.frombytes(self._file.read(8 * (count % self._most)))
+        del self._last[count - self._stored :]
+
+    def has_duplicates(self) -> bool:
+        """Say whether a number occurs twice."""
+        if len(self) < min(_FEW, self._most):
+            return len(set(self._last)) < len(self._last)
+        import numpy as np  # imported here because loading it takes longer than counting a few
+
+        parts = len(self) // self._most + 1
+        for part in range(parts):  # of about equal size, because the numbers are hashes
+            blocks = (np.frombuffer(block, dtype=np.uint64) for block in self._blocks())
+            chosen = np.concatenate([block[block % parts == part] for block in blocks])
+            chosen.sort()
+            if np.any(chosen[1:] == chosen[:-1]):
+                return True
+        return False
+
+    def _blocks(self) -> Iterator[Any]:
+        self._file.seek(0)
+        for _ in range(0, self._stored, self._most):
+            yield self._file.read(8 * self._most)
+        yield self._last
+
+
+class Occurrences:
+    """Counts how often each of many numbers of 64 bits has occurred, in sixteen to thirty-two bytes each.
+
+    If they are many, by default more than half a million, these bytes are in a file, which the system can keep on disk.
+    """
+
+    def __init__(self, earlier: Mapping[int, int] | None = None, *, in_memory: int = _AT_ONCE) -> None:
+        self._in_memory = in_memory
+        self._slots = self._zeros(1024)
         self._used = 0
         self._more: dict[int, int] = {}
         """The counts of numbers that have occurred more than once."""
+        for number, count in (earlier or {}).items():
+            self.count(number)
+            self._more[number or 1] = count
 
     def count(self, number: int) -> int:
         """Count a number, and return how often it has occurred."""
@@ -91,10 +161,18 @@ class Occurrences:
         return slot
 
     def _grow(self) -> None:
-        old, self._slots = self._slots, array("Q", bytes(2 * 8 * len(self._slots)))
+        old, self._slots = self._slots, self._zeros(2 * len(self._slots))
         for number in old:
             if number:
                 self._slots[self._slot(number)] = number
+
+    def _zeros(self, count: int) -> "array[int] | memoryview[int]":
+        """Return so many zeros of 64 bits, in a temporary file if they are many and there is room for it."""
+        if count > 2 * self._in_memory:
+            with suppress(OSError), TemporaryFile() as file:
+                os.posix_fallocate(file.fileno(), 0, 8 * count)
+                return memoryview(mmap(file.fileno(), 8 * count)).cast("Q")
+        return array("Q", bytes(8 * count))
 
 
 class ScratchRows:

@@ -1,7 +1,6 @@
 """Read items from tables and from run files."""
 
 import json
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -11,6 +10,7 @@ from pathlib import Path
 from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
 from polyjudge.files.opening import inner_suffix
+from polyjudge.files.spill import Numbers
 from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
 from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
@@ -30,8 +30,6 @@ _SIXTY_FOUR_BITS = 2**64 - 1
 _SURROGATES = "surrogatepass"
 """Lone surrogates of a text are encoded too."""
 _INVALID_ID_TYPES = (dict, list, bool)
-_MANY = 200_000
-"""From this number on, ids are compared with numpy, which needs less memory."""
 _ROWS_FOR_VALUES = 10_000
 _VALUES_SHOWN = 12
 _LONGEST_VALUE = 40
@@ -135,9 +133,15 @@ class ItemSource:
             if filters and not matcher.selects(filters, lambda name: _as_text(row.get(name, ""))):
                 return None
             own_id, candidate = row.get("id"), row.get("candidate")
-            is_usual = isinstance(own_id, str) and own_id and isinstance(candidate, str)
-            if not is_usual and (problem := _problem(own_id, candidate)):
-                return problem
+            if own_id is None or own_id == "":
+                return "'id' is missing"
+            if not isinstance(candidate, str) or isinstance(own_id, _INVALID_ID_TYPES):
+                is_missing = candidate is None
+                return (
+                    "'candidate' is missing"
+                    if is_missing
+                    else "the candidate must be text, and the id text or a number"
+                )
             if required and (missing := [name for name in required if name not in row]):
                 return f"{missing[0]!r} is missing, a column for the judge"
             context: dict[str, str] = {}
@@ -226,18 +230,25 @@ class Problems:
 
 
 class SeenIds:
-    """The hashes of many ids, eight bytes each."""
+    """The hashes of many ids."""
 
     def __init__(self) -> None:
-        self.hashes = array("Q")
+        self._hashes = Numbers()
+
+    def __len__(self) -> int:
+        return len(self._hashes)
 
     def add(self, item: Item) -> None:
         """Add the id of an item."""
-        self.hashes.append(hash(item.id) & _SIXTY_FOUR_BITS)
+        self._hashes.add(hash(item.id) & _SIXTY_FOUR_BITS)
+
+    def keep(self, count: int) -> None:
+        """Remove all but the first ids."""
+        self._hashes.keep(count)
 
     def check_unique(self, source: ItemSource, paths: Iterable[Path]) -> None:
         """Raise DataError if an id occurs twice in these files."""
-        if not self._has_duplicates():
+        if not self._hashes.has_duplicates():
             return
         places: dict[str, Place] = {}
         for file, line, item in source.read_all(paths):
@@ -247,15 +258,6 @@ class SeenIds:
                     message = f"duplicate id {item.id!r}, first {place.other(places[item.id])}"
                     raise DataError(message, path=place.path, line=place.line)
                 places[item.id] = place
-
-    def _has_duplicates(self) -> bool:
-        if len(self.hashes) > _MANY:
-            import numpy as np  # imported here because loading it takes longer than sorting a list
-
-            many = np.sort(np.frombuffer(self.hashes, dtype=np.uint64))
-            return bool(np.any(many[1:] == many[:-1]))
-        ordered = sorted(self.hashes)
-        return any(first == second for first, second in zip(ordered, islice(ordered, 1, None), strict=False))
 
 
 def read_items(
@@ -296,17 +298,6 @@ def read_results(path: Path | str) -> Iterator[tuple[str, RunOutcome]]:
             yield read_outcome_row(row)
         except DataError as error:
             raise DataError(str(error), path=place.path, line=place.line) from None
-
-
-def _problem(own_id: object, candidate: object) -> str:
-    """Return what is wrong with an id and a candidate; empty if they can be used."""
-    if own_id is None or own_id == "":
-        return "'id' is missing"
-    if candidate is None:
-        return "'candidate' is missing"
-    if not isinstance(candidate, str) or isinstance(own_id, _INVALID_ID_TYPES):
-        return "the candidate must be text, and the id text or a number"
-    return ""
 
 
 def _cluster_of(row: Row) -> str:

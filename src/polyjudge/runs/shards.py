@@ -105,11 +105,11 @@ class _Surveying:
 
     def keep(self) -> None:
         """Let what was seen of the last file count."""
-        self._kept = len(self.seen.hashes)
+        self._kept = len(self.seen)
 
     def forget(self) -> None:
         """Let the items of the last file, which broke off, not count."""
-        del self.seen.hashes[self._kept :]
+        self.seen.keep(self._kept)
         self.count = self._kept
 
     def survey(self, shards: list[Shard]) -> Survey:
