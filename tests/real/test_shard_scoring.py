@@ -75,6 +75,19 @@ def test_a_shard_has_the_rows_that_a_run_on_one_machine_gives(order, server, mon
     assert server.asked == 30
 
 
+def test_a_shard_of_a_table_without_ids_has_the_ids_of_the_whole_table(order, server):
+    lines = "".join(f"item-{number % 7};th\n" for number in range(30))
+    Path("items.csv").write_text(f"Reply;Locale\n{lines}", encoding="utf-8")
+    source = ItemSource(Path("items.csv").resolve())
+    shard = survey_shards(source, 10).shards[2]
+
+    report = score_shard(replace(order, shard=shard), Telling())
+
+    assert (report.trouble, report.part.rows) == (None, 10)
+    assert [row["id"] for row in results(replace(order, shard=shard))] == [item.id for item in source][20:]
+    assert all(row["id"].endswith(("-3", "-4", "-5")) for row in results(replace(order, shard=shard)))
+
+
 def test_items_that_changed_are_not_asked_about(order, server):
     text = Path("items.jsonl").read_text(encoding="utf-8").replace("item-15", "item-99")
     Path("items.jsonl").write_text(text, encoding="utf-8")

@@ -36,7 +36,8 @@ def save_separated(path, rows):
 
 
 def items_of(shard, source):
-    return ItemSource(shard.path, source.context, source.filters, shard.items, shard.start, shard.rows)
+    place = (shard.items, shard.start, shard.rows, shard.earlier)
+    return ItemSource(shard.path, source.context, source.filters, *place)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".tsv"])
@@ -60,6 +61,32 @@ def test_the_shards_of_a_file_hold_its_items_in_order(folder, suffix, rows, size
         shard.fingerprint for shard in found.shards
     ]
     assert sorted(shard.name for shard in found.shards) == [shard.name for shard in found.shards]
+
+
+@given(
+    files=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=8), min_size=1, max_size=3),
+    size=st.integers(1, 4),
+)
+def test_ids_made_from_content_are_the_same_in_shards(tmp_path_factory, files, size):
+    folder = tmp_path_factory.mktemp("made")
+    for number, texts in enumerate(files):
+        lines = "".join(f"{text},fr\n" for text in texts)
+        (folder / f"{number}.csv").write_text(f"text,language\n{lines}", encoding="utf-8")
+    source = ItemSource(folder)
+
+    found = survey_shards(source, size)
+
+    assert [item for shard in found.shards for item in items_of(shard, source)] == list(source)
+    assert found.survey.count == source.survey().count
+
+
+def test_a_shard_knows_only_the_counts_of_its_own_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("text,language\n" + "a,fr\nb,fr\na,fr\nc,fr\na,fr\nb,fr\n", encoding="utf-8")
+
+    shards = survey_shards(ItemSource(path), 2).shards
+
+    assert [sorted(shard.earlier.values()) for shard in shards] == [[], [1], [1, 2]]
 
 
 @pytest.fixture

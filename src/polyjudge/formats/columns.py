@@ -105,11 +105,21 @@ NamedRows = Callable[[Row | str], Sequence[Row | str]]
 
 
 class RowMapper:
-    """Names the columns of rows by their roles; rows without an id get one that is counted over all tables read."""
+    """Names the columns of rows by their roles; rows without an id get one that is counted over all tables read.
 
-    def __init__(self, *, makes_ids: bool = True) -> None:
-        self._seen = Occurrences()
+    `earlier` has the counts of made ids in rows that were read before, by another mapper.
+    """
+
+    def __init__(self, *, makes_ids: bool = True, earlier: Mapping[int, int] | None = None) -> None:
+        self._seen = Occurrences(earlier)
         self._makes_ids = makes_ids
+        self._in_part: Occurrences | None = None
+        self._before_part: dict[int, int] = {}
+
+    def start_part(self) -> Mapping[int, int]:
+        """Start a part of the rows; return what a mapper of this part alone needs as `earlier`, complete at its end."""
+        self._in_part, self._before_part = Occurrences(), {}
+        return self._before_part
 
     def naming(self, columns: ColumnMap) -> NamedRows:
         """Return the function that names the columns of the rows of one table."""
@@ -127,7 +137,7 @@ class RowMapper:
     def _of_roles(self, roles: Sequence[tuple[str, str]], makes_ids: bool, row: Row) -> Sequence[Row]:
         named = _renamed(row, roles)
         if makes_ids:
-            named["id"] = counted_id(named, ID_PARTS, self._seen)
+            named["id"] = self._made(named)
         return (named,)
 
     def _of_targets(self, columns: ColumnMap, roles: Sequence[tuple[str, str]], row: Row) -> Sequence[Row | str]:
@@ -140,17 +150,30 @@ class RowMapper:
             named = {**shared, "candidate": text, "language": tag}
             if columns.makes_ids:
                 if self._makes_ids:
-                    named["id"] = counted_id(named, ID_PARTS, self._seen)
+                    named["id"] = self._made(named)
             elif shared.get("id") not in (None, ""):
                 named["id"] = f"{shared['id']}:{tag}"
             rows.append(named)
         return rows
 
+    def _made(self, row: Row) -> str:
+        if self._in_part is None:
+            return counted_id(row, ID_PARTS, self._seen)
+        digest = _digest_of(row, ID_PARTS)
+        number = int.from_bytes(digest, "big")
+        count = self._seen.count(number)
+        if before := count - self._in_part.count(number):
+            self._before_part[number] = before
+        return _numbered(digest, count)
+
 
 def counted_id(row: Row, parts: Iterable[str], seen: Occurrences) -> str:
     """Return an id made from parts of a row; the second row in which these are the same gets `-2`, the third `-3`."""
     digest = _digest_of(row, parts)
-    count = seen.count(int.from_bytes(digest, "big"))
+    return _numbered(digest, seen.count(int.from_bytes(digest, "big")))
+
+
+def _numbered(digest: bytes, count: int) -> str:
     return digest.hex() if count == 1 else f"{digest.hex()}-{count}"
 
 

@@ -48,6 +48,8 @@ class ItemSource:
     """The position at which to start reading."""
     rows: int | None = None
     """The number of rows to read from there; None for all."""
+    earlier: Mapping[int, int] = field(default_factory=dict[int, int])
+    """How often ids that are made from the content of these rows were made before them, by their number."""
     table: TableOptions = AS_IT_IS
     default_context: Sequence[str] = DEFAULT_CONTEXT
     known: KnownColumns = field(default_factory=KnownColumns, compare=False, repr=False)
@@ -97,7 +99,7 @@ class ItemSource:
 
     def read_all(self, paths: Iterable[Path]) -> Iterator[tuple[Path, int, Item | str]]:
         """Yield the items of some files, or error messages, with file and line."""
-        mapper = RowMapper()
+        mapper = RowMapper(earlier=self.earlier)
         for path in paths:
             for file in files_of(path):
                 items_of = self.reading(file, mapper)

@@ -12,7 +12,7 @@ from polyjudge.records.runs import Caps, Spent
 from polyjudge.store.run_folder import ResultsPart, Shard
 from polyjudge.version import __version__
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Increase it when the messages change so that drivers and workers of different versions cannot exchange them."""
 
 

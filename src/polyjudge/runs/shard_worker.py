@@ -114,7 +114,8 @@ class _Scoring:
         """Return the part that was written; None if it was stopped."""
         order, job = self.order, self.order.job
         shard = order.shard
-        source = ItemSource(shard.path, job.context, job.filters, shard.items, shard.start, shard.rows, table=job.table)
+        place = (shard.items, shard.start, shard.rows, shard.earlier)
+        source = ItemSource(shard.path, job.context, job.filters, *place, table=job.table)
         if shard_digest(iter(source)) != order.shard.fingerprint:
             raise DataError("was changed since the run started; run the command again", path=order.shard.path)
         try:

@@ -1,6 +1,6 @@
 """Split items into shards."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,12 +65,13 @@ class _Piece:
 
     path: Path
     start: Mark
+    earlier: Mapping[int, int]
     rows: int = 0
     items: int = 0
     digest: ItemsDigest = field(default_factory=ItemsDigest)
 
     def shard(self, name: str) -> Shard:
-        return Shard(name, self.path, self.start, self.rows, self.items, self.digest.hexdigest())
+        return Shard(name, self.path, self.start, self.rows, self.items, self.digest.hexdigest(), self.earlier)
 
 
 class _Surveying:
@@ -80,20 +81,16 @@ class _Surveying:
         self.problems, self.seen = Problems(), SeenIds()
         self.languages: set[str] = set()
         self.count = 0
-        self._source = source
+        self._source, self._mapper = source, RowMapper()
         self._kept = 0
 
     def pieces(self, file: Path, rows: int) -> Iterator[_Piece]:
-        piece, end = _Piece(file, START), START
-        columns, items_of = self._source.columns_of(file), self._source.reading(file, RowMapper())
-        if columns.makes_ids:
-            raise DataError(
-                "has no id column, which shards need: an id from the content is counted over all", path=file
-            )
+        piece, end = _Piece(file, START, self._mapper.start_part()), START
+        items_of = self._source.reading(file, self._mapper)
         for line, row, offset in rows_from(file, START, self._source.table):
             if piece.rows == rows:
                 yield piece
-                piece = _Piece(file, end)
+                piece = _Piece(file, end, self._mapper.start_part())
             piece.rows, end = piece.rows + 1, Mark(line, offset)
             for item in items_of(row):
                 if isinstance(item, str):

@@ -31,6 +31,8 @@ class Shard:
     items: int
     fingerprint: str
     """The fingerprint of its items."""
+    earlier: Mapping[int, int] = field(default_factory=dict[int, int])
+    """How often ids that are made from the content of its rows were made in rows before it, by their number."""
 
 
 MANIFEST_FILE = "manifest.json"
