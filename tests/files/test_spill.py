@@ -47,8 +47,7 @@ def test_duplicates_are_found_among_numbers_in_memory_and_on_disk(given_numbers,
 @given(NUMBERS, st.dictionaries(st.integers(1, 9), st.integers(1, 5)))
 def test_occurrences_are_counted_after_earlier_ones(given_numbers, earlier):
     occurrences, seen = Occurrences(earlier), Counter(earlier)
-    for number in given_numbers:
-        number = number or 1  # zero is counted as one
+    for number in (each or 1 for each in given_numbers):  # zero is counted as one
         seen[number] += 1
         assert occurrences.count(number) == seen[number]
 

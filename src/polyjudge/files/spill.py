@@ -87,7 +87,7 @@ class Numbers:
 
     def _store(self) -> None:
         if not self._stored:
-            self._file = TemporaryFile()
+            self._file = TemporaryFile()  # noqa: SIM115 - open as long as this object
             finalize(self, self._file.close)
         self._file.seek(8 * self._stored)
         self._last.tofile(self._file)

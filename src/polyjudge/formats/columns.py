@@ -11,6 +11,7 @@ from typing import Any, cast
 from polyjudge.errors import ConfigError, MissingColumnError, UnknownNameError
 from polyjudge.files.opening import known_encoding
 from polyjudge.files.spill import Occurrences, to_blob
+from polyjudge.languages.tags import LanguageTags
 
 Row = Mapping[str, Any]
 ROLES = ("id", "candidate", "source", "reference", "language", "system", "document", "label", "score", "context")
@@ -111,7 +112,7 @@ class RowMapper:
     """
 
     def __init__(self, *, makes_ids: bool = True, earlier: Mapping[int, int] | None = None) -> None:
-        self._seen = Occurrences(earlier)
+        self._seen, self._tags = Occurrences(earlier), LanguageTags()
         self._makes_ids = makes_ids
         self._in_part: Occurrences | None = None
         self._before_part: dict[int, int] = {}
@@ -158,8 +159,8 @@ class RowMapper:
 
     def _made(self, row: Row) -> str:
         if self._in_part is None:
-            return counted_id(row, ID_PARTS, self._seen)
-        digest = _digest_of(row, ID_PARTS)
+            return counted_id(row, ID_PARTS, self._seen, self._tags)
+        digest = _digest_of(row, ID_PARTS, self._tags)
         number = int.from_bytes(digest, "big")
         count = self._seen.count(number)
         if before := count - self._in_part.count(number):
@@ -167,9 +168,9 @@ class RowMapper:
         return _numbered(digest, count)
 
 
-def counted_id(row: Row, parts: Iterable[str], seen: Occurrences) -> str:
+def counted_id(row: Row, parts: Iterable[str], seen: Occurrences, tags: LanguageTags) -> str:
     """Return an id made from parts of a row; the second row in which these are the same gets `-2`, the third `-3`."""
-    digest = _digest_of(row, parts)
+    digest = _digest_of(row, parts, tags)
     return _numbered(digest, seen.count(int.from_bytes(digest, "big")))
 
 
@@ -177,13 +178,13 @@ def _numbered(digest: bytes, count: int) -> str:
     return digest.hex() if count == 1 else f"{digest.hex()}-{count}"
 
 
-def made_id(row: Row, parts: Iterable[str] = ID_PARTS) -> str:
-    """Return the id that is made from parts of a row, without a count."""
-    return _digest_of(row, parts).hex()
+def made_id(row: Row, tags: LanguageTags | None = None) -> str:
+    """Return the id that is made from the parts of a row, without a count; a language counts as its tag."""
+    return _digest_of(row, ID_PARTS, tags or LanguageTags()).hex()
 
 
-def _digest_of(row: Row, parts: Iterable[str]) -> bytes:
-    texts = [str(row.get(name) or "") for name in parts]
+def _digest_of(row: Row, parts: Iterable[str], tags: LanguageTags) -> bytes:
+    texts = [tags[str(row.get(name) or "")] if name == "language" else str(row.get(name) or "") for name in parts]
     sized = [f"{len(text) if text.isascii() else len(to_blob(text))}:{text}" for text in texts]  # the size in bytes
     return blake2b(to_blob("".join(sized)), digest_size=8).digest()
 

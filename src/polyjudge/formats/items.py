@@ -12,6 +12,7 @@ from polyjudge.files.json_lines import START, Mark
 from polyjudge.files.opening import inner_suffix
 from polyjudge.files.spill import Numbers
 from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
+from polyjudge.languages.tags import LanguageTags
 from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
@@ -114,7 +115,7 @@ class ItemSource:
         return columns
 
     def reading(self, file: Path, mapper: RowMapper) -> Callable[[Row | str], Sequence[Item | str]]:
-        """Return the function that makes items, or error messages, of the rows of a file; none if filters exclude it."""
+        """Return the function that makes items, or error messages, of a row of a file; none if filters exclude it."""
         columns, parse = self.columns_of(file), self.parser()
         if not columns.changes_rows:
             return lambda row: () if (item := parse(row)) is None else (item,)
@@ -128,6 +129,7 @@ class ItemSource:
         """
         filters, required, matcher = self.filters, self.context or (), self.matcher
         seen_by_judge = self.default_context if self.context is None else self.context
+        tags = LanguageTags()
 
         def parse(row: Row | str) -> Item | str | None:
             if isinstance(row, str):
@@ -146,12 +148,8 @@ class ItemSource:
                 )
             if required and (missing := [name for name in required if name not in row]):
                 return f"{missing[0]!r} is missing, a column for the judge"
-            context: dict[str, str] = {}
-            for name in seen_by_judge:
-                value = row.get(name)
-                if value is not None and value != "":
-                    context[name] = value if isinstance(value, str) else _as_text(value)
-            return Item(str(own_id), candidate, context, str(row.get("language") or ""), _cluster_of(row))
+            context = _texts(row, seen_by_judge)
+            return Item(str(own_id), candidate, context, tags[str(row.get("language") or "")], _cluster_of(row))
 
         return parse
 
@@ -300,6 +298,16 @@ def read_results(path: Path | str) -> Iterator[tuple[str, RunOutcome]]:
             yield read_outcome_row(row)
         except DataError as error:
             raise DataError(str(error), path=place.path, line=place.line) from None
+
+
+def _texts(row: Row, names: Iterable[str]) -> dict[str, str]:
+    """Return the values that a row has under some names."""
+    texts: dict[str, str] = {}
+    for name in names:
+        value = row.get(name)
+        if value is not None and value != "":
+            texts[name] = value if isinstance(value, str) else _as_text(value)
+    return texts
 
 
 def _cluster_of(row: Row) -> str:

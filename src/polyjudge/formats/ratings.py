@@ -11,6 +11,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from polyjudge.errors import DataError
+from polyjudge.languages.tags import LanguageTags
 from polyjudge.records.calibration import JudgeIdentity, identity_of
 from polyjudge.records.codec import from_json
 from polyjudge.records.translation import PromptScore
@@ -136,9 +137,9 @@ class _NoColumn(str):
 
 def _of_rows(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
     """Yield the ratings of a table; raise DataError if no row has the column."""
-    some, names = False, list[str]()
+    some, names, tags = False, list[str](), LanguageTags()
     for place, row in newest_rows(named_rows_of(path, columns.table, "id")):
-        found = row if isinstance(row, str) else _of_row(row, columns, notes)
+        found = row if isinstance(row, str) else _of_row(row, columns, notes, tags)
         if isinstance(found, Rating):
             some = True
             yield found
@@ -159,7 +160,7 @@ def has_translation_scores(path: Path, table: TableOptions) -> bool:
     return "id" not in first or not {"languageName", "languageCode", "scriptScore"}.isdisjoint(first)
 
 
-def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings) -> Rating | str:
+def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags: LanguageTags) -> Rating | str:
     """Return the rating of a row, or an error message, which is empty if the row is excluded."""
     if row.get("id") in (None, "") or isinstance(row["id"], dict | list | bool):
         return "'id' is missing"
@@ -173,7 +174,7 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings) -> R
     return Rating(
         id=str(row["id"]),
         value=given,
-        language=str(row.get("language") or row.get("languageCode") or ""),
+        language=tags[str(row.get("language") or row.get("languageCode") or "")],
         group=_text(row.get(columns.group)) if columns.group else "",
         cluster=_cluster(row, columns),
         annotator=str(row.get("annotator") or ""),

@@ -10,6 +10,7 @@ from typing import Any
 
 from polyjudge.errors import DataError
 from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
+from polyjudge.languages.tags import LanguageTags
 from polyjudge.records.calibration import ReferenceText
 
 from .columns import AS_IT_IS, TableOptions
@@ -65,11 +66,12 @@ class TextSource:
         if is_results_file(self.path, self.table):
             yield from self._of_results()
             return
+        tags = LanguageTags()
         for place, row in named_rows_of(self.path, self.table, *(() if self.column else ("candidate", "reference"))):
             if isinstance(row, str):
                 yield place, row
             elif self._is_wanted(row):
-                yield place, self._text(row, place.line)
+                yield place, self._text(row, place.line, tags)
 
     def _of_results(self) -> Iterator[tuple[Place, ReferenceText | str]]:
         """Yield the references of translation results, or the outputs if there are none."""
@@ -92,7 +94,7 @@ class TextSource:
     def _is_wanted(self, row: Mapping[str, Any]) -> bool:
         return self.matcher.selects(self.filters, lambda name: str(row.get(name, "")))
 
-    def _text(self, row: Mapping[str, Any], line: int) -> ReferenceText | str:
+    def _text(self, row: Mapping[str, Any], line: int, tags: LanguageTags) -> ReferenceText | str:
         columns = (self.column,) if self.column else _TEXT_COLUMNS
         text = _first(row, columns)
         if not text.strip():
@@ -102,7 +104,7 @@ class TextSource:
         return ReferenceText(
             id=str(line if row.get("id") in (None, "") else row["id"]),
             text=text,
-            language=_first(row, _LANGUAGE_COLUMNS),
+            language=tags[_first(row, _LANGUAGE_COLUMNS)],
             source=_first(row, _SOURCE_COLUMNS),
             context=context,
         )

@@ -12,6 +12,7 @@ from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import read_json_lines, row_line
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.spill import Occurrences, from_blob, open_scratch, to_blob
+from polyjudge.languages.tags import LanguageTags
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
 
@@ -154,10 +155,12 @@ class ItemRows:
     system: str
 
     def __iter__(self) -> Iterator[Row]:
-        """Yield the rows of the system."""
+        """Yield the rows of the system, with their languages as tags."""
+        tags = LanguageTags()
         for _, row in named_rows_of(self.path, self.table):
             if not isinstance(row, str) and (not self.system or str(row.get("system") or "") == self.system):
-                yield row
+                language = str(row.get("language") or row.get("languageCode") or "")
+                yield row if tags[language] == language else {**row, "language": tags[language]}
 
     def texts_of(self, ids: Collection[tuple[str, str]], *, by_source: bool) -> dict[tuple[str, str], Row]:
         """Return the rows of some items, which are given by language and id; a row may have no language."""
@@ -165,9 +168,9 @@ class ItemRows:
         for language, item_id in ids:
             wanted[item_id].append(language)
         found: dict[tuple[str, str], Row] = {}
-        seen = Occurrences()
+        seen, tags = Occurrences(), LanguageTags()
         for row in self if wanted else ():
-            item_id = counted_id(row, (_SOURCE, "language"), seen) if by_source else str(row.get("id"))
+            item_id = counted_id(row, (_SOURCE, "language"), seen, tags) if by_source else str(row.get("id"))
             language = str(row.get("language") or row.get("languageCode") or "")
             found |= {(each, item_id): row for each in wanted.get(item_id, ()) if language in ("", each)}
         return found
@@ -268,9 +271,9 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
         raise DataError(
             f"schemaVersion is {header.get('schemaVersion')!r}, expected {SCHEMA_VERSION}", path=path, line=1
         )
-    rows = read_json_lines(path)
+    rows, tags = read_json_lines(path), LanguageTags()
     next(rows)
-    items = _unique_items(path, (_baseline_rating(path, line, row) for line, row in rows))
+    items = _unique_items(path, (_baseline_rating(path, line, row, tags) for line, row in rows))
     if len(items) != header.get("items") or not len(items):
         raise DataError(f"contains {len(items)} of {header.get('items')!r} items; create the baseline again", path=path)
     try:
@@ -281,12 +284,12 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
     return ScoredRun(path, items, judges, str(header.get("measure", "")), is_baseline=True, by_source=by_source)
 
 
-def _baseline_rating(path: Path, line: int, row: Mapping[str, Any]) -> Rating:
+def _baseline_rating(path: Path, line: int, row: Mapping[str, Any], tags: LanguageTags) -> Rating:
     item_id, language, score = (row.get(name) for name in ("id", "language", "score"))
     is_number = isinstance(score, int | float) and not isinstance(score, bool) and -_LARGEST <= score <= _LARGEST
     if not isinstance(item_id, str) or not isinstance(language, str) or not (is_number or score is None):
         raise DataError("expected the id, language and score of an item", path=path, line=line)
-    return Rating(id=item_id, language=language, value=score)
+    return Rating(id=item_id, language=tags[language], value=score)
 
 
 def _unique_items(path: Path, ratings: Iterable[Rating]) -> ScoredItems:
@@ -320,16 +323,16 @@ def _by_source(rows: ItemRows, items: ScoredItems) -> ScoredItems | None:
     columns = column_map(rows.path, rows.table)
     if not columns.makes_ids and not columns.is_own:
         return None
-    found, seen, systems = ScoredItems(), Occurrences(), set[str]()
+    found, seen, systems, tags = ScoredItems(), Occurrences(), set[str](), LanguageTags()
     for row in rows:
         own_id, system = str(row.get("id")), str(row.get("system") or "")
         if not row.get(_SOURCE) or len(systems | {system}) > 1:
             return None
-        if columns.is_own and ("candidate" not in row or own_id.partition("-")[0] != made_id(row)):
+        if columns.is_own and ("candidate" not in row or own_id.partition("-")[0] != made_id(row, tags)):
             return None
         systems.add(system)
         item = items.get(str(row.get("language") or ""), own_id)
-        paired = counted_id(row, (_SOURCE, "language"), seen)
+        paired = counted_id(row, (_SOURCE, "language"), seen, tags)
         if item is not None:
             found.add(item._replace(id=paired))
     return found
