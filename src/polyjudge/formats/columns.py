@@ -83,6 +83,11 @@ class ColumnMap:
         return bool(self.targets) or "candidate" in self.columns or "source" in self.columns
 
     @property
+    def names(self) -> set[str]:
+        """The columns and roles under which rows may have values."""
+        return {*self.found, *self.columns, *(("candidate", "language") if self.targets else ())}
+
+    @property
     def assumed(self) -> dict[str, str]:
         """The columns by role, without those that have the name of their role."""
         return {role: column for role, column in self.columns.items() if role != column}

@@ -1,7 +1,7 @@
 """Read items from tables and from run files."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
@@ -18,7 +18,7 @@ from polyjudge.store.run_file import read_outcomes
 
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions, table_options
 from .row_files import KnownColumns, Place, files_of, rows_of, spooled
-from .tables import ROW_KINDS, rows_from
+from .tables import SAME_COLUMNS, rows_from
 
 CLUSTER_COLUMNS = ("cluster", "document")
 """The columns that name the cluster of a row."""
@@ -26,7 +26,6 @@ DEFAULT_CONTEXT = ("language", "source", "reference", "context")
 FORMER_CONTEXT = ("source", "reference", "context")
 """The default of earlier versions; runs that they left unfinished are resumed with it."""
 MAX_PROBLEMS_SHOWN = 5
-_OUTCOME_TABLES = set(ROW_KINDS) - {".jsonl", ".json"}
 _SIXTY_FOUR_BITS = 2**64 - 1
 _SURROGATES = "surrogatepass"
 """Lone surrogates of a text are encoded too."""
@@ -116,20 +115,23 @@ class ItemSource:
 
     def reading(self, file: Path, mapper: RowMapper) -> Callable[[Row | str], Sequence[Item | str]]:
         """Return the function that makes items, or error messages, of a row of a file; none if filters exclude it."""
-        columns, parse = self.columns_of(file), self.parser()
+        columns = self.columns_of(file)
+        has_same = inner_suffix(file) in SAME_COLUMNS and not (columns.has_languages or columns.is_own)
+        parse = self.parser(columns.names if has_same else None)
         if not columns.changes_rows:
             return lambda row: () if (item := parse(row)) is None else (item,)
         naming = mapper.naming(columns)
         return lambda row: [item for named in naming(row) if (item := parse(named)) is not None]
 
-    def parser(self) -> Callable[[Row | str], Item | str | None]:
+    def parser(self, names: Collection[str] | None = None) -> Callable[[Row | str], Item | str | None]:
         """Return the function that makes an item of a row with the names of roles, or an error message.
 
-        It returns None if the filters exclude the row.
+        It returns None if the filters exclude the row. `names` are those of all columns, if all rows have the same.
         """
-        filters, required, matcher = self.filters, self.context or (), self.matcher
-        seen_by_judge = self.default_context if self.context is None else self.context
-        tags = LanguageTags()
+        filters, required, tags = self.filters, self.context or (), LanguageTags()
+        wanted, matcher = self.default_context if self.context is None else self.context, self.matcher
+        seen_by_judge = [name for name in wanted if names is None or name in names]
+        clusters = [name for name in CLUSTER_COLUMNS if names is None or name in names]
 
         def parse(row: Row | str) -> Item | str | None:
             if isinstance(row, str):
@@ -137,19 +139,19 @@ class ItemSource:
             if filters and not matcher.selects(filters, lambda name: _as_text(row.get(name, ""))):
                 return None
             own_id, candidate = row.get("id"), row.get("candidate")
-            if own_id is None or own_id == "":
-                return "'id' is missing"
-            if not isinstance(candidate, str) or isinstance(own_id, _INVALID_ID_TYPES):
-                is_missing = candidate is None
-                return (
-                    "'candidate' is missing"
-                    if is_missing
-                    else "the candidate must be text, and the id text or a number"
-                )
+            if (
+                not isinstance(candidate, str)
+                or own_id is None
+                or own_id == ""
+                or isinstance(own_id, _INVALID_ID_TYPES)
+            ):
+                return _unusable(own_id, candidate)
             if required and (missing := [name for name in required if name not in row]):
                 return f"{missing[0]!r} is missing, a column for the judge"
-            context = _texts(row, seen_by_judge)
-            return Item(str(own_id), candidate, context, tags[str(row.get("language") or "")], _cluster_of(row))
+            cluster = _first(row, clusters) if clusters else ""
+            return Item(
+                str(own_id), candidate, _texts(row, seen_by_judge), tags[str(row.get("language") or "")], cluster
+            )
 
         return parse
 
@@ -288,7 +290,7 @@ def read_items(
 def read_results(path: Path | str) -> Iterator[tuple[str, RunOutcome]]:
     """Yield the item ids and outcomes of a run file in any format, or of a run folder."""
     path = Path(path)
-    if not path.is_dir() and inner_suffix(path) not in _OUTCOME_TABLES:
+    if not path.is_dir() and inner_suffix(path) not in SAME_COLUMNS:
         yield from read_outcomes(path)
         return
     for place, row in rows_of(path):
@@ -310,12 +312,21 @@ def _texts(row: Row, names: Iterable[str]) -> dict[str, str]:
     return texts
 
 
-def _cluster_of(row: Row) -> str:
-    for name in CLUSTER_COLUMNS:
+def _first(row: Row, names: Iterable[str]) -> str:
+    for name in names:
         value = row.get(name)
         if value is not None and value != "":
             return str(value)
     return ""
+
+
+def _unusable(own_id: object, candidate: object) -> str:
+    """Say what is wrong with the id or the candidate of a row."""
+    if own_id is None or own_id == "":
+        return "'id' is missing"
+    if candidate is None:
+        return "'candidate' is missing"
+    return "the candidate must be text, and the id text or a number"
 
 
 def _as_text(value: object) -> str:

@@ -163,6 +163,8 @@ _READERS: dict[str, Callable[[Path, Mark, TableOptions], MarkedRows]] = {
 }
 ROW_KINDS = tuple(_READERS)
 """The suffixes of the built-in file formats."""
+SAME_COLUMNS = set(ROW_KINDS) - {".jsonl", ".json"}
+"""The formats in which all rows of a file have the same columns."""
 
 
 def is_table(path: Path) -> bool:
