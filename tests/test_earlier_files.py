@@ -114,6 +114,20 @@ def test_a_run_that_was_stopped_before_the_judge_saw_the_language_is_resumed_wit
     assert [without_times(renamed(row)) for row in resumed] == [without_times(renamed(row)) for row in undisturbed]
 
 
+def test_only_the_failures_of_a_finished_run_are_retried_with_the_prompts_that_it_had(earlier, capsys):
+    before = rows(earlier / "finished.jsonl")
+    failed = [row["id"] for row in before if row["outcome"] == "failure"]
+
+    assert main([*SCORE[:-2], "--cache", "none", "--output", "finished.jsonl", "--retry-failures"]) == 0
+
+    printed = capsys.readouterr()
+    assert calls(printed) == len(failed) == 2
+    assert "its failures get the same prompts" in printed.err
+    kept = [without_times(renamed(row)) for row in before if row["id"] not in failed]
+    after = rows(earlier / "finished.jsonl")
+    assert [without_times(renamed(row)) for row in after if row["id"] not in failed] == kept
+
+
 def test_a_run_that_this_version_starts_shows_the_language(earlier, capsys):
     [partial] = earlier.glob("stopped.jsonl.*.partial")
 

@@ -56,6 +56,11 @@ class ItemSource:
     """The columns that were found before."""
     matcher: LanguageMatcher = field(default_factory=LanguageMatcher, compare=False, repr=False)
 
+    @property
+    def is_former(self) -> bool:
+        """Whether the judge sees what the judges of earlier versions saw by default."""
+        return self.context is None and self.default_context == FORMER_CONTEXT
+
     def __iter__(self) -> Iterator[Item]:
         """Yield the items in the order of the file, without the invalid rows."""
         usable = (item for _, _, item in self.read_all([self.path]) if isinstance(item, Item))
@@ -145,7 +150,7 @@ class ItemSource:
                 or own_id == ""
                 or isinstance(own_id, _INVALID_ID_TYPES)
             ):
-                return _unusable(own_id, candidate)
+                return _unusable(row)
             if required and (missing := [name for name in required if name not in row]):
                 return f"{missing[0]!r} is missing, a column for the judge"
             cluster = _first(row, clusters) if clusters else ""
@@ -320,11 +325,11 @@ def _first(row: Row, names: Iterable[str]) -> str:
     return ""
 
 
-def _unusable(own_id: object, candidate: object) -> str:
+def _unusable(row: Row) -> str:
     """Say what is wrong with the id or the candidate of a row."""
-    if own_id is None or own_id == "":
+    if row.get("id") in (None, ""):
         return "'id' is missing"
-    if candidate is None:
+    if row.get("candidate") is None:
         return "'candidate' is missing"
     return "the candidate must be text, and the id text or a number"
 

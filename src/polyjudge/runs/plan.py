@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from glob import escape
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.formats.items import FORMER_CONTEXT, ItemList, ItemSource
+from polyjudge.formats.items import FORMER_CONTEXT, ItemList, ItemSource, read_results
 from polyjudge.judges.base import ItemWorker, Judge, ModelAddresses, as_item_judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import OfflineJudge
@@ -55,19 +56,51 @@ def make_plan(
         languages=survey.languages,
         items_fingerprint=survey.fingerprint,
         fingerprint=fingerprint([survey.fingerprint, own, judges, getattr(judge, "repeats", repeats), how], 12),
+        note=_FORMER_RESULTS if isinstance(items, ItemSource) and retried and items.is_former else "",
     )
 
 
+_FORMER_RESULTS = (
+    "the results are of an earlier version, whose prompts lack the language; its failures get the same prompts"
+)
+_FIRST = 1_000
 _FORMER_PROMPTS = (
     "resuming a run of an earlier version, whose prompts do not name the language; the other items get the same prompts"
 )
 
 
-def former_run(items: Items, plan: Plan, output: object, plan_of: Callable[[Items], Plan]) -> tuple[Items, Plan]:
+def retried_items(items: Items, judge: object, output: object) -> Items:
+    """Return the items whose failures are judged again, as an earlier version judged them if the results are its own.
+
+    Its judges did not see the language by default, and a result of another prompt would be asked for again.
+    """
+    if not isinstance(items, ItemSource) or items.context is not None or not isinstance(output, Path):
+        return items
+    if rubric_of(judge) is None:
+        return items
+    former, hashes = replace(items, default_context=FORMER_CONTEXT), _hashes_of(judge)
+    asked = _asked_prompts(output)
+    for item, as_before in zip(items, former, strict=True):
+        prompts = asked.get(item.id)
+        if prompts and item.context != as_before.context:  # the first row with a language says it for all
+            return former if not prompts <= hashes(item) and prompts <= hashes(as_before) else items
+    return items
+
+
+def _asked_prompts(output: Path) -> dict[str, set[str]]:
+    """Return the hashes of the prompts by which the first results were judged, by the ids of their items."""
+    if not output.exists():
+        return {}
+    first = islice(((own_id, each) for own_id, each in read_results(output) if isinstance(each, JudgeResult)), _FIRST)
+    return {own_id: {each.prompt_sha256 for each in _provenances(result)} for own_id, result in first}
+
+
+def former_run(items: Items, output: object, plan_of: Callable[[Items], Plan]) -> tuple[Items, Plan]:
     """Return the items and their plan, as an earlier version judged them if it left this run unfinished.
 
     Its judges did not see the language by default. With the same prompts for the remaining items, all rows are alike.
     """
+    plan = plan_of(items)
     if not isinstance(items, ItemSource) or not isinstance(output, Path) or items.context is not None:
         return items, plan
     has_others = any(output.parent.glob(f"{escape(output.name)}.*"))
@@ -115,13 +148,10 @@ def stored_results(rows: Iterable[tuple[str, RunOutcome]], items: Iterable[Item]
     error: all of them would be judged again. Results of items that are no longer there are included, and not marked as
     needed.
     """
-    rubric = getattr(judge, "rubric", None)
-    if not isinstance(rubric, Rubric):
+    if rubric_of(judge) is None:
         raise ConfigError("failures can be retried only for a judge with a rubric")
     known, names = StoredOutcomes(), _own_names(judge)
-    hashes: Callable[[Item], set[str]] = getattr(judge, "prompt_hashes", None) or partial(
-        _prompt_hashes, PromptRenderer(rubric)
-    )
+    hashes = _hashes_of(judge)
     for item_id, outcome in rows:
         if isinstance(outcome, JudgeResult):
             known.add(item_id, outcome)
@@ -142,6 +172,12 @@ def _own_names(judge: object) -> set[str]:
     """Return by which names results are known as those of a judge: its models, also as a jury, or the checks."""
     names = [str(name) for name, _ in models_of(judge)]
     return {*names, f"jury/{'+'.join(dict.fromkeys(names))}"} if names else {f"offline/{OfflineJudge.model}"}
+
+
+def _hashes_of(judge: object) -> Callable[[Item], set[str]]:
+    """Return the function for the hashes of the prompts by which a judge with a rubric may judge an item."""
+    own = getattr(judge, "prompt_hashes", None)
+    return own or partial(_prompt_hashes, PromptRenderer(cast(Rubric, rubric_of(judge))))
 
 
 def _prompt_hashes(renderer: PromptRenderer, item: Item) -> set[str]:

@@ -156,6 +156,7 @@ class RayRun:
             repeats=self.repeats,
             context=None if self.source.context is None else tuple(self.source.context),
             filters=self.source.filters,
+            default_context=tuple(self.source.default_context),
             table=self.source.table,
             output=self.output.resolve(),
             cache=cache,

@@ -25,7 +25,7 @@ from polyjudge.records.runs import Caps, Estimate, Finished, Limits, RayEngine, 
 from polyjudge.store.run_file import OutcomeStore, RunFile, read_outcomes
 
 from .execution import Execution, Export, OnEvent, OutputFile, judge_in_order, place_of, prepare
-from .plan import Items, Plan, former_run, make_plan, models_of, repeated, results_to_keep, rubric_of
+from .plan import Items, Plan, former_run, make_plan, models_of, repeated, results_to_keep, retried_items, rubric_of
 from .stack import DEFAULT_CACHE, PrivateReplies, ProviderStack, ignore, opened_cache
 from .summary import RunSummary, Tally, TemporaryFolder
 
@@ -105,11 +105,12 @@ class Run:
 
     def plan(self) -> Plan:
         """Read the items once and return the plan of the run; no call is made."""
+        if self._plan is None and self._retry_failures:
+            self._items = retried_items(self._items, self.judge, self.output)
         if self._plan is None and self._ray is not None:
             self._plan = self._plan_shards(self._ray)
         if self._plan is None:
-            plan = self._plan_of(self._items)
-            self._items, self._plan = former_run(self._items, plan, self.output, self._plan_of)
+            self._items, self._plan = former_run(self._items, self.output, self._plan_of)
         return self._plan
 
     def _plan_of(self, items: Items) -> Plan:
@@ -126,9 +127,8 @@ class Run:
 
     def execute(self, on_event: OnEvent = ignore) -> RunSummary:
         """Judge the remaining items, store them, and return the summary; it may be called in a running event loop."""
-        return (
-            run_sync(self.execute_async(on_event)) if self._ray is None else self._execute_on_ray(self._ray, on_event)
-        )
+        engine = self._ray
+        return run_sync(self.execute_async(on_event)) if engine is None else self._execute_on_ray(engine, on_event)
 
     async def execute_async(self, on_event: OnEvent = ignore) -> RunSummary:
         """Judge the remaining items, store them, and return the summary."""
@@ -218,8 +218,8 @@ class Run:
         """Return the results that are kept because only failures are judged again."""
         if not self._retry_failures or not isinstance(self.output, Path):
             return {}
-        path, written = self.output, self._output_file
-        return results_to_keep(path, written.rows() if written else read_outcomes(path), self._items, self.judge)
+        rows = self._output_file.rows() if self._output_file else read_outcomes(self.output)
+        return results_to_keep(self.output, rows, self._items, self.judge)
 
     async def _outcomes(self, execution: Execution) -> AsyncGenerator[tuple[Item, RunOutcome]]:
         """Yield the outcomes of an execution, which `stop` and the deadline can end."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from polyjudge.formats.columns import AS_IT_IS, TableOptions
+from polyjudge.formats.items import DEFAULT_CONTEXT
 from polyjudge.records.requests import ModelName, Price
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import Caps, Spent
@@ -113,6 +114,8 @@ class ShardJob:
     repeats: int = 1
     context: tuple[str, ...] | None = None
     filters: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    default_context: tuple[str, ...] = DEFAULT_CONTEXT
+    """The columns that the judge sees if none are named."""
     table: TableOptions = AS_IT_IS
     output: Path
     """The folder of the results."""

@@ -115,7 +115,7 @@ class _Scoring:
         order, job = self.order, self.order.job
         shard = order.shard
         place = (shard.items, shard.start, shard.rows, shard.earlier)
-        source = ItemSource(shard.path, job.context, job.filters, *place, table=job.table)
+        source = ItemSource(shard.path, job.context, job.filters, *place, job.table, job.default_context)
         if shard_digest(iter(source)) != order.shard.fingerprint:
             raise DataError("was changed since the run started; run the command again", path=order.shard.path)
         try:
