@@ -98,7 +98,7 @@ def test_a_strangers_output_is_not_written(tmp_path, monkeypatch, capsys):
     assert main(command) == 2
 
     printed = capsys.readouterr().err
-    assert printed.startswith("polyjudge: polyjudge.toml: output is '../home/.bashrc', a path outside the folder")
+    assert printed.startswith("polyjudge: polyjudge.toml:2: output is '../home/.bashrc', a path outside the folder")
     assert (home / ".bashrc").read_text(encoding="utf-8") == "precious\n"
 
 

@@ -82,8 +82,31 @@ def test_a_bad_value_in_the_project_file_reads_like_one_on_the_command_line(in_f
     assert exit_code(*SCORE) == 2
 
     assert capsys.readouterr().err == (
-        "polyjudge: polyjudge.toml: limit must be a whole number of at least 1, not 'x'\n"
+        "polyjudge: polyjudge.toml:1: limit must be a whole number of at least 1, not 'x'\n"
     )
+
+
+WRONG_VALUES = {
+    "\n[score]\nlimit = true\n": "3: limit must be text or a number",
+    "[score]\n# often\nlimit = [1, 2]\n": "3: limit takes one value, not a list",
+    "[score]\nlimit = {a = 1}\n": "2: limit must be a single value",
+    '[score]\nformat = "x"\n': "2: format: 'x' is not one of text, json, ",
+    'judge = "offline"\nmax-cost = "x"\n': "2: max-cost ",
+    '[score]\ncache = "/elsewhere"\n': "2: cache chooses where replies are read from",
+    "score = 1\n": "1: score must be a table: [score]",
+    '\n[checks]\nwrong_language = "x"\n': "3: [checks]: wrong_language = 'x' is no severity",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_VALUES)
+def test_a_wrong_value_of_the_project_file_is_named_with_its_line(in_folder, capsys, text):
+    Path("polyjudge.toml").write_text(text, encoding="utf-8")
+    Path("items.csv").write_text("id,text,language\na,Hello,en\n", encoding="utf-8")
+    command = ["translation", "check"] if "checks" in text else ["score", "--rubric", "general", "--judge", "offline"]
+
+    assert exit_code(*command, "items.csv") == 2
+
+    assert f"polyjudge: polyjudge.toml:{WRONG_VALUES[text]}" in capsys.readouterr().err
 
 
 def test_a_misspelt_placeholder_is_refused_before_anything_runs(in_folder, capsys):

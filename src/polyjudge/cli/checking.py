@@ -10,7 +10,7 @@ from polyjudge.checks.accepted import ACCEPTED_FILE, AcceptedFindings, read_acce
 from polyjudge.checks.catalogue import check_names
 from polyjudge.checks.policy import CheckPolicy, check_policy
 from polyjudge.errors import ConfigError, DataError
-from polyjudge.files.text_files import read_toml
+from polyjudge.files.text_files import line_of, read_text, read_toml
 from polyjudge.folder_trust import PROJECT_FILE
 from polyjudge.plugins import PLUGINS
 from polyjudge.text.display import harmless
@@ -34,10 +34,12 @@ def add_check_options(add: Callable[..., object]) -> None:
 def policy_of(options: argparse.Namespace) -> CheckPolicy:
     """Return what the options, the project file and the file of accepted findings say about the checks."""
     plugins, settings = PLUGINS.names("checks"), _settings()
-    try:
-        check_policy(settings=settings, plugins=plugins)
-    except ConfigError as error:
-        raise DataError(f"[{CHECKS_TABLE}]: {error}", path=PROJECT_FILE) from None
+    for name, setting in settings.items():
+        try:
+            check_policy(settings={name: setting}, plugins=plugins)
+        except ConfigError as error:
+            line = line_of(read_text(PROJECT_FILE), CHECKS_TABLE, name)
+            raise DataError(f"[{CHECKS_TABLE}]: {error}", path=PROJECT_FILE, line=line) from None
     if settings:
         shown = ", ".join(f"{CHECKS_TABLE}.{name}={setting}" for name, setting in settings.items())
         print(f"polyjudge: from {PROJECT_FILE}: {harmless(shown)}", file=sys.stderr)

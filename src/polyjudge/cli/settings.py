@@ -44,6 +44,10 @@ _SECRET = {"cache", "set"}
 _PATH_WORDS = ("FILE", "DIR", "PATH")
 
 
+class _InvalidSettingError(Exception):
+    """A value cannot be used; the message continues the name of its key."""
+
+
 class ProjectFile:
     """What `polyjudge.toml` sets for one command."""
 
@@ -66,17 +70,31 @@ class ProjectFile:
             for key, value in self._data.items()
             if not isinstance(value, dict) and (key not in known_tables or key in options)
         }
-        shared, own = _of_action(_table(self._data, self._command), self._action)
+        shared, own = self._of_action(_table(self._data, self._command))
+        its_table = f"{self._command}.{self._action}" if self._action else self._command
+        tables = {**dict.fromkeys(general, ""), **dict.fromkeys(shared, self._command), **dict.fromkeys(own, its_table)}
         for key, value in {**general, **shared, **own}.items():
             name = key.replace("-", "_")
             if name in options:
-                self._set(parser, options[name], key, value, given)
+                try:
+                    self._set(parser, options[name], key, value, given)
+                except _InvalidSettingError as error:
+                    raise self._error(f"{key}{error}", tables[key], key) from None
             elif key in own:
-                table = f"{self._command}.{self._action}" if self._action else self._command
-                raise self._unknown_key(table, key, options)
+                raise self._unknown_key(its_table, key, options)
             elif "judge" in options:
                 command = f"{self._command} {self._action}".rstrip()
                 warnings.warn(f"{PROJECT_FILE}: {key!r} is not an option of {command}", stacklevel=2)
+
+    def _of_action(self, table: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what the command's table sets for all its actions, and for one; without actions, all is the second."""
+        if not self._action:
+            return {}, table
+        own: object = table.get(self._action, {})
+        if not isinstance(own, dict):
+            message = f"{self._action} must be a table: [{self._command}.{self._action}]"
+            raise self._error(message, self._command, self._action)
+        return {key: value for key, value in table.items() if not isinstance(value, dict)}, cast(dict[str, Any], own)
 
     def print_applied(self) -> None:
         """Print which options the file has set."""
@@ -123,17 +141,17 @@ class ProjectFile:
     def _set(
         self, parser: argparse.ArgumentParser, option: argparse.Action, key: str, value: object, given: Sequence[str]
     ) -> None:
-        setting = _setting(option, key, value)
+        setting = _setting(option, value)
         _make_optional(parser, option)
         if _is_given(option, given):
             return
         if not is_trusted_file(PROJECT_FILE):
-            _refuse_untrusted(option, key, setting)
+            _refuse_untrusted(option, setting)
         parser.set_defaults(**{option.dest: setting})
         self._applied[option.dest] = (key, value)
 
 
-def _refuse_untrusted(option: argparse.Action, key: str, setting: object) -> None:
+def _refuse_untrusted(option: argparse.Action, setting: object) -> None:
     """Refuse a setting that needs the user's trust."""
     why = _NEED_TRUST.get(option.dest, "")
     if option.dest == "cache" and setting == "none":
@@ -146,8 +164,8 @@ def _refuse_untrusted(option: argparse.Action, key: str, setting: object) -> Non
     if not why and outside:
         why = f"is {str(outside[0])!r}, a path outside the folder"
     if why:
-        message = f"{key} {why}, so the file must be trusted first. Read it, then run: polyjudge trust"
-        raise DataError(message, path=PROJECT_FILE)
+        message = f" {why}, so the file must be trusted first. Read it, then run: polyjudge trust"
+        raise _InvalidSettingError(message)
 
 
 def _paths_in(option: argparse.Action, values: Sequence[object]) -> list[Path]:
@@ -185,7 +203,8 @@ def _table(data: Mapping[str, Any], command: str) -> dict[str, Any]:
         return cast(dict[str, Any], own)
     if command in _OPTIONS_TOO:
         return {}
-    raise DataError(f"{command} must be a table: [{command}]", path=PROJECT_FILE)
+    line = line_of(read_text(PROJECT_FILE), "", command)
+    raise DataError(f"{command} must be a table: [{command}]", path=PROJECT_FILE, line=line)
 
 
 def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
@@ -207,42 +226,30 @@ def _make_optional(parser: argparse.ArgumentParser, option: argparse.Action) -> 
             group.required = False
 
 
-def _of_action(table: dict[str, Any], action: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a command's table sets for all its actions, and for one; without actions, all is the second."""
-    if not action:
-        return {}, table
-    own: object = table.get(action, {})
-    if not isinstance(own, dict):
-        raise DataError(f"{action} must be a table", path=PROJECT_FILE)
-    return {key: value for key, value in table.items() if not isinstance(value, dict)}, cast(dict[str, Any], own)
-
-
-def _setting(action: argparse.Action, key: str, value: Any) -> Any:
+def _setting(action: argparse.Action, value: Any) -> Any:
     """Return a value as the option's own type reads it."""
     if action.nargs == 0 or isinstance(value, bool):
         if action.nargs == 0 and isinstance(value, bool):
             return value
         wanted = "true or false" if action.nargs == 0 else "text or a number"
-        raise DataError(f"{key} must be {wanted}", path=PROJECT_FILE)
-    values = [
-        _converted(action, key, each) for each in cast(list[object], value if isinstance(value, list) else [value])
-    ]
+        raise _InvalidSettingError(f" must be {wanted}")
+    values = [_converted(action, each) for each in cast(list[object], value if isinstance(value, list) else [value])]
     takes_several = isinstance(action.default, list)
     if not takes_several and len(values) != 1:
-        raise DataError(f"{key} takes one value, not a list", path=PROJECT_FILE)
+        raise _InvalidSettingError(" takes one value, not a list")
     return values if takes_several else values[0]
 
 
-def _converted(action: argparse.Action, key: str, value: object) -> Any:
+def _converted(action: argparse.Action, value: object) -> Any:
     if isinstance(value, dict | list):
-        raise DataError(f"{key} must be a single value", path=PROJECT_FILE)  # not shown: it may be a password
+        raise _InvalidSettingError(" must be a single value")  # not shown: it may be a password
     convert = action.type if callable(action.type) else str
     if "\0" in str(value):
-        raise DataError(f"{key} contains a null character", path=PROJECT_FILE)
+        raise _InvalidSettingError(" contains a null character")
     try:
         read = convert(str(value))
     except (argparse.ArgumentTypeError, ValueError) as error:
-        raise DataError(f"{key} {error}", path=PROJECT_FILE) from None
+        raise _InvalidSettingError(f" {error}") from None
     if action.choices is not None and read not in action.choices:
-        raise DataError(f"{key}: {read!r} is not one of {', '.join(map(str, action.choices))}", path=PROJECT_FILE)
+        raise _InvalidSettingError(f": {read!r} is not one of {', '.join(map(str, action.choices))}")
     return read
