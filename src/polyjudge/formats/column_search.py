@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -165,7 +166,10 @@ def _is_name(name: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    return " ".join(part.casefold() for part in _WORDS.split(name.strip().lstrip("\ufeff")) if part)
+    """Return the words of a name without case and accents."""
+    letters = unicodedata.normalize("NFKD", name.strip().lstrip("\ufeff"))
+    bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return " ".join(part.casefold().replace("ı", "i") for part in _WORDS.split(bare) if part)
 
 
 def _plain_names(name: str, *, is_inner: bool) -> Iterator[str]:
@@ -179,5 +183,8 @@ def _plain_names(name: str, *, is_inner: bool) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def known_names() -> Mapping[str, tuple[str, ...]]:
     """Return the names of columns that are recognised, by role in the order in which roles are filled."""
-    text = (files("polyjudge.formats") / "column_names" / "known.toml").read_text(encoding="utf-8")
-    return {role: tuple(names) for role, names in tomllib.loads(text).items()}
+    folder = files("polyjudge.formats") / "column_names"
+    english, worldwide = (
+        tomllib.loads((folder / f"{name}.toml").read_text("utf-8")) for name in ("known", "worldwide")
+    )
+    return {role: tuple(map(_plain, [*worldwide.get(role, ()), *names])) for role, names in english.items()}
