@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
+from polyjudge.formats.columns import TableOptions
 from polyjudge.formats.tables import rows_from
 
 FIELDS = st.text("ab ,;\t|\"'\n", min_size=1, max_size=6).map("x".__add__)
@@ -70,3 +71,34 @@ def test_two_columns_with_one_name_are_refused(path):
 
     with pytest.raises(DataError, match="duplicate column 'id'"):
         rows(path)
+
+
+def test_a_quotation_mark_that_is_not_closed_is_named_where_its_row_starts(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('id,text\n1,a\n2,b\n3,"c\n4,d\n5,e\n', encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"t\.csv:4: invalid row: .*, up to line 6\. Is a quotation mark not closed\?"):
+        list(rows_from(path))
+
+
+@pytest.mark.slow
+def test_a_field_that_is_too_long_is_one_message(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,text\n1,{'a' * 120_000_000}\n", encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"t\.csv:2: invalid row: field larger than field limit"):
+        list(rows_from(path))
+
+
+@pytest.mark.parametrize("text", ["oui", "été", "日本"])
+def test_utf_16_without_a_mark_is_refused_with_the_name_of_the_encoding(tmp_path, text):
+    path = tmp_path / "t.csv"
+    path.write_bytes(f"id,text\n1,{text}\n".encode("utf-16-le"))
+
+    with pytest.raises(DataError, match="UTF-16 without a mark|is not UTF-8 text") as raised:
+        list(rows_from(path))
+
+    assert (raised.value.option, raised.value.value) == ("encoding", "utf-16-le")
+    assert [row for _, row, _ in rows_from(path, options=TableOptions(encoding="utf-16-le"))] == [
+        {"id": "1", "text": text}
+    ]

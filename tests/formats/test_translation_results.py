@@ -174,8 +174,8 @@ def test_an_invalid_row_of_a_table_is_reported_with_its_line(tmp_path):
     assert results.skipped == 4
     assert sorted(results.problems) == [
         f"{results.path}:3: prompt es:1: tokenCount: expected a number, found 'many'",
-        f"{results.path}:4: languageName and languageCode are missing",
-        f"{results.path}:5: languageName and languageCode are missing",
+        f"{results.path}:4: 'language' is missing",
+        f"{results.path}:5: 'language' is missing",
         f"{results.path}:6: expected 3 fields, found 2",
     ]
 
@@ -334,7 +334,7 @@ def test_two_tags_with_one_name_are_two_languages(path):
     ("name", "content"), [("r.json", "[]"), ("r.json", "{}"), ("r.json", "[7]"), ("r.jsonl", ""), ("r.csv", "")]
 )
 def test_a_file_without_a_language_is_an_error(tmp_path, name, content):
-    with pytest.raises(DataError, match=rf"{name}: no languages found"):
+    with pytest.raises(DataError, match=rf"{name}: no (languages found|usable rows)"):
         list(TranslationResults(save(tmp_path / name, content)))
 
 

@@ -44,7 +44,7 @@ def lines_from(path: Path, offset: int = 0, encoding: str = "") -> Iterator[tupl
             offset = len(file.read(len(_BYTE_ORDER_MARK)))
         for line in _lines(file):
             if line is None:
-                raise DataError(f"has a line of more than {_LONGEST_LINE >> 20} MB; is this JSON Lines?", path=path)
+                raise DataError(f"has a line of more than {_LONGEST_LINE >> 20} MB, too long for a row", path=path)
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:

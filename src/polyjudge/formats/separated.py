@@ -4,6 +4,7 @@ import csv
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -26,25 +27,29 @@ def separated_rows(
     """Yield the rows of a file of separated values from a position."""
     csv.field_size_limit(min(_LONGEST_FIELD, sys.maxsize))
     delimiter, first = _delimiter(path, options)
-    place, lines = first, _lines_after(path, first, options)
+    line, place, lines = first.line, first, _lines_after(path, first, options)
     records = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         names = next(records, list[str]())
-        check_columns(names if options.header else (), path, first.line + records.line_num)
+        line = first.line + records.line_num
+        check_columns(names if options.header else (), path, line)
         if not options.header:
             names = [str(number) for number, _ in enumerate(names, start=1)]
         # The reader of the header continues if nothing is skipped.
         if start != START or not options.header:
             place = start if start != START else first
-            lines = _lines_after(path, place, options)
+            line, lines = place.line, _lines_after(path, place, options)
             records = csv.reader(lines, delimiter=delimiter, strict=True)
         before, count = place.line, len(names)
         for fields in records:
             if fields and (fields[0] or any(fields)):  # not a blank line
                 row = dict(zip(names, fields, strict=False)) if len(fields) == count else _misfit(fields, count)
-                yield before + records.line_num, row, lines.offset
+                line = before + records.line_num
+                yield line, row, lines.offset
     except csv.Error as error:
-        raise DataError(f"invalid row: {error}", path=path, line=place.line + records.line_num) from None
+        end = place.line + records.line_num
+        where = f", up to line {end}. Is a quotation mark not closed?" if end > line + 1 else ""
+        raise DataError(f"invalid row: {error}{where}", path=path, line=line + 1) from None
 
 
 def _misfit(fields: Sequence[str], expected: int) -> str:
@@ -55,6 +60,9 @@ def check_columns(names: Iterable[str], path: Path, line: int = 0) -> None:
     """Raise DuplicateKeyError if two columns have the same name; columns without a name are ignored."""
     seen: set[str] = set()
     for name in names:
+        if "\0" in name:
+            message = "has null characters among the names of its columns; it may be UTF-16 without a mark"
+            raise DataError(message, path=path, line=line, option="encoding", value="utf-16-le")
         if name in seen:
             raise DuplicateKeyError(f"duplicate column {name!r}; remove or rename one of the two", path=path, line=line)
         if name:
@@ -77,7 +85,10 @@ def _delimiter(path: Path, options: TableOptions) -> tuple[str, Mark]:
 
 def _evenness(sample: Sequence[str], delimiter: str) -> tuple[bool, float, int]:
     """Return how well a delimiter fits: more than one column, the share of records as long as the first, columns."""
-    records = [len(fields) for fields in islice(csv.reader(sample, delimiter=delimiter), _SAMPLE_RECORDS) if fields]
+    records: list[int] = []
+    with suppress(csv.Error):  # which is reported when the row is read
+        for fields in islice(csv.reader(sample, delimiter=delimiter), _SAMPLE_RECORDS):
+            records += [len(fields)] if fields else []
     if not records:
         return False, 0.0, 0
     return records[0] > 1, sum(each == records[0] for each in records) / len(records), records[0]

@@ -9,7 +9,7 @@ from typing import Protocol, cast
 from polyjudge.errors import DataError, EncodingError, PolyjudgeError
 from polyjudge.files.json_lines import START, Mark, json_lines_from
 from polyjudge.files.json_stream import JsonStream
-from polyjudge.files.opening import inner_suffix
+from polyjudge.files.opening import COMPRESSED, inner_suffix
 from polyjudge.plugins import PLUGINS, Plugin, described
 
 from .columns import AS_IT_IS, Row, TableOptions
@@ -110,10 +110,11 @@ def rows_from(path: Path, start: Mark = START, options: TableOptions = AS_IT_IS)
             yield from format.rows(path, start)
         else:
             known = [*ROW_KINDS, *plugin_suffixes(ROW_KINDS)]
-            raise DataError(f"unknown file format; supported: {', '.join(known)}", path=path)
+            message = f"unknown file format; supported: {', '.join(known)}. Save other spreadsheets as .xlsx or .csv"
+            raise DataError(message, path=path)
     except EncodingError as error:
         message = f"{error}. Name its encoding"
-        raise DataError(message, option="encoding", value="windows-1252") from None
+        raise DataError(message, option="encoding", value=_likely_encoding(path)) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
 
@@ -121,6 +122,12 @@ def rows_from(path: Path, start: Mark = START, options: TableOptions = AS_IT_IS)
 def _tool_format(path: Path, options: TableOptions) -> ToolFormat | None:
     """Return the format of another tool's file, unless the options say what its columns are."""
     return None if options.columns or options.targets else tool_format_of(path)
+
+
+def _likely_encoding(path: Path) -> str:
+    """Return the encoding to name as an example for a file that is not UTF-8."""
+    with path.open("rb") as file:
+        return "utf-16-le" if path.suffix.lower() not in COMPRESSED and b"\0" in file.read(_HEAD) else "windows-1252"
 
 
 def _json_lines(path: Path, start: Mark, options: TableOptions) -> MarkedRows:

@@ -1,6 +1,7 @@
 """Read and write a translator's results."""
 
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -28,6 +29,7 @@ Record = TypeVar("Record", LanguageResult, PromptResult)
 _LIST_NAMES = ("results", "languageResults")
 _MAX_PROBLEMS_SHOWN = 20
 _NOT_AN_OBJECT = "a language must be a JSON object"
+_HEAD = 4096
 _NAMELESS = "languageName and languageCode are missing"
 
 
@@ -103,7 +105,8 @@ class TranslationResults:
             yield language
         if not places:
             why = f": {self.problems[0]}" if self.problems else ""
-            raise DataError(f"no languages found{why}", path=self.path)
+            what = "no languages found" if is_results_file(self.path, self.table) else "no usable rows"
+            raise DataError(f"{what}{why}", path=self.path)
 
     def _rows(self) -> Iterator[tuple[int, object]]:
         if is_results_file(self.path, self.table):
@@ -132,7 +135,7 @@ class TranslationResults:
                     known = {} if isinstance(named, str) else naming.fields(named)
                     key = str(known.get("languageCode") or known.get("languageName") or "").casefold()
                     if isinstance(named, str) or not key:
-                        yield line, named if isinstance(named, str) else _NAMELESS
+                        yield line, named if isinstance(named, str) else "'language' is missing"
                         continue
                     _, language = languages.setdefault(key, (line, {"prompts": []}))
                     language.update({**known, **language})
@@ -194,12 +197,22 @@ class TranslationResults:
 
 
 def is_results_file(path: Path, table: TableOptions = AS_IT_IS) -> bool:
-    """Say whether a JSON file is a list of languages with their prompts, or not a table."""
+    """Say whether a file is JSON that is a list of languages with their prompts, or not a table."""
     if inner_suffix(path) != ".json" or path.is_dir():
-        return not path.is_dir() and not is_table(path)
+        return not path.is_dir() and not is_table(path) and _may_be_json(path)
     first = islice((row for _, row, _ in rows_from(path, options=table)), 1)
     columns = columns_of(path, first, table)
     return columns.has_languages or not (columns.targets or "candidate" in columns.columns)
+
+
+def _may_be_json(path: Path) -> bool:
+    """Say whether a file of another suffix starts as JSON does; a file that cannot be read is reported as one."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(_HEAD).removeprefix(BOM_UTF8).lstrip()
+    except OSError:
+        return True
+    return start.startswith((b"{", b"["))
 
 
 def language_row(language: LanguageResult) -> dict[str, Any]:
