@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from polyjudge.cli import main
+from polyjudge.cli import demo, main
 from polyjudge.records.codec import schema
 
 FORMATS = ["text", "markdown", "json", "html", "junit", "github"]
@@ -561,7 +561,7 @@ def test_too_few_permutations_for_so_many_languages_are_warned_about(folder, cap
 
 
 def test_a_closed_pipe_does_not_hide_a_regression_or_prevent_a_baseline(in_folder):
-    examples = Path(__file__).parents[2] / "examples"
+    examples = Path(demo.__file__).parent / "demo_data" / "files"
     runs = f"{examples}/compare-before.jsonl {examples}/compare-after.jsonl"
     shell = f"{sys.executable} -m polyjudge compare {runs} --show 1000 {{}} | true; exit ${{{{PIPESTATUS[0]}}}}"
 

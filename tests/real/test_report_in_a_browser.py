@@ -255,13 +255,14 @@ def write_report(folder: Path, languages) -> Path:
 def other_pages(tmp_path_factory):
     """Pages of the same family: a comparison, a trust card, cases of a regression run."""
     folder = tmp_path_factory.mktemp("pages")
-    examples = Path(__file__).parents[2] / "examples"
+    root = Path(__file__).parents[2]
+    examples = root / "src" / "polyjudge" / "cli" / "demo_data" / "files"
     before, after = (str(examples / f"compare-{name}.jsonl") for name in ("before", "after"))
     assert main(["compare", before, after, "--format", "html", "--output", str(folder / "compare.html")]) == 0
     write_systems(folder / "systems.jsonl")
     systems = ["compare", str(folder / "systems.jsonl"), "--permutations", "1000"]
     assert main([*systems, "--format", "html", "--output", str(folder / "systems.html")]) == 0
-    card = str(examples.parent / "docs" / "cards" / "offline.json")
+    card = str(root / "docs" / "cards" / "offline.json")
     assert main(["calibrate", "card", card, "--format", "html", "--output", str(folder / "card.html")]) == 0
     judged, labels = str(examples / "judged.jsonl"), str(examples / "labels.csv")
     asked = ["calibrate", "agreement", judged, "--labels", labels, "--resamples", "100"]
