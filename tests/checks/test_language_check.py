@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from polyjudge.checks.language import language_identifier
+from polyjudge.checks.language_signs import neighbours_of, signs_of
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.findings import LanguageCheck
 from polyjudge.records.translation import Language
@@ -227,3 +228,46 @@ def test_words_are_weighed_between_two_languages_by_their_letters():
     assert not identifier.can_weigh(german, "de")
     assert identifier.likelihood_of("straightforward", german, "en") < 0.3
     assert identifier.likelihood_of("Eisenbahnstraße", german, "en") > 0.7
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "text"),
+    [
+        ("mr", "hi", "फ़ाइलें चुनें"),
+        ("mr", "hi", "यह सुविधा उपलब्ध नहीं है"),
+        ("hi", "mr", "पर्याय निवडा"),
+        ("ne", "hi", "नई फ़ाइल खोलें"),
+        ("hi", "ne", "फाइल खोल्नुहोस्"),
+        ("no", "da", "Vælg indstillinger"),
+        ("da", "no", "Velg innstillinger"),
+        ("sk", "cs", "Otevřít soubor"),
+        ("cs", "sk", "Ďalšie možnosti súboru"),
+        ("ru", "uk", "Відкрити інші"),
+        ("uk", "ru", "Сохранить объект"),
+        ("bg", "mk", "Вашиот уред ќе се исклучи"),
+        ("es", "pt", "Não há conexões"),
+        ("pt", "es", "Opción del menú"),
+    ],
+)
+def test_a_word_of_a_neighbour_shows_it_in_a_short_text(wanted, found, text):
+    assert (check(wanted, text).state, check(wanted, text).found) == ("wrong", found)
+    assert check(found, text).state != "wrong"
+
+
+def test_names_alone_are_of_no_wrong_language():
+    assert {check(tag, "Elite League: Dundee Stars mod Belfast Giants 5-3").state for tag in ("da", "sv", "fr")} == {
+        "unsure"
+    }
+
+
+def test_the_mark_of_a_shortcut_divides_no_word():
+    assert check("es", "_Visor de com_plementos").state != "wrong"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("hi", "mr"), ("da", "no"), ("cs", "sk"), ("ru", "uk"), ("es", "pt"), ("es", "gl")]
+)
+def test_a_text_has_signs_of_its_own_language_and_none_of_the_neighbour(one, other):
+    assert other in neighbours_of(one)
+    assert signs_of(one, other, LONG[one]) > 0 == signs_of(other, one, LONG[one])
+    assert signs_of(other, one, LONG[other]) > 0 == signs_of(one, other, LONG[other])

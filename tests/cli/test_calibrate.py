@@ -100,7 +100,7 @@ def announced(message):
 
 
 def test_the_checks_are_measured_on_the_shipped_sample_and_a_second_run_adds_to_the_card(perturb, capsys):
-    place = ".polyjudge/cards/offline-checks-3-translation-4dd22ecb.json"
+    place = ".polyjudge/cards/offline-checks-4-translation-4dd22ecb.json"
     assert perturb(language="fr", judge="offline") == 0
     assert list(card(place)["languages"]) == ["fr"]
     assert perturb(language="th", types="loop", judge="offline") == 0

@@ -110,7 +110,7 @@ def test_an_unknown_language_is_an_item_that_cannot_be_judged(language):
     outcome = judged("nuqneH", language)
 
     assert isinstance(outcome, Failure)
-    assert (outcome.kind, outcome.model) == ("bad_item", "checks-3")
+    assert (outcome.kind, outcome.model) == ("bad_item", "checks-4")
     assert repr(language) in outcome.reason
 
 
@@ -162,7 +162,7 @@ def test_a_result_says_where_it_came_from_and_is_the_same_each_time():
     first, second = judged(GOOD["de"], "de"), judged(GOOD["de"], "de")
 
     assert first == second
-    assert (first.provenance.provider, first.provenance.model_answered) == ("offline", "checks-3")
+    assert (first.provenance.provider, first.provenance.model_answered) == ("offline", "checks-4")
     assert first.provenance.rubric == "translation"
     assert first.provenance.rubric_fingerprint
     assert first.provenance.polyjudge_version

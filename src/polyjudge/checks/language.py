@@ -4,6 +4,7 @@ Two identifiers: pycld2, quick, and py3langid, limited to the languages of the t
 over lengths of text. py3langid is used where pycld2 alone does not settle it. `docs/design/checks.md` has the figures.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -14,6 +15,8 @@ from polyjudge.languages.table import LanguageTable
 from polyjudge.records.findings import LanguageCheck, LanguageState
 from polyjudge.records.translation import Language
 from polyjudge.text.segments import plain_words, running_text, word_texts
+
+from .language_signs import neighbours_of, signs_of
 
 _LIKELY = 0.5
 """A guess at least this likely counts by itself; a weaker one needs the agreement of pycld2."""
@@ -52,6 +55,10 @@ _POOLED = 20
 """Texts that are identified together where they are too short by themselves."""
 _FEWEST_POOLED = 3
 """Texts that must be of another language together to be called wrong."""
+_SHORTEST_WORD = 4
+"""Shorter words stand between names as well: mod, of, de."""
+_ACCELERATOR = re.compile(r"[_&](?=[^\W\d_])")
+"""What marks the letter of a shortcut in the labels of programs, also within a word."""
 _LATIN_END = "\u0250"
 _LABELS_OF_CLD2: dict[str, str] = {"iw": "he", "jw": "jv", "zh-Hant": "zh", "nn": "no", "fil": "tl", "sr-ME": "sr"}
 """Labels of pycld2 that differ from those of py3langid."""
@@ -100,10 +107,11 @@ class LanguageIdentifier:
         plain = [_letters(*pair) for pair in zip(texts, sources, strict=True)]
         found = [self._check(each, language) for each in plain]
         is_mostly_right = 2 * sum(each.state == "right" for each in found) >= len(plain)
+        pooled = {"unsure"} if is_mostly_right else {"unsure", "wrong"}
         unsure = [
             place
             for place, each in enumerate(found)
-            if each.state == "unsure" and plain[place] and not each.strange_share
+            if each.state in pooled and plain[place] and not each.strange_share
         ]
         for is_latin in (True, False):  # what is in another script has another language
             for pool in _pools([place for place in unsure if (plain[place] < _LATIN_END) is is_latin]):
@@ -111,7 +119,8 @@ class LanguageIdentifier:
                 if together.state == "unsure" and is_mostly_right:
                     together = self._check(" ".join(plain)[:_LONGEST], language)
                 if together.state == "right" or (together.state == "wrong" and len(pool) >= _FEWEST_POOLED):
-                    found = [together if place in pool else each for place, each in enumerate(found)]
+                    places = {place for place in pool if found[place].state == "unsure"}
+                    found = [together if place in places else each for place, each in enumerate(found)]
         return found
 
     def guess(self, text: str) -> str:
@@ -193,7 +202,7 @@ class LanguageIdentifier:
         best = max(ranked, key=ranked.__getitem__)
         likely, likelihood = ranked.get(wanted, 0.0), ranked[best]
         if wanted not in self._ranked:
-            best, likelihood = second.label, second.share
+            best, likelihood = second.label, second.share * second.is_reliable
             likely = second.share if best == wanted else 0.0
         elif second.label in self._by_label and second.label not in self._ranked and second.share >= _MOST:
             best, likelihood = second.label, second.share
@@ -203,15 +212,38 @@ class LanguageIdentifier:
         elif second.label != wanted and not {best, second.label} & set(language.inseparable):
             agreed = second.label == best and second.is_reliable and second.share >= _MOST and size >= _ENOUGH
             unlikely = _UNLIKELY_WHERE_BOTH_AGREE if agreed and wanted not in _CONFUSED else _UNLIKELY
-            is_sure = likely < unlikely and (likelihood >= _LIKELY or second.label == best)
+            is_sure = likely < unlikely and (likelihood >= _LIKELY or (second.label == best and not _are_names(plain)))
             if size < _SHORT:
                 is_clear = likelihood >= _LIKELY_IN_SHORT_TEXT and likely < _UNLIKELY_IN_SHORT_TEXT
                 is_sure = is_sure and is_clear and sure.is_reliable and sure.label == best
             state = "wrong" if is_sure else "unsure"
+        if state != "right" or size < _LONG:
+            state, decided = self._by_signs(state, best, language, ranked, plain)
+            best, likelihood = decided, likelihood if decided == best else ranked[decided]
         found = self._by_label[best].tag if best in self._by_label else best
         return LanguageCheck(
             state=state, found=language.tag if best == wanted else found, confidence=round(likelihood, 3)
         )
+
+    def _by_signs(
+        self, state: LanguageState, best: str, language: Language, ranked: dict[str, float], plain: str
+    ) -> tuple[LanguageState, str]:
+        """Decide between neighbours by the letters and words that one of them has and the other has not."""
+        wanted = _label(language)
+        others = {best, *neighbours_of(wanted)} - {wanted, *language.inseparable}
+        found = {other: (signs_of(wanted, other, plain), signs_of(other, wanted, plain)) for other in others}
+        if state == "wrong":
+            ours, theirs = found[best]
+            return "unsure" if ours and not theirs else "wrong", best
+        against = [other for other, (ours, theirs) in found.items() if theirs and not ours]
+        if state == "right":
+            return "unsure" if against else "right", best
+        likely = ranked.get(wanted, 0.0)
+        likelier = [other for other in against if wanted in ranked and ranked.get(other, 0.0) > likely]
+        if likelier:
+            return "wrong", max(likelier, key=lambda other: ranked[other])
+        is_clear = bool(found) and all(ours and not theirs for ours, theirs in found.values())
+        return ("right", wanted) if is_clear and (best == wanted or likely >= _UNLIKELY) else ("unsure", best)
 
 
 def _check_chinese(text: str, language: Language) -> LanguageCheck:
@@ -246,6 +278,8 @@ def _pools(places: Sequence[int]) -> Iterator[Sequence[int]]:
 
 def _letters(text: str, source: str = "") -> str:
     """Return the words alone, without those of the source: addresses, mentions and numbers are of no language."""
+    if "_" in text or "&" in text:
+        text = _ACCELERATOR.sub("", text)
     found = word_texts(running_text(text[:_LONGEST]))
     if source and found:
         known = set(plain_words(running_text(source[:_LONGEST])))
@@ -264,6 +298,11 @@ def _parts(plain: str) -> Iterator[str]:
         if size >= _PART:
             yield " ".join(found[start : place + 1])
             start, size = place + 1, 0
+
+
+def _are_names(plain: str) -> bool:
+    """Say whether the words of a text may all be names, which are the same in many languages."""
+    return all(word[0].isupper() for word in plain.split() if len(word) >= _SHORTEST_WORD)
 
 
 def _size(plain: str) -> int:

@@ -17,7 +17,7 @@ from polyjudge.version import __version__
 
 from . import base
 
-MODEL = "checks-3"
+MODEL = "checks-4"
 """The model name in every result; it changes with every change that can move a score."""
 _NO_TRANSLATION = {"empty", "source_copied", "refusal", "repetition", "prompt_leak"}
 _BROKEN_TEXT = {"empty", "repetition", "template_leak", "model_note", "code_fence", "broken_characters"}
