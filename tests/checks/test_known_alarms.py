@@ -17,6 +17,34 @@ def check(tag: str, text: str, source: str = "") -> TextCheck:
 
 
 @pytest.mark.parametrize(
+    ("tag", "text", "source", "kind", "severity"),
+    [
+        ("ja", "lfg $tslq 笑", "lfg $tslq lol", "wrong_script", "warn"),
+        ("ja", "<div id=a>part 1</div>", "<div id=a>part 1</div>", "wrong_script", "warn"),
+        ("ru", "https : //example.org/a-long-name", "https://example.org/a-long-name", "url_lost", "warn"),
+        ("fr", "Office 2021 Pro Plus for Mac", "Office 2021 Pro Plus for Mac", "source_copied", "warn"),
+        ("de", "Um drei.", "At 2:30.", "number_lost", "warn"),
+        ("cs", "Nejdřív 5, pak nic.", "From 1980 to 1995, 37 of 412 closed.", "number_lost", "fail"),
+        ("de", "Heute regnet es. Wir bleiben", "It rains today. In 1995 we left. Do we stay?", "cut_off", "fail"),
+        ("ja", "@anna はそのまま表記します。翻訳する必要はありません。", "@anna", "model_note", "fail"),
+        ("es", "https://t.example.org es una dirección y no se traduce", "https://t.example.org", "model_note", "fail"),
+        (
+            "ru",
+            "Они долго обсуждали новый закон о школах и больницах. " * 3 + "Страна, " * 12,
+            "They debated the new law on schools and hospitals for long, in many a country.",
+            "repetition",
+            "fail",
+        ),
+    ],
+)
+def test_a_finding_is_as_severe_as_its_evidence(tag, text, source, kind, severity):
+    found = {problem.kind: problem.severity for problem in check(tag, text, source).problems}
+
+    assert found[kind] == severity
+    assert severity == "fail" or "fail" not in found.values()
+
+
+@pytest.mark.parametrize(
     ("tag", "text", "source"),
     [
         # Mentions, hashtags, tickers and bare domains are no words.
@@ -51,6 +79,30 @@ def check(tag: str, text: str, source: str = "") -> TextCheck:
         # Igbo, which looks like Yoruba.
         ("ig", "Biko nyere m aka ịchọta ụlọ ọgwụ dị nso.", "Please help me find a hospital nearby."),
         ("ig", "Kedu ebe ụlọ akwụkwọ dị?", "Where is the school?"),
+        # Cents and percent, degrees, clocks, calendars, ranges, Roman figures, floors.
+        ("de", "Ein Anteil von 35 %", "A share of .35"),
+        ("de", "Bei -,75 kaufen wir.", "We buy at -.75."),
+        ("es", "Está a 35º y hace calor.", "It is at 95 and it is hot."),
+        ("ru", "Выезжаем в 6 утра всем взводом.", "We leave at 0600 with the whole platoon."),
+        ("tr", "Buluşma saat 15.00'te.", "The meeting is at 3 p.m."),
+        ("sw", "Tutaonana saa 3:30 usiku.", "See you at 9:30 p.m."),
+        ("fa", "این کتاب در سال ۱۳۸۰ منتشر شد.", "This book was published in 2001."),
+        ("ru", "Билет стоит от 2 до 2,5 тыс. рублей.", "A ticket costs from 2,000 to 2,500 roubles."),
+        ("es", "El siglo XIX fue difícil.", "The 19th century was difficult."),
+        ("fr", "C'était au XIXe siècle.", "It was in the 19th century."),
+        ("de", "Wir wohnen im 2. Stock.", "We live on the 3rd floor."),
+        ("ko", "2만 5천 원이에요.", "It's 25,000 won."),
+        ("ta", "விலை ரூ.2,50,000 மட்டுமே.", "The price is only Rs 250,000."),
+        ("de", "Raum VX 12, Gang IIII", "Room VX 12, hallway IIII"),
+        # A number of a list, abbreviations, quotation marks and pauses end no sentence.
+        ("ja", "2. 見出し、段落などのHTML", "2. HTML for headings, paragraphs, etc."),
+        (
+            "cs",
+            "„Počkej!“ volal. „Stůj!“ Nikdo tam nebyl. Otočil se.",
+            '"Wait!" he called. "Stop!" No one was there. He turned.',
+        ),
+        # Abbreviations are of no language.
+        ("ru", "т. е., и т. п., т. д.", "i.e., and the like, etc."),
     ],
 )
 def test_a_right_text_of_a_class_that_was_an_alarm_has_no_finding(tag, text, source):
@@ -81,3 +133,9 @@ def test_short_strings_in_a_neighbour_are_found_together_and_named_one_by_one():
     assert all("Hindi, not Marathi" in each.problems[0].message for each in wrong)
     assert any("identified together with" in each.problems[0].message for each in wrong)
     assert sum(check("mr", text).language.state == "wrong" for text in HINDI) < len(wrong)
+
+
+def test_letters_that_are_no_roman_number_raise_nothing():
+    kinds = {problem.kind for problem in check("de", "Raum VX, Gang IIII", "Room 15, hallway 44").problems}
+
+    assert "number_lost" in kinds

@@ -53,7 +53,7 @@ def test_of_a_good_translation_the_script_and_the_language_are_seen_and_nothing_
         ("Ja.", "de", {"script": 5, "coherence": 2}, "wrong length"),
         ("Mein Freund hatte einen Unfall auf der", "de", {"script": 5, "coherence": 2}, "cut off"),
         (
-            "Mein Freund hatte einen Unfall auf der Autobahn nach Köln, bitte wählen Sie sofort,",
+            "Mein Freund hatte einen Unfall auf der Autobahn nach Köln, bitte wählen Sie sofort 112,",
             "de",
             {"script": 5, "coherence": 3},
             "cut off",

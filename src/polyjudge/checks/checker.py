@@ -11,7 +11,7 @@ from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.findings import CheckedText, Finding, LanguageCheck, ScriptCheck, TextCheck
 from polyjudge.records.translation import Language, LanguageResult
 
-from .completeness import cut_off, length, missing_sentences
+from .completeness import corroborated, cut_off, length, missing_sentences
 from .degeneration import copied, kept_words, looping, repeated_phrases
 from .language import language_identifier
 from .leaks import added_lines, leaked, remarks_in_english
@@ -64,7 +64,7 @@ class TextChecker:
         if not is_blank(text):
             problems += [*leaked(text, source, checked.prompt), *looping(text, source)]
             if source.strip():
-                compared = self._compared(text, language, source, script)
+                compared = list(corroborated(list(self._compared(text, language, source, script))))
                 problems += [each for each in compared if not _is_found(each, problems)]
         if any(problem.kind == "source_copied" and problem.severity == "warn" for problem in problems):
             identity = replace(identity, state="unsure")  # a name is of any language

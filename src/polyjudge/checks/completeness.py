@@ -1,8 +1,10 @@
 """Is anything missing from a translation: its end, sentences in it, or most of its length?"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from unicodedata import category
+
+from msgspec.structs import replace
 
 from polyjudge.records.findings import Finding, Severity
 from polyjudge.text.segments import prose
@@ -17,6 +19,10 @@ _ENDS = ".!?。！？।॥؟۔։።။។…"
 _DANGLING = ",;:-–—（(［「『„‚、，،؛"
 _QUOTES = "“‘«»"
 """Each opens in some languages and closes in others."""
+_LONGEST_END = 12
+"""Characters that an abbreviation at the end of a text may have."""
+_CLOSED = "」』"
+"""Before these, Japanese and Chinese write no full stop."""
 _KEY = re.compile(r"[a-z]+(?:[-_.][a-z]+)+\Z")
 """A source that is a key and not a text: translator-credits."""
 _KEYWORDS = 3
@@ -35,7 +41,12 @@ _DENSE = (
 Chinese, Korean, kana, Ethiopic, Hebrew; Tamil, Burmese and Khmer, which write one syllable with several; accents.
 """
 _FIRST_DENSE = "\u0300"
-_SENTENCE_END = re.compile(rf"[{re.escape(_ENDS)}]+(?=\s|$|[\"'”’»」』)）])|[。！？।]")
+_SENTENCE_END = re.compile(rf"[{re.escape(_ENDS)}]+(?=\s|$|[\"'”’“‘»«」』)）])|[。！？।]")
+_NO_END = re.compile(
+    r"(?:\.\.|․․|…)[.…․]*|(?:^|(?<=\n))[ \t]{0,8}(?:\d{1,3}|[A-Za-z])\.(?=\s)"
+    r"|\b(?:etc|vs|approx|No|Nr|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|[A-Za-z](?:\.[A-Za-z]){1,4})\.(?=\s{0,2}(?:$|[a-z\d,;]))"
+)
+"""Points that end no sentence: a pause, the number of a list, an abbreviation."""
 _ENDS_THERE = {(";", "el"), (":", "am"), (":", "hy")}
 """Marks that end a sentence in one language: the Greek question mark, Ethiopic and Armenian full stops as typed."""
 _NO_END_MARKS = {"th", "lo"}
@@ -51,6 +62,7 @@ _MISSING: tuple[tuple[int, float, float, Severity], ...] = (
 
 A text with fewer sentences that is as long as usual has joined some.
 """
+_ALSO_MISSING = {"missing_sentences", "wrong_length", "number_lost", "question_lost"}
 _SHORT_AND_CUT = 0.85
 """With less than this share of the usual length, a text that ends in the middle of a sentence was surely cut off."""
 
@@ -58,7 +70,7 @@ _SHORT_AND_CUT = 0.85
 def cut_off(text: str, source: str, language: str = "") -> Iterator[Finding]:
     """Find a text that ends before its source does; a warning where it can be suspected but not known."""
     end, theirs = text.rstrip(), source.rstrip()
-    if not end or not theirs or theirs[-1] not in _ENDS:
+    if not end or not theirs or _NO_END.sub("", theirs[-_LONGEST_END:])[-1:] not in tuple(_ENDS):
         return
     place = len(end) - 1
     quotes = end.rstrip(f"\"'”’」』)）{_QUOTES}")
@@ -66,7 +78,11 @@ def cut_off(text: str, source: str, language: str = "") -> Iterator[Finding]:
         yield Finding(
             "cut_off", "warn", f"The text ends with {end[-1]!r}, the source with {theirs[-1]!r}.", place, place + 1
         )
-    elif category(quotes[-1:] or " ")[0] in "LM" and language.partition("-")[0] not in _NO_END_MARKS:
+    elif (
+        end[-1] not in _CLOSED
+        and category(quotes[-1:] or " ")[0] in "LM"
+        and language.partition("-")[0] not in _NO_END_MARKS
+    ):
         count, given, ratio = sentence_count(source), sentence_count(text), usual_length_share(text, source)
         if (count > 1 and given < count) or ratio < 0.5:
             severity: Severity = "fail" if count > 1 and ratio < _SHORT_AND_CUT else "warn"
@@ -79,6 +95,13 @@ def _dangles(text: str, language: str) -> bool:
     if (text[-1], language[:2]) in _ENDS_THERE:
         return False
     return text[-1] in _DANGLING
+
+
+def corroborated(found: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the findings of a text; an end within a sentence is sure where something else is missing as well."""
+    is_incomplete = any(each.kind in _ALSO_MISSING for each in found)
+    for each in found:
+        yield replace(each, severity="fail") if each.kind == "cut_off" and is_incomplete else each
 
 
 def missing_sentences(text: str, source: str, language: str = "") -> Iterator[Finding]:
@@ -113,7 +136,7 @@ def length(text: str, source: str) -> Iterator[Finding]:
 
 def sentence_count(text: str) -> int:
     """Return how many sentences a text has, by the marks that end them."""
-    return len(_SENTENCE_END.findall(prose(text)))
+    return len(_SENTENCE_END.findall(_NO_END.sub(" ", prose(text))))
 
 
 def usual_length_share(text: str, source: str) -> float:

@@ -11,6 +11,8 @@ from polyjudge.text.segments import Word, plain_words, running_text, shared_runs
 _CHARACTERS_LOOKED_AT = 40_000
 _REPEATS = 4
 """A part that comes so many times in a row is a loop, when it fills much of the text."""
+_OFTEN, _LONG_LOOP = 8, 60
+"""A part that comes so many times, over so many characters, is a loop wherever it is."""
 _SAME_CHARACTERS = re.compile(r"(\S)\1{9,}")
 _STRETCHED = re.compile(r"(\w)\1\1")
 """A word that is written longer for effect, `nooo`: its translation may be stretched as well."""
@@ -37,6 +39,7 @@ _SHORTEST_KEPT = 4
 _LONGEST_NAME = 3
 _LONGEST_ABBREVIATION = 3
 _OPENING = "\"'“‘„«「『*_([（"
+_DIGIT = re.compile(r"\d")
 _CODE = re.compile(r"[\[\]|<>*=_{}/\\]")
 
 
@@ -53,7 +56,9 @@ def copied(text: str, source: str) -> Iterator[Finding]:
         is_name = (
             text.count("-") != source.count("-")
             or len(found) == 1
-            or (len(found) <= _LONGEST_NAME and all(map(_may_be_name, found)))
+            or _is_name(
+                [word for word in found if not _is_symbol(word.text)], has_number=_DIGIT.search(text) is not None
+            )
         )
         if len(theirs) > 1 or source.strip().casefold() == text.strip().casefold():
             yield Finding("source_copied", "warn" if is_name else "fail", "The source was given back untranslated.")
@@ -90,6 +95,12 @@ def kept_words(text: str, source: str) -> list[Word]:
 def _is_symbol(word: str) -> bool:
     """Say whether a word is a formula, a unit or a code: HCl, CH3, mol, F."""
     return len(word) < 3 or any(letter.isdigit() or letter.isupper() for letter in word[1:])
+
+
+def _is_name(found: Sequence[Word], *, has_number: bool) -> bool:
+    """Say whether words may be a name: three in capitals, or with a number and small words between them."""
+    content = [word for word in found if not has_number or len(word.text) > _LONGEST_ABBREVIATION]
+    return len(content) <= _LONGEST_NAME and all(map(_may_be_name, content))
 
 
 def _may_be_name(word: Word) -> bool:
@@ -155,8 +166,10 @@ def _loop_of(tokens: Sequence[Word], whole: int, fewest: int) -> tuple[int, int,
         for first, last in _periodic_runs(texts, period):
             start, end = tokens[first].start, tokens[last - 1].end
             is_longer = best is None or end - start > best[1] - best[0]
-            if is_longer and last - first >= fewest and end - start >= _MUCH * whole:
-                best = start, end, (last - first) // period
+            times = (last - first) // period
+            is_much = end - start >= _MUCH * whole or (times >= _OFTEN and end - start >= _LONG_LOOP)
+            if is_longer and last - first >= fewest and is_much:
+                best = start, end, times
     return best
 
 

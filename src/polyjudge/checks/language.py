@@ -59,6 +59,8 @@ _SHORTEST_WORD = 4
 """Shorter words stand between names as well: mod, of, de."""
 _ACCELERATOR = re.compile(r"[_&](?=[^\W\d_])")
 """What marks the letter of a shortcut in the labels of programs, also within a word."""
+_SHORTEST_OWN = 3
+_ALPHABETS_END = "\u0600"
 _LATIN_END = "\u0250"
 _LABELS_OF_CLD2: dict[str, str] = {"iw": "he", "jw": "jv", "zh-Hant": "zh", "nn": "no", "fil": "tl", "sr-ME": "sr"}
 """Labels of pycld2 that differ from those of py3langid."""
@@ -138,7 +140,7 @@ class LanguageIdentifier:
 
     def _check(self, plain: str, language: Language) -> LanguageCheck:
         size, wanted = _size(plain), _label(language)
-        if (size < _FEWEST_LETTERS and not _is_han(plain)) or wanted not in self._known:
+        if (size < _FEWEST_LETTERS and not _is_han(plain)) or wanted not in self._known or _are_initials(plain):
             return _UNSURE
         if wanted in ("yue", "zh") and _is_han(plain):
             return _check_chinese(plain, language)
@@ -298,6 +300,11 @@ def _parts(plain: str) -> Iterator[str]:
         if size >= _PART:
             yield " ".join(found[start : place + 1])
             start, size = place + 1, 0
+
+
+def _are_initials(plain: str) -> bool:
+    """Say whether a text in an alphabet has nothing but abbreviations of a letter or two."""
+    return plain < _ALPHABETS_END and all(len(word) < _SHORTEST_OWN for word in plain.split())
 
 
 def _are_names(plain: str) -> bool:

@@ -28,7 +28,13 @@ def neighbours_of(label: str) -> list[str]:
 def signs_of(label: str, other: str, plain: str) -> int:
     """Return how many letters and words of a text one language has and the other has not; words parted by spaces."""
     found = _pattern(label, other)
-    return 0 if found is None else len(found.findall(f" {normalize('NFC', plain).casefold()} "))
+    return 0 if found is None else len(found.findall(_folded(plain)))
+
+
+@lru_cache(maxsize=16)
+def _folded(plain: str) -> str:
+    """Return a text as the patterns take it; it is searched for the signs of many pairs in turn."""
+    return f" {normalize('NFC', plain).casefold()} "
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from importlib.resources import files
 from itertools import islice
 
 from polyjudge.records.findings import Finding, Severity
-from polyjudge.text.segments import plain_words, shared_runs, word_texts, words
+from polyjudge.text.segments import plain_words, running_text, shared_runs, word_texts, words
 
 _LEAKED_WORDS = 5
 _MOST_PLACES = 50
@@ -23,6 +23,9 @@ _ENGLISH = re.compile(
 """Words of which every remark has one; without one, the identifier need not be asked."""
 _FEW_SENTENCES = 3
 """A source with more may well be translated as several paragraphs."""
+_FEWEST_ADDED = 16
+"""Letters beside an address or a mention that are more than a word or two."""
+_MARKED = re.compile(r"[@＠#＃]\S+")
 _HEADING = re.compile(r"[^\n.!?。:：]{2,80}[:：]")
 _BEFORE_REMARK = " \n\t.!?。！？(（*`"
 _TOKEN_MARK = re.compile(r"[<\[#:▁]")
@@ -40,7 +43,7 @@ def leaked(text: str, source: str, prompt: str) -> Iterator[Finding]:
     elif (match := preambles.match(start)) and not preambles.match(theirs) and not _is_label(match[0], source):
         message = f"Remark of the model about the task: {match[0]!r}."
         yield Finding("prompt_leak", "fail", message, offset, offset + match.end())
-    elif (found := _remark(text, source) or _announcement(text, source)) is not None:
+    elif (found := _remark(text, source) or _announcement(text, source) or _added_words(text, source)) is not None:
         yield found
     if _FENCE in text and _FENCE not in source:
         place = text.index(_FENCE)
@@ -128,6 +131,17 @@ def _announcement(text: str, source: str) -> Finding | None:
     if match is None or not source.strip() or subject.search(source) or not subject.search(match[0]):
         return None
     return _remark_at(text, match.start(), match.end())
+
+
+def _added_words(text: str, source: str) -> Finding | None:
+    """Return the words beside an address or a mention that is the whole source: there is nothing to translate."""
+    if not word_texts(source) or "#" in source or word_texts(running_text(source)):
+        return None
+    found = words(_MARKED.sub(lambda match: " " * len(match[0]), running_text(text)))
+    if sum(len(word.text) for word in found) < _FEWEST_ADDED or "".join(source.split()) == "".join(text.split()):
+        return None
+    start, end = found[0].start, found[-1].end
+    return Finding("model_note", "fail", f"The source has no words to translate: {text[start:end][:60]!r}.", start, end)
 
 
 def _prompt_parts(text: str, source: str, prompt: str) -> Iterator[Finding]:

@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from polyjudge.records.findings import Finding
+from polyjudge.records.findings import Finding, Severity
 from polyjudge.text.numbers import fold_digits
 from polyjudge.text.segments import running_text
 
@@ -22,10 +22,15 @@ _HALF = re.compile(r"(\d{1,2})\s?[時时點点]半")
 """Half past, in Chinese and Japanese."""
 _DATE = re.compile(r"(?<![\d.])(\d{1,2})\. ?(1[0-2]|0?[1-9])\.(?= ?\d{4}(?!\d)|(?![\d\w]))")
 """A day and a month, as in 12.6.2023: the month may be written in words."""
-_NO_ZERO = re.compile(r"(?<![\w.])\.(?=\d)")
-_HAN_SCALES = {"十": 1, "百": 2, "千": 3, "万": 4, "萬": 4, "億": 8, "亿": 8, "兆": 12}
+_NO_ZERO = re.compile(r"(?:^|(?<=[\s(\[$€£¥–-]))[.,](?=\d)")
+_HAN_SCALES = {
+    sign: zeros
+    for zeros, signs in {1: "十십", 2: "百백", 3: "千천", 4: "万萬만", 8: "億亿억", 12: "兆조"}.items()
+    for sign in signs
+}
 _HAN_COMPOUND = re.compile(
-    r"(?:\d[\d,.]*[十百千万萬億亿兆]+){2,}(?:\d+(?![\d月日]))?|\d[\d,.]*[万萬億亿兆]\d+(?![\d月日])"
+    r"\d[\d,.]*[十百千万萬億亿兆십백천만억조]+(?:\s?\d[\d,.]*[十百千万萬億亿兆십백천만억조]+)+(?:\d+(?![\d月日]))?"
+    r"|\d[\d,.]*[万萬億亿兆]\d+(?![\d月日])"
 )
 _HAN_DIGITS = {
     sign: value
@@ -33,22 +38,39 @@ _HAN_DIGITS = {
     for sign in signs
 }
 _HAN_NUMBER = re.compile("[〇零一二两兩三四五六七八九十百千]+")
+_ROMAN = re.compile(
+    r"\b(?=(?:[IVXLCDM]{2,15}|[VX])[eèmr]{0,3}\b)M{0,3}(?:C[MD]|D?C{0,3})"
+    r"(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})(?<=[IVXLCDM])(?=[eèmr]{0,3}\b)"
+)
+_ROMAN_FIGURES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _AFTERNOON = re.compile(r"\d\s?p\.?\s?m\b", re.IGNORECASE)
 _MONTH = re.compile(r"\s?(?:月|월)")
 _OTHER_UNITS = re.compile(
-    r"[\s-]?(?:\"|″|”|in\b|inch|ft\b|foot|feet|yards?\b|yds?\b|(?:nautical )?miles?\b|mi\b|mph\b"
+    r"(?:st|nd|rd|th)[\s-]floor\b"
+    r"|[\s-]?(?:\"|″|”|in\b|inch|ft\b|foot|feet|yards?\b|yds?\b|(?:nautical )?miles?\b|mi\b|mph\b"
     r"|pounds?\b|lbs?\b|oz\b|ounces?\b|gallons?\b|gal\b"
     r"|acres?\b|°?\s?F\b|degrees?|градус|fahrenheit|fuß"
     r"|zoll|meilen|pies\b|pulgadas|millas|libras|pieds|pouces|milles|фут|дюйм|мил[ьяие]"
     r"|フィート|インチ|マイル|ヤード|ポンド|エーカー|英尺|英寸|英里|磅|华氏|華氏)",
     re.IGNORECASE,
 )
-"""Units that a translation into another country's language may convert."""
+"""Units that a translation into another country's language may convert, and floors, which are counted from 0 or 1."""
+_DEGREES = re.compile(r"\s?(?:[°º]|degrees?\b|grados?\b|Grad\b|stup|град|度|℃)")
+_A_DEGREE = 9
+"""Of Celsius, in ninths of a degree of Fahrenheit: what rounding may change."""
+_CLOCK_DIGITS = 4
 _WRITTEN_OUT = 12
 """Numbers up to this one are often written as words."""
+_MANY = 3
+"""So many different numbers are not all written in words: a part of the text is missing or invented."""
 _LAST_YEAR = 2100
-_BUDDHIST = 543
-"""Years that Thai, Lao and Khmer calendars are ahead."""
+_CALENDARS = (543, 621, 622, 1911)
+"""Years between calendars: Buddhist, as in Thailand; Persian; of the Republic, as in Taiwan."""
+_LONGEST_CALENDAR = 2700
+_FROM_SUNRISE = re.compile(r"\bsaa\b|ሰዓት", re.IGNORECASE)
+"""Where hours are counted from six o'clock, in Swahili and Amharic."""
+_RANGE = re.compile(r"\s?(?:[-–—~～]|\w{1,3})\s?\d[\d.,]*")
+"""To another number, after which the word for thousands or millions follows for both."""
 
 
 class _Number(NamedTuple):
@@ -60,6 +82,9 @@ class _Number(NamedTuple):
     """Its runs of digits: a time or a date is divided by other signs in other languages."""
     is_scaled: bool = False
     """A word such as *million* follows."""
+    is_clock: bool = False
+    """Four digits that may be a time: 0500."""
+    is_degrees: bool = False
     is_free: bool = False
     """A translation may change it: a month's number, or an amount in inches, feet, miles or pounds."""
 
@@ -77,24 +102,37 @@ def lost_numbers(text: str, source: str) -> Iterator[Finding]:
     wanted, given = _numbers(source), _numbers(text)
     if not wanted or [each.plain for each in wanted] == [each.plain for each in given]:
         return
-    by_clock = bool(_AFTERNOON.search(source) or _AFTERNOON.search(text))
-    lost, added = _differing(wanted, given, by_clock=by_clock)
-    in_words = _han_numbers(text)
+    clock = (12,) if _AFTERNOON.search(source) or _AFTERNOON.search(text) else ()
+    if clock and (_FROM_SUNRISE.search(text) or _FROM_SUNRISE.search(source)):
+        clock = (6, 12)
+    lost, added = _differing(wanted, given, clock=clock)
+    in_words = _han_numbers(text) | _roman_numbers(text)
     lost = [each for each in lost if each.plain not in in_words and not each.is_free]
-    is_swap = len(lost) == 1 and len(added) == 1 and not added[0].is_free and _are_alike(lost[0], added[0])
-    if is_swap or (by_clock and lost and len(added) == 1):
+    is_pair = bool(lost) and len(added) == 1 and not added[0].is_free
+    if is_pair and not _is_half_to(lost[0], added[0]) and (clock or (len(lost) == 1 and _are_alike(lost[0], added[0]))):
         yield Finding(
             "number_changed", "fail", f"Number changed: {':'.join(each.plain for each in lost)} → {added[0].plain}."
         )
         return
-    for number in sorted({each.plain for each in lost}):
-        if added or not (number.isdigit() and len(number) < 3 and int(number) <= _WRITTEN_OUT):
-            yield Finding("number_lost", "warn", f"Number missing: {number}.")
+    missing = sorted({each.plain for each in lost if added or not _is_written_out(each.plain)})
+    severity: Severity = "fail" if len(missing) >= _MANY else "warn"
+    for number in missing:
+        yield Finding("number_lost", severity, f"Number missing: {number}.")
 
 
 def number_texts(text: str) -> list[str]:
     """Return the numbers of a text, written without what groups digits."""
     return [each.plain for each in _numbers(text)]
+
+
+def _is_half_to(lost: _Number, added: _Number) -> bool:
+    """Say whether a time is half an hour before the other number: 2:30 as half of the third hour."""
+    hour, _, minute = lost.plain.partition(":")
+    return minute == "30" and added.plain.isdigit() and (int(added.plain) - int(hour)) % 12 == 1
+
+
+def _is_written_out(number: str) -> bool:
+    return number.isdigit() and len(number) < 3 and int(number) <= _WRITTEN_OUT
 
 
 def _are_alike(lost: _Number, added: _Number) -> bool:
@@ -104,12 +142,12 @@ def _are_alike(lost: _Number, added: _Number) -> bool:
 
 
 def _differing(
-    wanted: Sequence[_Number], given: Sequence[_Number], *, by_clock: bool
+    wanted: Sequence[_Number], given: Sequence[_Number], *, clock: Sequence[int]
 ) -> tuple[list[_Number], list[_Number]]:
     """Return the numbers of each text that the other does not have in any form."""
     lost, added = _unmatched(wanted, given), _unmatched(given, wanted)
-    parted, others = _in_parts(lost, added, by_clock), _in_parts(added, lost, by_clock)
-    same, also = set(_in_parts(parted, others, by_clock)), set(_in_parts(others, parted, by_clock))
+    parted, others = _in_parts(lost, added, clock), _in_parts(added, lost, clock)
+    same, also = set(_in_parts(parted, others, clock)), set(_in_parts(others, parted, clock))
     lost, added = [each for each in lost if each not in same], [each for each in added if each not in also]
     lost, added = _not_rescaled(lost, added), _not_rescaled(added, lost)
     return _not_rewritten(lost, added, given), _not_rewritten(added, lost, wanted)
@@ -118,7 +156,7 @@ def _differing(
 @lru_cache(maxsize=256)
 def _numbers(text: str) -> tuple[_Number, ...]:
     bare = fold_digits(running_text(text))
-    if "." in bare:
+    if "." in bare or "," in bare:
         bare = _NO_ZERO.sub("0.", _DATE.sub(r"\1 \2月 ", bare))
     if "半" in bare:
         bare = _HALF.sub(r"\1:30", bare)
@@ -144,16 +182,25 @@ def _number(match: re.Match[str], text: str) -> _Number:
         return _Number(f"{parts[0]}:{parts[1]:0>2}", parts[:2])
     whole = re.sub(r"\D", "", match[1]).lstrip("0") or "0"
     rest = (match[2] or "").rstrip("0")
-    is_scaled = _scale_word().match(text, match.end()) is not None
+    range_end = _RANGE.match(text, match.end())
+    ends = [match.end(), *([range_end.end()] if range_end else [])]
+    is_scaled = any(_scale_word().match(text, end) for end in ends)
     is_month = _MONTH.match(text, match.end()) is not None
     is_free = is_month or _OTHER_UNITS.match(text, match.end()) is not None
-    return _Number(f"{whole}.{rest}" if rest else whole, parts, is_scaled, is_free)
+    return _Number(
+        f"{whole}.{rest}" if rest else whole,
+        parts,
+        is_scaled,
+        len(match[0]) == _CLOCK_DIGITS and match[0].isdigit() and int(match[0]) < 2400,
+        _DEGREES.match(text, match.end()) is not None,
+        is_free,
+    )
 
 
 def _compound(text: str) -> _Number:
     """Return the number that Chinese and Japanese write in parts: 4億5千万."""
     total, group = Decimal(0), Decimal(0)
-    for digits, scales in re.findall(r"(\d[\d,.]*)([十百千万萬億亿兆]*)", text):
+    for digits, scales in re.findall(r"(\d[\d,.]*)([十百千万萬億亿兆십백천만억조]*)", text):
         small = sum(_HAN_SCALES[scale] for scale in scales if _HAN_SCALES[scale] < 4)
         large = max((_HAN_SCALES[scale] for scale in scales if _HAN_SCALES[scale] >= 4), default=0)
         group += Decimal(digits.replace(",", "").rstrip(".") or 0) * 10**small
@@ -168,6 +215,16 @@ def _han_numbers(text: str) -> set[str]:
     if text.isascii():
         return set()
     return {str(_han_value(match[0])) for match in _HAN_NUMBER.finditer(text)}
+
+
+def _roman_numbers(text: str) -> set[str]:
+    """Return the numbers that are written in Roman figures, as centuries are in many languages: XXI."""
+    return {str(_roman_value(match[0])) for match in _ROMAN.finditer(text)}
+
+
+def _roman_value(text: str) -> int:
+    values = [_ROMAN_FIGURES[sign] for sign in text]
+    return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True))
 
 
 def _han_value(text: str) -> int:
@@ -187,16 +244,16 @@ def _unmatched(numbers: Sequence[_Number], others: Sequence[_Number]) -> list[_N
     return [number for number in numbers if number.plain in left]
 
 
-def _in_parts(numbers: Sequence[_Number], others: Sequence[_Number], by_clock: bool) -> list[_Number]:
+def _in_parts(numbers: Sequence[_Number], others: Sequence[_Number], clock: Sequence[int]) -> list[_Number]:
     """Return the numbers whose parts the others have, too: 7:55 is 7.55, and by the clock 3:30 pm is 15.30."""
     theirs = {part for number in others for part in number.parts}
-    if by_clock:
-        theirs |= {hour for part in theirs for hour in _other_hour(part)}
+    if clock:
+        theirs |= {hour for part in theirs for hour in _other_hour(part, clock)} | {"0"}
     return [number for number in numbers if theirs.issuperset(number.parts)]
 
 
-def _other_hour(part: str) -> set[str]:
-    return {str(int(part) + 12), str(int(part) - 12)} if len(part) < 3 else set()
+def _other_hour(part: str, shifts: Sequence[int]) -> set[str]:
+    return {str(int(part) + sign * shift) for shift in shifts for sign in (1, -1)} if len(part) < 3 else set()
 
 
 def _not_rescaled(numbers: Sequence[_Number], others: Sequence[_Number]) -> list[_Number]:
@@ -207,15 +264,33 @@ def _not_rescaled(numbers: Sequence[_Number], others: Sequence[_Number]) -> list
 
 
 def _not_rewritten(numbers: Sequence[_Number], others: Sequence[_Number], given: Sequence[_Number]) -> list[_Number]:
-    """Leave out times without a colon (0500), decades (1970s as the 70s) and years of two digits (1981-87)."""
+    """Leave out times without a colon (0500), decades (1970s as the 70s), years of two digits (1981-87), shares."""
     parts = {part for number in given for part in number.parts}
-    values = {int(number.plain) for number in others if number.plain.isdigit() and len(number.plain) < 5}
-    minutes = [value for value in values if value < 60]
-    clocks = {100 * hour + minute for hour in minutes if hour < 24 for minute in (*minutes, 0)}
-    return [each for each in numbers if not _is_rewritten(each.plain, parts, values, clocks)]
+    values = {
+        int(number.plain): number.is_clock for number in others if number.plain.isdigit() and len(number.plain) < 5
+    }
+    return [
+        each
+        for each in numbers
+        if not _is_rewritten(each, parts, values) and not any(_are_converted(each, other) for other in others)
+    ]
 
 
-def _is_rewritten(plain: str, parts: set[str], values: set[int], clocks: set[int]) -> bool:
+def _are_converted(one: _Number, other: _Number) -> bool:
+    """Say whether one is a share or an amount and the other the same in percent or cents, or degrees on both scales."""
+    if ":" in one.plain or ":" in other.plain:
+        return False
+    amount, amount_there = Decimal(one.plain), Decimal(other.plain)
+    least, most = sorted((amount, amount_there))
+    if least < 1 and 100 * least == most:
+        return True
+    is_warm = one.is_degrees or other.is_degrees
+    return is_warm and min(abs(9 * least - 5 * (most - 32)), abs(9 * most - 5 * (least - 32))) < _A_DEGREE
+
+
+def _is_rewritten(each: _Number, parts: set[str], values: Mapping[int, bool]) -> bool:
+    """Say whether a number is among others in another form; of the others it is known which may be times: 0500."""
+    plain = each.plain
     if ":" in plain:
         return int(plain.replace(":", "")) in values or (plain.endswith(":00") and plain[:-3] in parts)
     if not plain.isdigit() or len(plain) > 4:
@@ -224,15 +299,16 @@ def _is_rewritten(plain: str, parts: set[str], values: set[int], clocks: set[int
     hour, minute = divmod(number, 100)
     if len(plain) > 2 and hour < 24 and minute < 60 and {str(hour), str(minute)} <= parts:
         return True
-    if number in clocks and len(plain) > 2 and hour < 24:
+    if (each.is_clock and (hour in values if not minute else {hour, minute} <= values.keys())) or values.get(
+        100 * number
+    ):
         return True
     is_decade, is_century = number % 10 == 0 and minute in values, not minute and hour + 1 in values
     if 1000 < number < _LAST_YEAR and (is_decade or is_century):
         return True
-    if 1000 < number < _LAST_YEAR + _BUDDHIST and not values.isdisjoint((number + _BUDDHIST, number - _BUDDHIST)):
+    if any(1000 < max(number, other) < _LONGEST_CALENDAR and abs(number - other) in _CALENDARS for other in values):
         return True
-    years = [value for value in values if 1000 < value < _LAST_YEAR]
-    return number < 100 and any(value % 100 == number for value in years)
+    return number < 100 and any(1000 < value < _LAST_YEAR and value % 100 == number for value in values)
 
 
 @lru_cache(maxsize=1)

@@ -20,6 +20,8 @@ _HAN_WEIGHT = 2
 """A character of Chinese, Japanese or Korean says as much as so many letters of a word left in Latin letters."""
 _MOST_TERMS = 4
 """Words of the source that a text may keep in another script beside words of its own."""
+_FEW_LETTERS = 4
+"""An abbreviation beside a sign or two of the language: lfg 笑."""
 _LONE_HAN = 8
 """So many Chinese characters without a letter of the language's own may be Chinese; fewer are a sign or a name."""
 _LONGEST_TITLE = 20
@@ -119,7 +121,7 @@ def _whole_text_problems(
             yield Finding("wrong_script", "fail", f"No letters. {wanted}")
     elif share < FAILING_SHARE:
         if count or not _is_slang(text, source):
-            severity: Severity = "warn" if are_terms else "fail"
+            severity: Severity = "warn" if are_terms or _is_kept(text, source) else "fail"
             yield Finding(
                 "wrong_script", severity, f"Only {share:.0%} of the letters are in the right script. {wanted}"
             )
@@ -130,7 +132,17 @@ def _whole_text_problems(
 def _are_terms(ours: str, foreign: Sequence[Word], source: str) -> bool:
     """Say whether a short text has letters of its own beside a few words of the source, as strings of programs have."""
     known = {word.text for word in words(source)}
-    return len(ours) > 2 and 0 < len(foreign) <= _MOST_TERMS and all(word.text in known for word in foreign)
+    is_known = 0 < len(foreign) <= _MOST_TERMS and all(word.text in known for word in foreign)
+    return is_known and (len(ours) > 2 or (bool(ours) and sum(len(word.text) for word in foreign) <= _FEW_LETTERS))
+
+
+def _is_kept(text: str, source: str) -> bool:
+    """Say whether a text is an address, however spaced, or a line of code as it is in the source."""
+    ours, theirs = "".join(text.split()), "".join(source.split())
+    if ours != theirs or running_text(source) == source:
+        return False
+    letters = sum(len(word.text) for word in words(running_text(source)))
+    return 2 * letters < len(theirs)
 
 
 def _is_slang(text: str, source: str) -> bool:
