@@ -8,6 +8,7 @@ from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
 from polyjudge.calibration.cards import new_card, with_measurement
 from polyjudge.calibration.measurement import calibrate_sync
@@ -49,8 +50,19 @@ _PERTURBATIONS = (
     *("shuffle_words", "typos", "negate", "swap_words", "nfd"),
 )
 """Perturbations that the checks detect, some that they cannot detect, and a control."""
-Planted = dict[tuple[str, str], tuple[str, str]]
-"""Kind and output of each planted error, by language and category."""
+
+
+class PlantedFault(NamedTuple):
+    """A planted error."""
+
+    kind: str = ""
+    output: str = ""
+    source: str = ""
+    """Instead of that of the sample, which has no mention or emoji to lose."""
+
+
+Planted = dict[tuple[str, str], PlantedFault]
+"""The planted errors, by language and category."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +129,10 @@ def _commands(results: Path, scores: Path, card: Path) -> Commands:
 def _planted() -> Planted:
     with as_file(files("polyjudge.cli") / _DATA / "faults.jsonl") as path:
         faults = [fault for _, fault in read_json_lines(path)]
-    return {(fault["language"], fault["category"]): (fault["kind"], fault["output"]) for fault in faults}
+    return {
+        (fault["language"], fault["category"]): PlantedFault(fault["kind"], fault["output"], fault.get("source", ""))
+        for fault in faults
+    }
 
 
 def _languages(table: LanguageTable, planted: Planted) -> Iterator[LanguageResult]:
@@ -136,12 +151,13 @@ def _languages(table: LanguageTable, planted: Planted) -> Iterator[LanguageResul
             prompts=tuple(
                 PromptResult(
                     category=category,
-                    source_text=sources[category],
-                    prompt=prompts.instruction(language.name, sources[category]),
-                    generated_output=planted.get((language.tag, category), ("", good))[1],
+                    source_text=fault.source or sources[category],
+                    prompt=prompts.instruction(language.name, fault.source or sources[category]),
+                    generated_output=fault.output if fault.kind else good,
                 )
                 for category, good in row.items()
                 if good
+                for fault in (planted.get((language.tag, category), PlantedFault()),)
             ),
         )
 
@@ -167,7 +183,7 @@ def _show_faults(languages: list[LanguageResult], planted: Planted, table: Langu
     checker, hits, missed, false_alarms = TextChecker(table, plugins=()), 0, list[str](), list[str]()
     for language in languages:
         for prompt, check in zip(language.prompts, checker.check_outputs(language), strict=True):
-            kind, _ = planted.get((language.language_code, prompt.category), ("", ""))
+            kind = planted.get((language.language_code, prompt.category), PlantedFault()).kind
             found = {problem.kind for problem in check.problems} if check else set[str]()
             place = f"{language.language_name}, {prompt.category}"
             if kind in found:
