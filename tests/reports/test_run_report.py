@@ -26,8 +26,8 @@ from polyjudge.reports.run_summary import distribution, run_headline
 from polyjudge.reports.runs import RunReport, Selection
 from polyjudge.reports.tallies import Comments, Scores
 from polyjudge.reports.wording import Commands, headline, human_time, plain, share_rule
-from polyjudge.verdicts.groups import group_status
 from polyjudge.verdicts.items import STATUSES
+from polyjudge.verdicts.translation import group_status
 
 ORIGIN = Provenance(
     provider="openai",

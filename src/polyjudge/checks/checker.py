@@ -69,7 +69,10 @@ class TextChecker:
         if any(problem.kind == "source_copied" and problem.severity == "warn" for problem in problems):
             identity = replace(identity, state="unsure")  # a name is of any language
         if identity.state == "wrong" and script.state != "fail":
-            problems.append(Finding("wrong_language", "fail", self._wrong_language(language, identity.found, pooled)))
+            other = self.table.find(identity.found)
+            together = f" (identified together with {pooled - 1} other texts)" if pooled > 1 else ""
+            message = f"Wrong language: {other.name if other else identity.found}, not {language.name}{together}."
+            problems.append(Finding("wrong_language", "fail", message))
         elif identity.strange_share and script.state != "fail":
             message = (
                 f"Not clearly {language.name}: {identity.strange_share:.0%} of its parts look like another language."
@@ -101,10 +104,6 @@ class TextChecker:
         yield from broken_punctuation(text, source, language.tag)
         yield from changed_marks(text, source)
         yield from repeated_phrases(text, source)
-
-    def _wrong_language(self, language: Language, found: str, pooled: int) -> str:
-        together = f" (identified together with {pooled - 1} other texts)" if pooled > 1 else ""
-        return f"Wrong language: {self._name(found)}, not {language.name}{together}."
 
     def check_outputs(self, language: LanguageResult) -> list[TextCheck | None]:
         """Return the check of each output of a language; None for all where the table does not have the language."""
@@ -169,10 +168,6 @@ class TextChecker:
     def _is_in(self, source: str, language: Language) -> bool:
         """Say whether the source is in the language asked for already, so that it may well stand as it is."""
         return language_identifier(self.table).guess(source) == (language.detector or language.tag)
-
-    def _name(self, tag: str) -> str:
-        found = self.table.find(tag)
-        return found.name if found else tag
 
 
 def _is_found(finding: Finding, others: Sequence[Finding]) -> bool:

@@ -32,12 +32,9 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([asdict(plugin) for plugin in found], indent=1, ensure_ascii=False))
         return 0
     if not found:
-        print(f"No plugins installed. A package adds one by an entry point: {', '.join(_groups())}.")
+        groups = ", ".join(f"polyjudge.{group}" for group in GROUPS)
+        print(f"No plugins installed. A package adds one by an entry point: {groups}.")
         return 0
     rows = [(each.group, each.name, each.package, each.version, each.problem or "ready") for each in found]
     print_table(("Group", "Name", "Package", "Version", "State"), rows)
     return 0
-
-
-def _groups() -> list[str]:
-    return [f"polyjudge.{group}" for group in GROUPS]

@@ -72,7 +72,9 @@ def run(options: argparse.Namespace) -> int:
     found = translation_report(options, results)
     write_report(found, options.format, options.output, force=options.force, commands=translation_commands(options))
     warn_of(found)
-    return _gate(found) if options.require_calibrated else 0
+    if not options.require_calibrated:
+        return 0
+    return _calibration_gate(found.uncalibrated(), has_judges=bool(found.judges))
 
 
 def translations_of(options: argparse.Namespace) -> Path | None:
@@ -156,12 +158,8 @@ def _report_run(options: argparse.Namespace) -> int:
     return _calibration_gate(loose, has_judges=bool(found.trust))
 
 
-def _gate(report: Report) -> int:
-    """Print the languages for which no judge is calibrated, and return the exit code."""
-    return _calibration_gate(report.uncalibrated(), has_judges=bool(report.judges))
-
-
 def _calibration_gate(unknown: Sequence[str], *, has_judges: bool) -> int:
+    """Print the languages for which no judge is calibrated, and return the exit code."""
     if not has_judges:
         print(
             "polyjudge: --require-calibrated needs judge scores. Give --quick-judge or --full-judge.", file=sys.stderr

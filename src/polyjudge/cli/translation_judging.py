@@ -243,7 +243,10 @@ def _show(
     rows = [
         (
             verdict.name,
-            *("–" if value is None else f"{value:g}" for value in _points(score)),
+            *(
+                "–" if value is None else f"{value:g}"
+                for value in (score.script_score, score.grammar_score, score.coherence_score)
+            ),
             {True: "yes", False: "no", None: "–"}[score.is_correct_language],
             f"{score.judged}/{score.judged + score.unjudged}",
             status_label(verdict),
@@ -271,7 +274,3 @@ def _drift_line(drift: Drift) -> str:
     halved = "".join(f", {each['batchSize']} moved them {each['meanDistance']:.2f}" for each in drift.tried)
     moved = f"{drift.batch_size} languages in a call move scores by {drift.mean_distance:.2f} on average"
     return f"{moved} ({drift.compared} compared, {drift.flipped} flipped{halved}){empty}"
-
-
-def _points(score: LanguageScore) -> tuple[float | None, float | None, float | None]:
-    return score.script_score, score.grammar_score, score.coherence_score

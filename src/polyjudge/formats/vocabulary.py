@@ -186,7 +186,7 @@ class WordRecords:
         """Write a record, replacing an earlier one."""
         path = self.path(record.model, record.word, prompt)
         with write_atomically(path, kind=FileKind.WORDS, force=self._force) as file:
-            file.write(readable_json(_record_row(record), indent=2) + "\n")
+            file.write(readable_json({**to_json(record), "schemaVersion": SCHEMA_VERSION}, indent=2) + "\n")
 
 
 def recorded_models(folder: Path) -> list[str]:
@@ -198,11 +198,6 @@ def recorded_models(folder: Path) -> list[str]:
         if record is not None:
             found.append(record.model)
     return list(dict.fromkeys(found))
-
-
-def _record_row(record: WordRecord) -> dict[str, Any]:
-    row = to_json(record)
-    return {**row, "schemaVersion": SCHEMA_VERSION}
 
 
 def _read_record(path: Path) -> WordRecord | None:

@@ -42,8 +42,8 @@ from polyjudge.statistics.resampling import Codes, Floats
 from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless, one_line
 from polyjudge.verdicts.comparison import unlike
-from polyjudge.verdicts.groups import group_status
 from polyjudge.verdicts.items import OFFLINE, STATUSES, Status
+from polyjudge.verdicts.translation import group_status
 from polyjudge.verdicts.trust import JudgeTrust, untrusted
 
 from .paired_items import PairedItems, Pairs, largest_changes, paired_items, with_texts

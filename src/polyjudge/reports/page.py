@@ -150,12 +150,13 @@ class Page:
 
 def render_page(page: Page, details: Iterable[tuple[int, int, Mapping[str, Any]]]) -> Iterator[str]:
     """Render the page; `details` are the items of each row of the map in parts, which the page loads when opened."""
+    in_rows = {row.status for row in page.rows}
     content: dict[str, Any] = {
         "page": page,
         "statuses": [status for status in STATUSES if page.counts.get(status)],
         "groups": _bar(page.counts),
         "styles": STYLES,
-        "chips": [status for status in (*_BAD[::-1], *_OPEN[::-1], *_READY, "SKIPPED") if _has(page.rows, status)],
+        "chips": [status for status in (*_BAD[::-1], *_OPEN[::-1], *_READY, "SKIPPED") if status in in_rows],
         "details": ((place, part, for_script(readable_json(data))) for place, part, data in details),
         "headline": plain(page.sentence),
     }
@@ -163,10 +164,6 @@ def render_page(page: Page, details: Iterable[tuple[int, int, Mapping[str, Any]]
     style = "".join(f".segs .n{count}{{flex-grow:{count}}}" for count in sorted(widths))
     title = f"{plain(page.sentence)} {page.title}"
     return fill_page("report.html", one_line(title, 200), content, styles=("page.css", "report.css"), more_style=style)
-
-
-def _has(rows: Sequence[MapRow], status: Status) -> bool:
-    return any(row.status == status for row in rows)
 
 
 def _bar(counts: Mapping[Status, int]) -> list[dict[str, Any]]:

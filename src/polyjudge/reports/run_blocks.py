@@ -167,20 +167,13 @@ def group_table(report: RunReport, column: str, groups: tuple[Group, ...]) -> Ta
         "Mean score",
     )
     first = 2 if has_status else 1
-    rows = [
-        (_name(group), *([group_label(group)] if has_status else []), *_counts(group.tally), *_figures(report, group))
-        for group in groups
-    ]
+    rows: list[tuple[str, ...]] = []
+    for group in groups:
+        tally, status = group.tally, [group_label(group)] if has_status else []
+        counts = (tally.rows, tally.passing, tally.decided - tally.passing, tally.counts["UNJUDGED"])
+        figures = share_text(tally), mean_text(tally, report.scale)
+        rows.append((_name(group), *status, *(f"{count:,}" for count in counts), *figures))
     return Table(header, tuple(rows), numbers=tuple(range(first, first + 4)))
-
-
-def _counts(tally: Tally) -> tuple[str, ...]:
-    failed = tally.decided - tally.passing
-    return f"{tally.rows:,}", f"{tally.passing:,}", f"{failed:,}", f"{tally.counts['UNJUDGED']:,}"
-
-
-def _figures(report: RunReport, group: Group) -> tuple[str, str]:
-    return share_text(group.tally), mean_text(group.tally, report.scale)
 
 
 def failure_table(report: RunReport) -> Table:

@@ -78,8 +78,8 @@ def run_page(report: RunReport, commands: Commands) -> Iterator[str]:
     groups = [group for group in report.groups if group.needs_attention or not report.selection.only_failures]
     in_full, more = _attention_groups(report)
     by_language = report.is_by_language
-    counts: dict[Status, int] = {status: report.total.counts[status] for status in STATUSES}
-    counts = report.group_counts if by_language else counts
+    of_rows: dict[Status, int] = {status: report.total.counts[status] for status in STATUSES}
+    counts, unnamed = report.group_counts if by_language else of_rows, report.skipped - len(report.problems)
     found = Page(
         title=f"report on {one_line(report.path.name, _LONGEST_NAME)}",
         question="Is it good enough to ship?" if report.has_rule else "What did the judge say?",
@@ -106,11 +106,11 @@ def run_page(report: RunReport, commands: Commands) -> Iterator[str]:
         limits=list(run_limits(report)),
         group=report.column.capitalize(),
         map_note=_map_note(report),
-        columns=_columns(report),
+        columns=[(column, short) for column, short, _ in _measures(report)],
         rows=[_row(report, group) for group in groups],
         chart=_chart(report),
         sections=list(_sections(report)),
-        warnings=[*report.problems, *_more_problems(report)],
+        warnings=[*report.problems, *([f"and {unnamed:,} more"] if unnamed > 0 else [])],
         terms=_TERMS,
         meanings=STATUS_MEANINGS if report.is_calibrated else UNCALIBRATED,
     )
@@ -222,14 +222,6 @@ def _map_note(report: RunReport) -> str:
     return f"{what}{language} Open a row for its texts."
 
 
-def _criteria(report: RunReport) -> list[str]:
-    return list(report.total.subscores)[:_MOST_CRITERIA]
-
-
-def _columns(report: RunReport) -> list[tuple[str, str]]:
-    return [(column, short) for column, short, _ in _measures(report)]
-
-
 def _measures(report: RunReport) -> list[tuple[str, str, Callable[[Group], Cell]]]:
     """Return the columns of the map: name, short name, and how a cell is made; without those that would be empty."""
     scale = _scale(report)
@@ -238,7 +230,7 @@ def _measures(report: RunReport) -> list[tuple[str, str, Callable[[Group], Cell]
     found += [("No verdict", "None", _unjudged_cell)] if report.total.counts["UNJUDGED"] else []
     if report.total.scores.count:
         found.append(("Score", "Score", lambda group: _mean_cell(group.tally.scores, scale)))
-    for name in _criteria(report):
+    for name in list(report.total.subscores)[:_MOST_CRITERIA]:
         title = one_line(name, 30).capitalize()
         found.append((title, title[:7], lambda group, name=name: _mean_cell(group.tally.subscores.get(name), scale)))
     return found
@@ -363,8 +355,3 @@ def _sections(report: RunReport) -> Iterator[tuple[str, str, list[Any]]]:
 
 def _section_of(report: RunReport, column: str) -> str:
     return f"by-{list(report.by_column).index(column)}"
-
-
-def _more_problems(report: RunReport) -> list[str]:
-    more = report.skipped - len(report.problems)
-    return [f"and {more:,} more"] if more > 0 else []

@@ -24,11 +24,9 @@ from polyjudge.records.codec import from_json, to_json
 from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, Provenance, RunOutcome, read_outcome_row
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.sessions import ReviewRow
-from polyjudge.records.vocabulary import Judgement
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.rubrics.prompts import rubric_fingerprint
-from polyjudge.verdicts.groups import outcome_status
-from polyjudge.verdicts.items import Status, with_passed
+from polyjudge.verdicts.items import Status, outcome_status, with_passed
 from polyjudge.verdicts.translation import scores_pass
 
 from .run_kinds import RunKind, kind_of, read_object
@@ -210,24 +208,20 @@ def _judgement_rows(run: RunRows) -> Iterator[RunRow]:
     rows = list(read_judgements(path))
     records = WordRecords(path.parent, sorted({row.model for row in rows}), sorted({row.word for row in rows}))
     for row in rows:
-        answer = records.read(row.model, row.word, row.prompt)
+        answer, is_decided = records.read(row.model, row.word, row.prompt), row.verdict in _WORD_STATES
         yield RunRow(
             id=row.id,
             status=_WORD_STATES.get(row.verdict, "UNJUDGED"),
-            score=_score_of(row),
-            reason=row.reason or (row.raw if row.verdict in _WORD_STATES else ""),
+            score=float(row.verdict == "correct") if is_decided else None,
+            reason=row.reason or (row.raw if is_decided else ""),
             raw=row.raw,
-            failure="" if row.verdict in _WORD_STATES else f"{row.stage} {row.verdict}".strip(),
+            failure="" if is_decided else f"{row.stage} {row.verdict}".strip(),
             source=answer.prompt if answer else row.word,
             output=answer.response if answer else None,
             reference=answer.reference_definition if answer else "",
             provenance=row.provenance,
             columns=to_json(row),
         )
-
-
-def _score_of(row: Judgement) -> float | None:
-    return float(row.verdict == "correct") if row.verdict in _WORD_STATES else None
 
 
 def _review_rows(run: RunRows) -> Iterator[RunRow]:

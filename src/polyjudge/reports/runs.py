@@ -20,8 +20,8 @@ from polyjudge.languages.table import LanguageTable
 from polyjudge.records.codec import from_json
 from polyjudge.records.rubrics import Scale
 from polyjudge.store.trust_cards import trust_in
-from polyjudge.verdicts.groups import group_status
 from polyjudge.verdicts.items import OFFLINE, STATUSES, Status
+from polyjudge.verdicts.translation import group_status
 from polyjudge.verdicts.trust import untrusted
 
 from .run_kinds import UNITS, RunKind

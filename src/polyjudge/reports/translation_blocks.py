@@ -186,17 +186,13 @@ def family_table(report: Report) -> Table:
             str(found.languages),
             *(str(found.counts[status]) for status in statuses),
             "–" if found.rate is None else f"{found.rate:.1%}",
-            "–" if found.rate_interval is None else _range(found.rate_interval),
+            "–" if (range_ := found.rate_interval) is None else f"{range_.low:.0%} to {range_.high:.0%}",
         )
         for family, found in report.families.items()
     ]
     rate = "Passed or Checked" if "CHECKED" in statuses else "Pass Rate"
     header = ("Script Family", "Languages", *(STATUS_NAMES[status] for status in statuses), rate, "95% interval")
     return Table(header, tuple(rows), numbers=tuple(range(1, len(header) - 1)))
-
-
-def _range(interval: Interval) -> str:
-    return f"{interval.low:.0%} to {interval.high:.0%}"
 
 
 def _failures(report: Report) -> Iterator[Block]:

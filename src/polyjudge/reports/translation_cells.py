@@ -1,7 +1,5 @@
 """The cells of the map of languages: one for each dimension, with a colour, a text and an interval."""
 
-from collections.abc import Iterator
-
 from polyjudge.records.rubrics import Scale
 from polyjudge.records.translation import LanguageScore
 from polyjudge.verdicts.items import OFFLINE
@@ -53,7 +51,7 @@ def _score_cell(verdict: Verdict, figures: LanguageFigures, dimension: str) -> C
     values = [value for score in judging if (value := _value(score, dimension)) is not None and not score.error]
     if not values:
         return Cell(text="?" if not any(map(has_scores, judging)) else "–", style="ask")
-    lowest, all_scores = min(values), list(_scores(figures, dimension))
+    lowest, all_scores = min(values), [each[dimension] for each in figures.scores.values() if dimension in each]
     if verdict.status == "UNRELIABLE":
         return Cell(text=f"({lowest:g})", style="un", value=f"{lowest:g}", interval=_intervals(all_scores))
     style = f"v{max(1, min(5, int(lowest)))}"
@@ -69,10 +67,6 @@ def _judging(verdict: Verdict) -> list[LanguageScore]:
 def _value(score: LanguageScore, dimension: str) -> float | None:
     named = {"script": score.script_score, "grammar": score.grammar_score, "coherence": score.coherence_score}
     return named[dimension]
-
-
-def _scores(figures: LanguageFigures, dimension: str) -> Iterator[Scores]:
-    yield from (each[dimension] for each in figures.scores.values() if dimension in each)
 
 
 def _intervals(scores: list[Scores]) -> str:

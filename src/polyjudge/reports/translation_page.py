@@ -205,7 +205,7 @@ def _attention(report: Report, verdict: Verdict, figures: LanguageFigures, comma
         notes += [
             (f"{name}:", one_line(score_text(score), _LONGEST_NOTE))
             for name, score in example.scores.items()
-            if _is_judge(verdict, name)
+            if verdict.scores[name].judge != OFFLINE
         ]
     elif words := failing_words(verdict):
         notes.append(("Judge:", one_line(words, _LONGEST_NOTE)))
@@ -238,10 +238,6 @@ def _finding_notes(findings: Sequence[Finding], marked: set[int], title: str) ->
     for number, each in enumerate(findings, start=1):
         if each.severity != "info" and (number in marked or each.message.rstrip(".") != title):
             yield str(number) if number in marked else "•", one_line(each.message, _LONGEST_NOTE)
-
-
-def _is_judge(verdict: Verdict, name: str) -> bool:
-    return verdict.scores[name].judge != OFFLINE
 
 
 def _find(verdict: Verdict, figures: LanguageFigures, cause: str) -> str:

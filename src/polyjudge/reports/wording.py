@@ -56,7 +56,8 @@ def headline(counts: Mapping[Status, int], unit: str, *, is_calibrated: bool) ->
     loose = [] if is_calibrated or not ready else [(" The judge is not calibrated.", "")]
     if failing:
         open_part = [(f"{unknown:,} {'is' if unknown == 1 else 'are'} unknown", "open")] if unknown else []
-        return [*_parts("Not yet. ", [*_ready(ready, total, unit), *_fails(failing), *open_part]), *loose]
+        fails = (f"{failing:,} {'fails' if failing == 1 else 'fail'}", "bad")
+        return [*_parts("Not yet. ", [*_ready(ready, total, unit), fails, *open_part]), *loose]
     if unknown:
         verb = "is" if unknown == 1 else "are"
         return [
@@ -82,10 +83,6 @@ def _ready(ready: int, total: int, unit: str) -> list[Span]:
     if not ready:
         return [(f"None of {counted(total, unit)} is ready", "open")]
     return [(f"{ready:,} of {counted(total, unit)} {'is' if ready == 1 else 'are'} ready", "good")]
-
-
-def _fails(failing: int) -> list[Span]:
-    return [(f"{failing:,} {'fails' if failing == 1 else 'fail'}", "bad")]
 
 
 def _parts(start: str, parts: Sequence[Span]) -> list[Span]:

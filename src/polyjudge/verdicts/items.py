@@ -1,4 +1,4 @@
-"""Decide the status of one judged item."""
+"""Decide the status of one judged item or row."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeVar
@@ -73,3 +73,19 @@ def is_offline(outcome: Outcome) -> bool:
     return (
         isinstance(outcome, JudgeResult) and outcome.provenance is not None and outcome.provenance.provider == OFFLINE
     )
+
+
+def outcome_status(outcome: RunOutcome, *, pass_from: float | None = None) -> Status | None:
+    """Return the status of a row by the rubric's pass rule, or by the lowest passing score if that is given.
+
+    None: the judge gave a score, but there is no rule, or a score that the rule needs is missing. A text that was
+    generated and not judged is skipped.
+    """
+    if isinstance(outcome, Failure):
+        return "UNJUDGED"
+    if not isinstance(outcome, JudgeResult):
+        return "SKIPPED"
+    passed = outcome.passed if pass_from is None else outcome.score >= pass_from
+    if is_offline(outcome):
+        return "FAIL" if passed is False else "CHECKED"
+    return None if passed is None else "PASS" if passed else "FAIL"

@@ -362,3 +362,24 @@ def _disagreements(scores: Mapping[str, LanguageScore], looks_like: str, wanted:
         if looks_like and score.is_correct_language:
             found.append(f"{name} says that it is {wanted}, the language check identifies {looks_like}")
     return found
+
+
+def group_status(counts: Mapping[Status, int], undecided: int = 0, *, unreliable: bool = False) -> Status | None:
+    """Return the status of a group: enough of its decided rows must pass, whatever the undecided ones are.
+
+    `unreliable` says that its judge is unreliable there. Rows without a verdict are in no share. None: the rows have
+    scores, but none passes or fails.
+    """
+    passing, failing = counts["PASS"] + counts["CHECKED"], counts["FAIL"] + counts["CONFLICT"]
+    total = passing + failing + undecided
+    if not total:
+        return "UNJUDGED" if counts["UNJUDGED"] else "SKIPPED"
+    if undecided == total:
+        return None
+    if unreliable:
+        return "UNRELIABLE"
+    if not is_enough(passing + undecided, total):
+        return "FAIL"
+    if not is_enough(passing, total):
+        return "UNJUDGED"
+    return "CHECKED" if counts["CHECKED"] else "PASS"
