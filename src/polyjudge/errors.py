@@ -39,6 +39,13 @@ def suggestion(name: str, known: Iterable[str], shown: str = "{!r}") -> str:
     return f" Did you mean {shown.format(close[0])}?" if close else ""
 
 
+def other_version(found: object, expected: int) -> str:
+    """Return the message about a file whose `schemaVersion` is not the expected one."""
+    return (
+        f"schemaVersion is {found!r}, expected {expected}; it is from another version of polyjudge or another program"
+    )
+
+
 class PolyjudgeError(Exception):
     """The base of all errors that polyjudge raises on purpose."""
 

@@ -17,7 +17,7 @@ from typing import Any, cast, get_args
 from msgspec.structs import replace
 
 from polyjudge.clock import utc_now
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, other_version
 from polyjudge.files.atomic import lock_folder, sync_to_disk, write_atomically
 from polyjudge.files.json_lines import readable_json
 from polyjudge.files.spill import KeySet
@@ -197,7 +197,7 @@ def _intent(line: bytes, path: Path) -> BatchIntent:
             raise ValueError("mostTokens and mostCostUsd must be numbers from 0 on")
         version = cast(dict[str, Any], record).get("schemaVersion")
         if version != SCHEMA_VERSION:
-            raise DataError(f"schemaVersion is {version!r}, expected {SCHEMA_VERSION}")
+            raise DataError(other_version(version, SCHEMA_VERSION))
     except (ArithmeticError, ValueError, RecursionError, DataError) as error:
         message = f"invalid record of a batch ({str(error)[:200]}); {_REMEDY}"
         raise DataError(message, path=path, line=1) from None

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from polyjudge.errors import CacheError, DataError
+from polyjudge.errors import CacheError, DataError, other_version
 from polyjudge.files.json_lines import each_json_line
 from polyjudge.records.codec import from_json
 
@@ -180,7 +180,7 @@ def _entry_from_export(row: dict[str, Any] | str) -> Entry:
         raise DataError(row)
     version = row.get("schemaVersion")
     if version != _SCHEMA_VERSION:
-        raise DataError(f"schemaVersion is {version!r}, expected {_SCHEMA_VERSION}")
+        raise DataError(other_version(version, _SCHEMA_VERSION))
     value = json.dumps(row.get("value"), separators=(",", ":"))
     return from_json(Entry, {**row, "value": value})
 

@@ -27,7 +27,7 @@ from .usage import CommandParser, actions_of, asks_for_help, refuse_unknown, ref
 
 COMMANDS = {
     # name: what it does; its module in this folder is imported only when the command is used
-    "demo": "judge a packaged sample; needs no key and no network",
+    "demo": "judge a packaged sample, and write files for the examples; needs no key and no network",
     "score": "judge any items by any rubric with any judge",
     "check": "run the checks that need no model on one text",
     "translation": "generate, check and judge translations in many languages",

@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"Report: {report_file}\nHTML report: {page}\nJudged results: {results}\nScores: {scores}")
     print(f"Trust card: {card_file} (to show it: polyjudge calibrate card {card_file})")
     print(f"To open the report in a browser: polyjudge view {folder}")
-    print(f"The examples of --help and of the documentation find their files there: cd {quote(str(folder))}")
+    print(f"To try the examples of --help and of the documentation: cd {quote(str(folder))}")
     return 0
 
 

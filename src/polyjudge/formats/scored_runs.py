@@ -7,7 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, other_version
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import read_json_lines, row_line
 from polyjudge.files.kinds import FileKind
@@ -268,9 +268,7 @@ def _header(path: Path) -> Mapping[str, Any] | None:
 
 def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
     if header.get("schemaVersion") != SCHEMA_VERSION:
-        raise DataError(
-            f"schemaVersion is {header.get('schemaVersion')!r}, expected {SCHEMA_VERSION}", path=path, line=1
-        )
+        raise DataError(other_version(header.get("schemaVersion"), SCHEMA_VERSION), path=path, line=1)
     rows, tags = read_json_lines(path), LanguageTags()
     next(rows)
     items = _unique_items(path, (_baseline_rating(path, line, row, tags) for line, row in rows))

@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, cast
 
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, other_version
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import RowLog, each_json_line, parse_data, readable_json, row_line
 from polyjudge.files.kinds import FileKind
@@ -232,7 +232,7 @@ def _numbered_judgements(path: Path, *, may_be_incomplete: bool = False) -> Iter
                 return  # a kill or a full disk left the last row incomplete
             raise DataError(f"{row}; correct the line or delete the file", path=path, line=number)
         if row.get("schemaVersion") != SCHEMA_VERSION:
-            message = f"schemaVersion is {row.get('schemaVersion')!r}, expected {SCHEMA_VERSION}"
+            message = other_version(row.get("schemaVersion"), SCHEMA_VERSION)
             raise DataError(message, path=path, line=number)
         try:
             yield number, from_json(Judgement, row)

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, other_version
 
 from .codec import Number, from_json, to_json
 
@@ -172,7 +172,7 @@ def item_row(item: Item, outcome: RunOutcome, *, with_texts: bool = False) -> di
 def read_outcome_row(row: Mapping[str, Any]) -> tuple[str, RunOutcome]:
     """Return the item id and the outcome of a row."""
     if row.get("schemaVersion") != SCHEMA_VERSION:
-        raise DataError(f"schemaVersion is {row.get('schemaVersion')!r}, expected {SCHEMA_VERSION}")
+        raise DataError(other_version(row.get("schemaVersion"), SCHEMA_VERSION))
     if row.get("outcome") not in _TYPES:
         raise DataError(f"outcome is {row.get('outcome')!r}, expected 'result', 'failure' or 'text'")
     if not isinstance(row.get("id"), str):

@@ -130,7 +130,7 @@ def explain_item(rows: RunRows, item: str, table: LanguageTable) -> Iterator[Blo
     """Yield what is known about one item of a run."""
     row = next((row for row in rows if row.id == item), None)
     if row is None:
-        raise DataError(f"no item {item!r}.", path=rows.path)
+        raise DataError(f"no item {item!r}. Items are named by their id.", path=rows.path)
     yield Heading(1, f"{row_title(row)}: {row.status or 'scored, without a pass rule'}")
     yield Heading(2, "What decided, in order")
     yield Lines(tuple(f"{number}. {step}" for number, step in enumerate(_item_decisions(rows, row), start=1)))

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec import field as struct_field
 
 from polyjudge.clock import utc_now
-from polyjudge.errors import DataError
+from polyjudge.errors import DataError, other_version
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import Mark, parse_data, readable_json
 from polyjudge.records.codec import from_json, to_json
@@ -115,7 +115,7 @@ def read_manifest(folder: Path) -> ResultsManifest | None:
         return None
     manifest = cast(dict[str, Any], found)
     if manifest.get("schemaVersion") != SCHEMA_VERSION:
-        message = f"schemaVersion is {manifest.get('schemaVersion')!r}, expected {SCHEMA_VERSION}"
+        message = other_version(manifest.get("schemaVersion"), SCHEMA_VERSION)
         raise DataError(message, path=path)
     try:
         return from_json(ResultsManifest, manifest)
