@@ -92,10 +92,7 @@ def run_page(report: RunReport, commands: Commands) -> Iterator[str]:
         compared=[
             (one_line(name, 40), _section_of(report, name), f"{text}.") for name, text in compared_groups(report)
         ],
-        trust=[
-            *((name, *trust_words(trust)) for name, trust in report.trust.items()),
-            *(("comments", line, "") for line in run_comments(report)),
-        ],
+        trust=list(_trust(report)),
         causes=[],
         attention_note=_attention_note(report),
         attention=[_group_attention(report, group, commands) for group in in_full]
@@ -115,6 +112,12 @@ def run_page(report: RunReport, commands: Commands) -> Iterator[str]:
         meanings=STATUS_MEANINGS if report.is_calibrated else UNCALIBRATED,
     )
     return render_page(found, run_details(report, groups))
+
+
+def _trust(report: RunReport) -> Iterator[tuple[str, str, str]]:
+    """Yield how far each judge is reliable, and where its comments are all the same."""
+    yield from ((name, *trust_words(trust)) for name, trust in report.trust.items())
+    yield from (("comments", line, "") for line in run_comments(report))
 
 
 def _sum_note(report: RunReport, counts: Mapping[Status, int], *, by_language: bool) -> str:
