@@ -104,6 +104,7 @@ def test_no_line_of_a_reply_that_contradicts_itself_is_plain_and_contradicts():
         "The summary captures the central idea but misses the conclusion.",
         "The translation changes the meaning of the last clause, which makes it misleading.",
         "La traduction est fluide et le sens est conserve.",
+        "The style is not elegant, but the sense is kept.",
         "because 85",
     ],
 )

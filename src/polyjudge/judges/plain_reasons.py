@@ -25,8 +25,9 @@ _GREAT_NUMBERS = re.compile(r"\t(?:1[1-9]|[2-9]\d|100)\t(.+)")
 _KINDS = ("refusal", "example", "score", "highest")
 """Kinds of words that may state a verdict without a number."""
 _KINDS_BESIDE_NUMBER = (*_KINDS, "final", "revision", "correction", "scale")
-_SCALE_WORDS = {"out", "lower", "best", "perfect", "flawless", "not*", "cali*", "punt*", "aval*", "valu*", "bewe*"}
-"""Words of the patterns of other scales in `stated_numbers.py`."""
+_INVERTED = frozenset({"lower"})
+_SCALE_WORDS = {"out", "best", "perfect", "flawless", "note*", "nota*", "cali*", "punt*", "aval*", "valu*", "bewe*"}
+"""With the one above, words of the patterns of other scales in `stated_numbers.py`."""
 _SMALL = 20
 
 
@@ -54,15 +55,18 @@ def has_plain_reason(value: Mapping[str, Any], keys: tuple[str, ...], context: R
         return False
     words = set(_WORD.findall(reason.lower()))
     words.update({f"{word[:4]}*" for word in words}, {f"{word[:3]}*" for word in words})
-    telling = _telling_words(_KINDS_BESIDE_NUMBER if numbers else _KINDS)
-    return telling.isdisjoint(words) and _number_words()[is_low(score, context.scale)].isdisjoint(words)
+    beside_high, beside_low = _number_words()
+    in_words = beside_low if is_low(score, context.scale) else beside_high
+    telling = _telling_words(beside_number=bool(numbers))
+    return telling.isdisjoint(words) and in_words.isdisjoint(words)
 
 
 @cache
-def _telling_words(kinds: tuple[str, ...]) -> frozenset[str]:
-    """Return for each entry of these kinds, in any language, one word that a text with it has: the longest."""
+def _telling_words(*, beside_number: bool) -> frozenset[str]:
+    """Return for each word or phrase that may state a verdict, in any language, one word of it: the longest."""
+    kinds = _KINDS_BESIDE_NUMBER if beside_number else _KINDS
     entries = (entry for table in word_tables().values() for kind in kinds for entry in table.get(kind, ()))
-    return frozenset(_longest_words(entries)) | _SCALE_WORDS
+    return _INVERTED.union(_SCALE_WORDS if beside_number else (), _longest_words(entries))
 
 
 @cache
