@@ -45,8 +45,24 @@ TOOL_FORMATS: tuple[ToolFormat, ...] = (
         "AlpacaEval annotations",
         (".json",),
         "tool_pairs:alpaca_eval",
-        _keys("generator_1", "generator_2", "preference"),
+        _keys("instruction", "output_1", "output_2", "preference"),
     ),
+    ToolFormat("PandaLM test set", (".json",), "tool_pairs:panda_labels", _keys("idx", "response1", "annotator1")),
+    ToolFormat("PandaLM verdicts", (".json",), "tool_pairs:panda_results", (*_keys("idx"), r'"\w[\w.-]*_result"\s*:')),
+    ToolFormat("LLMBar results", (".json",), "tool_pairs:llm_bar", (*_keys("output_1", "results"), r'"swap = \w+"')),
+    ToolFormat(
+        "LLMBar statistics",
+        (".json",),
+        "tool_pairs:llm_bar_statistics",
+        _keys("correct_False", "correct_True", "kappa_agreement"),
+    ),
+    ToolFormat(
+        "JudgeBench output",
+        (".jsonl",),
+        "tool_pairs:judge_bench",
+        _keys("pair_id", "question", "response_model", "response_A"),
+    ),
+    ToolFormat("CJE draws", (".jsonl",), "tool_scores:cje", _keys("prompt_id", "response", "judge_score")),
 )
 _SUFFIXES = frozenset(suffix for each in TOOL_FORMATS for suffix in each.suffixes)
 

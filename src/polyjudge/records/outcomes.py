@@ -100,6 +100,8 @@ class Failure(Struct, frozen=True, rename="camel", tag_field="outcome", tag="fai
     model: str = ""
     provenance: Provenance | None = None
     members: "tuple[Outcome, ...]" = ()
+    order: Literal["", "given", "swapped"] = ""
+    """The order in which a pair was shown, of which the verdict is missing."""
 
 
 class Generated(Struct, frozen=True, rename="camel", tag_field="outcome", tag="text"):
