@@ -66,6 +66,13 @@ def test_a_row_with_too_few_fields_is_a_message_and_the_others_are_read(path):
     assert rows(path) == [{"id": "a", "text": "b"}, "expected 2 fields, found 1", {"id": "d", "text": "e"}]
 
 
+def test_a_table_none_of_whose_rows_fits_its_header_is_refused(path):
+    path.write_text("id,who,text\na,b\nc,d\n", encoding="utf-8")
+
+    with pytest.raises(DataError, match="no row fits the header: expected 3 fields: id, who, text"):
+        rows(path)
+
+
 def test_two_columns_with_one_name_are_refused(path):
     path.write_text("id,id\na,b\n", encoding="utf-8")
 

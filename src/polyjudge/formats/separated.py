@@ -40,12 +40,15 @@ def separated_rows(
             place = start if start != START else first
             line, lines = place.line, _lines_after(path, place, options)
             records = csv.reader(lines, delimiter=delimiter, strict=True)
-        before, count = place.line, len(names)
+        before, count, some_fit, rows = place.line, len(names), start != START, 0
         for fields in records:
             if fields and (fields[0] or any(fields)):  # not a blank line
-                row = dict(zip(names, fields, strict=False)) if len(fields) == count else _misfit(fields, count)
-                line = before + records.line_num
+                fits = len(fields) == count
+                row = dict(zip(names, fields, strict=False)) if fits else _misfit(fields, count)
+                line, rows, some_fit = before + records.line_num, rows + 1, some_fit or fits
                 yield line, row, lines.offset
+        if rows > 1 and not some_fit:
+            raise DataError(f"no row fits the header: expected {count} fields: {', '.join(names)}", path=path)
     except csv.Error as error:
         end = place.line + records.line_num
         where = f", up to line {end}. Is a quotation mark not closed?" if end > line + 1 else ""
