@@ -43,6 +43,7 @@ from polyjudge.verdicts.items import Status
 from .site.declared_fields import declared
 
 FOLDER = Path(__file__).parent.parent / "src" / "polyjudge" / "records" / "schemas"
+NULL = {"type": ["object", "null"]}
 VERSION = {"schemaVersion": {"const": 1}}
 COUNT, SHARE, POINTS = {"minimum": 0}, {"minimum": 0, "maximum": 1}, {"minimum": 1, "maximum": 5}
 PERCENT, CHANCE = {"minimum": 0, "maximum": 100}, {"exclusiveMinimum": 0, "maximum": 1}
@@ -363,7 +364,7 @@ def translation_report() -> dict[str, Any]:
 def run_report() -> dict[str, Any]:
     """Return the schema of a report on a run as JSON."""
     file = File("A report on a run of any kind in the format json", {RunRow: "row", JudgeIdentity: "judge"})
-    interval = {**object_of({"low": {"type": "number"}, "high": {"type": "number"}}), "type": ["object", "null"]}
+    interval = {**object_of({"low": {"type": "number"}, "high": {"type": "number"}}), **NULL}
     counts = {"type": "object", "additionalProperties": WHOLE}
     mean = {"type": ["number", "null"]}
     statuses = {**counts, "description": "Rows by status; SCORED has a score that neither passes nor fails."}
@@ -382,6 +383,16 @@ def run_report() -> dict[str, Any]:
     group = dict.fromkeys(("column", "value", "name", "label", "why", "judgeSays", "failureKinds"), TEXT)
     step = object_of({"text": TEXT, "command": TEXT})
     scored = object_of({"from": {"type": "number"}, "to": {"type": "number"}, "rows": WHOLE})
+    orders = object_of(dict.fromkeys(("items", "missing", "changed", "firstShownOfChanged"), WHOLE))
+    preferences = object_of(
+        {
+            **dict.fromkeys(("first", "second"), TEXT),
+            **dict.fromkeys(("items", "unjudged"), WHOLE),
+            **dict.fromkeys(("winRate", "standardError", "discreteWinRate", "low", "high"), mean),
+            "verdicts": counts,
+            "orders": {**orders, **NULL},
+        }
+    )
     body = object_of(
         {
             **VERSION,
@@ -396,6 +407,7 @@ def run_report() -> dict[str, Any]:
             "warnings": texts,
             "filters": {"type": "object", "additionalProperties": texts},
             **figures,
+            "preferences": {**preferences, **NULL, "description": "Of the first of two systems, if rows prefer one."},
             "scale": {"anyOf": [file.value(Scale), {"type": "null"}]},
             "distribution": {"type": "array", "items": scored},
             "worst": list_of("#/$defs/row"),

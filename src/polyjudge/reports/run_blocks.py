@@ -11,6 +11,7 @@ from polyjudge.store.trust_cards import card_row
 from polyjudge.text.display import one_line
 
 from .blocks import Block, Heading, Lines, Table
+from .preferences import preference_blocks, preference_json
 from .run_rows import RunRow
 from .run_summary import (
     compared_groups,
@@ -49,6 +50,9 @@ def run_blocks(report: RunReport, commands: Commands) -> Iterator[Block]:
     for column, text in compared_groups(report):
         yield from _section(f"By {one_line(column, 40)}, in short", [text])
     yield from _section("What cannot be concluded", run_limits(report))
+    if report.preferences.count:
+        yield Heading(2, "Preferences")
+        yield from preference_blocks(report.preferences)
     yield from _worst(report)
     if not report.selection.only_failures:
         yield from _scores(report)
@@ -205,6 +209,7 @@ def run_json(report: RunReport, commands: Commands) -> Iterator[str]:
             "limits": list(run_limits(report)),
             "filters": {name: sorted(values) for name, values in report.selection.filters.items()},
             **_tally(total, report),
+            "preferences": preference_json(report.preferences) if report.preferences.count else None,
             "scale": None if report.scale is None else to_json(report.scale),
             "distribution": [{"from": low, "to": high, "rows": count} for low, high, count in distribution(report)],
             "worst": [_row(row) for row in report.worst_rows()],

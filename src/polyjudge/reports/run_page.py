@@ -21,6 +21,7 @@ from .page import (
     render_page,
 )
 from .page_items import cut, marked
+from .preferences import preference_blocks
 from .run_blocks import failure_table, group_table, subscores_text
 from .run_details import group_anchor, named_group, run_details
 from .run_rows import RunRow, shipped_rubric
@@ -339,6 +340,8 @@ def _chart(report: RunReport) -> Chart | None:
 
 
 def _sections(report: RunReport) -> Iterator[tuple[str, str, list[Any]]]:
+    if report.preferences.count:
+        yield "preferences", "Preferences", list(preference_blocks(report.preferences))
     if report.total.scores.count:
         yield (
             "distribution",

@@ -8,6 +8,7 @@ from polyjudge.verdicts.items import OFFLINE, Status
 from polyjudge.verdicts.translation import NEEDED_SHARE, is_enough
 
 from .calibration import trust_lines
+from .preferences import FIRST
 from .runs import Group, RunReport
 from .tallies import Tally, judge_title, same_comments
 from .translation_summary import ship_step
@@ -80,6 +81,12 @@ def _mean_headline(report: RunReport) -> list[Span]:
         return [("Not known. ", ""), (f"None of {counted(total.rows, report.unit)} has a verdict", "open"), (".", "")]
     missing = total.rows - scores.count
     open_part: list[Span] = [("; ", ""), (f"{missing:,} without a verdict", "open")] if missing else []
+    if report.preferences.count == scores.count:
+        first, second = report.preferences.names
+        rate = f"{100 * report.preferences.shares.mean:.1f}% {percent_range(report.preferences.interval)}".strip()
+        named = "The first" if first == FIRST else first
+        what: list[Span] = [(f"{named} wins against {second} in ", ""), (rate, "strong")]
+        return [*what, (f" of {counted(scores.count, report.unit)}", ""), *open_part, (".", "")]
     interval = number_range(scores.interval(report.scale), 1)
     return [
         ("The mean score is ", ""),
@@ -103,7 +110,7 @@ def run_steps(report: RunReport, commands: Commands) -> Iterator[Step]:
         yield from _language_steps(report, groups, commands)
     elif failed:
         yield Step(text=f"Read the {counted(failed, report.unit)} that {'fails' if failed == 1 else 'fail'}, below.")
-    elif not report.has_rule and report.total.scores.count:
+    elif not report.has_rule and report.total.scores.count and not report.preferences.count:
         rule = "Decide from which score on an item is good enough; the rubric has no pass rule."
         yield Step(text=f"{rule} Read the lowest scores, below, to choose it.")
     if report.total.counts["UNJUDGED"]:
@@ -145,7 +152,7 @@ def run_limits(report: RunReport) -> Iterator[str]:
     if total.counts[None] and report.has_rule:
         yield f"{counted(total.counts[None], report.unit)} neither pass nor fail: the rule needs a missing score."
     if not report.has_rule and total.scores.count:
-        yield "Whether a score is good enough: the rubric has no pass rule, so nothing passes or fails."
+        yield from _without_rule(report)
     if len(report.groups) > 1 and report.column == "language" and total.scores.count:
         yield "Which language is better: judges are stricter in some languages than in others. Do not compare means."
     unknown = [name for name, trust in report.trust.items() if trust.card is None]
@@ -154,6 +161,14 @@ def run_limits(report: RunReport) -> Iterator[str]:
     few = [_name(group) for group in report.groups if 0 < group.tally.scores.count < _FEW]
     if len(report.groups) > 1 and few:
         yield f"Much from fewer than {_FEW} scores: {listed(few)}. The intervals show how little is known."
+
+
+def _without_rule(report: RunReport) -> Iterator[str]:
+    """Yield what scores without a pass rule, or preferences, do not show."""
+    if not report.preferences.count:
+        yield "Whether a score is good enough: the rubric has no pass rule, so nothing passes or fails."
+    elif not report.preferences.orders:
+        yield "What the order of the two outputs did: verdicts in both orders are not recorded."
 
 
 def run_facts(report: RunReport) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ from polyjudge.verdicts.items import OFFLINE, STATUSES, Status
 from polyjudge.verdicts.translation import group_status
 from polyjudge.verdicts.trust import untrusted
 
+from .preferences import Preferences
 from .run_kinds import UNITS, RunKind
 from .run_rows import RunRow, RunRows, shipped_rubric
 from .tallies import Origins, Tally, judge_title, shortened
@@ -95,6 +96,7 @@ class RunReport:
         self.columns = tuple(dict.fromkeys((usual, *self.selection.by, "language", SYSTEM)))
         """The columns that make groups."""
         self.total, self.origins = Tally(), Origins()
+        self.preferences = Preferences()
         self.without_text = 0
         self.unjudged: dict[str, list[RunRow]] = {}
         """Rows without a verdict, a few of each kind."""
@@ -185,6 +187,7 @@ class RunReport:
 
     def _add(self, row: RunRow, tallies: Sequence[dict[str, Tally]]) -> None:
         self.total.add(row, WORST_SHOWN)
+        self.preferences.add(row)
         self.without_text += row.output is None
         if row.status == "UNJUDGED" and len(examples := self.unjudged.setdefault(row.failure, [])) < _EXAMPLES:
             examples.append(shortened(row))
