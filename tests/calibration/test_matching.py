@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyjudge.calibration.agreement import AgreementOptions, Pair, agreement_by_language, match
+from polyjudge.calibration.agreement import AgreementOptions, agreement_by_language
 from polyjudge.calibration.correction import correct, correct_from_elsewhere
+from polyjudge.calibration.matching import Pair, match
 from polyjudge.errors import DataError
 from polyjudge.formats.ratings import Rating
 

@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from polyjudge.calibration.agreement_result import AgreementResult
+from polyjudge.calibration.annotators import RaterPair
+from polyjudge.calibration.matching import Matched
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import (
     ControlResult,
@@ -20,9 +23,9 @@ from polyjudge.records.calibration import (
     MonotonicityResult,
     TrustCard,
 )
+from polyjudge.reports.agreement import agreement_blocks
 from polyjudge.reports.blocks import markdown, plain_text
 from polyjudge.reports.calibration import (
-    agreement_blocks,
     agreement_table,
     card_plots,
     effect_blocks,
@@ -30,6 +33,7 @@ from polyjudge.reports.calibration import (
     unnoticed_kinds,
 )
 from polyjudge.reports.translation_formats import CARD_FORMATS
+from polyjudge.statistics.resampling import MeanError
 from polyjudge.verdicts.trust import figure_text
 
 TABLE = language_table()
@@ -212,7 +216,15 @@ def test_no_text_of_a_card_makes_a_line_of_its_own(text):
 def test_effects_and_agreement_are_harmless_too(text):
     effects = {text: Effect(name=text, about=text, unit=text, sentence=text)}
     found = {"": (2, {"kappa": Figure(0.5)}), text: (2, {"kappa": Figure(0.5)}), f"{text}2": (1, {})}
-    for blocks in (effect_blocks(effects), agreement_blocks(found, TABLE, people=True, alpha=0.5)):
+    result = AgreementResult(
+        matched=Matched((), (), 0, (), ("ann", text), 0.5),
+        how="majority",
+        found=found,
+        parts={text: (2, {"kappa": Figure(0.5)})},
+        means={"judge": MeanError(2, 0.5, 0.1)},
+        between=(RaterPair("ann", text, 2, {"kappa": Figure(0.5)}),),
+    )
+    for blocks in (effect_blocks(effects), agreement_blocks(result, TABLE, people=True)):
         parts = list(blocks)
         assert unsafe_signs("".join(plain_text(parts))) == []
         assert not re.search(r"[<>`\[\]~&]", re.sub(r"\\[\\`*_\[\]<>|~&#]", "", "".join(markdown(parts))))

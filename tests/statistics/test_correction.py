@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyjudge.records.calibration import Figure
-from polyjudge.statistics.estimates import corrected_mean, rogan_gladen
+from polyjudge.statistics.estimates import corrected_mean, rogan_gladen, separate_mean
 from polyjudge.statistics.group_correction import GroupSample, corrected_by_group
 
 JUDGE = [4, 5, 3, 3, 2, 5, 4, 1, 3, 4, 5, 2]
@@ -222,3 +222,14 @@ def test_without_any_label_no_language_has_a_value():
     assert [each.figure for each in found.values()] == [Figure(None), Figure(None)]
     same = corrected_by_group({"de": GroupSample([2.0, 2.0], [2.0], [2.0]), "fr": GroupSample([2.0])})
     assert same["fr"].figure == Figure(2.0)
+
+
+def test_the_estimate_with_weight_one_adds_the_judges_bias_and_both_variances():
+    # numpy: mean(unlabelled) + mean(people - judge); root of var / n of both, added
+    found = separate_mean([0.3, 0.8, 0.6, 0.7], [0.5, 0.9, 0.4], [0.4, 1.0, 0.1])
+    assert (found.items, found.mean, found.standard_error) == (7, pytest.approx(0.5), pytest.approx(0.158113883008419))
+
+
+def test_with_only_labelled_items_the_estimate_is_the_mean_of_the_labels():
+    found = separate_mean([], [0.5, 0.9], [0.4, 1.0])
+    assert (found.items, found.mean) == (2, pytest.approx(0.7))

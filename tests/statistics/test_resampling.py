@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyjudge.records.calibration import Figure
-from polyjudge.statistics.resampling import Resamples, figure, ratio, scores_of
+from polyjudge.statistics.resampling import Resamples, figure, mean_error, ratio, resampled_mean, scores_of
 
 
 def _all(resamples):
@@ -81,3 +81,30 @@ def test_wrong_lengths_and_missing_numbers_are_refused():
         Resamples(["a", "b"], 3)
     with pytest.raises(ValueError, match="score number 1 is not a finite number"):
         mean_figure([1.0, float("nan")])
+
+
+def test_a_standard_error_is_that_of_scipy_for_single_items():
+    # scipy 1.17.1: sem, and t.interval with 4 degrees of freedom
+    found = mean_error([0.2, 0.5, 0.9, 0.4, 0.4])
+    assert (found.items, found.mean, found.standard_error) == (
+        5,
+        pytest.approx(0.48),
+        pytest.approx(0.11575836902790225),
+    )
+    assert (found.low, found.high) == (pytest.approx(0.15860324292680095), pytest.approx(0.801396757073199))
+
+
+def test_a_standard_error_counts_items_that_belong_together_as_one():
+    alone, together = mean_error([0.0, 1.0, 0.5]), mean_error([0.0, 0.0, 1.0, 1.0, 0.5, 0.5], list("aabbcc"))
+    assert together.standard_error == pytest.approx(alone.standard_error)
+
+
+def test_a_mean_of_nothing_and_a_standard_error_of_one_item_are_not_known():
+    assert (mean_error([]).mean, mean_error([3.0]).mean, mean_error([3.0]).standard_error) == (None, 3.0, None)
+
+
+def test_shares_have_an_interval_that_is_not_empty_if_all_are_equal():
+    some, all_right, none = resampled_mean([1, 0, 1, 1]), resampled_mean([1.0] * 8), resampled_mean([])
+    assert (some.value, all_right.value, none.value) == (0.75, 1.0, None)
+    assert all_right.low is not None
+    assert all_right.low < 0.8

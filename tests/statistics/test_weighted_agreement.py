@@ -14,11 +14,13 @@ JUDGE = [4, 5, 3, 3, 2, 5, 4, 1, 3, 4, 5, 2, 4, 4, 3, 5, 1, 2, 4, 3]
 PEOPLE = [4, 4, 3, 2, 2, 5, 3, 1, 3, 5, 5, 1, 4, 3, 3, 4, 2, 2, 5, 3]
 
 GOLDEN = {
-    # scikit-learn 1.9.1: accuracy_score, cohen_kappa_score with and without weights, recall_score of scores from 4 on
+    # scikit-learn 1.9.1: accuracy_score, cohen_kappa_score with and without weights, f1_score, recall_score of scores
+    # from 4 on
     "kappa": 0.4267515923566879,
     "kappa_linear": 0.6785714285714286,
     "kappa_quadratic": 0.8553054662379421,
     "accuracy": 0.9,
+    "macro_f1": 0.5397402597402597,
     "true_positive_rate": 1.0,
     "true_negative_rate": 0.8333333333333334,
     # krippendorff 0.9.0: alpha
@@ -39,13 +41,14 @@ SYMMETRIC = [
     "alpha_nominal",
     "alpha_ordinal",
     "alpha_interval",
+    "macro_f1",
     "pearson",
     "spearman",
     "kendall_tau_b",
     "pairwise_accuracy",
 ]
 OF_ORDER = ["spearman", "kendall_tau_b", "pairwise_accuracy", "pairwise_decided_accuracy"]
-OF_NAMES = ["accuracy", "kappa", "alpha_nominal"]
+OF_NAMES = ["accuracy", "kappa", "alpha_nominal", "macro_f1"]
 RATINGS = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=30)
 
 

@@ -4,113 +4,27 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
 
-from polyjudge.errors import DataError
-from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
-from polyjudge.statistics.agreement import krippendorff_alpha
 from polyjudge.statistics.agreement_intervals import CATEGORY_MEASURES, agreement_figures
 from polyjudge.statistics.intervals import wilson_interval
 from polyjudge.statistics.rankings import tie_calibrated_accuracy
+from polyjudge.statistics.resampling import resampled_mean
+
+from .matching import Pair
 
 NO_LANGUAGE = "no language"
 """Title of the items without a language."""
 MIN_ITEMS_PER_LANGUAGE = 2
 """With fewer common items a language is counted but not compared."""
+EVERY_ITEM, AS_A_TIE = "accuracy_every_item", "accuracy_missing_as_tie"
+"""Measures over all labelled items: a missing verdict counts as wrong, or as a tie."""
+_TIE = 0.5
+_OF_EQUAL_VALUES = ("accuracy", "kappa", "alpha_nominal", "macro_f1")
+_OF_PAIRS = ("pairwise_accuracy", "pairwise_decided_accuracy")
 _MAX_CATEGORIES = 11
 _MAX_PAIRS = 5_000_000
 """With more pairs the best threshold for ties is not searched."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """One item with the score of the judge and the mean score of people."""
-
-    id: str
-    judge: float
-    people: float
-    language: str = ""
-    group: str = ""
-    cluster: str = ""
-    system: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Matched:
-    """Items rated by both sides, and how many by only one."""
-
-    pairs: tuple[Pair, ...]
-    unjudged: int
-    """Labelled items without a verdict of the judge."""
-    not_labelled: int
-    """Judged items without a label."""
-    unknown: tuple[str, ...]
-    """Ids of labels that are not in the judge's results."""
-    annotators: int
-    people_alpha: float | None
-    """Krippendorff's alpha between the annotators, on an interval scale."""
-
-
-def match(judged: Iterable[Rating], labelled: Iterable[Rating]) -> Matched:
-    """Pair the ratings of the same items; labels of several people are averaged."""
-    by_id = _by_id(judged)
-    labels: defaultdict[str, list[Rating]] = defaultdict(list)
-    for rating in labelled:
-        if rating.value is not None:
-            if any(rating.annotator == other.annotator for other in labels[rating.id]):
-                who = f" by {rating.annotator!r}" if rating.annotator else ""
-                raise DataError(f"two labels of {rating.id!r}{who}; name several people in a column 'annotator'")
-            labels[rating.id].append(rating)
-    pairs, unjudged, unknown = list[Pair](), 0, list[str]()
-    for item_id, given in labels.items():
-        found = by_id.get(item_id)
-        if found is None:
-            unknown.append(item_id)
-        elif found.value is None:
-            unjudged += 1
-        else:
-            pairs.append(_pair(found, given))
-    names = sorted({rating.annotator for given in labels.values() for rating in given})
-    return Matched(
-        tuple(pairs),
-        unjudged,
-        sum(rating.value is not None and rating.id not in labels for rating in by_id.values()),
-        tuple(unknown),
-        len(names),
-        _alpha_of_people(labels.values(), names),
-    )
-
-
-def _by_id(ratings: Iterable[Rating]) -> dict[str, Rating]:
-    by_id: dict[str, Rating] = {}
-    for rating in ratings:
-        if rating.id in by_id:
-            raise DataError(f"two scores of the id {rating.id!r}; give the results of one judge")
-        by_id[rating.id] = rating
-    return by_id
-
-
-def _pair(judged: Rating, labels: Sequence[Rating]) -> Pair:
-    first = labels[0]
-    return Pair(
-        id=judged.id,
-        judge=judged.value or 0.0,
-        people=fmean(rating.value for rating in labels if rating.value is not None),
-        language=judged.language or first.language,
-        group=judged.group or first.group,
-        cluster=judged.cluster or first.cluster or judged.id,
-        system=judged.system or first.system,
-    )
-
-
-def _alpha_of_people(labels: Iterable[Sequence[Rating]], names: Sequence[str]) -> float | None:
-    if len(names) < 2:
-        return None
-    units = [
-        [next((each.value for each in given if each.annotator == name), None) for name in names] for given in labels
-    ]
-    return krippendorff_alpha(units, "interval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,27 +37,56 @@ class AgreementOptions:
     seed: int = 0
     words: bool = False
     """People say pass or fail instead of scores on the judge's scale."""
+    preferences: bool = False
+    """People say which of two candidates is better."""
+    averaged: bool = False
+    """The labels are means of several people, which equal no score."""
+    scales_differ: bool = False
+    """The scores of the two sides can be ordered, but not compared with one another."""
+
+
+Found = Mapping[str, tuple[int, Mapping[str, Figure]]]
+"""The number of items and each measure by language or part of the data; the empty name is for all."""
 
 
 def agreement_by_language(
-    pairs: Sequence[Pair], options: AgreementOptions
+    pairs: Sequence[Pair], options: AgreementOptions, without_verdict: Sequence[Pair] = ()
 ) -> dict[str, tuple[int, Mapping[str, Figure]]]:
     """Return the number of items and the agreement: over all under the empty tag, then by language.
 
     Pairs of items are formed within a language and, if items have one, a group.
     """
-    by_language: defaultdict[str, list[Pair]] = defaultdict(list)
-    for pair in pairs:
-        by_language[pair.language].append(pair)
-    found: dict[str, tuple[int, Mapping[str, Figure]]] = {"": (len(pairs), _figures(pairs, options))}
+    found = {"": (len(pairs), _figures(pairs, without_verdict, options))}
+    by_language = _by(lambda pair: pair.language, pairs, without_verdict)
     if len(by_language) > 1 or "" not in by_language:
-        for language, group in sorted(by_language.items()):
-            figures = _figures(group, options) if len(group) >= MIN_ITEMS_PER_LANGUAGE else {}
-            found[language or NO_LANGUAGE] = (len(group), figures)
+        for language, (rated, missing) in sorted(by_language.items()):
+            found[language or NO_LANGUAGE] = (len(rated), _figures(rated, missing, options))
     return found
 
 
-def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figure]:
+def agreement_by_part(
+    pairs: Sequence[Pair], options: AgreementOptions, without_verdict: Sequence[Pair] = ()
+) -> dict[str, tuple[int, Mapping[str, Figure]]]:
+    """Return the number of items and the agreement of each part of the data, if the items name theirs."""
+    parts = _by(lambda pair: pair.part, pairs, without_verdict)
+    return {
+        part: (len(rated), _figures(rated, missing, options))
+        for part, (rated, missing) in sorted(parts.items())
+        if part
+    }
+
+
+def _by(
+    name_of: Callable[[Pair], str], pairs: Sequence[Pair], without_verdict: Sequence[Pair]
+) -> Mapping[str, tuple[list[Pair], list[Pair]]]:
+    found: defaultdict[str, tuple[list[Pair], list[Pair]]] = defaultdict(lambda: ([], []))
+    for place, given in enumerate((pairs, without_verdict)):
+        for pair in given:
+            found[name_of(pair)][place].append(pair)
+    return found
+
+
+def _figures(pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: AgreementOptions) -> Mapping[str, Figure]:
     if len(pairs) < MIN_ITEMS_PER_LANGUAGE:
         return {}
     judge, people = [pair.judge for pair in pairs], [pair.people for pair in pairs]
@@ -156,20 +99,57 @@ def _figures(pairs: Sequence[Pair], options: AgreementOptions) -> dict[str, Figu
         seed=options.seed,
     )
     figures = measured(judge, people, pass_from=options.pass_from)
-    if options.words or not _is_of_categories(judge, people):
-        figures |= dict.fromkeys(CATEGORY_MEASURES, Figure())
-    if options.words:  # a score minus a word is undefined
-        figures["mean_difference"] = Figure()
+    figures |= dict.fromkeys(_undefined(judge, people, options), Figure())
     if options.pass_from is not None:
         figures |= _verdict_figures(measured, judge, people, options)
         figures |= _rates_with_interval(figures, people, options.pass_from)
+    if figures["accuracy"].value is not None and without_verdict:
+        figures |= _of_every_item(pairs, without_verdict, options)
     count = sum(count * (count - 1) // 2 for count in Counter(groups).values())
+    if options.preferences:
+        return figures
     figures["pairs"] = Figure(float(count))
     if count <= _MAX_PAIRS:
         calibrated = tie_calibrated_accuracy(judge, people, groups)
         if calibrated is not None:
             figures["tie_calibrated_accuracy"], figures["tie_threshold"] = map(Figure, calibrated)
     return figures
+
+
+def _undefined(judge: Sequence[float], people: Sequence[float], options: AgreementOptions) -> Sequence[str]:
+    """Return the measures that have no meaning for these scores."""
+    names: list[str] = []
+    if options.words or options.scales_differ or not _is_of_categories(judge, people):
+        names += CATEGORY_MEASURES
+    if options.words or options.scales_differ:  # a score minus a word is undefined
+        names.append("mean_difference")
+    if options.averaged:
+        names += _OF_EQUAL_VALUES
+    if options.preferences:  # a preference on one item is neither above nor below that on another
+        names += _OF_PAIRS
+    return names
+
+
+def _of_every_item(
+    pairs: Sequence[Pair], without_verdict: Sequence[Pair], options: AgreementOptions
+) -> dict[str, Figure]:
+    """Return the accuracy over all labelled items, with a missing verdict as wrong and, of preferences, as a tie."""
+    clusters = [pair.cluster for pair in (*pairs, *without_verdict)]
+    right = [_is_right(pair, options.pass_from) for pair in pairs]
+
+    def share(missing: Iterable[float]) -> Figure:
+        return resampled_mean([*right, *missing], clusters, resamples=options.resamples, seed=options.seed)
+
+    figures = {EVERY_ITEM: share(0.0 for _ in without_verdict)}
+    if options.preferences:
+        figures[AS_A_TIE] = share(float(pair.people == _TIE) for pair in without_verdict)
+    return figures
+
+
+def _is_right(pair: Pair, pass_from: tuple[float, float] | None) -> float:
+    if pass_from is None:
+        return float(pair.judge == pair.people)
+    return float((pair.judge >= pass_from[0]) == (pair.people >= pass_from[1]))
 
 
 def _verdict_figures(

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from polyjudge.formats.ratings import Rating
 from polyjudge.records.calibration import Figure
-from polyjudge.statistics.estimates import Corrected, corrected_mean, rogan_gladen
+from polyjudge.statistics.estimates import Corrected, corrected_mean, rogan_gladen, separate_mean
 from polyjudge.statistics.group_correction import GroupSample, corrected_by_group, stratified_mean
+from polyjudge.statistics.resampling import MeanError
 
-from .agreement import Pair
+from .matching import Pair
 
 _USUAL_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0))
 
@@ -20,6 +21,8 @@ class Correction:
 
     overall: Corrected
     by_language: Mapping[str, Corrected]
+    separate: MeanError
+    """The estimate over all items with weight 1, from the labelled and the other items apart."""
 
 
 def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[float, float] | None) -> Correction:
@@ -28,6 +31,7 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
     If each language has at least two labels, it counts by its number of items, not of labels.
     Languages with few labels borrow the judge's error from the others.
     """
+    judged = list(judged)
     scores = [(rating.language, _passed(rating.value, pass_from, 0)) for rating in judged if rating.value is not None]
     known = [(pair.language, _passed(pair.judge, pass_from, 0), _passed(pair.people, pass_from, 1)) for pair in pairs]
     judged_scores, judge_scores, people_scores = (
@@ -37,11 +41,15 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
     )
     bounds = _scale_of([*judged_scores, *people_scores])
     overall = corrected_mean(judged_scores, judge_scores, people_scores, bounds=bounds)
+    labelled = {pair.id for pair in pairs}
+    others = [each for each in judged if each.value is not None and each.id not in labelled]
+    separate = separate_mean([_passed(each.value, pass_from, 0) for each in others], judge_scores, people_scores)
     languages = sorted({language for language, _ in scores})
     if len(languages) < 2:
-        return Correction(overall, {})
+        return Correction(overall, {}, separate)
     samples = _samples(languages, scores, known)
-    return Correction(stratified_mean(samples, bounds=bounds) or overall, corrected_by_group(samples, bounds=bounds))
+    by_language = corrected_by_group(samples, bounds=bounds)
+    return Correction(stratified_mean(samples, bounds=bounds) or overall, by_language, separate)
 
 
 def correct_from_elsewhere(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from polyjudge.calibration.agreement import match
 from polyjudge.calibration.cards import family_of, with_effects
 from polyjudge.calibration.effects import effects_of, own_family
+from polyjudge.calibration.matching import match
 from polyjudge.calibration.measurement import text_context
 from polyjudge.calibration.probes import EFFECTS, Probe, ProbeJudge, ProbeOptions, plan_probes
 from polyjudge.clock import utc_now
@@ -17,7 +17,7 @@ from polyjudge.errors import ConfigError
 from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
-from polyjudge.formats.ratings import RatingColumns, read_ratings
+from polyjudge.formats.ratings import RatingColumns, label_column, read_ratings
 from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
@@ -140,8 +140,9 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
     """Measure whether the judge favours its own family, from its scores and people's labels of the same texts."""
     if not options.scores:
         return {}
-    columns = RatingColumns(table=table_options_of(options))
-    judged, labelled = (read_ratings(path, columns) for path in (options.scores, options.labels))
+    table = table_options_of(options)
+    judged = read_ratings(options.scores, RatingColumns(table=table))
+    labelled = read_ratings(options.labels, RatingColumns(value=label_column(options.labels, table), table=table))
     family = family_of(f"{judge.provider}/{judge.model}")
     if not family:
         print(f"polyjudge: unknown model family: {judge.provider}/{judge.model}", file=sys.stderr)

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from polyjudge.calibration.agreement import Matched, match
 from polyjudge.calibration.correction import Correction, correct, correct_from_elsewhere
+from polyjudge.calibration.matching import Matched, match
 from polyjudge.errors import ConfigError
 from polyjudge.files.json_lines import readable_json
 from polyjudge.files.ownership import own_fields
@@ -16,9 +16,9 @@ from polyjudge.records.codec import to_json
 from polyjudge.reports.blocks import BLOCK_FORMATS, Block
 from polyjudge.reports.calibration import correction_blocks, elsewhere_blocks
 
-from .calibrate_agreement import add_rating_options, are_words, check_labels, pass_rule, read_side, report_unmatched
 from .options import Several, add_force_option, check_output
 from .output import print_warning, write_pieces
+from .rating_sides import add_rating_options, are_words, pass_rule, read_side, read_sides, report_unmatched
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action=Several,
         default=[],
         metavar="FILE",
-        help="people's labels: rows with id and label",
+        help="people's labels: rows with id and label; default: the column of labels in RESULTS",
     )
     other = "the judge's scores of the labelled items, if they are not in RESULTS (for pass rates only)"
     add("--elsewhere", type=Path, action=Several, default=[], metavar="FILE", help=other)
@@ -43,15 +43,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read both sides, and estimate."""
-    if not options.labels:
+    if options.elsewhere and not options.labels:
         raise ConfigError("Give --labels of people; a few dozen of a random sample are enough.")
     check_output(options.output, [*options.results, *options.labels, *options.elsewhere], force=options.force)
-    judged = read_side(options.results, "score", options)
-    labels = read_side(options.labels, "label", options)
-    check_labels(labels, options.labels)
+    sides = read_sides(options)
+    judged, labels = sides.judged, sides.others
     seen = read_side(options.elsewhere, "score", options) if options.elsewhere else judged
     matched = match(seen.ratings, labels.ratings)
-    report_unmatched(matched, options.elsewhere or options.results, options.labels)
+    report_unmatched(matched, options.elsewhere or options.results, sides.paths)
     rule = pass_rule(options, labels)
     if rule is None and are_words(labels) and not are_words(judged):
         raise ConfigError("The labels are pass and fail. Give --pass-from, the judge's lowest score that passes.")
@@ -67,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     _write(
         options,
         _as_json(found, what),
-        list(correction_blocks(found.overall, found.by_language, what, language_table())),
+        list(correction_blocks(found.overall, found.by_language, what, language_table(), found.separate)),
     )
     return 0
 
@@ -97,7 +96,8 @@ def _from_elsewhere(
 
 def _as_json(found: Correction, what: str) -> dict[str, Any]:
     languages = {tag or "no language": to_json(each) for tag, each in found.by_language.items()}
-    return {"estimate": what, "all": to_json(found.overall), "languages": languages}
+    separate = {"predictionPowered": to_json(found.separate)}
+    return {"estimate": what, "all": {**to_json(found.overall), **separate}, "languages": languages}
 
 
 def _write(options: argparse.Namespace, found: dict[str, Any], blocks: list[Block]) -> None:

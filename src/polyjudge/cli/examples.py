@@ -53,7 +53,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "calibrate agreement": (
         "judged.jsonl --labels labels.csv",
-        "judged.jsonl --labels labels.csv --pass-from 3 --label-pass-from 3",
+        "pair-verdicts.json --labels pair-labels.json",
     ),
     "calibrate bias": (
         "--judge openai/gpt-5-mini --budget 200",

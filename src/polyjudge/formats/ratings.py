@@ -21,18 +21,18 @@ from polyjudge.verdicts.translation import scores_pass
 
 from .columns import AS_IT_IS, MISSING, TableOptions, cell
 from .items import CLUSTER_COLUMNS
-from .row_files import first_row_of, named_rows_of
+from .row_files import column_map, first_row_of, named_rows_of
 from .translation_scores import TranslationScores
 
 _WORDS = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "correct", "good", "ok"), 1.0),
     **dict.fromkeys(("fail", "failed", "no", "false", "incorrect", "bad"), 0.0),
-    "first": 1.0,
-    "second": 0.0,
-    "tie": 0.5,
 }
+_PREFERENCES = {"first": 1.0, "second": 0.0, "tie": 0.5}
 _NO_RATING = {"", "none", "null", "nan", "n/a", "skip", "skipped", "cannot read this language", "unsure"}
 _NAMES = ("score", "label")
+_JUDGES_OWN = ("verdict", "rating", "annotation")
+"""Columns that are labels in a file of labels, but may be the judge's own in a file that has its scores too."""
 _MAX_PROBLEMS_SHOWN = 5
 _PAIR = re.compile(r"(?<![a-z])([a-z]{2,3}-[a-z]{2,3})(?![a-z-])")
 
@@ -56,6 +56,14 @@ class Rating:
     """Whether the rating is a word such as pass or fail, and not a number."""
     passed: bool | None = None
     """Whether the item passes, if the row says so."""
+    is_preference: bool = False
+    """Whether the rating is the word first, second or tie: 1, 0 or 0.5."""
+    verdict: float | None = None
+    """The preference as such, of a judge that also gives a share of preference."""
+    orders: tuple[float | None, float | None] | None = None
+    """The preferences in the given and in the swapped order, if they are recorded; None for a missing one."""
+    part: str = ""
+    """The part of the data that it belongs to, such as a benchmark."""
 
 
 @dataclass(slots=True)
@@ -67,6 +75,8 @@ class Ratings:
     skipped: int = 0
     judges: list[JudgeIdentity] = field(default_factory=list[JudgeIdentity])
     """The judges that gave the ratings, if the rows name them."""
+    of_judges: int = 0
+    """Ratings that are the scores of judged rows."""
     named: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
     """The descriptions of judges that occurred in rows, most of which are the same."""
 
@@ -96,6 +106,10 @@ class RatingColumns:
     """The column of the rating, such as `score` or `subscores.grammar`; empty for `score`, else `label`."""
     option: str = ""
     """The argument that names this column, for messages."""
+    in_results: bool = False
+    """It is a column of labels in the judge's own results: rows without it have no label."""
+    part: str = "category"
+    """The column of the part of the data."""
     group: str = ""
     cluster: str = ""
     leave_out: frozenset[str] = frozenset()
@@ -167,10 +181,13 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
     system = _text(row.get("system"))
     if columns.excludes(str(row.get("language") or ""), system):
         return ""
-    given = _value(row, columns)
+    found = _given(row, columns)
+    given = _value(row, columns, found)
     if isinstance(given, str):
         return given
     _name_judge(row, notes)
+    words = {each.strip().casefold() for each in found if isinstance(each, str)}
+    notes.of_judges += row.get("outcome") == "result" and columns.value == "" and "label" not in row
     return Rating(
         id=str(row["id"]),
         value=given,
@@ -179,9 +196,39 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         cluster=_cluster(row, columns),
         annotator=str(row.get("annotator") or ""),
         system=system,
-        in_words=_is_word(row, columns),
         passed=passed if isinstance(passed := row.get("passed"), bool) else None,
+        in_words=not words.isdisjoint(_WORDS),
+        is_preference=not words.isdisjoint(_PREFERENCES),
+        verdict=_PREFERENCES.get(_text(row.get("verdict"))),
+        orders=_orders(row),
+        part=_text(None if (part := cell(row, columns.part)) is MISSING else part),
     )
+
+
+def _orders(row: Mapping[str, Any]) -> tuple[float | None, float | None] | None:
+    """Return the preferences in both orders of a row that has a member for each."""
+    given = row.get("members")
+    if not isinstance(given, list):
+        return None
+    members = [cast(Mapping[str, Any], each) for each in cast(list[object], given) if isinstance(each, Mapping)]
+    by_order = {each.get("order"): _PREFERENCES.get(_text(each.get("verdict"))) for each in members}
+    return (by_order["given"], by_order["swapped"]) if {"given", "swapped"} <= by_order.keys() else None
+
+
+def label_column(path: Path, table: TableOptions, *, in_results: bool = False) -> str:
+    """Return the column of a file's labels: `label`, by whatever name it has there, if any row has one; else empty.
+
+    Beside a score, a column with a name such as `verdict` is not taken, because it may be the judge's. With
+    `in_results`, the file has the scores of a judge too, and a label must have a value.
+    """
+    if path.name.endswith((".seg.score", ".sys.score")) or has_translation_scores(path, table):
+        return ""
+    known = column_map(path, table).columns
+    if known.get("label", "").casefold() in _JUDGES_OWN and (in_results or "score" in known):
+        return ""
+    empty = (MISSING, None, "") if in_results else (MISSING,)
+    labels = (cell(row, "label") for _, row in named_rows_of(path, table) if not isinstance(row, str))
+    return "label" if any(label not in empty for label in labels) else ""
 
 
 def _text(value: object) -> str:
@@ -193,24 +240,23 @@ def _cluster(row: Mapping[str, Any], columns: RatingColumns) -> str:
     return next((str(row[name]) for name in names if row.get(name) not in (None, "")), "")
 
 
-def _value(row: Mapping[str, Any], columns: RatingColumns) -> float | str | None:
+def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) -> float | str | None:
     """Return the rating of a row, None if there is none, or an error message."""
-    if row.get("outcome") == "failure" or row.get("error"):
+    if row.get("error") or (row.get("outcome") == "failure" and not (columns.value and found)):
         return None
-    given = [cell(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
-    found = [each for each in given if each is not MISSING]
     if found:
         return _number(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
-    return _no_column(columns)
+    return None if columns.in_results else _no_column(columns)
+
+
+def _given(row: Mapping[str, Any], columns: RatingColumns) -> list[object]:
+    """Return the values of the columns of the rating that the row has."""
+    given = [cell(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
+    return [each for each in given if each is not MISSING]
 
 
 def _no_column(columns: RatingColumns) -> _NoColumn:
     return _NoColumn(f"no column {' or '.join(map(repr, [columns.value] if columns.value else _NAMES))}")
-
-
-def _is_word(row: Mapping[str, Any], columns: RatingColumns) -> bool:
-    given = [cell(row, name) for name in ((columns.value,) if columns.value else _NAMES)]
-    return any(isinstance(each, str) and each.strip().casefold() in _WORDS for each in given)
 
 
 def _number(given: object) -> float | str | None:
@@ -223,6 +269,8 @@ def _number(given: object) -> float | str | None:
         return None
     if word in _WORDS:
         return _WORDS[word]
+    if word in _PREFERENCES:
+        return _PREFERENCES[word]
     try:
         return _finite(float(with_decimal_point(word)))
     except ValueError:

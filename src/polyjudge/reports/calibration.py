@@ -8,6 +8,7 @@ from typing import Protocol
 from polyjudge.files.ownership import XML_COMMENT
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import Effect, Figure, LanguageTrust, MonotonicityResult, TrustCard
+from polyjudge.statistics.resampling import MeanError
 from polyjudge.store.trust_cards import card_lines
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.trust import TEXTS_FOR_A_VERDICT, TRUST_VERDICTS, JudgeTrust, figure_text
@@ -175,54 +176,6 @@ def trust_lines(trust: JudgeTrust, table: LanguageTable) -> Iterator[str]:
         yield from card_summary(trust.card, table)
 
 
-_BY_LANGUAGE = (
-    "base_rate",
-    "accuracy",
-    "kappa",
-    "kappa_of_verdicts",
-    "kappa_quadratic",
-    "pearson",
-    "spearman",
-    "kendall_tau_b",
-    "pairwise_accuracy",
-    "tie_calibrated_accuracy",
-    "true_positive_rate",
-    "true_negative_rate",
-)
-Found = Mapping[str, tuple[int, Mapping[str, Figure]]]
-"""The number of items and each measure: over all languages under the empty tag, then by language."""
-
-
-def agreement_blocks(found: Found, table: LanguageTable, *, people: bool, alpha: float | None) -> Iterator[Block]:
-    """Yield the measures over all languages, then the most important ones by language."""
-    count, _ = found[""]
-    yield Heading(1, f"Agreement with {'people' if people else 'another judge'} on {count} items")
-    if alpha is not None:
-        yield Lines((f"Agreement between annotators: Krippendorff's alpha {alpha:.3f}.",))
-    yield agreement_table({"All": found[""]})
-    languages = {tag: row for tag, row in found.items() if tag}
-    if languages:
-        yield Heading(2, "By language")
-        yield _by_language(languages, table)
-    few = [language_title(tag, table) for tag, (_, figures) in languages.items() if not figures]
-    if few:
-        yield Lines((f"Too few items in: {', '.join(few)}.",))
-
-
-def _by_language(found: Found, table: LanguageTable) -> Table:
-    names = [
-        name
-        for name in _BY_LANGUAGE
-        if any(figures.get(name, Figure()).value is not None for _, figures in found.values())
-    ]
-    rows = tuple(
-        (language_title(tag, table), str(count), *(figure_text(figures.get(name, Figure())) for name in names))
-        for tag, (count, figures) in found.items()
-    )
-    header = ("Language", "Items", *(name.replace("_", " ").capitalize() for name in names))
-    return Table(header, rows, tuple(range(1, len(header))))
-
-
 class Estimates(Protocol):
     """Three estimates of the scores of people."""
 
@@ -253,7 +206,7 @@ class Estimates(Protocol):
 
 
 def correction_blocks(
-    overall: Estimates, by_language: Mapping[str, Estimates], what: str, table: LanguageTable
+    overall: Estimates, by_language: Mapping[str, Estimates], what: str, table: LanguageTable, separate: MeanError
 ) -> Iterator[Block]:
     """Yield the estimates over all items and by language."""
     yield Heading(1, f"The {what} that people would give")
@@ -274,8 +227,17 @@ def correction_blocks(
         (
             "The corrected figure uses all judged items and the labels, which must be a random sample of them; "
             "a language with few labels borrows from the others.",
+            *_separate(separate),
         )
     )
+
+
+def _separate(found: MeanError) -> Iterator[str]:
+    """Yield the estimate that keeps the labelled and the other items apart."""
+    if found.mean is not None and found.standard_error is not None:
+        figure = figure_text(Figure(found.mean, found.low, found.high), 3)
+        what = "With weight 1, from the labelled and the other items apart (prediction-powered)"
+        yield f"{what}: {figure}, standard error {found.standard_error:.4f}."
 
 
 def elsewhere_blocks(

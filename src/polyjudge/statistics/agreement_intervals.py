@@ -6,6 +6,7 @@
   values (not of their ranks), or by its square.
 - "alpha_nominal", "alpha_ordinal", "alpha_interval": Krippendorff's. These, the kappas and the accuracy without
   `pass_from` need categories: None for more than 200 different values.
+- "macro_f1": the mean F1 of the categories that one of the two gives.
 - "pearson"; "spearman", with mean ranks for ties; "kendall_tau_b".
 - "pairwise_accuracy": share of all pairs that both order equally or both tie.
 - "pairwise_decided_accuracy": share of the pairs that people do not tie, which both order equally.
@@ -41,6 +42,7 @@ CATEGORY_MEASURES = (
     "alpha_nominal",
     "alpha_ordinal",
     "alpha_interval",
+    "macro_f1",
 )
 """Measures that compare values for equality, and so need a scale of few values."""
 
@@ -231,7 +233,16 @@ class _Categories:
             "alpha_nominal": _alpha(nominal[0], _products(pooled, nominal[1], pooled), count),
             "alpha_interval": _alpha(square[0], _products(pooled, square[1], pooled), count),
             "alpha_ordinal": self._ordinal(cells, pooled, count),
+            "macro_f1": self._macro_f1(cells, pooled),
         }
+
+    def _macro_f1(self, cells: Weights, pooled: Floats) -> Floats:
+        """Return the mean over categories of the harmonic mean of precision and recall."""
+        agreed = np.zeros_like(pooled)
+        same = self._first == self._second
+        agreed[:, self._first[same]] = cells[:, same]
+        given = (pooled > 0).sum(axis=1)
+        return np.divide(2 * agreed, pooled, out=np.zeros_like(pooled), where=pooled > 0).sum(axis=1) / given
 
     def _ordinal(self, cells: Weights, pooled: Floats, count: Floats) -> Floats:
         """Return ordinal alpha: distances are ratings between two scores and half of those at both ends."""

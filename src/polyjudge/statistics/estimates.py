@@ -12,7 +12,7 @@ from msgspec import Struct
 from polyjudge.records.calibration import Figure
 
 from .intervals import t_quantile
-from .resampling import Floats, scores_of
+from .resampling import Floats, MeanError, mean_error, scores_of
 
 MIN_LABELS_FOR_WEIGHT = 6
 """With fewer labels the weight of the judge cannot be estimated, and is one half."""
@@ -180,6 +180,31 @@ def _rate(value: float, variance: float, scores: Scores) -> Figure:
     count, rate = len(scores.people), float(scores.people.mean())
     plain = max(rate * (1 - rate) * count, scores.step**2) / (count - 1) / count
     return wilson(min(max(value, 0.0), 1.0), count * plain / variance)
+
+
+def separate_mean(
+    unlabelled: Sequence[float] | Floats,
+    labelled_judge: Sequence[float] | Floats,
+    labelled_people: Sequence[float] | Floats,
+) -> MeanError:
+    """Estimate the mean score of people by prediction-powered inference with weight 1, from two independent samples.
+
+    It is the judge's mean of the unlabelled items plus the mean difference of people and judge on the labelled ones,
+    and the squares of their standard errors add up. Without unlabelled items it is the mean of the labels.
+    """
+    others, judge, people = scores_of(unlabelled), scores_of(labelled_judge), scores_of(labelled_people)
+    if not len(others):
+        return mean_error(people)
+    ours, rest = mean_error(others), mean_error(people - judge)
+    count = len(others) + len(people)
+    if ours.mean is None or rest.mean is None:
+        return MeanError(count)
+    value = ours.mean + rest.mean
+    if ours.standard_error is None or rest.standard_error is None:
+        return MeanError(count, value)
+    error = math.hypot(ours.standard_error, rest.standard_error)
+    half = student(len(people) - 1) * error
+    return MeanError(count, value, error, value - half, value + half)
 
 
 def rogan_gladen(

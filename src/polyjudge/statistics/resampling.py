@@ -4,9 +4,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from math import sqrt
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from polyjudge.records.calibration import Figure
+from polyjudge.records.codec import Number
 
 from .intervals import t_quantile, wilson_interval
 
@@ -93,6 +95,45 @@ def figure(values_over_resamples: Floats) -> Figure:
         return Figure(value)
     low, high = np.quantile(defined, [0.025, 0.975])
     return Figure(value, float(low), float(high))
+
+
+def resampled_mean(
+    values: Sequence[float], clusters: Sequence[Hashable] | None = None, *, resamples: int = 1000, seed: int = 0
+) -> Figure:
+    """Return the mean of shares from 0 to 1 with its bootstrap interval, or Wilson's if all are 0 or all are 1."""
+    scores = scores_of(values)
+    if not len(scores):
+        return Figure()
+    drawn = Resamples(clusters, len(scores), resamples=resamples, seed=seed)
+    found = figure(np.concatenate([weights @ scores / weights.sum(axis=1) for weights in drawn]))
+    if found.value in (0.0, 1.0) and (interval := wilson_interval(found.value * len(scores), len(scores))):
+        return Figure(found.value, interval.low, interval.high)
+    return found
+
+
+class MeanError(Struct, frozen=True, rename="camel"):
+    """A mean with its standard error and 95% interval."""
+
+    items: int
+    mean: Number | None = None
+    standard_error: Number | None = None
+    """The sample standard deviation by the root of the number; of cluster sums, if items belong together."""
+    low: Number | None = None
+    high: Number | None = None
+
+
+def mean_error(values: Sequence[float] | Floats, clusters: Sequence[Hashable] | None = None) -> MeanError:
+    """Return a mean with its standard error over clusters (by default items) and Student's t interval."""
+    scores = scores_of(values)
+    if not len(scores):
+        return MeanError(0)
+    mean, codes = float(scores.mean()), None if clusters is None else codes_of(clusters)
+    sums = scores - mean if codes is None else np.bincount(codes, weights=scores - mean)
+    if len(sums) < 2:
+        return MeanError(len(scores), mean)
+    error = sqrt(float((sums**2).sum()) * len(sums) / (len(sums) - 1)) / len(scores)
+    half = t_quantile(min(len(sums) - 1, 1000)) * error
+    return MeanError(len(scores), mean, error, mean - half, mean + half)
 
 
 MIN_TEXTS_FOR_BOOTSTRAP = 15

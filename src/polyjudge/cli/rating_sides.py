@@ -1,0 +1,186 @@
+"""Read the two sides of a comparison: the scores of a judge, and labels of people or the scores of another judge."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from polyjudge.calibration.matching import Matched
+from polyjudge.errors import ConfigError, DataError
+from polyjudge.formats.ratings import RatingColumns, Ratings, label_column, read_ratings
+from polyjudge.formats.row_files import column_map, spooled
+from polyjudge.text.display import harmless
+
+from .options import finite
+from .output import print_warning, warn_of_skipped
+from .progress import counted
+from .tables import add_table_options, input_of, table_options_of
+
+MOST_PASS = 0.5 + 1e-9
+"""More than half of several people's verdicts on an item must be pass; a tie does not pass."""
+Side = Literal["score", "label"]
+_NO_LABELS = "Give either --labels of people, or --against another judge."
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Both sides as they were read."""
+
+    judged: Ratings
+    others: Ratings
+    paths: Sequence[Path]
+    """The files of the other side."""
+    column: str = ""
+    """The column of the labels in the judge's own files, if they are there."""
+
+
+def add_rating_options(add: Callable[..., object]) -> None:
+    """Add the options of the columns of scores and labels, and of the lowest values that pass."""
+    add(
+        "--score", default="", metavar="COLUMN", help="column of the results, such as subscores.grammar; default: score"
+    )
+    add("--label", default="", metavar="COLUMN", help="column of the labels; default: label, else score")
+    add("--pass-from", type=finite, metavar="X", help="lowest score of the judge that passes")
+    add_table_options(add, wide=False)
+    add("--label-pass-from", type=finite, metavar="X", help="lowest label that passes; not needed for pass and fail")
+
+
+def read_sides(options: argparse.Namespace, against: Sequence[Path] = ()) -> Sides:
+    """Read the judge's scores, and the labels or the scores of another judge that they are compared with.
+
+    Without files for the other side, the labels are a column of the judge's own files.
+    """
+    if against:
+        judged = read_side(options.results, "score", options)
+        column = options.label or options.score
+        _refuse_itself(options.results, against, options.score, column)
+        return Sides(judged, read_side(against, "score", options, column=column), against)
+    if options.labels:
+        options.labels = [spooled(path) for path in options.labels]
+        columns = {path: options.label or _column_of(path, options) for path in options.labels}
+        _refuse_itself(options.results, options.labels, options.score, *columns.values())
+        judged, others = read_side(options.results, "score", options), Ratings()
+        for path, column in columns.items():
+            read_side([path], "label", options, column=column, into=others)
+        warn_of_skipped(others.problems, others.skipped)
+        check_labels(others, options.labels)
+        return Sides(judged, others, options.labels)
+    return _in_results(options)
+
+
+def _in_results(options: argparse.Namespace) -> Sides:
+    """Read scores and labels from the same rows."""
+    table = table_options_of(options)
+    options.results = [spooled(path) for path in options.results]
+    found = (_column_of(path, options, in_results=True) for path in options.results)
+    column: str = options.label or next(filter(None, found), "")
+    if not column:
+        raise ConfigError(f"{_NO_LABELS} {options.results[0]} has no column of labels; name one with --label.")
+    _refuse_itself(options.results, options.results, options.score, column)
+    judged, others = read_side(options.results, "score", options), Ratings()
+    for path in options.results:
+        read_side([path], "label", options, column=column, into=others, in_results=True)
+    shown = column_map(options.results[0], table).columns.get(column, column)
+    print(f"polyjudge: labels: column {harmless(shown)!r} of {options.results[0]}", file=sys.stderr)
+    return Sides(judged, others, options.results, shown)
+
+
+def _column_of(path: Path, options: argparse.Namespace, *, in_results: bool = False) -> str:
+    """Return the column of labels of a file; empty if it is to be found by row."""
+    return label_column(path, table_options_of(options), in_results=in_results)
+
+
+def _refuse_itself(results: Sequence[Path], others: Sequence[Path], score: str, *columns: str) -> None:
+    """Raise ConfigError if a column of a file would be compared with itself."""
+    same = next((path for path in others for own in results if path == own or _is_same(path, own)), None)
+    if same is not None and (score or "score") in (column or "score" for column in columns):
+        named = score or "score"
+        message = f"{same}: the column {named!r} would be compared with itself. Name the column of the labels: --label."
+        raise ConfigError(message)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def read_side(
+    paths: Sequence[Path],
+    option: Side,
+    options: argparse.Namespace,
+    *,
+    column: str | None = None,
+    into: Ratings | None = None,
+    in_results: bool = False,
+) -> Ratings:
+    """Read the ratings of one side, whose column `option` names unless given, and warn of rows that cannot be used.
+
+    Without warnings if they are read `into` ratings, whose caller warns.
+    """
+    left_out = frozenset(name.strip() for name in getattr(options, "leave_out", "").split(",") if name.strip())
+    columns = RatingColumns(
+        value=getattr(options, option) if column is None else column,
+        option=option,
+        group=getattr(options, "group", ""),
+        cluster=getattr(options, "cluster", ""),
+        leave_out=left_out,
+        table=table_options_of(options),
+        in_results=in_results,
+        part=getattr(options, "by", "") or "category",
+    )
+    found = Ratings() if into is None else into
+    for path in paths:
+        read_ratings(path if in_results else input_of(path, columns.table), columns, found)
+    if into is None:
+        warn_of_skipped(found.problems, found.skipped)
+    return found
+
+
+def check_labels(labels: Ratings, paths: Sequence[Path]) -> None:
+    """Refuse labels that a judge has given, or that mix words and numbers."""
+    if labels.judges or labels.of_judges:
+        judge = f"{labels.judges[0].provider}/{labels.judges[0].model}" if labels.judges else "a judge"
+        raise DataError(f"has scores of {judge}, not labels of people. Compare judges with --against.", path=paths[0])
+    points = [rating.value for rating in labels.ratings if not rating.in_words and rating.value not in (None, 0.0, 1.0)]
+    if points and any(rating.in_words for rating in labels.ratings):
+        raise DataError(f"has both words such as pass and numbers such as {points[0]:g}. Use one kind.", path=paths[0])
+
+
+def pass_rule(options: argparse.Namespace, labels: Ratings) -> tuple[float, float] | None:
+    """Return the lowest passing values of judge and people, or None without options; of words, most must be pass."""
+    people = options.label_pass_from
+    if people is None and are_words(labels):
+        people = MOST_PASS if options.pass_from is not None else None
+    if options.pass_from is None and people is None:
+        return None
+    if options.pass_from is None or people is None:
+        missing = "--pass-from" if options.pass_from is None else "--label-pass-from"
+        raise ConfigError(f"Both lowest passing values are needed. Give {missing} too.")
+    return options.pass_from, people
+
+
+def are_words(labels: Ratings) -> bool:
+    """Say whether labels are pass and fail, not points of a scale: words, or zeros and ones."""
+    values = {rating.value for rating in labels.ratings if rating.value is not None}
+    if are_preferences(labels):
+        return False
+    return values <= {0.0, 1.0} and (0.0 in values or any(rating.in_words for rating in labels.ratings))
+
+
+def are_preferences(labels: Ratings) -> bool:
+    """Say whether labels name the better one of two candidates."""
+    return any(rating.is_preference for rating in labels.ratings)
+
+
+def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence[Path]) -> None:
+    """Warn of items that could not be compared; an error if none could."""
+    if not matched.pairs:
+        some = f". The first label is of {matched.unknown[0]!r}" if matched.unknown else ""
+        raise ConfigError(f"No common items in {results[0]} and {labels[0]}{some}.")
+    if matched.unknown:
+        ignored = f"{counted(len(matched.unknown), 'label')} of items that were not judged, such as"
+        print_warning(f"ignored {ignored} {matched.unknown[0]!r}")
+    if matched.unjudged:
+        unjudged = counted(matched.unjudged, "labelled item")
+        print_warning(f"{unjudged} without a verdict of the judge")
