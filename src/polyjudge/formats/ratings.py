@@ -19,7 +19,7 @@ from polyjudge.store.labels import newest_rows
 from polyjudge.text.numbers import with_decimal_point
 from polyjudge.verdicts.translation import scores_pass
 
-from .columns import AS_IT_IS, MISSING, TableOptions, cell
+from .columns import AS_IT_IS, MISSING, TableOptions, cell, made_id
 from .items import CLUSTER_COLUMNS
 from .row_files import column_map, first_row_of, named_rows_of
 from .translation_scores import TranslationScores
@@ -34,6 +34,7 @@ _NAMES = ("score", "label")
 _JUDGES_OWN = ("verdict", "rating", "annotation")
 """Columns that are labels in a file of labels, but may be the judge's own in a file that has its scores too."""
 _MAX_PROBLEMS_SHOWN = 5
+_MADE_ID_LENGTH = 16
 _PAIR = re.compile(r"(?<![a-z])([a-z]{2,3}-[a-z]{2,3})(?![a-z-])")
 
 
@@ -64,6 +65,12 @@ class Rating:
     """The preferences in the given and in the swapped order, if they are recorded; None for a missing one."""
     part: str = ""
     """The part of the data that it belongs to, such as a benchmark."""
+    other_system: str = ""
+    """The second system of a pair, of which the rating is a preference; empty for the rating of one text."""
+    source: str = ""
+    """What the item was made from, if the row says so."""
+    has_made_id: bool = False
+    """Whether the id was made from the content, so that it differs between systems."""
 
 
 @dataclass(slots=True)
@@ -178,7 +185,7 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
     """Return the rating of a row, or an error message, which is empty if the row is excluded."""
     if row.get("id") in (None, "") or isinstance(row["id"], dict | list | bool):
         return "'id' is missing"
-    system = _text(row.get("system"))
+    system, other = _systems(row)
     if columns.excludes(str(row.get("language") or ""), system):
         return ""
     found = _given(row, columns)
@@ -202,7 +209,26 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
         verdict=_PREFERENCES.get(_text(row.get("verdict"))),
         orders=_orders(row),
         part=_text(None if (part := cell(row, columns.part)) is MISSING else part),
+        other_system=other,
+        source=_text(row.get("source")),
+        has_made_id=_has_made_id(row, tags),
     )
+
+
+def _systems(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the system that wrote the text, and for a pair the other one."""
+    system, other = _text(row.get("system")), _text(row.get("otherSystem"))
+    if other or "otherCandidate" in row:
+        return system or "first", other or "second"
+    return system, ""
+
+
+def _has_made_id(row: Mapping[str, Any], tags: LanguageTags) -> bool:
+    """Return whether the id is one that `made_id` gives, also with a count after it."""
+    own = row["id"]
+    if not isinstance(own, str) or len(own.partition("-")[0]) != _MADE_ID_LENGTH:
+        return False
+    return "candidate" in row and own.partition("-")[0] == made_id(row, tags)
 
 
 def _orders(row: Mapping[str, Any]) -> tuple[float | None, float | None] | None:
