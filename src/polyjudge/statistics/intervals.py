@@ -77,11 +77,11 @@ def _reached(values: Sequence[float | None], share: float, unknown: float) -> fl
     return sorted((unknown if value is None else value for value in values), reverse=True)[max(needed, 1) - 1]
 
 
-def wilson_interval(hits: float, count: float) -> Interval | None:
-    """Return Wilson's 95% interval of a rate; None if the count is 0."""
+def wilson_interval(hits: float, count: float, *, z: float | None = None) -> Interval | None:
+    """Return Wilson's 95% interval of a rate, or for another quantile `z`; None if the count is 0."""
     if not count:
         return None
-    z = NormalDist().inv_cdf(0.975)
+    z = NormalDist().inv_cdf(0.975) if z is None else z
     rate, scale = hits / count, 1 + z * z / count
     middle = (rate + z * z / (2 * count)) / scale
     half = z / scale * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))

@@ -1,0 +1,116 @@
+"""Test which systems differ in strength, and group those that cannot be distinguished."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bradley_terry import (
+    ROWS_TOGETHER,
+    Comparisons,
+    Strengths,
+    chances_of,
+    cluster_scores,
+    components_of,
+    information,
+    strengths_of,
+)
+from .paired import Seed, sign_flip_p
+from .resampling import Floats
+
+MIN_BLOCKS = 12
+"""Neighbouring clusters are joined only while so many blocks remain."""
+_MANY_CLUSTERS = 2_000
+"""From this number of clusters on, the distribution of a sum with random signs is normal, if no cluster dominates."""
+_LARGEST_PART = 0.01
+_NO_PART = 1e-12
+"""Parts that are smaller than this share of the largest one are rounding errors."""
+
+
+def neighbour_block(found: Comparisons, strengths: Strengths) -> int:
+    """Return how many neighbouring clusters to join, because rows near each other may be of one document.
+
+    Of the lengths 1, 2, 4 and so on it is the one whose blocks spread most. Where rows do not depend on each other,
+    this costs a test some power, and where they do, it keeps the rate of false alarms.
+    """
+    lengths = [1]
+    while lengths[-1] < ROWS_TOGETHER and found.cluster_count // (2 * lengths[-1]) >= MIN_BLOCKS:
+        lengths.append(2 * lengths[-1])
+    spreads = np.zeros(len(lengths))
+    for scores in cluster_scores(found, strengths):
+        for place, length in enumerate(lengths):
+            spreads[place] += (np.add.reduceat(scores, np.arange(0, len(scores), length), axis=0) ** 2).sum()
+    return lengths[int(spreads.argmax())]
+
+
+def equal_strength_scores(found: Comparisons, first: int, second: int) -> Floats | None:
+    """Return what each cluster says about the difference of two strengths, if it were 0; None if nothing connects them.
+
+    The strengths are fitted as if both were equal. The scores are what each cluster then adds to the gradient of their
+    difference, free of the other strengths (the efficient score). For two systems they are wins minus losses.
+    """
+    components = components_of(found.counts > 0)
+    if components[first] != components[second]:
+        return None
+    merged = np.arange(found.systems)
+    merged[second] = first
+    basis = np.eye(found.systems)[merged]
+    wins = basis.T @ found.wins @ basis
+    np.fill_diagonal(wins, 0)
+    chances = chances_of(np.nan_to_num(strengths_of(wins).values)[merged])
+    fisher = information(found.counts, chances)
+    direction = np.zeros(found.systems)
+    direction[first], direction[second] = 0.5, -0.5
+    nuisance = np.linalg.pinv(basis.T @ fisher @ basis, hermitian=True)
+    direction -= basis @ (nuisance @ (basis.T @ (fisher @ direction)))
+    weights = direction[found.first] - direction[found.second]
+    parts = weights * (found.share - chances[found.first, found.second])
+    return np.bincount(found.clusters, weights=parts).astype(np.float64)
+
+
+def random_signs_p(sums: Floats, *, permutations: int = 10_000, seed: Seed = 0) -> float:
+    """Return the two-sided p of a sum by random signs of its parts; the normal limit if these are many and small.
+
+    For the scores of `equal_strength_scores` this is the test of Hemerik, Goeman and Finos (2020), and for two systems
+    the exact sign-flip test.
+    """
+    parts = sums[np.abs(sums) > _NO_PART * np.abs(sums).max(initial=0.0)]
+    if not len(parts):
+        return 1.0
+    squares = float(parts @ parts)
+    if len(parts) >= _MANY_CLUSTERS and float((parts**2).max()) < _LARGEST_PART * squares:
+        return math.erfc(abs(float(parts.sum())) / math.sqrt(2 * squares))
+    return sign_flip_p(parts, permutations=permutations, seed=seed)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted so that the chance of any false rejection among them is kept (Holm)."""
+    adjusted, largest = [1.0] * len(p_values), 0.0
+    by_size = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    for left, index in zip(range(len(p_values), 0, -1), by_size, strict=True):
+        largest = min(1.0, max(largest, left * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def rank_ranges(better: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return the best and worst rank of each system; `better[a, b]` says that a is known to be better than b.
+
+    If all statements hold, all these ranges contain the true ranks.
+    """
+    size = len(better)
+    return [(1 + int(better[:, each].sum()), size - int(better[each].sum())) for each in range(size)]
+
+
+def rank_groups(order: Sequence[int], better: NDArray[np.bool_]) -> list[int]:
+    """Return the group of each system, from 1, for systems in the order of their strengths.
+
+    A group ends where each system so far is known to be better than each one after it.
+    """
+    groups, number = [0] * len(better), 1
+    for place, system in enumerate(order):
+        if place and better[np.ix_(order[:place], order[place:])].all():
+            number += 1
+        groups[system] = number
+    return groups
