@@ -27,6 +27,7 @@ from polyjudge.records.calibration import (
 )
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
 from polyjudge.records.outcomes import ITEM_TEXTS, Failure, Generated, JudgeResult, Provenance
+from polyjudge.records.ranking import LanguageRanking, RankedSystem, Ranking, SystemPair
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric, Scale
 from polyjudge.records.sessions import ReviewRow
@@ -63,6 +64,10 @@ LIMITS: dict[str, dict[str, Any]] = {
     "Difference.detectable": COUNT,
     "ComparisonOptions.alpha": {"exclusiveMinimum": 0, "maximum": 0.5},
     "ComparisonOptions.resamples": {"minimum": 1},
+    "RankingOptions.alpha": {"exclusiveMinimum": 0, "maximum": 0.5},
+    "RankingOptions.permutations": {"minimum": 1},
+    "SystemPair.p": CHANCE,
+    "SystemPair.adjustedP": CHANCE,
     "ComparisonOptions.permutations": {"minimum": 1},
     "RecordedAnswer.promptSha256": SHA256,
     "Rubric.criteria": {"minItems": 1},
@@ -98,6 +103,10 @@ LIMITS: dict[str, dict[str, Any]] = {
             "LanguageTrust": ("texts", "comparisons", "labels"),
             "TrustCard": ("labels",),
             "ComparisonOptions": ("seed", "show"),
+            "LanguageRanking": ("comparisons", "clusters", "clustersNeeded"),
+            "RankedSystem": ("comparisons", "wins", "losses", "ties", "failures"),
+            "RankingOptions": ("seed",),
+            "SystemPair": ("comparisons", "wins", "losses", "ties"),
             "ItemCounts": [field.encode_name for field in fields(ItemCounts)],
             "ResultsManifest": ("rows", "judged", "unjudged"),
             "ResultsPart": ("rows", "judged", "unjudged", "itemsLine"),
@@ -270,6 +279,14 @@ def comparison() -> dict[str, Any]:
     document = file.document("comparison", file.record(Comparison, more=ruling))
     document["$defs"]["counts"]["additionalProperties"] = WHOLE
     return document
+
+
+def ranking() -> dict[str, Any]:
+    """Return the schema of `rank --format json`."""
+    definitions = {JudgeIdentity: "judge", Figure: "figure", LanguageRanking: "ranking"}
+    definitions |= {RankedSystem: "system", SystemPair: "pair"}
+    file = File("The ranking of several systems over the same items", definitions, closed=True)
+    return file.document("ranking", file.row(Ranking))
 
 
 def label() -> dict[str, Any]:
@@ -500,6 +517,7 @@ def schemas() -> dict[str, str]:
         outcome(),
         cache_entry(),
         comparison(),
+        ranking(),
         judgement(),
         label(),
         recording(),

@@ -48,11 +48,13 @@ if TYPE_CHECKING:
     from polyjudge.records.comparison import Comparison, ComparisonOptions
     from polyjudge.records.findings import CheckedText, Finding
     from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, PairwiseResult
+    from polyjudge.records.ranking import Ranking, RankingOptions
     from polyjudge.records.requests import Origin, Reply, Request
     from polyjudge.records.rubrics import Rubric, RubricCriterion
     from polyjudge.records.runs import Limits
     from polyjudge.records.translation import Language
     from polyjudge.reports.comparison import compare
+    from polyjudge.reports.ranking import rank
     from polyjudge.reports.translation import Report
     from polyjudge.reports.translation_formats import render_report, report
     from polyjudge.rubrics.loading import load_rubric
@@ -100,6 +102,8 @@ __all__ = [
     "PolyjudgeError",
     "Provider",
     "ProviderError",
+    "Ranking",
+    "RankingOptions",
     "RateLimitedError",
     "RefusedError",
     "RepeatedJudge",
@@ -128,6 +132,7 @@ __all__ = [
     "parse_judge_json",
     "plan_edits",
     "position_bias",
+    "rank",
     "read_items",
     "read_judge_json",
     "read_results",
@@ -166,11 +171,13 @@ _HOMES = {
     "records.comparison": "Comparison ComparisonOptions",
     "records.findings": "CheckedText Finding",
     "records.outcomes": "Failure Generated Item JudgeResult PairwiseResult",
+    "records.ranking": "Ranking RankingOptions",
     "records.requests": "Origin Reply Request",
     "records.rubrics": "Rubric RubricCriterion",
     "records.runs": "Limits",
     "records.translation": "Language",
     "reports.comparison": "compare",
+    "reports.ranking": "rank",
     "reports.translation": "Report",
     "reports.translation_formats": "render_report report",
     "rubrics.loading": "load_rubric",

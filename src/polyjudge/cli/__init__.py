@@ -38,6 +38,7 @@ COMMANDS = {
     "report": "turn any run, or translations and judge scores, into a report",
     "explain": "say what decided a status, with the evidence",
     "compare": "show what changed between two runs",
+    "rank": "rank two or more systems by scores of the same items, or by preferences",
     "label": "label a sample of judged items on a local page",
     "view": "show runs on a local page",
     "providers": "list providers, and what each one still needs",
@@ -87,6 +88,7 @@ Exit codes: 0 done, 1 the judged texts failed, 2 wrong usage or input,
 3 the judge could not do its work, 130 interrupted."""
 _WITHOUT_PROGRESS = {
     "compare",
+    "rank",
     "calibrate agreement",
     "calibrate correct",
     *(f"cache {action}" for action in ("stats", "prune", "export", "import", "verify")),

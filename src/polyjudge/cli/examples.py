@@ -70,6 +70,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "compare-before.jsonl compare-after.jsonl",
         "compare-before.jsonl compare-after.jsonl --fail-on drop:1",
     ),
+    "rank": (
+        "rank.csv",
+        "rank.csv --systems ours,theirs --by none --format markdown",
+    ),
     "label": ("answers.csv", "results.json --scale pass-fail --sample 50"),
     "view": ("", "--open"),
     "providers": ("", "--check"),

@@ -336,3 +336,11 @@ def _warn_of_batches(judges: Sequence[ModelName]) -> None:
             name = harmless(f"{job.id or intent.tag} of {intent.provider}/{intent.model}")
             paid = "Without --batch, its requests are sent and paid for again."
             print_warning(f"batch {name} is unfinished. {paid}")
+
+
+def level(text: str) -> float:
+    """Read a significance level."""
+    number = share(text)
+    if not 0 < number <= 0.5:
+        raise argparse.ArgumentTypeError(f"must be above 0 and at most 0.5, not {text!r}")
+    return number

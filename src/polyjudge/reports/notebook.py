@@ -7,12 +7,14 @@ from typing import Any
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import Figure, TrustCard
 from polyjudge.records.comparison import Comparison, LanguageChange
+from polyjudge.records.ranking import LanguageRanking, RankedSystem, Ranking
 from polyjudge.records.runs import ScoreSummary
 from polyjudge.verdicts.comparison import compare_gate
 
 from .blocks import Block, Heading, Lines, Table, shown
 from .calibration import card_blocks, unnoticed_kinds
 from .comparison_report import comparison_blocks
+from .ranking_report import ranking_blocks
 from .score_summary import summary_blocks
 
 _MOST_ROWS = 30
@@ -36,6 +38,8 @@ def _blocks(record: object, more: Mapping[str, Any]) -> Iterable[Block]:
     table = language_table()
     if isinstance(record, Comparison):
         return comparison_blocks(record, compare_gate(record, None, None), table)
+    if isinstance(record, Ranking):
+        return ranking_blocks(record, table)
     if isinstance(record, TrustCard):
         return card_blocks(record, table)
     if isinstance(record, ScoreSummary):
@@ -79,9 +83,15 @@ def _escaped(text: str) -> str:
 
 
 def rows_of(record: object) -> list[dict[str, Any]]:
-    """Return a row for each language of a comparison or trust card; the row over all languages has no language."""
+    """Return a row for each language of a comparison or trust card, and in a ranking for each system in it.
+
+    The rows over all languages have no language.
+    """
     if isinstance(record, Comparison):
         return [_change_row(each) for each in (record.overall, *record.languages)]
+    if isinstance(record, Ranking):
+        tables = (record.overall, *record.languages)
+        return [_system_row(found, system) for found in tables for system in found.systems]
     if isinstance(record, TrustCard):
         return [
             {
@@ -118,6 +128,24 @@ def _change_row(found: LanguageChange) -> dict[str, Any]:
         "newly_judged": counts.newly_judged,
         "missing": counts.missing,
         "added": counts.added,
+    }
+
+
+def _system_row(found: LanguageRanking, system: RankedSystem) -> dict[str, Any]:
+    return {
+        "language": found.language or None,
+        "system": system.system,
+        "group": system.group,
+        "best_rank": system.best_rank,
+        "worst_rank": system.worst_rank,
+        **_figure("strength", system.strength),
+        **_figure("win_rate", system.win_rate),
+        "standard_error": system.standard_error,
+        "comparisons": system.comparisons,
+        "wins": system.wins,
+        "losses": system.losses,
+        "ties": system.ties,
+        "failures": system.failures,
     }
 
 

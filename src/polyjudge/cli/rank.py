@@ -1,0 +1,60 @@
+"""`polyjudge rank RUN…`: rank systems by scores of the same items, or by preferences between two."""
+
+import argparse
+from pathlib import Path
+
+from polyjudge.errors import ConfigError
+from polyjudge.formats.systems import read_compared
+from polyjudge.languages.table import language_table
+from polyjudge.records.ranking import RankingOptions
+from polyjudge.reports.ranking import ranking_of
+from polyjudge.reports.ranking_report import RANKING_FORMATS
+
+from .options import add_force_option, at_least, check_output, level
+from .output import warn_of_skipped, write_pieces
+from .tables import add_table_options, input_of, table_options_of
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    runs = "runs with scores, one for each system or with a column system; or rows of pairs, such as of pairwise"
+    add("runs", type=Path, nargs="+", metavar="RUN", help=runs)
+    add("--systems", default="", metavar="NAME,…", help="rank only these systems")
+    by = "also rank within each language, or over all items only; default: %(default)s"
+    add("--by", choices=["language", "none"], default="language", help=by)
+    column = "column of the score or preference, such as subscores.grammar; default: score, else label"
+    add("--score", default="", metavar="COLUMN", help=column)
+    cluster = "column of related items, or none if all are independent; default: cluster, document or source"
+    add("--cluster", default="", metavar="COLUMN", help=cluster)
+    alpha = "the largest chance that any two equal systems are distinguished; default: %(default)s"
+    add("--alpha", type=level, default=0.05, metavar="P", help=alpha)
+    permutations = "number of permutations for p-values; default: %(default)s"
+    add("--permutations", type=at_least(100), default=10_000, metavar="N", help=permutations)
+    add("--seed", type=at_least(0), default=0, metavar="N", help="seed of the permutations; default: 0")
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
+    add_force_option(add)
+    add("--format", choices=list(RANKING_FORMATS), default="text", help="output format; default: %(default)s")
+    add_table_options(parser.add_argument_group("table").add_argument, wide=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read the runs, rank their systems, and print the report."""
+    check_output(options.output, options.runs, force=options.force)
+    wanted = RankingOptions(
+        alpha=options.alpha,
+        permutations=options.permutations,
+        seed=options.seed,
+        by_language=options.by == "language",
+    )
+    table = table_options_of(options)
+    paths = [input_of(path, table) for path in options.runs]
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise ConfigError("A run is given twice. Give each run once.")
+    systems = [name.strip() for name in options.systems.split(",") if name.strip()]
+    found = read_compared(paths, systems=systems, measure=options.score, cluster=options.cluster, table=table)
+    warn_of_skipped(found.problems, found.skipped)
+    ranking = ranking_of(found, tuple(map(str, options.runs)), wanted)
+    pieces = RANKING_FORMATS[options.format](ranking, language_table())
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
+    return 0
