@@ -26,7 +26,8 @@ from polyjudge.records.calibration import (
     TrustCard,
 )
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
-from polyjudge.records.outcomes import ITEM_TEXTS, Failure, Generated, JudgeResult, Provenance
+from polyjudge.records.outcomes import ITEM_TEXTS, PAIR_FIELDS, Failure, Generated, JudgeResult, Provenance
+from polyjudge.records.pairwise import PairwiseSummary
 from polyjudge.records.ranking import LanguageRanking, RankedSystem, Ranking, SystemPair
 from polyjudge.records.requests import Reply
 from polyjudge.records.rubrics import Rubric, Scale
@@ -104,6 +105,7 @@ LIMITS: dict[str, dict[str, Any]] = {
             "TrustCard": ("labels",),
             "ComparisonOptions": ("seed", "show"),
             "LanguageRanking": ("comparisons", "clusters", "clustersNeeded"),
+            "PairwiseSummary": ("pairs", "judged", "unjudged"),
             "RankedSystem": ("comparisons", "wins", "losses", "ties", "failures"),
             "RankingOptions": ("seed",),
             "SystemPair": ("comparisons", "wins", "losses", "ties"),
@@ -227,7 +229,7 @@ def outcome() -> dict[str, Any]:
     """Return the schema of a row of a run file."""
     body = object_of(
         {**VERSION, "id": TEXT, "outcome": {"enum": ["result", "failure", "text"]}},
-        dict.fromkeys(("language", "cluster", "candidate", *ITEM_TEXTS), TEXT),
+        dict.fromkeys(("language", "cluster", "candidate", *ITEM_TEXTS, *PAIR_FIELDS), TEXT),
     )
     kinds = [
         {"if": {"properties": {"outcome": {"const": kind}}}, "then": {"$ref": f"#/$defs/{kind}"}}
@@ -287,6 +289,14 @@ def ranking() -> dict[str, Any]:
     definitions |= {RankedSystem: "system", SystemPair: "pair"}
     file = File("The ranking of several systems over the same items", definitions, closed=True)
     return file.document("ranking", file.row(Ranking))
+
+
+def pairwise() -> dict[str, Any]:
+    """Return the schema of `pairwise --format json`."""
+    definitions = {Figure: "figure", LanguageRanking: "table", RankedSystem: "system", SystemPair: "pair"}
+    definitions |= {JudgeIdentity: "judge", Ranking: "ranking"}
+    file = File("Which of two systems a judge prefers", definitions, closed=True)
+    return file.document("pairwise", file.row(PairwiseSummary))
 
 
 def label() -> dict[str, Any]:
@@ -518,6 +528,7 @@ def schemas() -> dict[str, str]:
         cache_entry(),
         comparison(),
         ranking(),
+        pairwise(),
         judgement(),
         label(),
         recording(),

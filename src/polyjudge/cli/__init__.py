@@ -39,6 +39,7 @@ COMMANDS = {
     "explain": "say what decided a status, with the evidence",
     "compare": "show what changed between two runs",
     "rank": "rank two or more systems by scores of the same items, or by preferences",
+    "pairwise": "ask a judge which of two systems' texts is better, in both orders",
     "label": "label a sample of judged items on a local page",
     "view": "show runs on a local page",
     "providers": "list providers, and what each one still needs",

@@ -74,6 +74,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "rank.csv",
         "rank.csv --systems ours,theirs --by none --format markdown",
     ),
+    "pairwise": (
+        "pairs-a.csv pairs-b.csv --judge scripted/pair-replies.jsonl --output pairs.jsonl",
+        "pairs-a.csv pairs-b.csv --judge openai/gpt-5-mini --limit 20 --dry-run",
+    ),
     "label": ("answers.csv", "results.json --scale pass-fail --sample 50"),
     "view": ("", "--open"),
     "providers": ("", "--check"),

@@ -72,7 +72,7 @@ def read_compared(
         columns = RatingColumns(
             value=measure, option="score", cluster=named, group="item" if _is_wmt(path) else "", table=table
         )
-        own = _names_of(paths)[path]
+        own = names_of(paths)[path]
         for rating in each_rating(path, columns, notes):
             rows.add(rating, own, notes.note, clusters=not _is_wmt(path))
     if systems:
@@ -90,13 +90,13 @@ def _is_wmt(path: Path) -> bool:
     return path.name.endswith((".seg.score", ".sys.score"))
 
 
-def _names_of(paths: Sequence[Path]) -> dict[Path, str]:
+def names_of(paths: Sequence[Path]) -> dict[Path, str]:
     """Return the systems that files are named after; the whole path where two files have the same name."""
     counts = Counter(map(system_name, dict.fromkeys(paths)))
     return {path: name if counts[name := system_name(path)] == 1 else str(path) for path in paths}
 
 
-class _Codes:
+class Codes:
     """Distinct texts, numbered in the order of appearance."""
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -109,10 +109,12 @@ class _Codes:
         return name in self._numbers
 
     def number(self, name: str) -> int:
+        """Return the number of a text, from 0; a new text gets the next number."""
         return self._numbers.setdefault(name, len(self._numbers))
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The texts, in order."""
         return tuple(self._numbers)
 
 
@@ -121,8 +123,8 @@ class _Rows:
     """Ratings as arrays: texts are kept as hashes, so that a row needs sixty bytes."""
 
     systems: tuple[str, ...] = ()
-    known: _Codes = field(init=False)
-    languages: _Codes = field(default_factory=_Codes)
+    known: Codes = field(init=False)
+    languages: Codes = field(default_factory=Codes)
     failures: "Counter[str]" = field(default_factory=Counter[str])
     has_clusters: bool = False
     has_annotators: bool = False
@@ -143,7 +145,7 @@ class _Rows:
     values: "array[float]" = field(default_factory=lambda: array("d"))
 
     def __post_init__(self) -> None:
-        self.known = _Codes(self.systems)
+        self.known = Codes(self.systems)
 
     def add(self, rating: Rating, own: str, refuse: Callable[[str], None], *, clusters: bool) -> None:
         """Add a rating; a pair of systems that are not both selected is left out."""

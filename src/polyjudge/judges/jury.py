@@ -200,7 +200,7 @@ def combined(
     if len(results) < quorum:
         reasons = "; ".join(member.reason for member in members if isinstance(member, Failure))
         message = f"{len(results)} of {len(members)} judges gave a verdict, {quorum} are needed: {reasons}"
-        return Failure(message, "no_quorum", provenance=_joint_provenance(members), members=members)
+        return Failure(message, "no_quorum", provenance=joint_provenance(members), members=members)
     shared = [name for name in results[0].subscores if all(name in result.subscores for result in results)]
     flags = [name for name in results[0].flags if all(name in result.flags for result in results)]
     majorities = {name: _majority(["yes" if result.flags[name] else "no" for result in results]) for name in flags}
@@ -213,7 +213,7 @@ def combined(
         cached=all(result.cached for result in results),
         verdict=_majority([result.verdict for result in results]),
         flags={name: majority == "yes" for name, majority in majorities.items() if majority},
-        provenance=_joint_provenance(members),
+        provenance=joint_provenance(members),
         members=members,
     )
 
@@ -232,7 +232,7 @@ def _checked(member: Outcome) -> Outcome:
     return Failure(reason, "unreadable", model=member.model, raw=member.raw, provenance=member.provenance)
 
 
-def _joint_provenance(members: Sequence[Outcome]) -> Provenance | None:
+def joint_provenance(members: Sequence[Outcome]) -> Provenance | None:
     """Return the provenance of a combined verdict: of one judge that was asked repeatedly, or of a jury."""
     known = [member.provenance for member in members if member.provenance is not None]
     if not known:

@@ -46,10 +46,12 @@ class PairwiseJudge:
         self.fingerprint = fingerprint([self._template, self.criteria], 16)
         self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, limit=LABEL_LIMIT)
 
-    async def outcome(self, first: str, second: str, context: Context | None = None) -> PairwiseOutcome:
+    async def outcome(
+        self, first: str, second: str, context: Context | None = None, *, repeat: int = 0
+    ) -> PairwiseOutcome:
         """Return the preference, or the failure of the order that could not be judged."""
         orders = [(first, second), (second, first)]
-        forward, backward = await together(self.ask(*order, context or {}) for order in orders)
+        forward, backward = await together(self.ask(*order, context or {}, repeat=repeat) for order in orders)
         if isinstance(forward, Failure) or isinstance(backward, Failure):
             failed = next(each for each in (forward, backward) if isinstance(each, Failure))
             return replace(failed, members=(forward, backward))
@@ -97,10 +99,10 @@ class PairwiseJudge:
         )
         return f"{FENCE_NOTE}\n\n{filled}"
 
-    async def ask(self, shown_first: str, shown_second: str, context: Context) -> Outcome:
+    async def ask(self, shown_first: str, shown_second: str, context: Context, *, repeat: int = 0) -> Outcome:
         """Ask in one order; the verdict is A for the one shown first, B for the other, or tie."""
         prompt = self.build_prompt(shown_first, shown_second, context)
-        question = Question(prompt, self._labels.schema(), "pairwise", self.fingerprint)
+        question = Question(prompt, self._labels.schema(), "pairwise", self.fingerprint, repeat)
         judged = (shown_first, *judged_texts(shown_second, context))
         return await self.asker.outcome(question, partial(self._labels.read, judged=judged))
 

@@ -28,6 +28,9 @@ FailureKind = Literal["refused", "transient", "not_recorded", "provider_error", 
 Preference = Literal["first", "second", "tie"]
 """Which of two candidates a judge prefers."""
 
+Order = Literal["", "given", "swapped"]
+"""The order in which two candidates were shown; empty if there are no two."""
+
 
 class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
     """The origin of a score or text: enough to ask the same question again."""
@@ -86,7 +89,7 @@ class JudgeResult(Struct, frozen=True, rename="camel", tag_field="outcome", tag=
     """The outcomes of the members of a jury."""
     passed: bool | None = None
     """Whether it passes by the rubric's rule, or has the first of two verdicts; None without a rule."""
-    order: Literal["", "given", "swapped"] = ""
+    order: Order = ""
     """The order in which a pair was shown, for a verdict in one order; the verdict is about the given order."""
 
 
@@ -142,6 +145,9 @@ class PairwiseResult(Struct, frozen=True):
 SCHEMA_VERSION = 1
 ITEM_TEXTS = ("source", "reference", "context")
 """What a row has of an item's context: texts by which people understand the outcome."""
+OTHER_CANDIDATE = "otherCandidate"
+PAIR_FIELDS = (OTHER_CANDIDATE, "system", "otherSystem")
+"""What the context of a pair has in addition: the second text, and the systems that wrote both."""
 _FORMER_NAME = "rung"
 """The name of `parseMethod` in files of earlier versions."""
 Kind = TypeVar("Kind", bound=RunOutcome)
@@ -159,11 +165,16 @@ def outcome_row(item_id: str, outcome: RunOutcome) -> dict[str, Any]:
 
 
 def item_row(item: Item, outcome: RunOutcome, *, with_texts: bool = False) -> dict[str, Any]:
-    """Return the row of an item's outcome, with the item's language and cluster, and with its texts if wanted."""
+    """Return the row of an item's outcome, with the item's language and cluster.
+
+    It has the item's texts if they are wanted, and those of a pair always, because its row names its systems.
+    """
     row = outcome_row(item.id, outcome)
-    if with_texts:
+    is_pair = OTHER_CANDIDATE in item.context
+    if with_texts or is_pair:
         row["candidate"] = item.candidate
-        row.update({name: item.context[name] for name in ITEM_TEXTS if name in item.context})
+        names = (*ITEM_TEXTS, *PAIR_FIELDS) if is_pair else ITEM_TEXTS
+        row.update({name: item.context[name] for name in names if name in item.context})
     if item.language:
         row["language"] = item.language
     if item.cluster:
