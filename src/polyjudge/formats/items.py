@@ -20,7 +20,7 @@ from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions, table_op
 from .row_files import KnownColumns, Place, files_of, rows_of, spooled
 from .tables import SAME_COLUMNS, rows_from
 
-CLUSTER_COLUMNS = ("cluster", "document")
+CLUSTER_COLUMNS = ("cluster", "document", "doc", "doc_id", "document_id")
 """The columns that name the cluster of a row."""
 DEFAULT_CONTEXT = ("language", "source", "reference", "context")
 FORMER_CONTEXT = ("source", "reference", "context")
