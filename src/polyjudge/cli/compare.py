@@ -19,7 +19,7 @@ from polyjudge.reports.comparison_report import COMPARISON_FORMATS, no_command, 
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 
-from .options import Several, add_force_option, at_least, check_output, finite, share
+from .options import Several, add_force_option, at_least, check_output, finite, level, share
 from .output import add_to_step_summary, print_warning, warn_of_skipped, write_pieces
 from .tables import add_table_options, input_of, table_options_of
 
@@ -67,8 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_statistics(add: Callable[..., object]) -> None:
-    level = "significance level of adjusted p-values; default: %(default)s"
-    add("--alpha", type=_level, default=0.05, metavar="P", help=level)
+    alpha = "significance level of adjusted p-values; default: %(default)s"
+    add("--alpha", type=level, default=0.05, metavar="P", help=alpha)
     resamples = "number of resamples for intervals; default: %(default)s"
     add("--resamples", type=at_least(100), default=1_000, metavar="N", help=resamples)
     permutations = "number of permutations for p-values; default: %(default)s"
@@ -213,13 +213,6 @@ def _bless(path: Path | None, run: ScoredRun, ruling: Ruling, *, force: bool) ->
         return
     write_baseline(path, run, force=force)
     print(f"polyjudge: baseline: {path}", file=sys.stderr)
-
-
-def _level(text: str) -> float:
-    level = share(text)
-    if not 0 < level <= 0.5:
-        raise argparse.ArgumentTypeError(f"must be above 0 and at most 0.5, not {text!r}")
-    return level
 
 
 def _fail_on(text: str) -> FailOn:
