@@ -322,4 +322,4 @@ def test_a_table_none_of_whose_rows_fits_its_header_is_refused_and_never_shifted
     write_rows("r.jsonl", ({"id": n, "score": n} for n in range(5)))
     message = refused(capsys, "r.jsonl", "--labels", "l.csv")
     assert message.count("\n") == 1
-    assert "l.csv: no row fits the header: expected 3 fields, found 2" in message
+    assert "l.csv: no row fits the header: expected 3 fields: id, annotator, label" in message
