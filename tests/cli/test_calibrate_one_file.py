@@ -131,7 +131,7 @@ def test_both_orders_are_a_section_of_the_report(folder, capsys, form):
     shown = text(capsys, "both-orders.jsonl", "--format", form)
     assert "6 of 15 verdicts differ between the orders." in shown.out
     assert "Every item, no verdict as wrong" in shown.out
-    assert "labels: column 'label' of both-orders.jsonl" in shown.err
+    assert "labels: those of JudgeBench output in both-orders.jsonl" in shown.err
 
 
 def test_a_report_gives_the_win_rate_and_its_standard_error(folder, capsys):
@@ -175,7 +175,7 @@ def test_labels_are_found_beside_the_scores_by_their_usual_names(in_folder, caps
     write("r.csv", "id,judge_score,oracle_label", *(",".join(map(str, row.values())) for row in rows))
 
     assert run(capsys, "r.csv")["items"] == 6
-    assert "labels: column 'oracle_label' of r.csv" in text(capsys, "r.csv").err
+    assert "labels: column 'oracle_label' in r.csv" in text(capsys, "r.csv").err
     assert run(capsys, "r.csv", action="correct")["all"]["labelled"] == 6
 
 

@@ -11,6 +11,7 @@ from polyjudge.calibration.matching import Matched
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.ratings import RatingColumns, Ratings, label_column, read_ratings
 from polyjudge.formats.row_files import column_map, spooled
+from polyjudge.formats.tools import tool_format_of
 from polyjudge.text.display import harmless
 
 from .options import finite
@@ -82,8 +83,11 @@ def _in_results(options: argparse.Namespace) -> Sides:
     judged, others = read_side(options.results, "score", options), Ratings()
     for path in options.results:
         read_side([path], "label", options, column=column, into=others, in_results=True)
-    shown = column_map(options.results[0], table).columns.get(column, column)
-    print(f"polyjudge: labels: column {harmless(shown)!r} of {options.results[0]}", file=sys.stderr)
+    first = options.results[0]
+    shown = column_map(first, table).columns.get(column, column)
+    tool = None if options.label or table.columns else tool_format_of(first)
+    what = f"those of {tool.name}" if tool is not None else f"column {harmless(shown)!r}"
+    print(f"polyjudge: labels: {what} in {first}", file=sys.stderr)
     return Sides(judged, others, options.results, shown)
 
 
