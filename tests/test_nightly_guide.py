@@ -97,7 +97,7 @@ def test_a_bad_night_fails_both_steps_and_names_the_language(folder):
     codes, printed = night(folder)
 
     assert codes == [1, 1], printed
-    assert "Thai: 2 of 20 judged items pass (10.0%25), below 80%25" in printed
+    assert "Thai (th): 2 of 20 judged items pass (10.0%25), below 80%25" in printed
     assert "Failed: 22 of 40 judged items pass (55.0%), below 90%" in (folder / "step.md").read_text(encoding="utf-8")
 
 

@@ -37,7 +37,11 @@ NEEDED = {
     "batch status batch_123": "No batches in",
     "batch cancel batch_123": "No batches in",
 }
-FINDING = ("translation check results.json", "translation quick results.json --judge offline")
+FINDING = (
+    "translation check results.json",
+    "translation quick results.json --judge offline",
+    "translation full results.json --judge offline",
+)
 """Examples that find the planted errors of the demo, and so exit with 1."""
 SERVERS = ("polyjudge label ", "polyjudge view")
 """Commands that run until Ctrl-C."""

@@ -72,14 +72,14 @@ def test_of_overlapping_findings_the_more_severe_one_is_marked():
 
 
 def test_items_leave_out_what_is_empty_and_say_once_what_is_the_same():
-    finding = Finding("wrong_language", "fail", "m")
+    finding = Finding("model_note", "fail", "m")
     empty = PageItem(title="t", status="", output=" ", findings=[finding])
     part = part_row([PageItem(title="t", status="PASS", output="fine"), empty, empty])
 
     assert part["items"][0] == {"title": "t", "status": "PASS", "output": "fine"}
     assert part["items"][1:] == [{"title": "t", "output": "", "findings": [0]}] * 2
     [[style, kind, message, record]] = part["findings"]
-    assert (style, kind, message) == ("critical", "wrong language", "m")
+    assert (style, kind, message) == ("critical", "model note", "m")
     assert "right in" in record
 
 

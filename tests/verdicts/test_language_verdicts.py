@@ -221,7 +221,7 @@ def test_a_judge_that_fails_hindi_for_marathi_does_not_conflict_with_the_check()
     made = verdict(language(HINDI), quick=score(is_correct_language=False))
 
     assert (made.status, made.looks_like, made.disagreements) == ("FAIL", "Hindi", ())
-    assert made.reason.endswith("(wrong language 4); quick: wrong language")
+    assert made.reason.endswith("(wrong language 5); quick: wrong language")
 
 
 def test_without_judges_another_language_fails():
