@@ -16,7 +16,7 @@ def test_items_are_sorted_by_language_and_id_and_the_first_duplicate_is_kept(ite
     known = {}
     for item in items:
         assert scored.add(item) == (item.key not in known)
-        known.setdefault(item.key, item)
+        known.setdefault(item.key, item._replace(place=len(known)))
 
     assert list(scored) == [known[key] for key in sorted(known)]
     assert len(scored) == len(known)

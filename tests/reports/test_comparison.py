@@ -200,9 +200,10 @@ def test_two_runs_of_the_same_system_raise_a_false_alarm_in_at_most_one_of_twent
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("column", ["document", "doc", "doc_id", "document_id", "source"])
-def test_documents_in_a_usual_column_do_not_raise_false_alarms(tmp_path, column):
-    alarms = 0
+@pytest.mark.parametrize("column", ["document", "doc", "doc_id", "document_id", "source", "note"])
+def test_documents_do_not_raise_false_alarms(tmp_path, column):
+    """Without a column of documents, neighbouring rows are tested in blocks, which is less exact."""
+    alarms, allowed = 0, 0.1 if column == "note" else 0.05
     for seed in range(200):
         random = np.random.default_rng(seed)
         runs: list[ScoredRun] = []
@@ -222,7 +223,7 @@ def test_documents_in_a_usual_column_do_not_raise_false_alarms(tmp_path, column)
             runs.append(read_run(path))
         alarms += compare_runs(*runs, NO_INTERVALS).overall.score.verdict != "no change seen"
 
-    assert alarms <= 0.05 * 200 + 2 * math.sqrt(200 * 0.05 * 0.95)
+    assert alarms <= allowed * 200 + 2 * math.sqrt(200 * allowed * (1 - allowed))
 
 
 @pytest.mark.slow

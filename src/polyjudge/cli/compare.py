@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="column to compare, such as subscores.grammar; default: score, else label",
     )
     add("--pass-from", type=finite, metavar="X", help="also compare the share of items with a score of at least X")
-    cluster = "column of related items; default: cluster, document or source"
+    cluster = "column of related items, or none if all are independent; default: cluster, document or source"
     add("--cluster", default="", metavar="COLUMN", help=cluster)
     failing = (
         "exit 1 if, in a language or over all items, the score is significantly worse (regression), or its mean "

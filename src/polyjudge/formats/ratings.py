@@ -24,6 +24,8 @@ from .items import CLUSTER_COLUMNS
 from .row_files import column_map, first_row_of, named_rows_of
 from .translation_scores import TranslationScores
 
+ALL_INDEPENDENT = "none"
+"""Given in place of a column of clusters: no items belong together."""
 _WORDS = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "correct", "good", "ok"), 1.0),
     **dict.fromkeys(("fail", "failed", "no", "false", "incorrect", "bad"), 0.0),

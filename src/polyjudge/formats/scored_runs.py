@@ -17,11 +17,12 @@ from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
 
 from .columns import AS_IT_IS, Row, TableOptions, counted_id, made_id
-from .ratings import Rating, RatingColumns, Ratings, each_rating, has_translation_scores
+from .ratings import ALL_INDEPENDENT, Rating, RatingColumns, Ratings, each_rating, has_translation_scores
 from .row_files import column_map, first_row_of, named_rows_of
 
 _SCHEMA = """
-CREATE TABLE items (language BLOB, id BLOB, score REAL, cluster BLOB, PRIMARY KEY (language, id)) WITHOUT ROWID
+CREATE TABLE items
+(language BLOB, id BLOB, score REAL, cluster BLOB, place INTEGER, PRIMARY KEY (language, id)) WITHOUT ROWID
 """
 
 
@@ -34,6 +35,8 @@ class ScoredItem(NamedTuple):
     """None if there is no verdict."""
     cluster: str = ""
     """The cluster of the item, if the file names one."""
+    place: int = 0
+    """The number of items before it in the file."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -57,13 +60,14 @@ class ScoredItems:
         return self._count
 
     def __iter__(self) -> Iterator[ScoredItem]:
-        for language, item_id, score, cluster in self._scratch.execute("SELECT * FROM items ORDER BY language, id"):
-            yield ScoredItem(from_blob(language), from_blob(item_id), score, from_blob(cluster))
+        rows = self._scratch.execute("SELECT * FROM items ORDER BY language, id")
+        for language, item_id, score, cluster, place in rows:
+            yield ScoredItem(from_blob(language), from_blob(item_id), score, from_blob(cluster), place)
 
     def add(self, item: ScoredItem) -> bool:
         """Add an item; return whether its language and id are new."""
-        values = (to_blob(item.language), to_blob(item.id), item.score, to_blob(item.cluster))
-        is_new = self._scratch.execute("INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?)", values).rowcount == 1
+        values = (to_blob(item.language), to_blob(item.id), item.score, to_blob(item.cluster), self._count)
+        is_new = self._scratch.execute("INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?)", values).rowcount == 1
         self._count += is_new
         self.names_languages = self.names_languages or bool(item.language)
         self.has_clusters = self.has_clusters or bool(item.cluster)
@@ -144,6 +148,8 @@ class ScoredRun:
     """By language, the items with a score that pass, that fail, and of which the file does not say so."""
     rows: "ItemRows | None" = None
     """The rows of the items; None if it has scores only."""
+    names_clusters: bool = True
+    """Whether the file names clusters, or the caller says that items are independent; else neighbours may depend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +190,9 @@ def read_run(
     if header is not None:
         return _read_baseline(path, header)
     notes = Ratings()
-    columns = RatingColumns(value=measure, option="score", cluster=cluster, table=table, system=system)
+    independent = cluster == ALL_INDEPENDENT
+    named = "" if independent else cluster
+    columns = RatingColumns(value=measure, option="score", cluster=named, table=table, system=system)
     passes: defaultdict[str, Counter[bool | None]] = defaultdict(Counter)
     systems: set[str] = set()
     items = _unique_items(path, _tallied(each_rating(path, columns, notes), passes, systems))
@@ -193,7 +201,8 @@ def read_run(
         raise DataError(f"no scores found{why}", path=path)
     has_rows = not path.name.endswith(".score") and not has_translation_scores(path, table)
     rows = ItemRows(path, table, system) if has_rows else None
-    if rows is not None and not items.has_clusters and not cluster:
+    names_clusters = items.has_clusters or bool(cluster)
+    if rows is not None and not names_clusters:
         _cluster_by_content(rows, items)
     return ScoredRun(
         path,
@@ -206,6 +215,7 @@ def read_run(
         name=systems.pop() if len(systems) == 1 and "" not in systems else path.name.partition(".")[0],
         passes=passes,
         rows=rows,
+        names_clusters=names_clusters,
     )
 
 
@@ -279,7 +289,16 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
     except (DataError, TypeError) as error:
         raise DataError(f"invalid judges: {error}", path=path, line=1) from None
     by_source = items if header.get("pairedBy") == _SOURCE else None
-    return ScoredRun(path, items, judges, str(header.get("measure", "")), is_baseline=True, by_source=by_source)
+    return ScoredRun(
+        path,
+        items,
+        judges,
+        str(header.get("measure", "")),
+        is_baseline=True,
+        by_source=by_source,
+        name=path.name.partition(".")[0],
+        names_clusters=False,
+    )
 
 
 def _baseline_rating(path: Path, line: int, row: Mapping[str, Any], tags: LanguageTags) -> Rating:

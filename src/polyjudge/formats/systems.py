@@ -13,7 +13,7 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.records.calibration import JudgeIdentity
 
 from .columns import AS_IT_IS, TableOptions
-from .ratings import Rating, RatingColumns, Ratings, each_rating
+from .ratings import ALL_INDEPENDENT, Rating, RatingColumns, Ratings, each_rating
 
 Hashes = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
@@ -22,8 +22,6 @@ _MASK = 2**64 - 1
 _NAMED_MOST = 3
 PAIRED_BY_SOURCE = "the items have no common ids and are paired by source and language"
 SEVERAL_RATINGS = "some items were rated several times for one system; the mean rating counts"
-ALL_INDEPENDENT = "none"
-"""In place of the column of clusters: the items are independent."""
 
 
 @dataclass(frozen=True, slots=True)

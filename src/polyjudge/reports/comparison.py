@@ -118,14 +118,23 @@ def compare_runs(
         name_after=_name(after, before),
         judges_before=before.judges,
         judges_after=after.judges,
-        notes=tuple(notes),
+        notes=(*notes, *_block_note(items)),
         options=options,
         overall=_overall(items, options),
-        languages_alike=_languages_equal(items.pairs, items.languages, options),
+        languages_alike=_languages_equal(items.independent, items.languages, options),
         languages=_with_statuses(languages, before, after),
         clusters_needed=min_clusters(options.alpha),
         **with_texts(shown, before, after, by_source=by_source is not None),
     )
+
+
+def _block_note(items: PairedItems) -> Iterator[str]:
+    """Yield a note if neighbouring items are tested together."""
+    if len(np.unique(items.independent.clusters)) < len(np.unique(items.pairs.clusters)):
+        yield (
+            "no column names the documents, and neighbouring rows vary together; they are tested in blocks. Name the "
+            "column of documents, or say that the items are independent"
+        )
 
 
 _NAMED = ("newly_unjudged", "newly_judged", "missing", "added")
@@ -180,7 +189,7 @@ def _with_languages(run: ScoredRun, other: ScoredRun) -> ScoredRun:
 
 
 def _overall(items: PairedItems, options: ComparisonOptions) -> LanguageChange:
-    pairs, threshold = items.pairs, options.pass_from
+    pairs, threshold = items.independent, options.pass_from
     return LanguageChange(
         language="",
         counts=_counts(pairs, items.kinds),
@@ -195,7 +204,8 @@ def _languages(items: PairedItems, options: ComparisonOptions) -> tuple[Language
     start = 0
     for language, tally in tallies.items():
         end = start + tally["paired"]
-        parts[language], start = items.pairs.part(start, end), end
+        part, start = items.pairs.part(start, end), end
+        parts[language] = part if items.names_clusters else part.in_blocks()
     scores = _by_language(parts, options)
     threshold = options.pass_from
     passes = (

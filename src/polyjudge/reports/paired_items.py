@@ -13,6 +13,7 @@ from polyjudge.errors import DataError
 from polyjudge.formats.columns import Row
 from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredRun
 from polyjudge.records.comparison import ItemChange
+from polyjudge.statistics.paired import neighbour_blocks
 from polyjudge.statistics.resampling import Codes, Floats
 
 
@@ -23,6 +24,8 @@ class Pairs:
     before: Floats
     after: Floats
     clusters: Codes
+    places: Codes
+    """The place of each item in the file of the second run."""
 
     def __len__(self) -> int:
         return len(self.before)
@@ -34,7 +37,12 @@ class Pairs:
 
     def part(self, start: int, end: int) -> "Pairs":
         """Return the pairs between two indexes."""
-        return Pairs(self.before[start:end], self.after[start:end], self.clusters[start:end])
+        here = slice(start, end)
+        return Pairs(self.before[here], self.after[here], self.clusters[here], self.places[here])
+
+    def in_blocks(self) -> "Pairs":
+        """Return the pairs with neighbouring clusters joined, because they may be of one document."""
+        return dataclasses.replace(self, clusters=neighbour_blocks(self.differences, self.clusters, self.places))
 
     def passing(self, threshold: float) -> "Pairs":
         """Return pairs of 1 for a score of at least the threshold, and 0 for a lower one."""
@@ -52,6 +60,13 @@ class PairedItems:
     """The number of items of each kind, by language in order."""
     named: Mapping[str, Sequence[ItemChange]]
     """The first few items of each kind except paired ones."""
+    names_clusters: bool
+    """Whether a run names clusters; else neighbouring items may belong together."""
+
+    @property
+    def independent(self) -> Pairs:
+        """The pairs, with neighbours joined unless clusters are named."""
+        return self.pairs if self.names_clusters else self.pairs.in_blocks()
 
     @property
     def kinds(self) -> Counter[str]:
@@ -89,7 +104,7 @@ def _joined(before: ScoredRun, after: ScoredRun) -> Iterator[_ItemPair]:
 
 def paired_items(before: ScoredRun, after: ScoredRun, show: int) -> PairedItems:
     """Pair the items of two runs; `show` is the number of items to name of each other kind."""
-    scores_before, scores_after, clusters = array("d"), array("d"), _Clusters()
+    scores_before, scores_after, places, clusters = array("d"), array("d"), array("q"), _Clusters()
     tallies: defaultdict[str, Counter[str]] = defaultdict(Counter)
     named: defaultdict[str, list[ItemChange]] = defaultdict(list)
     for was, now in _joined(before, after):
@@ -98,6 +113,7 @@ def paired_items(before: ScoredRun, after: ScoredRun, show: int) -> PairedItems:
         if change.before is not None and change.after is not None:
             scores_before.append(change.before)
             scores_after.append(change.after)
+            places.append(now.place if now else 0)
             clusters.add((now and now.cluster) or (was and was.cluster) or "")
         elif len(few := named["missing" if kind == "missing_judged" else kind]) < show:
             few.append(change)
@@ -107,8 +123,9 @@ def paired_items(before: ScoredRun, after: ScoredRun, show: int) -> PairedItems:
             f"no common items in {before.path} and {after.path}: items are matched by language and id, and the first "
             f"are {' and '.join(ids)}"
         )
-    pairs = Pairs(np.frombuffer(scores_before), np.frombuffer(scores_after), clusters.codes())
-    return PairedItems(pairs, tallies, named)
+    columns = np.frombuffer(scores_before), np.frombuffer(scores_after), clusters.codes()
+    pairs = Pairs(*columns, np.frombuffer(places, dtype=np.int64))
+    return PairedItems(pairs, tallies, named, names_clusters=before.names_clusters or after.names_clusters)
 
 
 def _kind(was: ScoredItem | None, now: ScoredItem | None) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from polyjudge.files.json_lines import readable_json
-from polyjudge.formats.systems import ALL_INDEPENDENT, Codes, Compared
+from polyjudge.formats.ratings import ALL_INDEPENDENT
+from polyjudge.formats.systems import Codes, Compared
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.calibration import Figure
 from polyjudge.records.codec import to_json

@@ -16,11 +16,9 @@ from .bradley_terry import (
     information,
     strengths_of,
 )
-from .paired import Seed, sign_flip_p
+from .paired import MIN_BLOCKS, Seed, sign_flip_p
 from .resampling import Floats
 
-MIN_BLOCKS = 12
-"""Neighbouring clusters are joined only while so many blocks remain."""
 _MANY_CLUSTERS = 2_000
 """From this number of clusters on, the distribution of a sum with random signs is normal, if no cluster dominates."""
 _LARGEST_PART = 0.01
