@@ -39,6 +39,12 @@ def test_runs_are_named_by_their_files_and_paired_by_language_and_id(in_folder):
     assert outcomes(read_compared([a, b])) == [("a", "b", 1.0), ("a", "b", 0.5)]
 
 
+def test_the_version_of_a_model_is_part_of_its_name(in_folder):
+    paths = [write(name, [{"id": "1", "score": 1}]) for name in ("gpt-3.5.scores.jsonl", "gpt-4.1.jsonl")]
+
+    assert read_compared(paths).systems == ("gpt-3.5", "gpt-4.1")
+
+
 def test_files_of_the_same_name_are_named_by_their_paths(in_folder):
     paths = [Path("one/run.jsonl"), Path("two/run.jsonl")]
     for place, path in enumerate(paths):

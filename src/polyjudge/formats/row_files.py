@@ -1,6 +1,7 @@
 """Find the files of a table, and read their rows with the names of roles."""
 
 import hashlib
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -27,6 +28,16 @@ _MOST_KNOWN = 1000
 _STARTS = ((b"PAR1", ".parquet"), (b"PK\x03\x04", ".xlsx"), (b"{", ".jsonl"), (b"[", ".json"))
 """How files of a format start."""
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+
+
+_ENDINGS = re.compile(
+    r"(\.(jsonl?|[ct]sv|xlsx|parquet|arrow|gz|zst|seg|sys|scores?|results?|annotations))+$", re.IGNORECASE
+)
+
+
+def system_name(path: Path) -> str:
+    """Return the name of the system that a file is named after: `gpt-3.5` for `gpt-3.5.scores.jsonl`."""
+    return _ENDINGS.sub("", path.name) or path.name
 
 
 class Place(NamedTuple):

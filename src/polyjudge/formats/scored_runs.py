@@ -18,7 +18,7 @@ from polyjudge.records.codec import from_json, to_json
 
 from .columns import AS_IT_IS, Row, TableOptions, counted_id, made_id
 from .ratings import ALL_INDEPENDENT, Rating, RatingColumns, Ratings, each_rating, has_translation_scores
-from .row_files import column_map, first_row_of, named_rows_of
+from .row_files import column_map, first_row_of, named_rows_of, system_name
 
 _SCHEMA = """
 CREATE TABLE items
@@ -212,7 +212,7 @@ def read_run(
         tuple(notes.problems),
         notes.skipped,
         by_source=_by_source(rows, items) if rows is not None else None,
-        name=systems.pop() if len(systems) == 1 and "" not in systems else path.name.partition(".")[0],
+        name=systems.pop() if len(systems) == 1 and "" not in systems else system_name(path),
         passes=passes,
         rows=rows,
         names_clusters=names_clusters,
@@ -296,7 +296,7 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
         str(header.get("measure", "")),
         is_baseline=True,
         by_source=by_source,
-        name=path.name.partition(".")[0],
+        name=system_name(path),
         names_clusters=False,
     )
 

@@ -14,6 +14,7 @@ from polyjudge.records.calibration import JudgeIdentity
 
 from .columns import AS_IT_IS, TableOptions
 from .ratings import ALL_INDEPENDENT, Rating, RatingColumns, Ratings, each_rating
+from .row_files import system_name
 
 Hashes = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
@@ -77,11 +78,6 @@ def read_compared(
         rows.check_known(paths)
     found = _Joined(rows, paths, names_clusters=cluster != "" or rows.has_clusters, joins=cluster != ALL_INDEPENDENT)
     return found.compared(notes)
-
-
-def system_name(path: Path) -> str:
-    """Return the name of the system that a file is named after."""
-    return path.name.partition(".")[0] or path.name
 
 
 def _is_wmt(path: Path) -> bool:
