@@ -31,6 +31,12 @@ FAKETIME := faketime
 APERTIUM := apertium apertium-eng-spa apertium-es-pt apertium-fr-es apertium-eng-cat
 APY := apertium-apy
 
+# The evaluation frameworks whose files are read, each in an environment of its own; promptfoo without what it needs for
+# other vendors only, but with its database.
+FRAMEWORKS := inspect=inspect-ai==0.3.285,openai==3.51.0 deepeval=deepeval==4.3.1 lm_eval=lm-eval[api]==0.4.13 \
+	pydantic_evals=pydantic-evals==2.62.0
+PROMPTFOO := promptfoo@0.121.20 @libsql/linux-$$(node -p process.arch)-gnu@0.5.29
+
 # What a second Python runs: the public API, the judges, the readers and writers, the cache, the command line.
 SMOKE := tests/test_startup.py tests/test_processes.py tests/cache tests/concurrency tests/files tests/formats tests/judges tests/records \
 	tests/reports tests/rubrics tests/store tests/verdicts tests/cli/test_cli.py tests/cli/test_score.py
@@ -47,7 +53,8 @@ test: $(VENV)/.dev  ## all but what is slow or needs an outside component
 explore: $(VENV)/.dev  ## every property on cases it has not been tried on; run it now and then, and keep what it finds as an example
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest --ignore=tests/real -m hypothesis --numprocesses 3
 
-test-real: $(VENV)/.real $(VENV)/.components  ## slow tests, and those that need a real component: they skip, with the reason, where it is missing
+test-real: $(VENV)/.dev  ## slow tests, and those that need a real component: they skip, with the reason, where it is missing
+	@$(MAKE) --no-print-directory --jobs 3 $(VENV)/.real $(VENV)/.components $(VENV)/.frameworks
 	@$(MAKE) --no-print-directory site
 	$(BIN)/python -m pytest --ignore=tests/real -m slow --numprocesses 3 --dist worksteal
 	$(BIN)/python -m pytest tests/real --numprocesses 2 --dist loadfile --no-loadscope-reorder
@@ -141,6 +148,22 @@ $(VENV)/.components: $(VENV)/.uv Makefile
 	fi
 	@test -x $(VENV)/node/node_modules/.bin/gemini || echo "Gemini CLI could not be installed; its tests are skipped"
 	@test -f $(VENV)/node/node_modules/axe-core/axe.min.js || echo "axe-core could not be installed; its tests are skipped"
+	@touch $@
+
+$(VENV)/.frameworks: $(VENV)/.uv pyproject.toml constraints.txt Makefile
+	@for each in $(FRAMEWORKS); do \
+		name=$${each%%=*}; own=$(VENV)/frameworks/$$name; packages=$$(echo "$${each#*=}" | tr , ' '); \
+		if [ $$name = inspect ]; then packages="$$packages --editable .[inspect]"; fi; \
+		$(UV) venv --quiet --clear --python $(BIN)/python $$own && \
+			$(UV) pip install --quiet --python $$own/bin/python $$packages || \
+			{ rm -rf $$own; echo "$$name could not be installed; its tests are skipped"; }; \
+	done
+	@if command -v npm >/dev/null; then \
+		npm install --prefix $(VENV)/frameworks/promptfoo --no-audit --no-fund --loglevel=error --omit=optional \
+			--ignore-scripts --prefer-offline $(PROMPTFOO) >/dev/null || true; \
+	fi
+	@test -x $(VENV)/frameworks/promptfoo/node_modules/.bin/promptfoo || \
+		echo "promptfoo could not be installed; its tests are skipped"
 	@touch $@
 
 clean:

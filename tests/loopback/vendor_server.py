@@ -242,8 +242,12 @@ async def _trickled(request: web.Request, body: bytes, seconds: float, pieces: i
     return response
 
 
+def _text_of(content):
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
 def _chat_prompt(body):
-    return "\n".join(message["content"] for message in body["messages"])
+    return "\n".join(_text_of(message["content"]) for message in body["messages"])
 
 
 def _chat_reply(text, model, finish, thought=""):

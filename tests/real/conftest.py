@@ -19,6 +19,7 @@ _FIRST = (
     "test_sdks",
     "test_pages_in_a_browser",
     "test_local_model",
+    "test_frameworks",
 )
 
 

@@ -272,6 +272,9 @@ def _value(row: Mapping[str, Any], columns: RatingColumns, found: list[object]) 
     """Return the rating of a row, None if there is none, or an error message."""
     if row.get("error") or (row.get("outcome") == "failure" and not (columns.value and found)):
         return None
+    failed = cast(Mapping[str, Any], row.get("subscoreFailures") or {})
+    if not found and columns.value.removeprefix("subscores.") in failed:
+        return None
     if found:
         return _number(found[0] if found[0] != "" else next((each for each in found if each != ""), None))
     return None if columns.in_results else _no_column(columns)

@@ -14,7 +14,7 @@ from polyjudge.plugins import PLUGINS, Plugin, described
 
 from .columns import AS_IT_IS, Row, TableOptions
 from .separated import separated_rows
-from .tools import ToolFormat, tool_format_of
+from .tools import TOOL_SUFFIXES, ToolFormat, tool_format_of
 
 MarkedRows = Iterator[tuple[int, Row | str, int]]
 """Line number, the row or an error message, and the offset of the end of the row."""
@@ -109,7 +109,7 @@ def rows_from(path: Path, start: Mark = START, options: TableOptions = AS_IT_IS)
         elif (format := format_of(path, ROW_KINDS)) is not None:
             yield from format.rows(path, start)
         else:
-            known = [*ROW_KINDS, *plugin_suffixes(ROW_KINDS)]
+            known = [*dict.fromkeys((*ROW_KINDS, *sorted(TOOL_SUFFIXES), *plugin_suffixes(ROW_KINDS)))]
             message = f"unknown file format; supported: {', '.join(known)}. Save other spreadsheets as .xlsx or .csv"
             raise DataError(message, path=path)
     except EncodingError as error:
@@ -176,4 +176,6 @@ SAME_COLUMNS = set(ROW_KINDS) - {".jsonl", ".json"}
 
 def is_table(path: Path) -> bool:
     """Return whether rows can be read from a file."""
-    return inner_suffix(path) in ROW_KINDS or format_of(path, ROW_KINDS) is not None
+    if inner_suffix(path) in ROW_KINDS or tool_format_of(path) is not None:
+        return True
+    return format_of(path, ROW_KINDS) is not None

@@ -63,14 +63,25 @@ TOOL_FORMATS: tuple[ToolFormat, ...] = (
         _keys("pair_id", "question", "response_model", "response_A"),
     ),
     ToolFormat("CJE draws", (".jsonl",), "tool_scores:cje", _keys("prompt_id", "response", "judge_score")),
+    ToolFormat("Inspect log", (".eval",), "tool_inspect:inspect_archive", (r"\APK",)),
+    ToolFormat("Inspect log", (".json",), "tool_inspect:inspect_json", _keys("status", "eval", "run_id")),
+    ToolFormat("promptfoo results", (".json",), "tool_frameworks:promptfoo", _keys("evalId", "results", "prompts")),
+    ToolFormat("DeepEval test run", (".json",), "tool_frameworks:deepeval", _keys("testCases", "metricsData")),
+    ToolFormat(
+        "pydantic-evals report", (".json",), "tool_frameworks:pydantic_evals", _keys("inputs", "expected_output")
+    ),
+    ToolFormat(
+        "lm-evaluation-harness samples", (".jsonl",), "tool_lm_eval:lm_eval", _keys("doc_id", "resps", "filtered_resps")
+    ),
 )
-_SUFFIXES = frozenset(suffix for each in TOOL_FORMATS for suffix in each.suffixes)
+TOOL_SUFFIXES = frozenset(suffix for each in TOOL_FORMATS for suffix in each.suffixes)
+"""The suffixes that such files have."""
 
 
 def tool_format_of(path: Path) -> ToolFormat | None:
     """Return the format of a file that another tool wrote, or None."""
     suffix = inner_suffix(path)
-    if suffix not in _SUFFIXES or not path.is_file():
+    if suffix not in TOOL_SUFFIXES or not path.is_file():
         return None
     with open_bytes(path) as file:
         head = file.read(_HEAD).decode("utf-8", errors="replace")

@@ -11,6 +11,7 @@ from polyjudge.files.json_stream import JsonStream
 from polyjudge.files.opening import inner_suffix
 from polyjudge.formats.columns import AS_IT_IS, Row, TableOptions
 from polyjudge.formats.row_files import column_map, first_row_of
+from polyjudge.formats.tools import tool_format_of
 from polyjudge.formats.vocabulary import JUDGEMENTS_FILE
 
 RunKind = Literal["score", "translation scores", "vocabulary", "transcript", "regression"]
@@ -57,7 +58,8 @@ def kind_of(path: Path, table: TableOptions = AS_IT_IS) -> RunKind:
     """Return the kind of run in a file or folder; raise DataError for anything else."""
     if path.is_dir():
         return _kind_of_folder(path)
-    if inner_suffix(path) == ".json" and (found := _kind_of_json(path)):
+    is_plain = table.columns or table.targets or tool_format_of(path) is None
+    if is_plain and inner_suffix(path) == ".json" and (found := _kind_of_json(path)):
         return found
     first = first_row_of(path, table)
     if "verdict" in first and "word" in first and "judge" in first:
@@ -73,7 +75,7 @@ def kind_of(path: Path, table: TableOptions = AS_IT_IS) -> RunKind:
 
 def is_translation(path: Path, table: TableOptions = AS_IT_IS) -> bool:
     """Return whether a file is a translator's results."""
-    if path.is_dir():
+    if path.is_dir() or tool_format_of(path) is not None:
         return False
     if inner_suffix(path) == ".json":
         first = _first_element(path)
