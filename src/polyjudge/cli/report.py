@@ -22,6 +22,7 @@ from polyjudge.verdicts.items import OFFLINE
 
 from .checking import add_check_options, policy_of, print_accepted
 from .options import Several, add_force_option, check_output, filters_of, finite
+from .otel import send_events
 from .output import print_warning, write_pieces
 from .progress import StatusLine, counted
 from .tables import RESULTS_HELP, add_table_options, input_of, print_columns, table_options_of
@@ -39,6 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     columns = "also group by this column of the rows or items; can be repeated"
     add("--by", action=Several, default=[], metavar="COLUMN", help=columns)
     add("--only", choices=["failures"], help="list only what fails or has no verdict; the counts are those of all")
+    otel = "also send each score to an OpenTelemetry collector, which the OTEL_EXPORTER_OTLP_ENDPOINT variable names"
+    add("--otel", action="store_true", help=otel)
     add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add_force_option(add)
     add("--format", choices=list(FORMATS), default="markdown", help="output format; default: %(default)s")
@@ -84,7 +87,7 @@ def translations_of(options: argparse.Namespace) -> Path | None:
     if options.run is not None:
         options.run = spooled(options.run)
         results = options.run if is_translation(options.run, table) else None
-    of_runs = {"--by": options.by} if "by" in options else {}
+    of_runs = {"--by": options.by, "--otel": options.otel or None} if "by" in options else {}
     of_runs |= {"--items": options.items, "--pass-from": options.pass_from}
     of_translations = {"--quick-judge": options.quick_judge, "--full-judge": options.full_judge}
     of_translations |= {"--checks": options.checks or None, "--skip-checks": options.skip_checks or None}
@@ -152,6 +155,10 @@ def _report_run(options: argparse.Namespace) -> int:
     pieces = RUN_FORMATS[options.format](found, run_commands(options, found))
     write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     _warn(found.problems, found.skipped)
+    if options.otel:
+        rows = RunRows(options.run, options.items, options.pass_from, table_options_of(options))
+        sent = send_events(row for row in rows if found.selects(row))
+        print(f"polyjudge: sent {counted(sent, 'event')} to the OpenTelemetry collector", file=sys.stderr)
     if not options.require_calibrated:
         return 0
     loose = [group.name for group in found.groups if group.tally.scores.count and not group.is_calibrated]

@@ -100,7 +100,7 @@ class RunReport:
         self.without_text = 0
         self.unjudged: dict[str, list[RunRow]] = {}
         """Rows without a verdict, a few of each kind."""
-        self._stored = ScratchRows()
+        self._stored, self._matcher = ScratchRows(), LanguageMatcher(table)
         tallies = self._read(rows, progress)
         self.problems, self.skipped = tuple(rows.problems), rows.skipped
         judges = [judge for judge in self.origins.judges if judge.provider != OFFLINE]
@@ -153,6 +153,10 @@ class RunReport:
         """Whether every group that passes has a judge that is reliable there."""
         return all(group.is_calibrated for group in self.groups if group.status == "PASS")
 
+    def selects(self, row: RunRow) -> bool:
+        """Return whether the report is about a row."""
+        return self._matcher.selects(self.selection.filters, partial(_value, row))
+
     def rows_of(self, group: Group) -> Iterator[RunRow]:
         """Yield the stored rows of a group, those that need attention first."""
         for positions in group.tally.positions[: 1 if self.selection.only_failures else 2]:
@@ -174,13 +178,13 @@ class RunReport:
     def _read(self, rows: RunRows, progress: Callable[[], None]) -> tuple[dict[str, Tally], ...]:
         """Count all rows, and return the counts by column and value."""
         tallies: tuple[dict[str, Tally], ...] = tuple({} for _ in self.columns)
-        filters, matcher = self.selection.filters, LanguageMatcher(self.table)
         for row in rows:
-            if matcher.selects(filters, partial(_value, row)):
+            if self.selects(row):
                 self._add(row, tallies)
                 progress()
         if not self.total.rows:
-            close = matcher.suggestions(filters.get(LANGUAGE, ()))
+            filters = self.selection.filters
+            close = self._matcher.suggestions(filters.get(LANGUAGE, ()))
             why = f": {rows.problems[0]}" if rows.problems else f" after filtering.{close}" if filters else ""
             raise DataError(f"no rows to report on{why}", path=rows.path)
         return tallies
