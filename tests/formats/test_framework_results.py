@@ -2,9 +2,13 @@
 
 import json
 import shutil
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.formats.framework_results import check_promptfoo, check_rows, rows
 
 from polyjudge.cli import main
@@ -13,6 +17,9 @@ from polyjudge.formats.columns import table_options
 from polyjudge.formats.ratings import RatingColumns, read_ratings
 from polyjudge.formats.tables import rows_from
 from polyjudge.formats.tools import TOOL_FORMATS, tool_format_of
+from polyjudge.languages.table import language_table
+from polyjudge.pages.sampling import Source, read_sample
+from polyjudge.records.outcomes import read_outcome_row
 
 RECORDED = Path(__file__).parents[1] / "golden" / "frameworks"
 SAMPLES = next((RECORDED / "lm-eval").glob("samples_*.jsonl"))
@@ -107,6 +114,20 @@ def test_named_columns_are_those_of_the_file_itself():
     assert "doc_hash" in found[0]
 
 
+def test_one_of_several_systems_is_chosen_by_a_filter_to_be_labelled():
+    source = Source(FILES["promptfoo"], table=language_table())
+    with pytest.raises(DataError, match="has outputs of 'openai:gpt-large' and 'small' for item"):
+        read_sample(source, 10, 0)
+    found = read_sample(replace(source, filters={"system": frozenset({"small"})}), 10, 0)
+    assert {item.output for item in found.items.values()} == {"Paris", "Rome", "Lima"}
+
+
+def test_labels_in_the_metadata_of_samples_are_compared_with_each_scorer(capsys):
+    options = ["--label", "extra.metadata.human", "--score", "subscores.model_graded_qa", "--format", "json"]
+    assert main(["calibrate", "agreement", str(FILES["inspect"]), *options]) == 0
+    assert json.loads(capsys.readouterr().out)["items"] == 2
+
+
 def test_a_choice_by_likelihood_is_the_text_of_the_choice(tmp_path):
     sample = {
         "doc_id": 7,
@@ -149,3 +170,49 @@ def test_another_file_that_ends_with_eval_is_refused(tmp_path):
     path.write_text("notes", encoding="utf-8")
     with pytest.raises(DataError, match=r"unknown file format; supported: .*\.eval"):
         list(rows_from(path))
+
+
+_WRONG = (None, True, -1, 2.5, "", "x", "1", [], {}, [1], ["a"], {"a": 1}, [{"a": None}], [None])
+
+
+def _places(value, path=()):
+    """Yield the path of each value inside a JSON value."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from _places(each, (*path, key))
+
+
+def _replaced(value, path, wrong):
+    if not path:
+        return wrong
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = _replaced(value[path[0]], path[1:], wrong)
+    return copy
+
+
+def _content(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines] if path.suffix == ".jsonl" else read_json(path)
+
+
+_CONTENTS = {name: _content(path) for name, path in FILES.items()}
+_PLACES = {name: list(_places(content)) for name, content in _CONTENTS.items()}
+
+
+@given(st.data())
+def test_values_of_other_types_give_rows_that_can_be_read_or_messages(tmp_path_factory, data):
+    name = data.draw(st.sampled_from(list(FILES)))
+    content = _CONTENTS[name]
+    for _ in range(3):
+        path = data.draw(st.sampled_from(_PLACES[name]))
+        with suppress(KeyError, IndexError, TypeError, ValueError):  # it is inside a value that was replaced
+            content = _replaced(content, path, data.draw(st.sampled_from(_WRONG)))
+    file = tmp_path_factory.mktemp("changed") / FILES[name].name
+    is_lines = file.suffix == ".jsonl" and isinstance(content, list)
+    texts = [json.dumps(row) for row in content] if is_lines else [json.dumps(content)]
+    file.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    tool = tool_format_of(file)
+    with suppress(DataError):
+        for _, row in tool.rows(file) if tool else ():
+            assert isinstance(row, str) or read_outcome_row(row)[0] == row["id"]

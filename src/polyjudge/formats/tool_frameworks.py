@@ -125,7 +125,7 @@ def _assertions(grading: Row) -> Iterator[Verdict]:
 
 def _expected(test: Row) -> Iterator[Any]:
     for assertion in map(mapping, elements(test.get("assert"))):
-        if assertion.get("type") in _EXPECTING:
+        if plain_text(assertion.get("type")) in _EXPECTING:
             yield assertion.get("value")
 
 
@@ -224,8 +224,8 @@ def _pydantic_row(case: Row, main: str, system: str) -> Row:
         "source": plain_text(case.get("inputs")),
         "reference": plain_text(case.get("expected_output")),
         "system": system,
-        "traceId": case.get("trace_id"),
-        "spanId": case.get("span_id"),
+        "traceId": plain_text(case.get("trace_id")),
+        "spanId": plain_text(case.get("span_id")),
         "cluster": item_id if repeat else "",
         **metadata_columns(case.get("metadata")),
     }

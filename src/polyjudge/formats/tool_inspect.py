@@ -74,11 +74,11 @@ def _row(header: Mapping[str, Any], sample: Row) -> Row:
     repeats = (number(mapping(evaluation.get("config")).get("epochs")) or 1) > 1
     target = sample.get("target")
     columns = {
-        "candidate": output.get("completion"),
+        "candidate": plain_text(output.get("completion")),
         "source": _conversation(sample.get("input")),
         "reference": "\n".join(map(plain_text, elements(target))) or plain_text(target),
-        "system": evaluation.get("model"),
-        "responseId": output.get("response_id"),
+        "system": plain_text(evaluation.get("model")),
+        "responseId": plain_text(output.get("response_id")),
         **({"cluster": plain_text(sample.get("id"))} if repeats else {}),
         **metadata_columns(sample.get("metadata")),
     }

@@ -238,7 +238,13 @@ def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
         return {}, []
     found = read_ratings(path, RatingColumns() if of_translator else RatingColumns(table=source.reading))
     ratings: dict[str, Rating] = {}
+    systems = source.filters.get("system")
     for rating in found.ratings:
+        if systems and rating.system not in systems:
+            continue
+        if rating.id in ratings and rating.system != (other := ratings[rating.id].system):
+            message = f"has outputs of {other!r} and {rating.system!r} for item {rating.id!r}. Select one system"
+            raise DataError(message, path=path, option="filter", value=f"system={other}")
         if rating.id in ratings:
             raise DataError(f"two scores for item {rating.id!r}. Give the results of one judge.", path=path)
         ratings[rating.id] = rating
