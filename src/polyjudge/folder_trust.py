@@ -29,6 +29,8 @@ from polyjudge.errors import ConfigError, DataError
 
 PRIVATE_FOLDER = Path(".polyjudge")
 PROJECT_FILE = Path("polyjudge.toml")
+ACCEPTED_FILE = Path("polyjudge-accepted.toml")
+"""Where a project keeps the findings that it accepts; it only hides findings, so it needs no trust."""
 TRUST_VARIABLE = "POLYJUDGE_TRUST"
 _ID_FILE = "id"
 _RECORDS = "trust.json"

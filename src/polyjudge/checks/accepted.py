@@ -18,10 +18,9 @@ from msgspec import Struct
 
 from polyjudge.errors import DataError
 from polyjudge.files.text_files import read_toml
+from polyjudge.folder_trust import ACCEPTED_FILE
 from polyjudge.records.findings import CheckedText, Finding
 
-ACCEPTED_FILE = Path("polyjudge-accepted.toml")
-"""Where a project keeps the findings that it accepts."""
 _DIGITS = 12
 _KEYS = {"finding", "reason", "kind", "text"}
 
@@ -47,6 +46,11 @@ class AcceptedFindings:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    @property
+    def fingerprints(self) -> list[str]:
+        """The fingerprints of the findings, sorted."""
+        return sorted(self._entries)
 
     def reason_for(self, finding: str) -> str | None:
         """Return why a finding is accepted, by its fingerprint, or None; the entry then counts as used."""

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from msgspec import Struct, convert
 
-from polyjudge.errors import ConfigError
+from polyjudge.errors import ConfigError, suggestion
 from polyjudge.files.text_files import read_toml
 from polyjudge.records.findings import Finding, Severity
 
@@ -64,7 +64,7 @@ def require_known(names: Collection[str], plugins: Collection[str]) -> None:
     for name in names:
         if name not in known:
             offered = ", ".join([*check_names(), *sorted(plugins)])
-            message = f"There is no check or finding {name!r}. Checks: {offered}."
+            message = f"There is no check or finding {name!r}.{suggestion(name, sorted(known))} Checks: {offered}."
             raise ConfigError(f"{message} Findings: {', '.join(known_findings())}.")
 
 

@@ -68,12 +68,13 @@ class TextChecker:
                 problems += [each for each in compared if not _is_found(each, problems)]
         if any(problem.kind == "source_copied" and problem.severity == "warn" for problem in problems):
             identity = replace(identity, state="unsure")  # a name is of any language
-        if identity.state == "wrong" and script.state != "fail":
+        script_fails = script.state == "fail" and self.policy.wants("wrong_script", "script")
+        if identity.state == "wrong" and not script_fails:
             other = self.table.find(identity.found)
             together = f" (identified together with {pooled - 1} other texts)" if pooled > 1 else ""
             message = f"Wrong language: {other.name if other else identity.found}, not {language.name}{together}."
             problems.append(Finding("wrong_language", "fail", message))
-        elif identity.strange_share and script.state != "fail":
+        elif identity.strange_share and not script_fails:
             message = (
                 f"Not clearly {language.name}: {identity.strange_share:.0%} of its parts look like another language."
             )

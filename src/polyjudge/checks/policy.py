@@ -7,13 +7,15 @@ from typing import Literal
 from msgspec.structs import replace
 
 from polyjudge.errors import ConfigError
-from polyjudge.records.findings import SEVERITIES, CheckedText, Finding, LanguageCheck, ScriptCheck, TextCheck
+from polyjudge.records.findings import SEVERITIES, CheckedText, Finding, ScriptCheck, TextCheck
+from polyjudge.records.fingerprint import fingerprint as digest_of
 
 from .accepted import AcceptedFindings, fingerprint
 from .catalogue import known_findings, require_known
 
 OFF = "off"
 Setting = Literal["fail", "warn", "info", "off"]
+_DIGITS = 8
 _SCRIPT_FAILS = {"empty", "wrong_script"}
 
 
@@ -33,6 +35,20 @@ class CheckPolicy:
         """Whether all findings are shown as they are."""
         return not (self.only or self.skipped or self.settings or len(self.accepted))
 
+    @property
+    def digest(self) -> str:
+        """A short text that changes with all that may change a finding; empty if nothing is changed."""
+        if self.changes_nothing:
+            return ""
+        chosen = [sorted(self.only), sorted(self.skipped), self.settings, self.accepted.fingerprints]
+        return digest_of(chosen, _DIGITS)
+
+    def setting_of(self, kind: str) -> Setting | None:
+        """Return the severity that is set for a kind of finding, or for its check; None if it keeps its own."""
+        known = known_findings().get(kind)
+        own = self.settings.get(kind)
+        return self.settings.get(known.check) if own is None and known is not None else own
+
     def wants(self, name: str, check: str = "") -> bool:
         """Say whether a check, or a kind of finding of a check, is wanted."""
         names = {name, check} - {""}
@@ -50,9 +66,10 @@ class CheckPolicy:
                 is_accepted = len(self.accepted) and self.accepted.reason_for(fingerprint(finding, checked)) is not None
                 (accepted if is_accepted else shown).append(wanted)
         failing = {finding.kind for finding in shown if finding.severity == "fail"}
-        script = _script_without(found.script, shown, failing)
-        hidden = {finding.kind for finding in found.problems} - failing
-        language = _language_without(found.language, hidden)
+        script = _script_without(found.script, shown, failing, is_off=not self.wants("script"))
+        language, without_finding = found.language, script.state == "fail" and self.wants("wrong_language", "language")
+        if language.state == "wrong" and not (without_finding or "wrong_language" in failing):
+            language = replace(language, state="unsure")
         return replace(found, script=script, language=language, problems=tuple(shown), accepted=tuple(accepted))
 
     def of_plugin(self, name: str, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -68,7 +85,7 @@ class CheckPolicy:
             return finding
         if not self.wants(finding.kind, known.check):
             return None
-        setting = self.settings.get(finding.kind, self.settings.get(known.check))
+        setting = self.setting_of(finding.kind)
         return finding if setting is None or setting == OFF else replace(finding, severity=setting)
 
 
@@ -90,14 +107,19 @@ def check_policy(
     return CheckPolicy(frozenset(only), frozenset(skipped), given, accepted or AcceptedFindings())
 
 
-def _script_without(script: ScriptCheck, shown: Collection[Finding], failing: Collection[str]) -> ScriptCheck:
-    """Return the script check without the findings that are not shown; what fails nothing any more is a warning."""
+def _script_without(
+    script: ScriptCheck, shown: Collection[Finding], failing: Collection[str], *, is_off: bool
+) -> ScriptCheck:
+    """Return the script check without the findings that are not shown.
+
+    It passes if none is left that counts; what fails nothing any more is a warning.
+    """
     problems = tuple(
         each for each in shown if any(each.kind == own.kind and each.start == own.start for own in script.problems)
     )
-    fails = script.state == "fail" and _SCRIPT_FAILS.isdisjoint(failing)
-    return replace(script, problems=problems, state="warn" if fails else script.state)
-
-
-def _language_without(language: LanguageCheck, hidden: Collection[str]) -> LanguageCheck:
-    return replace(language, state="unsure") if language.state == "wrong" and "wrong_language" in hidden else language
+    state = script.state
+    if (script.problems or is_off) and all(each.severity == "info" for each in problems):
+        state = "unknown" if script.share is None else "pass"
+    elif state == "fail" and _SCRIPT_FAILS.isdisjoint(failing):
+        state = "warn"
+    return replace(script, problems=problems, state=state)

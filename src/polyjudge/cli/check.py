@@ -15,7 +15,8 @@ from polyjudge.languages.table import language_table
 from polyjudge.records.findings import CheckedText, Finding, TextCheck
 from polyjudge.text.display import one_line
 
-from .checking import add_check_options, policy_of, print_accepted
+from .check_options import add_check_options
+from .checking import policy_of, print_accepted
 from .output import print_table
 
 _STDIN = "-"

@@ -1,17 +1,16 @@
-"""The options of the commands that run checks: which of them, how severe they are, and which findings are accepted."""
+"""What the options, the project file and the file of accepted findings say about the checks, and what they did."""
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from polyjudge.checks.accepted import ACCEPTED_FILE, AcceptedFindings, read_accepted
-from polyjudge.checks.catalogue import check_names
+from polyjudge.checks.accepted import AcceptedFindings, read_accepted
 from polyjudge.checks.policy import CheckPolicy, check_policy
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.text_files import line_of, read_text, read_toml
-from polyjudge.folder_trust import PROJECT_FILE
+from polyjudge.folder_trust import ACCEPTED_FILE, PROJECT_FILE
 from polyjudge.plugins import PLUGINS
 from polyjudge.text.display import harmless
 
@@ -19,16 +18,6 @@ from .output import print_warning
 from .settings import CHECKS_TABLE
 
 _NAMED = 5
-
-
-def add_check_options(add: Callable[..., object]) -> None:
-    """Add the options that choose checks and accept findings."""
-    names = ", ".join(check_names())
-    only = f"run only these checks or findings, separated by commas; checks: {names}, and those of plugins"
-    add("--checks", default="", metavar="NAME,…", help=only)
-    add("--skip-checks", default="", metavar="NAME,…", help="do not run these checks or findings")
-    accepted = f"file of accepted findings, which are counted but not shown; default: {ACCEPTED_FILE}, if there is one"
-    add("--accepted", type=Path, metavar="FILE", help=accepted)
 
 
 def policy_of(options: argparse.Namespace) -> CheckPolicy:

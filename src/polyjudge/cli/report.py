@@ -20,7 +20,8 @@ from polyjudge.reports.wording import Commands
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.items import OFFLINE
 
-from .checking import add_check_options, policy_of, print_accepted
+from .check_options import add_check_options
+from .checking import policy_of, print_accepted
 from .options import Several, add_force_option, check_output, filters_of, finite
 from .otel import send_events
 from .output import print_warning, write_pieces

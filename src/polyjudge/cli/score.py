@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
@@ -26,6 +26,7 @@ from polyjudge.text.display import harmless
 from polyjudge.verdicts.score_gate import parse_fail_under, score_gate
 from polyjudge.verdicts.score_gate import refuse_unfit as refuse_unfit_gate
 
+from .check_options import add_check_options, refuse_check_options
 from .environment import load_environment
 from .options import (
     Several,
@@ -56,6 +57,9 @@ from .summaries import (
 )
 from .tables import add_table_options, input_of, table_options_of
 
+if TYPE_CHECKING:
+    from polyjudge.checks.policy import CheckPolicy
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -81,6 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--retry-failures", action="store_true", help="judge only the failed items of --output again")
     add("--show-prompt", metavar="ID", help="print the prompt of one item, and stop")
     add_table_options(parser.add_argument_group("table").add_argument)
+    add_check_options(parser.add_argument_group("checks of the judge 'offline'").add_argument, with_names=False)
     add_judging_options(parser, default_judge="opus")
     add_engine_options(parser.add_argument_group("engine").add_argument)
     add_batch_option(add)
@@ -96,6 +101,8 @@ class ScoreJob:
     source: ItemSource
     required: FailUnder | None
     """What the scores must reach, if anything."""
+    checks: "CheckPolicy | None" = None
+    """What the project wants of the checks, for the judge `offline`."""
 
 
 def _read_job(options: argparse.Namespace) -> ScoreJob:
@@ -108,14 +115,20 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     refuse_without_ray(options)
     if in_shards:
         refuse_unfit(options, asks=bool(judges))
-    if not judges:
-        OfflineJudge(rubric)  # refuses a rubric that it cannot judge by, before anything is written
+    checks = None
+    if judges:
+        refuse_check_options(options, "needs --judge offline: other judges run no checks.")
+    else:
+        from .checking import policy_of  # here, because most runs have a model
+
+        checks = policy_of(options)
+        _print_judge(OfflineJudge(rubric, policy=checks))  # refuses a rubric, before anything is written
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
     filters, table, known = filters_of(options.filter), table_options_of(options), KnownColumns()
     items = spooled(options.items) if in_shards else input_of(options.items, table, known=known)
     source = ItemSource(items, context, filters, options.limit, table=table, known=known)
     _warn_of_language(rubric, judges, context)
-    return ScoreJob(options, rubric, judges, source, required)
+    return ScoreJob(options, rubric, judges, source, required, checks)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -133,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
     rubric = job.rubric
     if job.required is not None:
         refuse_unfit_gate(job.required, rubric.scale, has_rule=rubric.passing is not None, languages=plan.languages)
-    trust = trust_in(identity_of_models(job.judges, job.rubric), options.card)
+    trust = trust_in(identity_of_models(job.judges, job.rubric, checks=job.checks), options.card)
     if options.require_calibrated and (unmet := unmet_calibration(trust, plan.languages)):
         print(f"polyjudge: {unmet}", file=sys.stderr)
         return 1
@@ -146,8 +159,19 @@ def run(options: argparse.Namespace) -> int:
     except (MissingKeyError, MissingExtraError) as error:
         return _explain_skip(error, job)
     if not options.dry_run and options.format == "text":
-        print_trust(trust, plan.languages, options, sys.stdout if options.output is not None else sys.stderr)
+        to = sys.stdout if options.output is not None else sys.stderr
+        print_trust(trust, plan.languages, options, to, checks=job.checks)
     return code
+
+
+def _print_judge(judge: OfflineJudge) -> None:
+    """Print the name of a judge whose checks are not all at their own severity: its scores are of another judge."""
+    if judge.policy.changes_nothing:
+        return
+    count, path = len(judge.policy.accepted), judge.policy.accepted.path
+    accepted = f", {count} accepted {'finding' if count == 1 else 'findings'} in {path}" if count else ""
+    message = f"the judge is offline/{judge.model}: not all checks, or with other severities{accepted}"
+    print(f"polyjudge: {harmless(message)}", file=sys.stderr)
 
 
 def _refuse_clashes(options: argparse.Namespace) -> None:
@@ -173,7 +197,7 @@ def _open_run(job: ScoreJob) -> Run:
     options = job.options
     return Run(
         job.source,
-        judge_by_models(job.rubric, job.judges),
+        judge_by_models(job.rubric, job.judges, checks=job.checks),
         output=_PrintedRows() if options.output is None and not options.dry_run else options.output,
         engine=_engine(options),
         repeats=options.repeats,

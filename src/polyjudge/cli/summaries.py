@@ -5,7 +5,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from msgspec import to_builtins
 
@@ -21,6 +21,9 @@ from polyjudge.verdicts.trust import JudgeTrust, unmet_trust
 from .output import add_to_step_summary
 from .progress import counted
 from .signals import stop_on_signals
+
+if TYPE_CHECKING:
+    from polyjudge.checks.policy import CheckPolicy
 
 _MOST_NAMED = 12
 
@@ -174,9 +177,18 @@ def unmet_calibration(trust: JudgeTrust, languages: Sequence[str]) -> str:
     return f"{trust.judge} is not calibrated for all languages: {_by_word(missing)}" if missing else ""
 
 
-def print_trust(trust: JudgeTrust, languages: Sequence[str], options: argparse.Namespace, to: TextIO) -> None:
+def print_trust(
+    trust: JudgeTrust,
+    languages: Sequence[str],
+    options: argparse.Namespace,
+    to: TextIO,
+    *,
+    checks: "CheckPolicy | None" = None,
+) -> None:
     """Print how far a judge's scores can be trusted in the languages of a run, or how to measure it."""
-    if trust.card is None:
+    if trust.card is None and checks is not None and not checks.changes_nothing:
+        print("trust:    not calibrated; only all checks at their own severity can be", file=to)
+    elif trust.card is None:
         print(f"trust:    not calibrated ({trust.why}). Make one: {card_command(options)}", file=to)
     else:
         print(f"trust:    {_by_word(trust.by_verdict(languages, language_table()))}", file=to)

@@ -33,7 +33,8 @@ from polyjudge.verdicts.translation import (
     totals,
 )
 
-from .checking import add_check_options, policy_of, print_accepted
+from .check_options import add_check_options
+from .checking import policy_of, print_accepted
 from .options import add_force_option, check_output
 from .output import print_table, print_warning
 from .progress import StatusLine

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -25,6 +25,9 @@ from .base import Asker, Question, Reading
 from .judged_text import ReplyContext
 from .parsing import JudgeJson, read_reply
 
+if TYPE_CHECKING:
+    from polyjudge.checks.policy import CheckPolicy
+
 
 def judge_identity(provider: str, model: str, rubric: Rubric, *, model_answered: str = "") -> JudgeIdentity:
     """Return the identity of a provider's model as a judge by a rubric."""
@@ -38,12 +41,14 @@ def judge_identity(provider: str, model: str, rubric: Rubric, *, model_answered:
     )
 
 
-def identity_of_models(judges: Sequence[ModelName], rubric: Rubric, model_answered: str = "") -> JudgeIdentity:
+def identity_of_models(
+    judges: Sequence[ModelName], rubric: Rubric, model_answered: str = "", *, checks: "CheckPolicy | None" = None
+) -> JudgeIdentity:
     """Return the identity of a judge by these models: of one model, of a jury, or of the checks if there are none."""
     if not judges:
-        from .offline import MODEL  # here, because most runs have a model
+        from .offline import offline_model  # here, because most runs have a model
 
-        return judge_identity("offline", MODEL, rubric)
+        return judge_identity("offline", offline_model(checks), rubric)
     if len(judges) == 1:
         return judge_identity(judges[0].provider, judges[0].model, rubric, model_answered=model_answered)
     return judge_identity("jury", "+".join(map(str, judges)), rubric)
@@ -60,7 +65,8 @@ def trust_card(judge: base.ItemJudge | Path | str) -> TrustCard | None:
     if not isinstance(rubric, Rubric):
         raise ConfigError("only judges by a rubric have trust cards")
     models: base.ModelAddresses = getattr(judge, "models", ())
-    return find_card(identity_of_models([name for name, _ in models], rubric)).card
+    checks: CheckPolicy | None = getattr(judge, "policy", None)
+    return find_card(identity_of_models([name for name, _ in models], rubric, checks=checks)).card
 
 
 def weighted_mean(rubric: Rubric, subscores: Mapping[str, float]) -> float | None:

@@ -18,6 +18,7 @@ from polyjudge.files.atomic import lock_folder
 from polyjudge.folder_trust import PRIVATE_FOLDER, is_trusted_folder, make_folder
 from polyjudge.formats.items import ItemSource
 from polyjudge.judges.base import ItemWorker, bound, close_judge
+from polyjudge.judges.offline import OfflineJudge
 from polyjudge.providers.models import user_models
 from polyjudge.providers.services import chosen_addresses
 from polyjudge.records.fingerprint import fingerprint
@@ -185,6 +186,9 @@ def refuse_unfit(
         raise ConfigError("batches are collected on one machine; use the local engine")
     if rubric_of(judge) is None:
         raise ConfigError("on Ray, items are judged by models with a rubric, or by the checks")
+    if isinstance(judge, OfflineJudge) and not judge.policy.changes_nothing:
+        what = "the workers of Ray run all checks at their own severity, and accept no finding"
+        raise ConfigError(f"{what}. Use the local engine, or leave out the settings and the accepted findings")
     if models_of(judge) and not isinstance(cache, str | Path):
         raise ConfigError("Ray needs a cache that the workers share: a path or a PostgreSQL URL")
 

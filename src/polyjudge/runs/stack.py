@@ -35,6 +35,7 @@ from polyjudge.records.runs import Estimate, Event, FallbackCacheUsed, RateChang
 
 if TYPE_CHECKING:
     from polyjudge.batches.provider import Batches
+    from polyjudge.checks.policy import CheckPolicy
 
 
 _AGENT_ATTEMPTS = 2
@@ -244,10 +245,16 @@ class PrivateReplies:
         self._is_removed = is_finished or self._is_new
 
 
-def judge_by_models(rubric: Rubric, names: Sequence[ModelName], *, max_tokens: int | None = None) -> ItemJudge:
+def judge_by_models(
+    rubric: Rubric,
+    names: Sequence[ModelName],
+    *,
+    max_tokens: int | None = None,
+    checks: "CheckPolicy | None" = None,
+) -> ItemJudge:
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
-        return OfflineJudge(rubric)
+        return OfflineJudge(rubric, policy=checks)
     judges = [
         PluginJudge(name, rubric)
         if is_judge_plugin(name.provider)
