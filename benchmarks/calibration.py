@@ -40,7 +40,7 @@ def run() -> None:
         main(["calibrate", "bias", str(texts), *offline, "--texts-per-language", "5", "--format", "json"])
         CARDS.mkdir(parents=True, exist_ok=True)
         (CARDS / "offline.json").write_text(card.read_text(encoding="utf-8"), encoding="utf-8")
-    shown = ["--format", "markdown", "--output", str(CARDS / "offline.md"), "--plots", str(CARDS)]
+    shown = ["--format", "markdown", "--output", str(CARDS / "offline.md"), "--plots", str(CARDS), "--force"]
     main(["calibrate", "card", str(CARDS / "offline.json"), *shown])
     add_pictures(CARDS / "offline.md")
     print(f"calibration: {languages} languages, {questions} questions, {seconds:.0f} s ({busy:.0f} s of CPU)")
