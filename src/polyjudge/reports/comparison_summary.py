@@ -169,7 +169,7 @@ def _unseen(comparison: Comparison, rows: Sequence[LanguageChange]) -> Iterator[
     few, most = min(items), max(items)
     language = " a language" if comparison.languages else ""
     number = f"{few:,}" if few == most else f"{few:,} to {most:,}"
-    unit = "items" if comparison.overall.counts.clusters == comparison.overall.counts.paired else "clusters"
+    unit = "items" if all(row.counts.clusters == row.counts.paired for row in rows) else "clusters"
     text = (
         f"With {number} {unit}{language} a change of {span} is found in four of five cases. A smaller one mostly goes "
         f"unseen. Four times as many would halve that."

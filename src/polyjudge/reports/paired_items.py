@@ -40,9 +40,16 @@ class Pairs:
         here = slice(start, end)
         return Pairs(self.before[here], self.after[here], self.clusters[here], self.places[here])
 
-    def in_blocks(self) -> "Pairs":
-        """Return the pairs with neighbouring clusters joined, because they may be of one document."""
-        return dataclasses.replace(self, clusters=neighbour_blocks(self.differences, self.clusters, self.places))
+    def in_blocks(self, languages: Codes | None = None) -> "Pairs":
+        """Return the pairs with neighbouring clusters joined, because they may be of one document.
+
+        Differences between languages are no sign of documents.
+        """
+        found = self.differences
+        if languages is not None and len(found):
+            means = np.bincount(languages, weights=found) / np.maximum(np.bincount(languages), 1)
+            found = found - means[languages]
+        return dataclasses.replace(self, clusters=neighbour_blocks(found, self.clusters, self.places))
 
     def passing(self, threshold: float) -> "Pairs":
         """Return pairs of 1 for a score of at least the threshold, and 0 for a lower one."""
@@ -66,7 +73,7 @@ class PairedItems:
     @property
     def independent(self) -> Pairs:
         """The pairs, with neighbours joined unless clusters are named."""
-        return self.pairs if self.names_clusters else self.pairs.in_blocks()
+        return self.pairs if self.names_clusters else self.pairs.in_blocks(self.languages)
 
     @property
     def kinds(self) -> Counter[str]:
