@@ -37,7 +37,7 @@ COMMANDS = {
     "calibrate": "measure how reliable a judge is, and correct its scores",
     "report": "turn any run, or translations and judge scores, into a report",
     "explain": "say what decided a status, with the evidence",
-    "compare": "show what changed between two runs",
+    "compare": "say which of two or more runs is better, where, and by which items",
     "rank": "rank two or more systems by scores of the same items, or by preferences",
     "pairwise": "ask a judge which of two systems' texts is better, in both orders",
     "label": "label a sample of judged items on a local page",
