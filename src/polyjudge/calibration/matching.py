@@ -2,13 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import nan
 from statistics import fmean
 from typing import Literal
 
 from polyjudge.errors import DataError
-from polyjudge.formats.ratings import Rating
+from polyjudge.formats.ratings import Rating, Ratings
 from polyjudge.statistics.agreement import Level, krippendorff_alpha
 
 Combination = Literal["majority", "mean", "each"]
@@ -164,3 +164,31 @@ def once_per_item(ratings: Iterable[Rating]) -> list[Rating]:
     for rating in ratings:
         found.setdefault((rating.id, rating.value), rating)
     return list(found.values())
+
+
+def name_systems(judged: Ratings, labelled: Ratings) -> None:
+    """Put the systems into the ids where several systems have the same id, or the other side's ids have them."""
+    sides = (judged, labelled)
+    if all(map(_names_systems, sides)) and any(map(_share_ids, sides)):
+        for side in sides:
+            side.ratings = _with_systems(side)
+        return
+    for side, other in ((judged, labelled), (labelled, judged)):
+        if _names_systems(side):
+            known, named = {rating.id for rating in other.ratings}, _with_systems(side)
+            if not any(rating.id in known for rating in side.ratings) and any(rating.id in known for rating in named):
+                side.ratings = named
+
+
+def _names_systems(side: Ratings) -> bool:
+    return bool(side.ratings) and all(rating.system and not rating.other_system for rating in side.ratings)
+
+
+def _with_systems(side: Ratings) -> list[Rating]:
+    return [replace(each, id=f"{each.id}/{each.system}") for each in side.ratings]
+
+
+def _share_ids(side: Ratings) -> bool:
+    """Return whether several systems have the same id."""
+    systems: dict[str, str] = {}
+    return any(systems.setdefault(rating.id, rating.system) != rating.system for rating in side.ratings)

@@ -40,6 +40,7 @@ COMMANDS = {
     "compare": "say which of two or more runs is better, where, and by which items",
     "rank": "rank two or more systems by scores of the same items, or by preferences",
     "pairwise": "ask a judge which of two systems' texts is better, in both orders",
+    "convert": "write rows, other tools' results or people's ratings in another format",
     "label": "label a sample of judged items on a local page",
     "view": "show runs on a local page",
     "providers": "list providers, and what each one still needs",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from polyjudge.calibration.matching import Matched
+from polyjudge.calibration.matching import Matched, name_systems
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.formats.ratings import RatingColumns, Ratings, label_column, read_ratings
 from polyjudge.formats.row_files import column_map, spooled
@@ -53,6 +53,12 @@ def read_sides(options: argparse.Namespace, against: Sequence[Path] = ()) -> Sid
 
     Without files for the other side, the labels are a column of the judge's own files.
     """
+    sides = _read_sides(options, against)
+    name_systems(sides.judged, sides.others)
+    return sides
+
+
+def _read_sides(options: argparse.Namespace, against: Sequence[Path]) -> Sides:
     if against:
         judged = read_side(options.results, "score", options)
         column = options.label or options.score

@@ -192,3 +192,25 @@ class ScratchRows:
         """Return the row at a position."""
         self._file.seek(position)
         return json.loads(self._file.readline())
+
+
+class Names:
+    """Distinct names, numbered in order of appearance."""
+
+    def __init__(self) -> None:
+        self._scratch = open_scratch(self, "CREATE TABLE names (name BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID")
+        self._count = 0
+
+    def number(self, name: str) -> int:
+        """Return the number of a name, from 0; a new name gets the next number."""
+        own = to_blob(name)
+        found = self._scratch.execute("SELECT number FROM names WHERE name = ?", (own,)).fetchone()
+        if found is not None:
+            return found[0]
+        self._scratch.execute("INSERT INTO names VALUES (?, ?)", (own, self._count))
+        self._count += 1
+        return self._count - 1
+
+    def in_order(self) -> Iterator[int]:
+        """Yield the numbers in the order of the names."""
+        return (number for (number,) in self._scratch.execute("SELECT number FROM names ORDER BY name"))

@@ -22,7 +22,7 @@ _LONGEST_TAG_OF_A_CANDIDATE = 3
 _TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
 _GENERIC = {"text", "content", "value", "string"}
 """Names inside an object that say nothing: `output.text` is an output."""
-_OWN_KEYS = {"outcome", "labelledAt", "kind", "annotator"}
+_OWN_KEYS = {"outcome", "labelledAt", "kind", "annotator", "extra"}
 """Keys of the rows that polyjudge writes, beside the schema version."""
 
 

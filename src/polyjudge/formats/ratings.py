@@ -1,7 +1,6 @@
 """Read the ratings of people and judges from any file of rows."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from polyjudge.verdicts.translation import scores_pass
 
 from .columns import AS_IT_IS, MISSING, TableOptions, cell, made_id
 from .items import CLUSTER_COLUMNS
+from .metrics_files import SCORE_FILES, pair_of, system_scores
 from .row_files import column_map, first_row_of, named_rows_of
 from .translation_scores import TranslationScores
 
@@ -37,7 +37,6 @@ _JUDGES_OWN = ("verdict", "rating", "annotation")
 """Columns that are labels in a file of labels, but may be the judge's own in a file that has its scores too."""
 _MAX_PROBLEMS_SHOWN = 5
 _MADE_ID_LENGTH = 16
-_PAIR = re.compile(r"(?<![a-z])([a-z]{2,3}-[a-z]{2,3})(?![a-z-])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +143,7 @@ def read_ratings(path: Path, columns: RatingColumns, into: Ratings | None = None
 
 def each_rating(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
     """Yield the ratings of a file; add the judges and the messages about invalid rows to `notes`."""
-    if path.name.endswith((".seg.score", ".sys.score")):
+    if path.name.endswith(SCORE_FILES):
         yield from _of_systems(path, columns, notes)
     elif has_translation_scores(path, columns.table):
         yield from _of_translation_scores(path, columns, notes)
@@ -358,38 +357,21 @@ def _of_prompt(prompt: PromptScore, name: str) -> float | None:
 
 
 def _of_systems(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rating]:
-    """Yield the scores of a WMT file: a system and a score per line, in the order of the segments if there are any."""
-    pairs = _PAIR.findall("/".join(path.parts[-2:]))
-    language = pairs[-1] if pairs else ""
-    of_segments = path.name.endswith(".seg.score")
-    counts: dict[str, int] = {}
-    for line, (system, score) in _system_lines(path):
-        place = counts[system] = counts.get(system, 0) + 1
-        if columns.excludes(language, system):
+    """Yield the scores of a file of WMT's metrics task, by segment or system."""
+    language, of_segments = pair_of(path), path.name.endswith(".seg.score")
+    for each in system_scores(path):
+        if columns.excludes(language, each.system):
             continue
-        value = _number(score)
+        value = _number(each.score)
         if isinstance(value, str):
-            notes.note(f"{path}:{line}: {value}")
+            notes.note(f"{path}:{each.line}: {value}")
             continue
+        item = f"{language}/{each.place}"
         yield Rating(
-            id=f"{language}/{system}/{place}" if of_segments else f"{language}/{system}",
+            id=f"{language}/{each.system}/{each.place}" if of_segments else f"{language}/{each.system}",
             value=value,
             language=language,
-            group=f"{language}/{place}" if of_segments and columns.group == "item" else "",
-            cluster=f"{language}/{place}" if of_segments else "",
-            system=system,
+            group=item if of_segments and columns.group == "item" else "",
+            cluster=item if of_segments else "",
+            system=each.system,
         )
-
-
-def _system_lines(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
-    try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                system, tab, score = line.rstrip("\n").partition("\t")
-                if not tab:
-                    raise DataError("expected a system name and a score, separated by a tab", path=path, line=number)
-                yield number, (system, score)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    except UnicodeDecodeError:
-        raise DataError("is not UTF-8 text", path=path) from None

@@ -19,6 +19,7 @@ from polyjudge.store.run_folder import MANIFEST_FILE, finished_parts
 from .column_search import columns_of
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions
 from .tables import ROW_KINDS, is_table, rows_from
+from .tools import is_metrics_folder
 
 STDIN = Path("-")
 _STDIN_FOLDER = "stdin"
@@ -119,6 +120,8 @@ def files_of(path: Path) -> Iterable[Path]:
     if path.exists() and not path.is_dir() and not path.is_file():
         raise DataError("is not a regular file; items are read more than once, so save them to a file first", path=path)
     if not path.is_dir():
+        return [path]
+    if is_metrics_folder(path):
         return [path]
     parts = finished_parts(path)
     if parts is not None:

@@ -17,13 +17,17 @@ from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
 
 from .columns import AS_IT_IS, Row, TableOptions, counted_id, made_id
+from .metrics_files import SCORE_FILES
 from .ratings import ALL_INDEPENDENT, Rating, RatingColumns, Ratings, each_rating, has_translation_scores
 from .row_files import column_map, first_row_of, named_rows_of, system_name
 
 _SCHEMA = """
-CREATE TABLE items
-(language BLOB, id BLOB, score REAL, cluster BLOB, place INTEGER, PRIMARY KEY (language, id)) WITHOUT ROWID
+CREATE TABLE items (
+    language BLOB, id BLOB, score REAL, cluster BLOB, place INTEGER, system INTEGER, ratings INTEGER,
+    PRIMARY KEY (language, id)
+) WITHOUT ROWID
 """
+_ALL_ITEMS = "SELECT language, id, score, cluster, place FROM items ORDER BY language, id"
 
 
 class ScoredItem(NamedTuple):
@@ -60,18 +64,34 @@ class ScoredItems:
         return self._count
 
     def __iter__(self) -> Iterator[ScoredItem]:
-        rows = self._scratch.execute("SELECT * FROM items ORDER BY language, id")
-        for language, item_id, score, cluster, place in rows:
+        for language, item_id, score, cluster, place in self._scratch.execute(_ALL_ITEMS):
             yield ScoredItem(from_blob(language), from_blob(item_id), score, from_blob(cluster), place)
 
-    def add(self, item: ScoredItem) -> bool:
-        """Add an item; return whether its language and id are new."""
-        values = (to_blob(item.language), to_blob(item.id), item.score, to_blob(item.cluster), self._count)
-        is_new = self._scratch.execute("INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?)", values).rowcount == 1
+    def add(self, item: ScoredItem, system: int = 0) -> bool:
+        """Add an item; return whether its language and id are new. `system` is the number of its system."""
+        is_rated = item.score is not None
+        texts = to_blob(item.language), to_blob(item.id)
+        values = (*texts, item.score, to_blob(item.cluster), self._count, system, is_rated)
+        query = "INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?, ?, ?)"
+        is_new = self._scratch.execute(query, values).rowcount == 1
         self._count += is_new
         self.names_languages = self.names_languages or bool(item.language)
         self.has_clusters = self.has_clusters or bool(item.cluster)
         return is_new
+
+    def add_rating(self, item: ScoredItem) -> None:
+        """Add a rating of another person to an item that exists: its score becomes the mean of all ratings."""
+        if item.score is not None:
+            query = (
+                "UPDATE items SET score = (COALESCE(score, 0) * ratings + ?) / (ratings + 1), ratings = ratings + 1 "
+                "WHERE language = ? AND id = ?"
+            )
+            self._scratch.execute(query, (item.score, to_blob(item.language), to_blob(item.id)))
+
+    def system_of(self, item: ScoredItem) -> int:
+        """Return the number of the system of an item that exists."""
+        query = "SELECT system FROM items WHERE language = ? AND id = ?"
+        return self._scratch.execute(query, (to_blob(item.language), to_blob(item.id))).fetchone()[0]
 
     def get(self, language: str, item_id: str) -> ScoredItem | None:
         """Return the item with this language and id, if it exists."""
@@ -92,28 +112,6 @@ class ScoredItems:
         query = "SELECT language FROM items WHERE id = ? LIMIT 2"
         found = self._scratch.execute(query, (to_blob(item_id),)).fetchall()
         return from_blob(found[0][0]) if len(found) == 1 else ""
-
-
-class Names:
-    """Distinct names, numbered in order of appearance."""
-
-    def __init__(self) -> None:
-        self._scratch = open_scratch(self, "CREATE TABLE names (name BLOB PRIMARY KEY, number INTEGER) WITHOUT ROWID")
-        self._count = 0
-
-    def number(self, name: str) -> int:
-        """Return the number of a name, from 0; a new name gets the next number."""
-        own = to_blob(name)
-        found = self._scratch.execute("SELECT number FROM names WHERE name = ?", (own,)).fetchone()
-        if found is not None:
-            return found[0]
-        self._scratch.execute("INSERT INTO names VALUES (?, ?)", (own, self._count))
-        self._count += 1
-        return self._count - 1
-
-    def in_order(self) -> Iterator[int]:
-        """Yield the numbers in the order of the names."""
-        return (number for (number,) in self._scratch.execute("SELECT number FROM names ORDER BY name"))
 
 
 KIND = "polyjudge baseline"
@@ -150,6 +148,8 @@ class ScoredRun:
     """The rows of the items; None if it has scores only."""
     names_clusters: bool = True
     """Whether the file names clusters, or the caller says that items are independent; else neighbours may depend."""
+    is_averaged: bool = False
+    """Whether an item was rated by several people, and its score is their mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,8 @@ class ItemRows:
     path: Path
     table: TableOptions
     system: str
+    ids_name_systems: bool = False
+    """The ids have the system at their end, because several systems have the same."""
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows of the system, with their languages as tags."""
@@ -166,7 +168,8 @@ class ItemRows:
         for _, row in named_rows_of(self.path, self.table):
             if not isinstance(row, str) and (not self.system or str(row.get("system") or "") == self.system):
                 language = str(row.get("language") or row.get("languageCode") or "")
-                yield row if tags[language] == language else {**row, "language": tags[language]}
+                named = row if tags[language] == language else {**row, "language": tags[language]}
+                yield {**named, "id": f"{row.get('id')}/{row.get('system') or ''}"} if self.ids_name_systems else named
 
     def texts_of(self, ids: Collection[tuple[str, str]], *, by_source: bool) -> dict[tuple[str, str], Row]:
         """Return the rows of some items, which are given by language and id; a row may have no language."""
@@ -189,45 +192,66 @@ def read_run(
     header = _header(path)
     if header is not None:
         return _read_baseline(path, header)
-    notes = Ratings()
-    independent = cluster == ALL_INDEPENDENT
-    named = "" if independent else cluster
-    columns = RatingColumns(value=measure, option="score", cluster=named, table=table, system=system)
+    columns = RatingColumns(
+        value=measure,
+        option="score",
+        cluster="" if cluster == ALL_INDEPENDENT else cluster,
+        group="item" if system and path.name.endswith(SCORE_FILES) else "",
+        table=table,
+        system=system,
+    )
     passes: defaultdict[str, Counter[bool | None]] = defaultdict(Counter)
-    systems: set[str] = set()
-    items = _unique_items(path, _tallied(each_rating(path, columns, notes), passes, systems))
+    systems, share_ids = dict[str, int](), False
+    try:
+        notes, items, is_averaged = _read_items(path, columns, passes, systems)
+    except _SystemsShareIdsError:
+        share_ids = True
+        notes, items, is_averaged = _read_items(path, columns, passes, systems, names_systems=True)
     if not len(items):
         why = f": {notes.problems[0]}" if notes.problems else f" of the system {system!r}" if system else ""
         raise DataError(f"no scores found{why}", path=path)
-    has_rows = not path.name.endswith(".score") and not has_translation_scores(path, table)
-    rows = ItemRows(path, table, system) if has_rows else None
+    has_none = path.name.endswith(".score") or has_translation_scores(path, table)
+    rows = None if has_none else ItemRows(path, table, system, share_ids)
     names_clusters = items.has_clusters or bool(cluster)
     if rows is not None and not names_clusters:
         _cluster_by_content(rows, items)
+    found = path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped
     return ScoredRun(
-        path,
-        items,
-        tuple(notes.judges),
-        measure,
-        tuple(notes.problems),
-        notes.skipped,
+        *found,
         by_source=_by_source(rows, items) if rows is not None else None,
-        name=systems.pop() if len(systems) == 1 and "" not in systems else system_name(path),
+        name=next(iter(systems)) if len(systems) == 1 and "" not in systems else system_name(path),
         passes=passes,
         rows=rows,
         names_clusters=names_clusters,
+        is_averaged=is_averaged,
     )
 
 
+def _read_items(
+    path: Path,
+    columns: RatingColumns,
+    passes: dict[str, "Counter[bool | None]"],
+    systems: dict[str, int],
+    *,
+    names_systems: bool = False,
+) -> tuple[Ratings, ScoredItems, bool]:
+    """Return notes, the scored items, and whether some have a mean; with the systems in the ids if wanted."""
+    passes.clear()
+    notes = Ratings()
+    ratings: Iterable[Rating] = each_rating(path, columns, notes)
+    if names_systems:
+        ratings = (replace(each, id=f"{each.id}/{each.system}") for each in ratings)
+    return notes, *_unique_items(path, _tallied(ratings, passes, systems), systems)
+
+
 def _tallied(
-    ratings: Iterable[Rating], passes: Mapping[str, "Counter[bool | None]"], systems: set[str]
+    ratings: Iterable[Rating], passes: Mapping[str, "Counter[bool | None]"], systems: dict[str, int]
 ) -> Iterator[Rating]:
-    """Yield ratings, and count those that pass and fail by language; add up to two systems."""
+    """Yield ratings, and count those that pass and fail by language; number the systems."""
     for rating in ratings:
         if rating.value is not None:
             passes[rating.language][rating.passed] += 1
-        if len(systems) < 2:
-            systems.add(rating.system)
+        systems.setdefault(rating.system, len(systems))
         yield rating
 
 
@@ -281,7 +305,7 @@ def _read_baseline(path: Path, header: Mapping[str, Any]) -> ScoredRun:
         raise DataError(other_version(header.get("schemaVersion"), SCHEMA_VERSION), path=path, line=1)
     rows, tags = read_json_lines(path), LanguageTags()
     next(rows)
-    items = _unique_items(path, (_baseline_rating(path, line, row, tags) for line, row in rows))
+    items, _ = _unique_items(path, (_baseline_rating(path, line, row, tags) for line, row in rows))
     if len(items) != header.get("items") or not len(items):
         raise DataError(f"contains {len(items)} of {header.get('items')!r} items; create the baseline again", path=path)
     try:
@@ -309,16 +333,30 @@ def _baseline_rating(path: Path, line: int, row: Mapping[str, Any], tags: Langua
     return Rating(id=item_id, language=tags[language], value=score)
 
 
-def _unique_items(path: Path, ratings: Iterable[Rating]) -> ScoredItems:
-    """Return the scored items; raise DataError for a duplicate item or a score out of range."""
-    items = ScoredItems()
+class _SystemsShareIdsError(Exception):
+    """Items of several systems have the same id."""
+
+
+def _unique_items(
+    path: Path, ratings: Iterable[Rating], systems: Mapping[str, int] | None = None
+) -> tuple[ScoredItems, bool]:
+    """Return the items, and whether some have a mean of ratings; raise DataError for a duplicate or too large score."""
+    items, is_averaged = ScoredItems(), False
     for rating in ratings:
         if rating.value is not None and abs(rating.value) > _LARGEST:
             raise DataError(f"the score {rating.value:g} of item {rating.id!r} is out of range", path=path)
-        if not items.add(ScoredItem(rating.language, rating.id, rating.value, rating.cluster)):
+        item = ScoredItem(rating.language, rating.group or rating.id, rating.value, rating.cluster)
+        system = systems[rating.system] if systems else 0
+        if items.add(item, system):
+            continue
+        if items.system_of(item) != system:
+            raise _SystemsShareIdsError
+        if not rating.annotator:
             where = f" in {rating.language!r}" if rating.language else ""
             raise DataError(f"duplicate scores for id {rating.id!r}{where}; use the results of one judge", path=path)
-    return items
+        items.add_rating(item)
+        is_averaged = True
+    return items, is_averaged
 
 
 def _cluster_by_content(rows: ItemRows, items: ScoredItems) -> None:

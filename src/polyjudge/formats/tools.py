@@ -40,6 +40,10 @@ def _keys(*names: str) -> tuple[str, ...]:
     return tuple(rf'"{re.escape(name)}"\s*:' for name in names)
 
 
+_APPRAISE_ROW = r"\A\ufeff?[^,\n]+,[^,\n]+,\d+,[A-Z]{3},[a-z]{3},[a-z]{3},[\d.]*,"
+"""The first fields of a row: user, system, index, type, both languages and score."""
+_WMT_DOCUMENT = r'"doc_id"\s*:\s*"[^"\\]*_#+_'
+"""The id of a document with its languages, domain and name."""
 TOOL_FORMATS: tuple[ToolFormat, ...] = (
     ToolFormat(
         "AlpacaEval annotations",
@@ -73,13 +77,42 @@ TOOL_FORMATS: tuple[ToolFormat, ...] = (
     ToolFormat(
         "lm-evaluation-harness samples", (".jsonl",), "tool_lm_eval:lm_eval", _keys("doc_id", "resps", "filtered_resps")
     ),
+    ToolFormat("MQM errors", (".tsv",), "annotations:mqm_table", (r"\A\ufeff?system\t.*\tcategory\tseverity",)),
+    ToolFormat("WMT mean MQM scores", (".tsv",), "metrics_files:average_scores", (r"\Asystem mqm_avg_score seg_id",)),
+    ToolFormat("Appraise scores", (".csv",), "annotations:appraise_scores", (_APPRAISE_ROW,)),
+    ToolFormat("Appraise items", (".json",), "annotations:appraise_items", _keys("documentID", "targetText", "mqm")),
+    ToolFormat(
+        "Pearmut annotations",
+        (".jsonl",),
+        "annotations:pearmut_annotations",
+        _keys("annotation", "user_id", "item_i", "tgt"),
+    ),
+    ToolFormat("Pearmut campaign", (".json",), "annotations:pearmut_items", _keys("campaign_id", "data", "tgt")),
+    ToolFormat("mt-metrics-eval scores", (".score",), "metrics_files:score_file"),
+    ToolFormat("mt-metrics-eval ratings", (".rating",), "metrics_files:rating_file"),
+    ToolFormat(
+        "WMT system outputs", (".jsonl",), "metrics_files:system_outputs", (_WMT_DOCUMENT, *_keys("hypothesis"))
+    ),
+    ToolFormat(
+        "WMT automatic scores", (".jsonl",), "metrics_files:automatic_scores", _keys("document_id", "metric_scores")
+    ),
 )
 TOOL_SUFFIXES = frozenset(suffix for each in TOOL_FORMATS for suffix in each.suffixes)
 """The suffixes that such files have."""
 
 
+_METRICS_FOLDER = ToolFormat("mt-metrics-eval folder", (), "metrics_folder:metrics_folder")
+
+
+def is_metrics_folder(path: Path) -> bool:
+    """Return whether a folder has the layout of mt-metrics-eval."""
+    return any((path / name).is_dir() for name in ("system-outputs", "human-scores", "metric-scores"))
+
+
 def tool_format_of(path: Path) -> ToolFormat | None:
-    """Return the format of a file that another tool wrote, or None."""
+    """Return the format of a file or folder that another tool wrote, or None."""
+    if path.is_dir():
+        return _METRICS_FOLDER if is_metrics_folder(path) else None
     suffix = inner_suffix(path)
     if suffix not in TOOL_SUFFIXES or not path.is_file():
         return None

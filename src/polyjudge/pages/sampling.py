@@ -254,7 +254,8 @@ def _scores(source: Source) -> tuple[dict[str, Rating], list[str]]:
 def _is_rated(source: Source) -> bool:
     """Say whether rows have scores, and are not only texts."""
     columns = column_map(source.results, source.reading)
-    return columns.is_own or "candidate" not in columns.columns or "score" in columns.columns
+    has_texts_only = {"outcome", "score", "label", "provenance"}.isdisjoint(columns.found)
+    return (columns.is_own and not has_texts_only) or "candidate" not in columns.columns or "score" in columns.columns
 
 
 def _items(source: Source) -> Iterator[Item]:

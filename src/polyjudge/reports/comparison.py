@@ -56,6 +56,8 @@ def comparison_notes(before: ScoredRun, after: ScoredRun) -> Iterator[str]:
     unnamed = [str(run.path) for run in (before, after) if not run.judges]
     if len(unnamed) == 1:
         yield f"{unnamed[0]} does not say which judge gave its scores"
+    if before.is_averaged or after.is_averaged:
+        yield "several people rated an item; the mean of their ratings is compared"
 
 
 _LANGUAGES_EQUAL = "languages alike"

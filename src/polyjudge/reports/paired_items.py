@@ -10,8 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from polyjudge.errors import DataError
+from polyjudge.files.spill import Names
 from polyjudge.formats.columns import Row
-from polyjudge.formats.scored_runs import Names, ScoredItem, ScoredRun
+from polyjudge.formats.scored_runs import ScoredItem, ScoredRun
 from polyjudge.records.comparison import ItemChange
 from polyjudge.statistics.paired import neighbour_blocks
 from polyjudge.statistics.resampling import Codes, Floats

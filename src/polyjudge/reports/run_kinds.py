@@ -64,7 +64,9 @@ def kind_of(path: Path, table: TableOptions = AS_IT_IS) -> RunKind:
     first = first_row_of(path, table)
     if "verdict" in first and "word" in first and "judge" in first:
         return "vocabulary"
-    if first.get("outcome") in ("result", "failure", "text") or "score" in column_map(path, table).columns:
+    columns = column_map(path, table)
+    is_rated = "score" in columns.columns or (columns.is_own and "label" in columns.columns)
+    if first.get("outcome") in ("result", "failure", "text") or is_rated:
         return "score"
     if not first:
         raise DataError("no rows found.", path=path)

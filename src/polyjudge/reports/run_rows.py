@@ -160,8 +160,8 @@ def _outcome_rows(run: RunRows) -> Iterator[RunRow]:
 
 
 def _scored(row: Row) -> tuple[str, JudgeResult]:
-    """Return the id and result of a row of another tool, which has at least an id and a score."""
-    given, own_id = row.get("score"), row.get("id")
+    """Return the id and result of a row of another tool, which has at least an id and a score, or people's label."""
+    given, own_id = row.get("score", row.get("label")), row.get("id")
     try:
         score = float(given) if isinstance(given, str | int | float) and not isinstance(given, bool) else float("nan")
     except (ValueError, OverflowError):

@@ -9,6 +9,7 @@ import json
 import types
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -30,6 +31,8 @@ from polyjudge.records.outcomes import (
 Form = type | str | dict[str, Any]
 """The form of a column: a scalar type, `json`, `texts`, or the forms of an object's fields."""
 _MARK, _KIND = b"polyjudge", "results"
+_JSON = b"polyjudge.json"
+"""The key of the names of columns whose values are JSON."""
 _MORE = "more"
 _ROWS_IN_GROUP = 2_000
 _LARGEST_INTEGER = 2**63
@@ -39,12 +42,14 @@ _SUMMARY_COLUMNS = ("outcome", "kind", "score", "subscores", "flags", "cached", 
 class ParquetRows:
     """Writes rows of outcomes in groups."""
 
-    def __init__(self, path: Path, forms: Mapping[str, Form]) -> None:
+    def __init__(self, path: Path, forms: Mapping[str, Form], *, json_columns: Sequence[str] = ()) -> None:
+        """Open a file; the columns named in `json_columns` have values that are read back from JSON."""
         arrow: Any = require("pyarrow", feature="writing Parquet", extra="parquet")
         parquet: Any = require("pyarrow.parquet", feature="writing Parquet", extra="parquet")
         description = json.dumps({"kind": _KIND, "schemaVersion": SCHEMA_VERSION})
         named = [(name, _arrow_type(form, arrow)) for name, form in forms.items()]
-        self._schema = arrow.schema(named, metadata={_MARK: description.encode()})
+        about = {_MARK: description.encode(), **({_JSON: json.dumps(json_columns).encode()} if json_columns else {})}
+        self._schema = arrow.schema(named, metadata=about)
         self._arrow = arrow
         self._forms = forms
         self._rows: list[dict[str, Any]] = []
@@ -93,7 +98,8 @@ def row_decoder(path: Path, metadata: Mapping[bytes, bytes] | None) -> Callable[
     about: object = json.loads(message)
     if about != {"kind": _KIND, "schemaVersion": SCHEMA_VERSION}:
         raise DataError(f"unknown version of the results format: {message.decode(errors='replace')}", path=path)
-    return _decoded
+    named = (metadata or {}).get(_JSON)
+    return partial(_decoded, json_columns=cast(list[str], json.loads(named)) if named else _JSON_COLUMNS)
 
 
 def outcomes_in(path: Path) -> Iterator[tuple[str, Outcome]]:
@@ -116,12 +122,14 @@ def _summary_outcome(row: Mapping[str, Any]) -> Outcome:
     return read_outcome(Failure if row.get("outcome") == "failure" else JudgeResult, known)
 
 
-def _decoded(row: dict[str, Any]) -> dict[str, Any]:
+_JSON_COLUMNS = ("members",)
+
+
+def _decoded(row: dict[str, Any], json_columns: Sequence[str]) -> dict[str, Any]:
     rest = row.pop(_MORE, None)
     found = _without_empty(row)
-    if "members" in found:
-        found["members"] = json.loads(found["members"])
-    if "parameters" in found.get("provenance", {}):
+    found |= {name: json.loads(found[name]) for name in json_columns if name in found}
+    if json_columns is _JSON_COLUMNS and "parameters" in found.get("provenance", {}):
         found["provenance"]["parameters"] = json.loads(found["provenance"]["parameters"])
     return _merged(found, json.loads(rest)) if rest else found
 

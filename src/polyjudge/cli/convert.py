@@ -1,0 +1,45 @@
+"""`polyjudge convert IN OUT`: write the rows of anything that polyjudge reads in another format."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from polyjudge.errors import ConfigError
+from polyjudge.formats.converting import WRITERS, RowsToConvert, write_rows
+from polyjudge.formats.metrics_folder import write_metrics_folder
+from polyjudge.text.display import harmless
+
+from .options import add_force_option, check_output
+from .output import warn_of_skipped
+from .tables import add_table_options, input_of, table_options_of
+
+_ROWS, _METRICS = "rows", "mt-metrics-eval"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("input", type=Path, metavar="IN", help="a table, a run, or another tool's results; - for stdin")
+    add("output", type=Path, metavar="OUT", help=f"file to write: {', '.join(WRITERS)}; with --to {_METRICS}, a folder")
+    form = f"rows, by the suffix of OUT, or a folder in the layout of {_METRICS}; default: %(default)s"
+    add("--to", choices=[_ROWS, _METRICS], default=_ROWS, help=form)
+    add_force_option(add)
+    add_table_options(parser.add_argument_group("table").add_argument)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read the rows and write them."""
+    table = table_options_of(options)
+    output: Path = options.output
+    if options.to == _ROWS and output.suffix.lower() not in WRITERS:
+        raise ConfigError(f"{str(output)!r}: unknown format to write. Give a name that ends in {', '.join(WRITERS)}.")
+    check_output(output, [options.input], force=options.force)
+    rows = RowsToConvert(input_of(options.input, table), table)
+    if options.to == _METRICS:
+        for note in write_metrics_folder(rows, output, force=options.force):
+            print(f"polyjudge: {note}", file=sys.stderr)
+    else:
+        write_rows(rows, output, force=options.force)
+    warn_of_skipped(rows.problems, rows.skipped)
+    print(f"{rows.count} rows: {harmless(str(output))}")
+    return 0
