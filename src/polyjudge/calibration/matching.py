@@ -2,10 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import nan
 from statistics import fmean
 from typing import Literal
+
+from msgspec import structs
 
 from polyjudge.errors import DataError
 from polyjudge.formats.ratings import Rating, Ratings
@@ -185,7 +187,7 @@ def _names_systems(side: Ratings) -> bool:
 
 
 def _with_systems(side: Ratings) -> list[Rating]:
-    return [replace(each, id=f"{each.id}/{each.system}") for each in side.ratings]
+    return [structs.replace(each, id=f"{each.id}/{each.system}") for each in side.ratings]
 
 
 def _share_ids(side: Ratings) -> bool:

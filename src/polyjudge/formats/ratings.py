@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from polyjudge.errors import DataError
@@ -39,8 +40,7 @@ _MAX_PROBLEMS_SHOWN = 5
 _MADE_ID_LENGTH = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rating:
+class Rating(Struct, frozen=True, kw_only=True):
     """The rating of one item by one rater."""
 
     id: str

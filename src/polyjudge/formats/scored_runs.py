@@ -7,6 +7,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from polyjudge.errors import DataError, other_version
 from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import read_json_lines, row_line
@@ -240,7 +242,7 @@ def _read_items(
     notes = Ratings()
     ratings: Iterable[Rating] = each_rating(path, columns, notes)
     if names_systems:
-        ratings = (replace(each, id=f"{each.id}/{each.system}") for each in ratings)
+        ratings = (structs.replace(each, id=f"{each.id}/{each.system}") for each in ratings)
     return notes, *_unique_items(path, _tallied(ratings, passes, systems), systems)
 
 
