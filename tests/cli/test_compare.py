@@ -147,7 +147,9 @@ def test_related_items_count_as_one_cluster_for_a_rule(folder, capsys):
 
     assert compare("--fail-on", "regression") == 0
 
-    assert "Too few items to decide: 1 cluster, at least 6 are needed" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Too few items to decide: 1 cluster, at least 6 are needed" in shown
+    assert "items, 1 cluster  " in shown
 
 
 def test_the_same_seed_gives_the_same_page(folder, capsys):

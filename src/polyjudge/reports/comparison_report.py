@@ -33,7 +33,7 @@ from .comparison_summary import (
     pooled_text,
     question,
 )
-from .wording import plain
+from .wording import counted, plain
 
 VERDICTS: tuple[Change, ...] = get_args(Change)
 _OF_ITEMS = {
@@ -126,9 +126,8 @@ def undecided_text(comparison: Comparison, fail_on: FailOn) -> str:
     """Return why a rule could not be applied."""
     counts, needed = comparison.overall.counts, min_clusters(comparison.options.alpha)
     unit = "item" if counts.clusters == counts.paired else "cluster"
-    number = f"{counts.clusters} {unit}{'' if counts.clusters == 1 else 's'}"
     rule = f"the rule {rule_text(fail_on)} was not applied"
-    return f"Too few items to decide: {number}, at least {needed} are needed; {rule}."
+    return f"Too few items to decide: {counted(counts.clusters, unit)}, at least {needed} are needed; {rule}."
 
 
 def gate_result(comparison: Comparison, ruling: Ruling) -> str:
@@ -159,7 +158,7 @@ def _overall_table(comparison: Comparison, digits: int) -> Table:
                 *comparison_row(comparison.overall.passes, 1, percent=True),
             )
         )
-    header = (f"{counts.paired:,} items, {counts.clusters:,} clusters", "A", "B", "Difference", "p")
+    header = (f"{counted(counts.paired, 'item')}, {counted(counts.clusters, 'cluster')}", "A", "B", "Difference", "p")
     return Table((*header, "Min. detectable change", "Verdict"), tuple(rows), (1, 2, 3, 4, 5))
 
 
