@@ -134,8 +134,8 @@ def _block_note(items: PairedItems) -> Iterator[str]:
     """Yield a note if neighbouring items are tested together."""
     if len(np.unique(items.independent.clusters)) < len(np.unique(items.pairs.clusters)):
         yield (
-            "no column names the documents, and neighbouring rows vary together; they are tested in blocks. Name the "
-            "column of documents, or say that the items are independent"
+            "no column names the documents, and neighbouring rows vary together; they are tested in blocks. Set "
+            "cluster to the column of documents, or to none if the items are independent"
         )
 
 

@@ -199,7 +199,8 @@ def _legend(ranking: Ranking) -> Iterator[str]:
     if ranking.overall.block > 1:
         yield (
             f"No column says which items belong to one document, and rows near each other may. They were tested in "
-            f"blocks of {ranking.overall.block}. Name the column of documents, or say that the items are independent."
+            f"blocks of {ranking.overall.block}. Set cluster to the column of documents, or to none if the items are "
+            "independent."
         )
 
 
