@@ -37,6 +37,20 @@ def test_a_judge_with_two_scores_of_one_item_is_refused():
         match([*rated({"a": 1.0}), *rated({"a": 0.0})], [])
 
 
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("system", "of the systems 'one' and 'two'; leave out all systems but one"),
+        ("annotator", "by 'one' and 'two'; people's ratings are labels, not the results of a judge"),
+    ],
+)
+def test_two_scores_of_one_item_are_explained_by_what_differs(field, words):
+    scores = [Rating(id="a", value=1.0, **{field: name}) for name in ("one", "two")]
+
+    with pytest.raises(DataError, match=f"two scores of the id 'a', {words}"):
+        match(scores, [])
+
+
 def test_labels_of_several_people_are_averaged_and_compared():
     labels = [
         *rated({"a": 1.0, "b": 0.0, "c": 1.0}, annotator="ann"),

@@ -160,7 +160,7 @@ def test_another_judge_is_compared_without_a_card(scored, in_folder, capsys):
         (["r.jsonl", "--labels", "missing.csv"], "missing.csv: cannot be read"),
         (["missing.jsonl", "--labels", "l.csv"], "missing.jsonl: cannot be read"),
         (["r.jsonl", "--labels", "empty.csv"], "No common items in"),
-        (["r.jsonl", "--labels", "others.csv"], "The first label is of 'zz'"),
+        (["r.jsonl", "--labels", "others.csv"], "The first label is of 'zz', the first score of 'i0'."),
         (["r.jsonl", "r.jsonl", "--labels", "l.csv"], "two scores of the id"),
         (["r.jsonl", "--labels", "stars.csv", "--pass-from", "50"], "--label-pass-from"),
         (["r.jsonl", "--labels", "l.csv", "--label-pass-from", "1"], "--pass-from"),

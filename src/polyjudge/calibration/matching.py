@@ -54,6 +54,8 @@ class Matched:
     """Labelled items left out because no label is the most frequent."""
     labels: Mapping[str, Sequence[Rating]] = field(default_factory=dict[str, Sequence[Rating]])
     """All labels by item."""
+    first_judged: str = ""
+    """Id of the judge's first item; empty if there is none."""
 
     @property
     def unjudged(self) -> int:
@@ -105,6 +107,7 @@ def match(judged: Iterable[Rating], labelled: Iterable[Rating], how: Combination
         alpha_level=level,
         without_majority=tied,
         labels=labels,
+        first_judged=next(iter(by_id), ""),
     )
 
 
@@ -112,9 +115,20 @@ def _by_id(ratings: Iterable[Rating]) -> dict[str, Rating]:
     by_id: dict[str, Rating] = {}
     for rating in ratings:
         if rating.id in by_id:
-            raise DataError(f"two scores of the id {rating.id!r}; give the results of one judge")
+            raise DataError(f"two scores of the id {rating.id!r}{_what_differs(by_id[rating.id], rating)}")
         by_id[rating.id] = rating
     return by_id
+
+
+def _what_differs(one: Rating, other: Rating) -> str:
+    """Return why an item may have two scores, and what to do."""
+    if one.system != other.system:
+        return f", of the systems {one.system!r} and {other.system!r}; leave out all systems but one"
+    if one.annotator != other.annotator:
+        return (
+            f", by {one.annotator!r} and {other.annotator!r}; people's ratings are labels, not the results of a judge"
+        )
+    return "; give the results of one judge"
 
 
 def _labels(ratings: Iterable[Rating]) -> Mapping[str, Sequence[Rating]]:

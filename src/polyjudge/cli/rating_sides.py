@@ -187,6 +187,8 @@ def report_unmatched(matched: Matched, results: Sequence[Path], labels: Sequence
     """Warn of items that could not be compared; an error if none could."""
     if not matched.pairs:
         some = f". The first label is of {matched.unknown[0]!r}" if matched.unknown else ""
+        if matched.unknown and matched.first_judged:
+            some += f", the first score of {matched.first_judged!r}"
         raise ConfigError(f"No common items in {results[0]} and {labels[0]}{some}.")
     if matched.unknown:
         ignored = f"{counted(len(matched.unknown), 'label')} of items that were not judged, such as"
