@@ -35,8 +35,17 @@ def test_a_file_without_ratings_is_one_message_with_its_columns(capsys):
     assert error_of(capsys, *agreement, "--label", "points") == (
         f"polyjudge: answers.csv: no column 'points'. {found} (--label).\n"
     )
-    assert f"answers.csv: no column 'score' or 'label'. {found} (--score)." in error_of(
-        capsys, "compare", "scores.jsonl", "answers.csv"
+
+
+def test_a_table_of_texts_that_no_one_has_judged_is_to_be_judged_first(capsys):
+    error = error_of(capsys, "compare", "scores.jsonl", "answers.csv")
+
+    assert error == (
+        "polyjudge: answers.csv: no column 'score' or 'label'. Found: id, candidate, language, source. "
+        "Judge the texts first, or name the column (--score).\n"
+    )
+    assert "Name the column (--score)" in error_of(
+        capsys, "compare", "scores.jsonl", "answers.csv", "--score", "points"
     )
 
 

@@ -170,7 +170,9 @@ def _of_rows(path: Path, columns: RatingColumns, notes: Ratings) -> Iterator[Rat
                 names = list(row)
             notes.note(f"{place}: {found}")
     if names and not some:
-        message = f"{_no_column(columns)}. Found: {', '.join(names)}. Name the column."
+        is_unjudged = columns.option == "score" and not columns.value and "candidate" in names
+        advice = "Judge the texts first, or name the column." if is_unjudged else "Name the column."
+        message = f"{_no_column(columns)}. Found: {', '.join(names)}. {advice}"
         raise DataError(message, path=path, option=columns.option)
 
 
