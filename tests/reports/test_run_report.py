@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import shlex
 from pathlib import Path
 
 import jsonschema
@@ -461,6 +462,17 @@ def test_next_steps_name_commands_that_run_as_printed(in_folder, capsys):
     assert "polyjudge explain scores.jsonl --items items.jsonl --language 'th; rm -rf'" in steps
     assert any(step.endswith("--retry-failures --output scores.jsonl") for step in steps)
     assert "polyjudge label scores.jsonl --items items.jsonl --filter language=de" in steps
+
+
+def test_scores_without_a_pass_rule_are_shown_with_the_command_that_gives_one(in_folder, capsys):
+    Path("rated.jsonl").write_text('{"id": "a", "score": 4}\n{"id": "b", "score": 2}\n')
+
+    assert main(["report", "rated.jsonl", "--format", "json"]) == 0
+    step = json.loads(capsys.readouterr().out)["next"][0]
+    assert step["command"] == "polyjudge report rated.jsonl --pass-from SCORE"
+
+    assert main(shlex.split(step["command"].replace("SCORE", "3"))[1:]) == 0
+    assert "1 of 2 items pass" in capsys.readouterr().out
 
 
 def test_the_same_comment_on_most_items_is_pointed_out(in_folder):

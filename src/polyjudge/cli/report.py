@@ -217,20 +217,23 @@ def translation_commands(options: argparse.Namespace) -> Commands:
 def run_commands(options: argparse.Namespace, found: RunReport) -> Commands:
     """Return the commands that a report on a run names."""
     run, items = _quoted(options.run), options.items
-    explain = f"polyjudge explain {run}{f' --items {_quoted(items)}' if items else ''} --language {{values}}"
+    given = f"{run}{f' --items {_quoted(items)}' if items else ''}"
+    explain = f"polyjudge explain {given} --language {{values}}"
+    with_rule = f"polyjudge report {given} --pass-from SCORE"
     with_texts = f"polyjudge report {run} --items ITEMS --format html --output report.html"
     has_texts = items is not None or found.without_text < found.total.rows
-    label = f"polyjudge label {run}{f' --items {_quoted(items)}' if items else ''} --filter language={{values}}"
+    label = f"polyjudge label {given} --filter language={{values}}"
     label = label if found.kind == "score" and has_texts else ""
     judges = [judge for judge in found.origins.judges if judge.provider != OFFLINE]
     if len(judges) != 1:
-        return Commands(explain=explain, with_texts=with_texts, label=label)
+        return Commands(explain=explain, with_texts=with_texts, with_rule=with_rule, label=label)
     named = f"--judge {_quoted(f'{judges[0].provider}/{judges[0].model}')} --rubric {_quoted(judges[0].rubric)}"
     can_judge = found.kind == "score" and items is not None
     score = f"polyjudge score {_quoted(items)} {named}" if can_judge else ""
     return Commands(
         explain=explain,
         with_texts=with_texts,
+        with_rule=with_rule,
         calibrate=f"polyjudge calibrate perturb {named} --filter language={{values}}",
         judge_again=score and f"{score} --filter language={{values}} --output again.jsonl",
         retry=score and f"{score} --retry-failures --output {run}",

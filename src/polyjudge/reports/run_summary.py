@@ -111,8 +111,8 @@ def run_steps(report: RunReport, commands: Commands) -> Iterator[Step]:
     elif failed:
         yield Step(text=f"Read the {counted(failed, report.unit)} that {'fails' if failed == 1 else 'fail'}, below.")
     elif not report.has_rule and report.total.scores.count and not report.preferences.count:
-        rule = "Decide from which score on an item is good enough; the rubric has no pass rule."
-        yield Step(text=f"{rule} Read the lowest scores, below, to choose it.")
+        rule = "Decide from which score on an item is good enough; there is no pass rule."
+        yield Step(text=f"{rule} Read the lowest scores, below, to choose it.", command=commands.with_rule)
     if report.total.counts["UNJUDGED"]:
         missing = counted(report.total.counts["UNJUDGED"], report.unit)
         yield Step(text=f"Judge again what has no verdict: {missing}.", command=commands.retry)
@@ -166,7 +166,7 @@ def run_limits(report: RunReport) -> Iterator[str]:
 def _without_rule(report: RunReport) -> Iterator[str]:
     """Yield what scores without a pass rule, or preferences, do not show."""
     if not report.preferences.count:
-        yield "Whether a score is good enough: the rubric has no pass rule, so nothing passes or fails."
+        yield "Whether a score is good enough: there is no pass rule, so nothing passes or fails."
     elif not report.preferences.orders:
         yield "What the order of the two outputs did: verdicts in both orders are not recorded."
 

@@ -166,6 +166,8 @@ class Commands:
     """Says why one language has its status."""
     with_texts: str = ""
     """Makes the report with the texts."""
+    with_rule: str = ""
+    """Makes the report with a pass rule."""
     label: str = ""
     """Lets people label items in some languages."""
 
