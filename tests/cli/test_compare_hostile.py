@@ -1,6 +1,8 @@
 """`polyjudge compare` with hostile input: gates do not pass, files are not lost, names are shown as text."""
 
 import json
+import os
+import stat
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -123,3 +125,14 @@ def test_a_null_score_is_not_a_verdict_whatever_the_other_fields_are(folder, cap
 
     assert compare("--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["overall"]["counts"]["newlyUnjudged"] == 20
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_pipe_or_a_device_is_not_replaced_by_a_report(folder, capsys, force):
+    os.mkfifo("pipe")
+
+    assert compare("--output", "pipe", *force) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "polyjudge: pipe: is a device or a pipe, which a file cannot replace; give another file"
+    ]
+    assert stat.S_ISFIFO(Path("pipe").stat().st_mode)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from polyjudge.errors import ForeignFileError
+from polyjudge.errors import DataError, ForeignFileError
 from polyjudge.version import __version__
 
 from .kinds import FileKind, kind_of
@@ -63,12 +63,15 @@ def refuse_foreign(path: Path, *, kind: FileKind | None = FileKind.REPORT, force
     """Raise ForeignFileError if polyjudge did not write the file, or if it holds data of another kind.
 
     With None as the kind, all files of polyjudge may be replaced. A link to a missing file elsewhere is refused too.
+    A device or a pipe is never replaced.
     """
-    if force:
-        return
-    if path.is_symlink() and not path.exists() and not path.resolve().is_relative_to(path.parent.resolve()):
-        raise ForeignFileError("is a link to a file in another folder that does not exist yet", path=path)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise DataError("is a device or a pipe, which a file cannot replace; give another file", path=path)
+        if force:
+            return
+        if path.is_symlink() and not path.exists() and not path.resolve().is_relative_to(path.parent.resolve()):
+            raise ForeignFileError("is a link to a file in another folder that does not exist yet", path=path)
         if not path.is_file():
             return
         if not written_by_polyjudge(path):
