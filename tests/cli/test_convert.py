@@ -205,3 +205,14 @@ def test_a_report_is_made_of_peoples_ratings(in_folder: Path, capsys) -> None:
     shown = capsys.readouterr().out
     assert "24 items" in shown
     assert "r2" in shown
+
+
+def test_what_is_no_error_span_is_left_out_of_a_folder(in_folder: Path) -> None:
+    span = {"start": 0, "end": 1, "category": "accuracy", "severity": "major"}
+    row = {"id": "x", "candidate": "ab", "system": "a", "languagePair": "en-de", "label": -5, "spans": ["?", 1, span]}
+    Path("spans.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+
+    assert convert("spans.jsonl", "folder", "--to", "mt-metrics-eval") == 0
+    [written] = [path for path in Path("folder").rglob("*") if path.is_file() and '"errors"' in path.read_text()]
+    [error] = json.loads(written.read_text().split("\t", 1)[1])["errors"]
+    assert {name: error[name] for name in span} == span

@@ -234,7 +234,7 @@ def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float | Non
     annotator, spans = str(row.get("annotator") or ""), row.get("spans")
     labels, scores = row.get("labels"), row.get("subscores")
     label = _number(row.get("label"))
-    errors = _errors_of(cast(list[Mapping[str, Any]], spans)) if isinstance(spans, list) and label is not None else None
+    errors = _errors_of(cast(list[object], spans)) if isinstance(spans, list) and label is not None else None
     if isinstance(labels, Mapping):
         for name, value in cast(Mapping[str, object], labels).items():
             yield "label", name, "", _number(value), None
@@ -247,10 +247,10 @@ def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float | Non
         yield "score", _JUDGE, "", _number(row.get("score")), None
 
 
-def _errors_of(spans: list[Mapping[str, Any]]) -> str:
-    """Return error spans as mt-metrics-eval stores them, whose ends are exclusive too."""
+def _errors_of(spans: list[object]) -> str:
+    """Return error spans as mt-metrics-eval stores them, whose ends are exclusive too; what is no span is left out."""
     errors: list[dict[str, object]] = []
-    for span in spans:
+    for span in (cast(Mapping[str, Any], each) for each in spans if isinstance(each, Mapping)):
         in_source = "sourceStart" in span
         start, end = ("sourceStart", "sourceEnd") if in_source else ("start", "end")
         category, severity = str(span.get("category") or ""), str(span.get("severity") or "")
