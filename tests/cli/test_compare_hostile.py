@@ -136,3 +136,26 @@ def test_a_pipe_or_a_device_is_not_replaced_by_a_report(folder, capsys, force):
         "polyjudge: pipe: is a device or a pipe, which a file cannot replace; give another file"
     ]
     assert stat.S_ISFIFO(Path("pipe").stat().st_mode)
+
+
+@pytest.mark.parametrize("command", ["compare", "rank"])
+def test_a_system_is_compared_once_however_often_it_is_named(folder, capsys, command):
+    write_rows("all.jsonl", [{**row, "system": name} for name in "XYZ" for row in rows()])
+
+    assert main([command, "all.jsonl", "--systems", "X,X"]) == 2
+    message = {
+        "compare": "--systems names only 'X'. Name two or more",
+        "rank": "two systems are needed, found only 'X'",
+    }
+    assert message[command] in capsys.readouterr().err
+    assert main([command, "all.jsonl", "--systems", " X,,Y ,X", "--permutations", "100"]) == 0
+    shown = capsys.readouterr().out
+    assert main([command, "all.jsonl", "--systems", "X,Y", "--permutations", "100"]) == 0
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize("command", ["compare", "rank"])
+def test_a_column_of_clusters_that_no_row_has_is_refused(folder, capsys, command):
+    assert main([command, "a.jsonl", "b.jsonl", "--cluster", "docment"]) == 2
+    assert "no row has th" in capsys.readouterr().err
+    assert main([command, "a.jsonl", "b.jsonl", "--cluster", "id", "--permutations", "100"]) == 0

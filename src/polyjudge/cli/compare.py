@@ -9,6 +9,7 @@ from pathlib import Path
 from polyjudge.errors import ConfigError, UnknownNameError
 from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
+from polyjudge.formats.ratings import ALL_INDEPENDENT
 from polyjudge.formats.scored_runs import ScoredRun, read_run, systems_of, write_baseline
 from polyjudge.languages.table import language_table
 from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, Ruling
@@ -84,6 +85,8 @@ def run(options: argparse.Namespace) -> int:
     if options.bless is not None and options.bless.suffix.lower() != ".jsonl":
         raise ConfigError(f"--bless {str(options.bless)!r}: a baseline is a JSON Lines file, such as baseline.jsonl.")
     first, *others = _runs(options)
+    if options.cluster not in ("", ALL_INDEPENDENT) and not any(run.items.has_clusters for run in (first, *others)):
+        raise ConfigError(f"--cluster {options.cluster}: no row has that column.")
     _check_number(options, len(others))
     if not first.is_baseline:
         check_output(options.bless, [options.a], kind=FileKind.BASELINE, force=options.force)
@@ -119,10 +122,13 @@ def _runs(options: argparse.Namespace) -> list[ScoredRun]:
         return [_read(input_of(path, table), options) for path in (options.a, *options.others)]
     path = input_of(options.a, table)
     found = systems_of(path, table)
-    wanted = [name.strip() for given in options.systems for name in given.split(",")] or found
+    named = (name.strip() for given in options.systems for name in given.split(","))
+    wanted = tuple(dict.fromkeys(name for name in named if name)) or found
     unknown = [name for name in wanted if name not in found]
     if unknown:
         raise UnknownNameError("system", unknown[0], found)
+    if len(wanted) < 2 <= len(found):
+        raise ConfigError(f"--systems names only {wanted[0]!r}. Name two or more of: {', '.join(found)}.")
     if len(wanted) < 2:
         names = f"the only system in it is {found[0]!r}" if found else "its rows have no column 'system'"
         raise ConfigError(f"{options.a} is one run, and {names}. Give a second run to compare it with.")

@@ -64,7 +64,7 @@ def read_compared(
     A row with `otherSystem` or `otherCandidate` is a comparison. Other rows are scores: of the system in the column
     `system`, or of that which the file is named after. Of each item that two systems have, the higher score wins.
     """
-    rows = _Rows(systems=tuple(systems))
+    rows = _Rows(systems=tuple(dict.fromkeys(systems)))
     named = "" if cluster == ALL_INDEPENDENT else cluster
     notes = Ratings()
     for path in paths:
@@ -76,6 +76,8 @@ def read_compared(
             rows.add(rating, own, notes.note, clusters=not _is_wmt(path))
     if systems:
         rows.check_known(paths)
+    if named and rows.ids and not rows.has_clusters and not any(map(_is_wmt, paths)):
+        raise ConfigError(f"no row has the column {named!r}", option="cluster")
     found = _Joined(rows, paths, names_clusters=cluster != "" or rows.has_clusters, joins=cluster != ALL_INDEPENDENT)
     return found.compared(notes)
 
