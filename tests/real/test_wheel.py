@@ -71,6 +71,8 @@ def test_the_wheel_holds_all_that_the_commands_need(bare, tmp_path):
         "judgement",
         "label",
         "outcome",
+        "pairwise",
+        "ranking",
         "recording",
         "results-manifest",
         "review",
