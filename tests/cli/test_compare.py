@@ -468,6 +468,14 @@ def test_wrong_numbers_of_runs_have_a_clear_message(folder, capsys, arguments, m
     assert message in capsys.readouterr().err
 
 
+def test_scores_are_not_compared_with_labels(folder, capsys):
+    write_rows("labels.jsonl", ({"id": row["id"], "language": row["language"], "label": "pass"} for row in rows()))
+
+    assert compare(b="labels.jsonl") == 2
+    assert "a.jsonl has 'score' and labels.jsonl has 'label'" in capsys.readouterr().err
+    assert compare(a="labels.jsonl", b="labels.jsonl") == 0
+
+
 def test_a_language_that_falls_from_pass_to_fail_is_named(folder, capsys):
     for name, score in (("a", 4), ("b", 2)):
         shared = {"schemaVersion": 1, "outcome": "result", "reason": "", "passed": score > 3}

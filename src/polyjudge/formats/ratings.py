@@ -85,6 +85,8 @@ class Ratings:
     """The judges that gave the ratings, if the rows name them."""
     of_judges: int = 0
     """Ratings that are the scores of judged rows."""
+    default_columns: set[str] = field(default_factory=set[str])
+    """The columns of the ratings where none was chosen: `score`, `label` or both."""
     named: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
     """The descriptions of judges that occurred in rows, most of which are the same."""
 
@@ -196,6 +198,8 @@ def _of_row(row: Mapping[str, Any], columns: RatingColumns, notes: Ratings, tags
     if isinstance(given, str):
         return given
     _name_judge(row, notes)
+    if not columns.value and given is not None:
+        notes.default_columns.add("label" if row.get("score") in (None, "") else "score")
     words = {each.strip().casefold() for each in found if isinstance(each, str)}
     notes.of_judges += row.get("outcome") == "result" and columns.value == "" and "label" not in row
     return Rating(

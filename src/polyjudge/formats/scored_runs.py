@@ -135,6 +135,8 @@ class ScoredRun:
     """The judges that gave the scores, if the file names them."""
     measure: str
     """The column of the score; empty for the default one."""
+    default_measure: str = field(default="", kw_only=True)
+    """The default column that has the scores, `score` or `label`; empty if that is not known."""
     problems: tuple[str, ...] = ()
     """Messages about the first few invalid rows."""
     skipped: int = 0
@@ -212,18 +214,18 @@ def read_run(
     if not len(items):
         why = f": {notes.problems[0]}" if notes.problems else f" of the system {system!r}" if system else ""
         raise DataError(f"no scores found{why}", path=path)
-    has_none = path.name.endswith(".score") or has_translation_scores(path, table)
-    rows = None if has_none else ItemRows(path, table, system, share_ids)
+    has_texts = not path.name.endswith(".score") and not has_translation_scores(path, table)
+    rows = ItemRows(path, table, system, share_ids) if has_texts else None
     names_clusters = items.has_clusters or bool(cluster)
     if rows is not None and not names_clusters:
         _cluster_by_content(rows, items)
-    found = path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped
     return ScoredRun(
-        *found,
+        *(path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped),
         by_source=_by_source(rows, items) if rows is not None else None,
         name=next(iter(systems)) if len(systems) == 1 and "" not in systems else system_name(path),
         passes=passes,
         rows=rows,
+        default_measure=notes.default_columns.pop() if len(notes.default_columns) == 1 else "",
         names_clusters=names_clusters,
         is_averaged=is_averaged,
     )

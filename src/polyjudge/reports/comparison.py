@@ -82,8 +82,9 @@ def compare(
         run if isinstance(run, ScoredRun) else read_run(Path(run), measure=score, cluster=cluster)
         for run in (before, after)
     )
-    if (first.measure or "score") != (second.measure or "score"):
-        named = " and ".join(f"{run.path} has {run.measure or 'score'!r}" for run in (first, second))
+    measures = [run.measure or run.default_measure or "score" for run in (first, second)]
+    if measures[0] != measures[1]:
+        named = " and ".join(f"{run.path} has {name!r}" for run, name in zip((first, second), measures, strict=True))
         raise ConfigError(
             harmless(f"the runs have different scores: {named}; choose the same column for both"), option="score"
         )
