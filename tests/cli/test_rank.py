@@ -227,3 +227,11 @@ def test_python_ranks_files_and_shows_the_result_in_a_notebook(folder):
 def test_a_run_given_twice_is_refused(folder, capsys):
     assert main(["rank", "all.jsonl", "./all.jsonl"]) == 2
     assert "A run is given twice" in capsys.readouterr().err
+
+
+def test_a_file_without_scores_is_named(in_folder, capsys):
+    Path("a.csv").write_text("id,score\nx,1\ny,2\n", encoding="utf-8")
+    Path("e.csv").write_text("", encoding="utf-8")
+
+    assert main(["rank", "a.csv", "e.csv"]) == 2
+    assert capsys.readouterr().err.endswith("polyjudge: e.csv: no scores found\n")

@@ -68,12 +68,15 @@ def read_compared(
     named = "" if cluster == ALL_INDEPENDENT else cluster
     notes = Ratings()
     for path in paths:
+        before = len(rows.ids)
         columns = RatingColumns(
             value=measure, option="score", cluster=named, group="item" if _is_wmt(path) else "", table=table
         )
         own = names_of(paths)[path]
         for rating in each_rating(path, columns, notes):
             rows.add(rating, own, notes.note, clusters=not _is_wmt(path))
+        if len(rows.ids) == before and len(paths) > 1 and not systems:
+            raise DataError(f"no scores found{f': {notes.problems[0]}' if notes.problems else ''}", path=path)
     if systems:
         rows.check_known(paths)
     if named and rows.ids and not rows.has_clusters and not any(map(_is_wmt, paths)):
