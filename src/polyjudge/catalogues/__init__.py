@@ -1,0 +1,1 @@
+"""Localisation files: their layouts, formats, placeholders and plural forms, read into messages."""
