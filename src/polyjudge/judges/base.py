@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from polyjudge.cache.address import cache_at
+from polyjudge.cache.protocol import cache_at
 from polyjudge.concurrency.pool import in_order
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import NotRecordedError, ProviderError, RefusedError, TransientError, UnreadableReplyError
