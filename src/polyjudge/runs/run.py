@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from polyjudge.batches.journal import BatchJournal
 from polyjudge.cache.protocol import Cache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.clock import utc_now
@@ -299,7 +298,8 @@ class Run:
         if not self._is_batch:
             yield stack
             return
-        from polyjudge.batches.provider import Batches  # here, because most runs need none of it
+        from polyjudge.batches.journal import BatchJournal  # here, because most runs need none of it
+        from polyjudge.batches.provider import Batches
 
         journal = BatchJournal()
         with journal.writer_lock():

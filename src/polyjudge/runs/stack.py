@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyjudge.cache.address import is_url, open_cache, shown
+from polyjudge.cache.address import shown
 from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
-from polyjudge.cache.protocol import Cache
+from polyjudge.cache.protocol import Cache, is_url, open_cache
 from polyjudge.cache.sqlite import JudgeCache, replies_of
 from polyjudge.concurrency.pool import Slots
 from polyjudge.errors import ConfigError, TransientError
@@ -18,14 +18,14 @@ from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.judges.base import ItemJudge, Judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import OfflineJudge
-from polyjudge.judges.plugin import PluginJudge, is_judge_plugin
+from polyjudge.judges.plugin import PluginJudge
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.providers.base import Provider
 from polyjudge.providers.budget import Budget, BudgetedProvider
 from polyjudge.providers.caching import CachedProvider, CountingProvider, ReplayProvider
 from polyjudge.providers.models import in_batches, price_of
 from polyjudge.providers.rate_limits import RateLimitedProvider, RateLimiter
-from polyjudge.providers.registry import is_provider, open_provider, provider_entry
+from polyjudge.providers.registry import is_judge_plugin, is_provider, open_provider, provider_entry
 from polyjudge.providers.retrying import RetryingProvider, RetryPolicy
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.providers.services import is_remote, origin_of
