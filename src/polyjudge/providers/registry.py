@@ -79,7 +79,7 @@ _APIS = {
         extra="openai",
         batches="batches.openai:open_openai_batches",
     ),
-    "chat": ProviderEntry("providers.local:open_chat", ""),
+    "chat": ProviderEntry("providers.local:ChatProvider", ""),
 }
 
 
