@@ -114,7 +114,7 @@ class ProviderStack:
 
     def _wrap(self, inner: Provider, name: ModelName, price: Price | None) -> Provider:
         # The budget is inside the rate limit: a call that still waits for its turn has not been made.
-        provider: Provider = BudgetedProvider(inner, self.meter, price, name=str(name))
+        provider: Provider = BudgetedProvider(inner, self.meter, price, name=name)
         if not isinstance(inner, ScriptedProvider):  # it has no rate limit, and says the same each time
             limited = RateLimitedProvider(provider, self._rate_limiter(inner.origin))
             sleep = asyncio.sleep if self.slots is None else self.slots.sleep
@@ -258,7 +258,7 @@ def judge_by_models(
     judges = [
         PluginJudge(name, rubric)
         if is_judge_plugin(name.provider)
-        else RubricJudge(rubric, model=str(name), max_tokens=max_tokens)
+        else RubricJudge(rubric, model=name, max_tokens=max_tokens)
         for name in names
     ]
     return judges[0] if len(judges) == 1 else Jury(judges)
