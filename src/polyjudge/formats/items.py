@@ -16,8 +16,7 @@ from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
 from .columns import AS_IT_IS, ColumnMap, Row, RowMapper, TableOptions, table_options
-from .row_files import KnownColumns, Place, files_of, rows_of, spooled
-from .tables import SAME_COLUMNS, rows_from
+from .row_files import SAME_COLUMNS, KnownColumns, Place, files_of, rows_from, rows_of, spooled
 
 CLUSTER_COLUMNS = ("cluster", "document", "doc", "doc_id", "document_id")
 """The columns that name the cluster of a row."""
@@ -106,7 +105,7 @@ class ItemSource:
         for path in paths:
             for file in files_of(path):
                 items_of = self.reading(file, mapper)
-                for line, row, _ in islice(rows_from(file, self.start, self.table), self.rows):
+                for line, row, _ in islice(self.known.rows(file, self.start, self.table), self.rows):
                     for item in items_of(row):
                         yield file, line, item
 
@@ -119,9 +118,9 @@ class ItemSource:
     def reading(self, file: Path, mapper: RowMapper) -> Callable[[Row | str], Sequence[Item | str]]:
         """Return the function that makes items, or error messages, of a row of a file; none if filters exclude it."""
         columns = self.columns_of(file)
-        has_same = inner_suffix(file) in SAME_COLUMNS and not (columns.has_languages or columns.is_own)
-        parse = self.parser(columns.names if has_same else None)
-        if not columns.changes_rows:
+        names, changes_rows = columns.names, columns.changes_rows
+        parse = self.parser(names)
+        if not changes_rows:
             return lambda row: () if (item := parse(row)) is None else (item,)
         naming = mapper.naming(columns)
         return lambda row: [item for named in naming(row) if (item := parse(named)) is not None]
