@@ -102,9 +102,9 @@ class ChatProvider:
         self.origin = origin_of(name.provider)
         self._name = name
         self._key = key_for(name)
-        self._bodies = _Bodies(max_tokens_name(name.provider))
         self._path = chat_path(name, self.origin.base_url)
         headers = {**key_headers(name, self._key), "Content-Type": "application/json"}
+        self._bodies = _Bodies(max_tokens_name(name.provider))
         self._timeout_s = timeout_s
         self._filter = ParameterFilter(model_facts(self._name))
         open_client = partial(HttpClient, self.origin.base_url, headers, timeout_s=timeout_s)

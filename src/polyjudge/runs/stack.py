@@ -88,12 +88,16 @@ class ProviderStack:
     def open(self, name: ModelName) -> Provider:
         """Open the provider of a model with the run's cache, retries, rate limit and budget, from the outside in."""
         if self.replay:
-            return self._replay(name)
+            return ReplayProvider(origin_of_model(name), self._needed_cache())
         price = self._price(name)
         if self.estimate is not None:
             return CountingProvider(origin_of_model(name), self.cache, price, self.estimate, since=self.since)
         if self.batches is not None:
-            return self._batched(self.batches, name, price)
+            if self.cache is None:
+                raise ConfigError("batches need a cache to keep their results in")
+            return self.batches.open(
+                name, cache=self.cache, meter=self.meter, price=price, since=self.since, timeout_s=self.timeout_s
+            )
         return self._wrap(open_provider(name, timeout_s=self.timeout_s, workspace=self.workspace), name, price)
 
     def around(self, provider: Provider, name: ModelName) -> Provider:
@@ -116,10 +120,12 @@ class ProviderStack:
         # The budget is inside the rate limit: a call that still waits for its turn has not been made.
         provider: Provider = BudgetedProvider(inner, self.meter, price, name=name)
         if not isinstance(inner, ScriptedProvider):  # it has no rate limit, and says the same each time
+            retries = self.retries
+            if is_provider(name.provider) and provider_entry(name.provider).is_agent:  # it takes minutes each time
+                retries = replace(retries, attempts=min(retries.attempts, _AGENT_ATTEMPTS))
             limited = RateLimitedProvider(provider, self._rate_limiter(inner.origin))
             sleep = asyncio.sleep if self.slots is None else self.slots.sleep
-            retried = partial(self._retried, name.provider)
-            provider = RetryingProvider(limited, self._retries(name), sleep=sleep, on_retry=retried)
+            provider = RetryingProvider(limited, retries, sleep=sleep, on_retry=partial(self._retried, name.provider))
         return CachedProvider(provider, self.cache, since=self.since) if self.cache else provider
 
     def _price(self, name: ModelName) -> Price | None:
@@ -128,19 +134,6 @@ class ProviderStack:
 
     def _retried(self, provider: str, error: TransientError, wait_s: float) -> None:
         self.emit(Retried(provider, str(error), wait_s, error.attempts))
-
-    def _batched(self, batches: "Batches", name: ModelName, price: Price | None) -> Provider:
-        if self.cache is None:
-            raise ConfigError("batches need a cache to keep their results in")
-        return batches.open(
-            name, cache=self.cache, meter=self.meter, price=price, since=self.since, timeout_s=self.timeout_s
-        )
-
-    def _retries(self, name: ModelName) -> RetryPolicy:
-        """Return how often to try: an agent gets minutes each time, so fewer tries."""
-        if not is_provider(name.provider) or not provider_entry(name.provider).is_agent:
-            return self.retries
-        return replace(self.retries, attempts=min(self.retries.attempts, _AGENT_ATTEMPTS))
 
     def _rate_limiter(self, origin: Origin) -> RateLimiter:
         """Return the rate limiter of an address, which all its models share."""
@@ -152,9 +145,6 @@ class ProviderStack:
             limits = RateLimiter(self.concurrency, rpm=self.rpm, tpm=self.tpm, on_change=changed)
             self.paces[origin] = limits
         return self.paces[origin]
-
-    def _replay(self, name: ModelName) -> Provider:
-        return ReplayProvider(origin_of_model(name), self._needed_cache())
 
     def _needed_cache(self) -> Cache:
         if self.cache is None:
