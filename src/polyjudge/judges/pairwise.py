@@ -12,7 +12,7 @@ from polyjudge.concurrency.pool import in_order, together
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.providers.base import Provider
 from polyjudge.records.fingerprint import fingerprint
-from polyjudge.records.outcomes import Failure, JudgeResult, Outcome, PairwiseResult, Preference
+from polyjudge.records.outcomes import Failure, Outcome, PairwiseResult, Preference
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import RubricCriterion
 from polyjudge.rubrics.prompts import FENCE_NOTE, fence, fill_template, judged_texts, render_context
@@ -56,7 +56,9 @@ class PairwiseJudge:
         if isinstance(forward, Failure) or isinstance(backward, Failure):
             failed = next(each for each in (forward, backward) if isinstance(each, Failure))
             return replace(failed, members=(forward, backward))
-        return _combined(forward, backward)
+        preference = _FORWARD[forward.verdict]
+        consistent = preference == _BACKWARD[backward.verdict]
+        return PairwiseResult(preference if consistent else "tie", consistent, forward, backward)
 
     async def compare(self, first: str, second: str, context: Context | None = None) -> PairwiseResult:
         """Return the preference; raise an error if either order has no verdict."""
@@ -103,12 +105,6 @@ class PairwiseJudge:
         question = Question(prompt, self._labels.schema(), "pairwise", self.fingerprint, repeat)
         judged = (shown_first, *judged_texts(shown_second, context))
         return await self.asker.outcome(question, partial(self._labels.read, judged=judged))
-
-
-def _combined(forward: JudgeResult, backward: JudgeResult) -> PairwiseResult:
-    preference = _FORWARD[forward.verdict]
-    consistent = preference == _BACKWARD[backward.verdict]
-    return PairwiseResult(preference if consistent else "tie", consistent, forward, backward)
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,15 +170,12 @@ class _Bodies:
     def encoded(self, request: Request) -> bytes:
         if self._last is None or not is_same_but_prompt(self._last, request):
             mark = secrets.token_hex()
-            before, _, after = json.dumps(self._body(replace(request, prompt=mark))).partition(f'"{mark}"')
+            given = chat_body(replace(request, prompt=mark))
+            body = {self._max_tokens_as if name == "max_tokens" else name: value for name, value in given.items()}
+            before, _, after = json.dumps(body).partition(f'"{mark}"')
             self._last, self._around = request, (before, after)
         before, after = self._around
         return f"{before}{json.dumps(request.prompt)}{after}".encode()
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        return {
-            self._max_tokens_as if name == "max_tokens" else name: value for name, value in chat_body(request).items()
-        }
 
 
 def chat_body(request: Request) -> dict[str, Any]:

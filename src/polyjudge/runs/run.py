@@ -109,7 +109,13 @@ class Run:
         if self._plan is None and self._retry_failures:
             self._items = retried_items(self._items, self.judge, self.output)
         if self._plan is None and self._ray is not None:
-            self._plan = self._plan_shards(self._ray)
+            from .shards import survey_shards  # here, because most runs need none of it
+
+            self._sharded = survey_shards(cast(ItemSource, self._items), self._ray.shard_rows)
+            found = self._sharded.survey
+            self._plan = Plan(
+                found.count, found.skipped, found.problems, found.languages, found.fingerprint, found.fingerprint
+            )
         if self._plan is None:
             retried = self.output if self._retry_failures and isinstance(self.output, Path) else None
             how = {"repeats": self._repeats, "refresh": self._refresh, "reread": self._reread}
@@ -344,13 +350,6 @@ class Run:
             max_unjudged=self.limits.max_unjudged,
             temporary=temporary,
         )
-
-    def _plan_shards(self, engine: RayEngine) -> Plan:
-        from .shards import survey_shards  # here, because most runs need none of it
-
-        self._sharded = survey_shards(cast(ItemSource, self._items), engine.shard_rows)
-        found = self._sharded.survey
-        return Plan(found.count, found.skipped, found.problems, found.languages, found.fingerprint, found.fingerprint)
 
     def _execute_on_ray(self, engine: RayEngine, emit: OnEvent) -> RunSummary:
         from .ray import RayRun  # here, because most runs need none of it

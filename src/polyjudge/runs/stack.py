@@ -265,17 +265,12 @@ def open_judge(
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         return OfflineJudge(rubric)
-    judges = [_repeated(_opened(rubric, name, access, max_tokens), repeats) for name in names]
+    judges: list[Judge] = [
+        PluginJudge(name, rubric).bind(access)
+        if is_judge_plugin(name.provider)
+        else RubricJudge(rubric, model=name.model, provider=access.open(name), max_tokens=max_tokens)
+        for name in names
+    ]
+    if repeats != 1:
+        judges = [RepeatedJudge(judge, repeats) for judge in judges]
     return judges[0] if len(judges) == 1 else Jury(judges)
-
-
-def _opened(
-    rubric: Rubric, name: ModelName, access: ProviderStack, max_tokens: int | None
-) -> RubricJudge | PluginJudge:
-    if is_judge_plugin(name.provider):
-        return PluginJudge(name, rubric).bind(access)
-    return RubricJudge(rubric, model=name.model, provider=access.open(name), max_tokens=max_tokens)
-
-
-def _repeated(judge: RubricJudge | PluginJudge, repeats: int) -> Judge:
-    return judge if repeats == 1 else RepeatedJudge(judge, repeats)
