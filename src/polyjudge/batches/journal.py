@@ -179,7 +179,10 @@ def _read(path: Path, *, repair: bool) -> BatchJob:
             message = f"invalid record of a batch ({type(error).__name__}: {str(error)[:200]}); {_REMEDY}"
             raise DataError(message, path=path, line=number) from None
     if partial and repair:
-        warnings.warn(f"{path}:{len(lines) + 1}: an incomplete record was removed", stacklevel=4)
+        warnings.warn(
+            f"{path}:{len(lines) + 1}: an incomplete record was removed; a run was killed here",
+            stacklevel=4,
+        )
         os.truncate(path, path.stat().st_size - len(partial))
     return job
 

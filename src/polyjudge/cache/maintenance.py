@@ -163,7 +163,7 @@ def verify(place: Path | str) -> Verified:
 def _entries_from(source: Path, problems: list[str]) -> Iterator[Entry]:
     """Yield the entries of an export or a cache file; add a message to `problems` for each unreadable one."""
     if not source.is_file():
-        raise DataError("does not exist", path=source)
+        raise DataError("does not exist; give exported entries, or a cache", path=source)
     return _recover(source, problems) if _is_sqlite(source) else _read_export(source, problems)
 
 

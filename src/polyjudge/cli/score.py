@@ -212,7 +212,7 @@ def _open_run(job: ScoreJob) -> Run:
 def _show_prompt(job: ScoreJob, item_id: str) -> int:
     item = next((item for item in job.source if item.id == item_id), None)
     if item is None:
-        raise DataError(f"no item has the id {item_id!r}.", path=job.source.path)
+        raise DataError(f"no item has the id {item_id!r}. Give the id of an item in this file.", path=job.source.path)
     print(harmless(RubricJudge(job.rubric).build_prompt(item.candidate, item.context)))
     return 0
 

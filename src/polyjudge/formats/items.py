@@ -189,10 +189,10 @@ class ItemList:
         for item in self._items:
             digest.add(item)
             if item.id in seen:
-                raise DataError(f"duplicate item id {item.id!r}")
+                raise DataError(f"duplicate item id {item.id!r}; give each item its own id")
             seen.add(item.id)
         if not self._items:
-            raise DataError("no items to judge")
+            raise DataError("no items to judge: the given list is empty")
         languages = tuple(sorted({item.language for item in self._items}))
         return Survey(len(self._items), 0, (), digest.hexdigest(), languages)
 
@@ -276,7 +276,9 @@ class SeenIds:
             if isinstance(item, Item):
                 place = Place(file, line)
                 if item.id in places:
-                    message = f"duplicate id {item.id!r}, first {place.other(places[item.id])}"
+                    message = (
+                        f"duplicate id {item.id!r}, first {place.other(places[item.id])}; give each row its own id"
+                    )
                     raise DataError(message, path=place.path, line=place.line)
                 places[item.id] = place
 

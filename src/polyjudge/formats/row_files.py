@@ -4,8 +4,7 @@ import hashlib
 import re
 import shutil
 import sys
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -163,20 +162,17 @@ def rows_from(
     path: Path, start: Mark = START, options: TableOptions = AS_IT_IS, reader: Reader | None = None
 ) -> MarkedRows:
     """Yield the rows of a file from a position in it, with the columns that they have there."""
-    with _explained(path):
-        yield from (reader or reader_of(path, options))(path, start, options)
-
-
-@contextmanager
-def _explained(path: Path) -> Generator[None]:
-    """Say in an error of the system or about the encoding which file it is about, and what to do."""
     try:
-        yield
-    except EncodingError as error:
-        message = f"{error}. Name its encoding"
-        raise DataError(message, option="encoding", value=_likely_encoding(path)) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
+        yield from (reader or reader_of(path, options))(path, start, options)
+    except (EncodingError, OSError) as error:
+        raise _explained(error, path) from None
+
+
+def _explained(error: EncodingError | OSError, path: Path) -> DataError:
+    """Return the error of a file that cannot be read, with what to do about its encoding."""
+    if isinstance(error, EncodingError):
+        return DataError(f"{error}. Name its encoding", option="encoding", value=_likely_encoding(path))
+    return DataError(f"cannot be read: {error.strerror or error}", path=path)
 
 
 def _likely_encoding(path: Path) -> str:
@@ -281,8 +277,9 @@ def column_map(path: Path, options: TableOptions) -> ColumnMap:
 
 
 def _columns_in(file: Path, options: TableOptions, reader: Reader | None = None) -> ColumnMap:
-    columns = columns_of(file, (row for _, row, _ in rows_from(file, START, options, reader)), options)
-    return replace(columns, is_fixed=inner_suffix(file) in SAME_COLUMNS)
+    is_fixed = inner_suffix(file) in SAME_COLUMNS
+    found = columns_of(file, (row for _, row, _ in rows_from(file, START, options, reader)), options)
+    return replace(found, is_fixed=is_fixed)
 
 
 class KnownColumns:
@@ -300,16 +297,17 @@ class KnownColumns:
         return rows_from(file, start, options, self._known(file, options)[0])
 
     def _known(self, file: Path, options: TableOptions) -> tuple[Reader, ColumnMap]:
-        with _explained(file):
+        try:
             found = file.stat()
-        version = (found.st_ino, found.st_size, found.st_mtime_ns, options)
-        known = self._found.get(file)
-        if known is None or known[0] != version:
-            if len(self._found) >= _MOST_KNOWN:
-                self._found.clear()
-            with _explained(file):
+            version = (found.st_ino, found.st_size, found.st_mtime_ns, options)
+            known = self._found.get(file)
+            if known is None or known[0] != version:
+                if len(self._found) >= _MOST_KNOWN:
+                    self._found.clear()
                 reader = reader_of(file, options)
-            known = self._found[file] = (version, reader, _columns_in(file, options, reader))
+                known = self._found[file] = (version, reader, _columns_in(file, options, reader))
+        except (EncodingError, OSError) as error:
+            raise _explained(error, file) from None
         return known[1:]
 
 
@@ -347,9 +345,8 @@ def _of_folder(path: Path) -> list[Path]:
                 f"unsupported file {file.name!r}; a folder of items may contain only {', '.join(ROW_KINDS)}", path=path
             )
     if len({inner_suffix(file) for file in files}) != 1:
-        raise DataError(
-            "contains files of several formats; use one format" if files else "no item files found", path=path
-        )
+        several = "contains files of several formats; convert them to one format, or give one of the files"
+        raise DataError(several if files else "no item files found; give a folder of tables", path=path)
     return files
 
 
