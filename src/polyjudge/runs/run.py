@@ -80,7 +80,7 @@ class Run:
         self._output_file = output if isinstance(output, OutputFile) else None
         place = output.path if isinstance(output, OutputFile) else output
         self.output = Path(place) if isinstance(place, str) else place
-        self.limits = limits or Limits()
+        self.limits = limits = limits or Limits()
         self._cache, self._fallback_cache = cache, fallback_cache
         self._is_batch, self._repeats = batch, repeats
         self._ray = RayEngine() if engine == "ray" else engine if isinstance(engine, RayEngine) else None
@@ -90,8 +90,7 @@ class Run:
         self._legacy_fingerprints, self._retries = tuple(legacy_fingerprints), retries or RetryPolicy()
         is_private = keep_replies and cache is None and isinstance(self.output, Path)
         self._replies = PrivateReplies(cast(Path, self.output)) if is_private else None
-        self._stop = StopToken()
-        self.budget = Budget(Caps(self.limits.max_calls, self.limits.max_tokens, self.limits.max_cost_usd))
+        self._stop, self.budget = StopToken(), Budget(Caps(limits.max_calls, limits.max_tokens, limits.max_cost_usd))
         self._refuse_unfit()
 
     def _refuse_unfit(self) -> None:
