@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         UnusableError,
     )
     from polyjudge.formats.items import read_items, read_results
-    from polyjudge.formats.tables import Format
+    from polyjudge.formats.row_files import Format
     from polyjudge.judges.choice import BinaryJudge, ChoiceJudge
     from polyjudge.judges.critique import parse_critique
     from polyjudge.judges.jury import Jury, RepeatedJudge, jury_agreement
@@ -155,7 +155,7 @@ _HOMES = {
         "UnknownNameError UnreadableReplyError UnusableError"
     ),
     "formats.items": "read_items read_results",
-    "formats.tables": "Format",
+    "formats.row_files": "Format",
     "judges.choice": "BinaryJudge ChoiceJudge",
     "judges.critique": "parse_critique",
     "judges.jury": "Jury RepeatedJudge jury_agreement",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from polyjudge.errors import DataError
 from polyjudge.formats.error_spans import error_span, marked_span, mqm_score, weight_of
-from polyjudge.formats.tables import rows_from
+from polyjudge.formats.row_files import rows_from
 
 DATA = Path(os.environ.get("POLYJUDGE_DATA", "/nowhere")) / "esa_mqm_dev"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="POLYJUDGE_DATA is not set")

@@ -110,7 +110,7 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     _refuse_clashes(options)
     rules = [rule for given in options.fail_under for rule in given.split(",")]
     required = parse_fail_under(rules) if rules else None
-    rubric, judges = load_rubric(options.rubric), judge_names(options)
+    rubric, judges, filters = load_rubric(options.rubric), judge_names(options), filters_of(options.filter)
     in_shards = options.engine == "ray" and not options.dry_run
     refuse_without_ray(options)
     if in_shards:
@@ -124,7 +124,7 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
         checks = policy_of(options)
         _print_judge(OfflineJudge(rubric, policy=checks))  # refuses a rubric, before anything is written
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
-    filters, table, known = filters_of(options.filter), table_options_of(options), KnownColumns()
+    table, known = table_options_of(options), KnownColumns()
     items = spooled(options.items) if in_shards else input_of(options.items, table, known=known)
     source = ItemSource(items, context, filters, options.limit, table=table, known=known)
     _warn_of_language(rubric, judges, context)
@@ -195,11 +195,14 @@ def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str
 
 def _open_run(job: ScoreJob) -> Run:
     options = job.options
+    engine: RayEngine | Literal["local"] = "local"
+    if options.engine == "ray" and not options.dry_run:
+        engine = RayEngine(workers=options.workers, shard_rows=options.shard_rows or ROWS_IN_SHARD)
     return Run(
         job.source,
         judge_by_models(job.rubric, job.judges, checks=job.checks),
         output=_PrintedRows() if options.output is None and not options.dry_run else options.output,
-        engine=_engine(options),
+        engine=engine,
         repeats=options.repeats,
         retry_failures=options.retry_failures,
         **run_options(options),
@@ -209,7 +212,7 @@ def _open_run(job: ScoreJob) -> Run:
 def _show_prompt(job: ScoreJob, item_id: str) -> int:
     item = next((item for item in job.source if item.id == item_id), None)
     if item is None:
-        raise DataError(f"no item has the id {item_id!r}.", path=job.source.path)
+        raise DataError(f"no item has the id {item_id!r}. Give the id of an item in this file.", path=job.source.path)
     print(harmless(RubricJudge(job.rubric).build_prompt(item.candidate, item.context)))
     return 0
 
@@ -255,12 +258,6 @@ def _explain_broken(files: Sequence[str]) -> int:
         print(f"polyjudge: {harmless(file)}", file=sys.stderr)
     print("polyjudge: These files were not judged. Correct them and run the same command again.", file=sys.stderr)
     return 2
-
-
-def _engine(options: argparse.Namespace) -> RayEngine | Literal["local"]:
-    if options.engine == "local" or options.dry_run:
-        return "local"
-    return RayEngine(workers=options.workers, shard_rows=options.shard_rows or ROWS_IN_SHARD)
 
 
 class _PrintedRows:

@@ -44,7 +44,10 @@ def lines_from(path: Path, offset: int = 0, encoding: str = "") -> Iterator[tupl
             offset = len(file.read(len(_BYTE_ORDER_MARK)))
         for line in _lines(file):
             if line is None:
-                raise DataError(f"has a line of more than {_LONGEST_LINE >> 20} MB, too long for a row", path=path)
+                raise DataError(
+                    f"has a line of more than {_LONGEST_LINE >> 20} MB, too long for a row; give each row a line",
+                    path=path,
+                )
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
@@ -310,7 +313,9 @@ class RowLog:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self.close()
-            raise DataError("the same run is writing this file in another process", path=self.path) from None
+            raise DataError(
+                "the same run is writing this file in another process; wait until it has ended", path=self.path
+            ) from None
 
     @property
     def is_empty(self) -> bool:

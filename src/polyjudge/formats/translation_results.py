@@ -22,8 +22,7 @@ from polyjudge.records.translation import LanguageResult, PromptResult
 
 from .column_search import columns_of
 from .columns import AS_IT_IS, ROLES, ColumnMap, RowMapper, TableOptions
-from .row_files import column_map, files_of
-from .tables import is_table, rows_from
+from .row_files import column_map, files_of, is_table, rows_from
 
 Record = TypeVar("Record", LanguageResult, PromptResult)
 _LIST_NAMES = ("results", "languageResults")
