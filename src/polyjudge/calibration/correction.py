@@ -39,7 +39,9 @@ def correct(judged: Iterable[Rating], pairs: Sequence[Pair], pass_from: tuple[fl
         [judge for _, judge, _ in known],
         [people for _, _, people in known],
     )
-    bounds = _scale_of([*judged_scores, *people_scores])
+    given = (*judged_scores, *people_scores)
+    fitting = (scale for scale in _USUAL_SCALES if all(scale[0] <= value <= scale[1] for value in given))
+    bounds = next(fitting, None)  # the mean is on the smallest scale that has all scores
     overall = corrected_mean(judged_scores, judge_scores, people_scores, bounds=bounds)
     labelled = {pair.id for pair in pairs}
     others = [each for each in judged if each.value is not None and each.id not in labelled]
@@ -74,12 +76,6 @@ def correct_from_elsewhere(
 
     overall = rate([each for group in groups.values() for each in group])
     return overall, {tag: rate(group) for tag, group in sorted(groups.items())} if len(groups) > 1 else {}
-
-
-def _scale_of(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the smallest usual scale that contains all values, which bounds the mean."""
-    fitting = (scale for scale in _USUAL_SCALES if all(scale[0] <= value <= scale[1] for value in values))
-    return next(fitting, None)
 
 
 def _passed(value: float | None, pass_from: tuple[float, float] | None, side: int) -> float:

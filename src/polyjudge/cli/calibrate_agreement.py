@@ -5,11 +5,9 @@ import re
 import sys
 from pathlib import Path
 
-from polyjudge.calibration.agreement import AgreementOptions
-from polyjudge.calibration.agreement_result import AgreementResult, measure_agreement
+from polyjudge.calibration.agreement import AgreementOptions, AgreementResult, Span, measure_agreement
 from polyjudge.calibration.cards import with_agreement
 from polyjudge.calibration.matching import Combination, match, once_per_item, usual_combination
-from polyjudge.calibration.scales import Span
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
 from polyjudge.files.json_lines import readable_json

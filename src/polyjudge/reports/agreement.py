@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polyjudge.calibration.agreement import AS_A_TIE, EVERY_ITEM, Found
-from polyjudge.calibration.agreement_result import AgreementResult
+from polyjudge.calibration.agreement import AS_A_TIE, EVERY_ITEM, AgreementResult, Found
 from polyjudge.calibration.annotators import RaterPair
 from polyjudge.calibration.matching import Combination
 from polyjudge.calibration.orders import OrderEffects
