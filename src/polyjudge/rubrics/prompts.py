@@ -92,7 +92,8 @@ class PromptRenderer:
 
     def __init__(self, rubric: Rubric) -> None:
         self.criteria = "\n".join(_criterion_lines(criterion) for criterion in rubric.criteria)
-        self.subscores_form = _subscores_form(rubric)
+        scale = f"<{rubric.scale.lowest:g}-{rubric.scale.highest:g}>"
+        self.subscores_form = ", ".join(f'"{criterion.name}": {scale}' for criterion in rubric.criteria)
         filled = {"criteria": self.criteria, "subscores_schema": self.subscores_form}
         self._pieces = pieces_of(rubric.instruction, filled)
 
@@ -139,11 +140,6 @@ def rubric_fingerprint(rubric: Rubric) -> str:
 def _criterion_lines(criterion: RubricCriterion) -> str:
     anchors = [f"  {value} = {meaning}" for value, meaning in sorted(criterion.anchors.items())]
     return "\n".join([f"- **{criterion.name}** (weight {criterion.weight}): {criterion.description}", *anchors])
-
-
-def _subscores_form(rubric: Rubric) -> str:
-    scale = f"<{rubric.scale.lowest:g}-{rubric.scale.highest:g}>"
-    return ", ".join(f'"{criterion.name}": {scale}' for criterion in rubric.criteria)
 
 
 def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
