@@ -12,7 +12,7 @@ from polyjudge.files.json_lines import START, Mark
 from polyjudge.files.opening import inner_suffix
 from polyjudge.files.spill import Numbers
 from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from polyjudge.errors import DataError
 from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 from polyjudge.records.calibration import ReferenceText
 
 from .columns import AS_IT_IS, TableOptions
