@@ -27,9 +27,8 @@ def fence(text: str) -> str:
 RUBRIC_PLACES = ("criteria", "candidate", "context", "subscores_schema")
 
 
-def check_template(template: str, places: Iterable[str] = RUBRIC_PLACES) -> None:
+def check_template(template: str) -> None:
     """Raise a `ConfigError` for an unknown, missing or malformed placeholder."""
-    known = tuple(places)
     try:
         pieces = list(Formatter().parse(template))
     except ValueError as error:
@@ -38,12 +37,12 @@ def check_template(template: str, places: Iterable[str] = RUBRIC_PLACES) -> None
     for _, place, form, conversion in pieces:
         if place is None:
             continue
-        if place not in known or form or conversion:
-            raise ConfigError(_unknown_place(place, form or "", conversion or "", known))
+        if place not in RUBRIC_PLACES or form or conversion:
+            raise ConfigError(_unknown_place(place, form or "", conversion or ""))
         used.add(place)
-    missing = [place for place in known if place not in used]
+    missing = [place for place in RUBRIC_PLACES if place not in used]
     if missing:
-        raise ConfigError(f"the prompt template lacks {_listed(missing)}; required are {_listed(known)}")
+        raise ConfigError(f"the prompt template lacks {_listed(missing)}; required are {_listed(RUBRIC_PLACES)}")
 
 
 def fill_template(template: str, **values: str) -> str:
@@ -65,10 +64,10 @@ def pieces_of(template: str, filled: Mapping[str, str]) -> list[tuple[str, str |
     return [*pieces, (text, None)]
 
 
-def _unknown_place(place: str, form: str, conversion: str, known: Iterable[str]) -> str:
+def _unknown_place(place: str, form: str, conversion: str) -> str:
     written = place + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
     return (
-        f"the prompt template has an unknown placeholder {{{written}}}; known are {_listed(known)}; "
+        f"the prompt template has an unknown placeholder {{{written}}}; known are {_listed(RUBRIC_PLACES)}; "
         "write {{ and }} for literal braces"
     )
 
