@@ -99,7 +99,7 @@ class _Doubts:
         self.judged += 1
         if item_status(outcome, (), self.rubric) == "FAIL" and isinstance(outcome, JudgeResult):
             fixture = self.fixtures[item.id]
-            message = f"expected output fails by the judge: {outcome.reason}"
+            message = f"the judge fails the expected output: {outcome.reason}"
             self.findings.append(AuditFinding(item.id, "doubted", message, fixture.path, fixture.line))
 
 
