@@ -36,7 +36,7 @@ Span = tuple[float, float]
 _TOPS = (1.0, 5.0, 10.0, 100.0)
 """The highest scores of usual scales."""
 _TIMES_LARGER = 2.5
-"""So many times larger is the top of another scale: 5 and 100, but not 5 and 10 of a mild and a strict rater."""
+"""A highest score this many times larger is of another scale: 5 and 100, not 5 and 10 of a strict and a mild rater."""
 
 
 @dataclass(frozen=True, slots=True)

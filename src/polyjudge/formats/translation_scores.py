@@ -99,7 +99,7 @@ def score_row(score: LanguageScore) -> dict[str, Any]:
 
 
 def read_score_row(row: Mapping[str, Any]) -> LanguageScore:
-    """Reverse `score_row`."""
+    """Return the score of a row that `score_row` returned."""
     prompts = tuple(_read(PromptScore, each) for each in row["prompts"])
     return replace(_read(LanguageScore, {**row, "prompts": []}), prompts=prompts)
 

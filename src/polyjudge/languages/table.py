@@ -264,7 +264,7 @@ class LanguageTags(dict[str, str]):
     """The tags of languages: `fr` of `French` and `français`; what is not known as a name is returned as it is."""
 
     def __missing__(self, given: str) -> str:
-        """Look a language up, once; the table is read only if one is given that is no plain tag."""
+        """Return the tag of a language, and remember it; only what has not the form of a tag needs the table."""
         tag = given if not given or _TAG.fullmatch(given) else _of_word(given)
         if len(self) < _MOST_KNOWN:
             self[given] = tag

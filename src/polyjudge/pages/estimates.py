@@ -88,7 +88,7 @@ class RunningEstimate:
             self.points = {count: self.points[count] for count in kept}
 
     def _estimate(self, known: Sequence[_Known]) -> Figure:
-        """Weight each language by its items, because small languages are sampled more often than their share."""
+        """Return the estimate, with each language weighted by its items: small languages are sampled more often."""
         groups = [self._group(tags, known) for tags in _groups(self._judged, Counter(each.language for each in known))]
         found = stratified_mean({str(n): each for n, each in enumerate(groups)}, bounds=self._bounds)
         if len(groups) > 1 and found is not None:

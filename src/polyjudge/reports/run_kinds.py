@@ -26,7 +26,7 @@ UNITS: Mapping[RunKind, str] = {
 ListedKind = Literal["translation", "score", "vocabulary", "transcript"]
 """What a list of runs has; `translation` is a translator's results, `score` also a folder of Parquet files."""
 START = 1 << 16
-"""So many bytes of a file say what it is."""
+"""The number of bytes at the start of a file by which its kind is recognised."""
 _LONGEST_JSON = 1 << 30
 _OUTPUTS = re.compile(rb'"generatedOutput"\s*:')
 _SCORED = re.compile(rb'"outcome"\s*:\s*"(?:result|failure|text)"')

@@ -71,7 +71,7 @@ class Drift:
     """Larger sizes that changed the scores too much."""
 
     def restart(self, batch_size: int, tolerance: float) -> None:
-        """Reset the measurement for a new start with so many languages in a call."""
+        """Reset the measurement, for `batch_size` languages in a call."""
         self.batch_size, self.tolerance = batch_size, tolerance
         self.rows_from_batches = self.empty_batches = self.compared = self.flipped = 0
         self.mean_distance, self.tried = None, []
