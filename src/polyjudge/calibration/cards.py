@@ -48,7 +48,12 @@ def new_card(card: TrustCard | None, judge: JudgeIdentity, *, at: str) -> TrustC
     """Return the existing card, or a new one if it is of another model, rubric or prompt."""
     if card is None or expiry(card.judge, judge):
         return TrustCard(judge=judge, updated_at=at, polyjudge_version=__version__)
-    return replace(card, judge=_known(card.judge, judge), updated_at=at, polyjudge_version=__version__)
+    known = replace(
+        judge,
+        model_answered=judge.model_answered or card.judge.model_answered,
+        prompt_sha256=judge.prompt_sha256 or card.judge.prompt_sha256,
+    )
+    return replace(card, judge=known, updated_at=at, polyjudge_version=__version__)
 
 
 def with_measurement(card: TrustCard, found: Measurement, about: Mapping[str, Any]) -> TrustCard:
@@ -116,11 +121,3 @@ def _larger(old: Mapping[str, Sized], new: Mapping[str, Sized]) -> dict[str, Siz
     """Return for each kind the measurement with more texts; the newer one if they are equal."""
     kept = {kind: each for kind, each in old.items() if kind not in new or each.texts > new[kind].texts}
     return dict(sorted({**new, **kept}.items()))
-
-
-def _known(carded: JudgeIdentity, judge: JudgeIdentity) -> JudgeIdentity:
-    return replace(
-        judge,
-        model_answered=judge.model_answered or carded.model_answered,
-        prompt_sha256=judge.prompt_sha256 or carded.prompt_sha256,
-    )

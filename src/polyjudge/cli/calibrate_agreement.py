@@ -5,22 +5,19 @@ import re
 import sys
 from pathlib import Path
 
-from polyjudge.calibration.agreement import AgreementOptions
-from polyjudge.calibration.agreement_result import AgreementResult, measure_agreement
+from polyjudge.calibration.agreement import AgreementOptions, AgreementResult, Span, measure_agreement
 from polyjudge.calibration.cards import with_agreement
 from polyjudge.calibration.matching import Combination, match, once_per_item, usual_combination
-from polyjudge.calibration.scales import Span
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files.json_lines import readable_json
 from polyjudge.languages.table import language_table
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.reports.agreement import agreement_blocks, agreement_json
 from polyjudge.reports.blocks import BLOCK_FORMATS
 
-from .calibrating import add_to_card, check_card
+from .calibrating import add_to_card, check_card, write_figures
 from .options import Several, add_force_option, at_least, check_output, whole
-from .output import print_warning, write_pieces
+from .output import print_warning
 from .rating_sides import (
     Sides,
     add_rating_options,
@@ -94,7 +91,8 @@ def run(options: argparse.Namespace) -> int:
     )
     result = measure_agreement(judged, matched, how, wanted, _scales(options))
     _warn(result, sides)
-    _write(options, result)
+    blocks = agreement_blocks(result, language_table(), people=not options.against)
+    write_figures(options, agreement_json(result), blocks)
     if not options.against:
         _add_to_card(options, sides.judged.judges, result)
     return 0
@@ -130,15 +128,6 @@ def _warn(result: AgreementResult, sides: Sides) -> None:
         )
     if len(pairs) >= _MANY and len({pair.judge for pair in pairs}) > 2 and all(p.judge == p.people for p in pairs):
         print_warning(f"every label in {sides.paths[0]} equals the judge's score. Are they the same column?")
-
-
-def _write(options: argparse.Namespace, result: AgreementResult) -> None:
-    people = not options.against
-    if options.format == "json":
-        pieces = iter([readable_json(agreement_json(result), indent=1) + "\n"])
-    else:
-        pieces = BLOCK_FORMATS[options.format](agreement_blocks(result, language_table(), people=people))
-    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
 
 
 def _add_to_card(options: argparse.Namespace, judges: list[JudgeIdentity], result: AgreementResult) -> None:

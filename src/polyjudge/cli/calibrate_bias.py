@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -14,7 +14,6 @@ from polyjudge.calibration.measurement import text_context
 from polyjudge.calibration.probes import EFFECTS, Probe, ProbeJudge, ProbeOptions, plan_probes
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, label_column, read_ratings
@@ -31,16 +30,17 @@ from polyjudge.rubrics.loading import load_rubric, rubric_names
 
 from .calibrating import (
     Questioning,
+    add_question_options,
     add_text_options,
     add_to_card,
     check_card,
     questions,
     reference_texts,
     refuse_many_calls,
+    write_figures,
 )
 from .environment import load_environment
-from .options import add_batch_option, add_judging_options, at_least, check_output, judge_names
-from .output import write_pieces
+from .options import at_least, check_output, judge_names
 from .tables import table_options_of
 
 _REPEATS = 3
@@ -57,14 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--scores", type=Path, metavar="FILE", help=scores)
     add("--labels", type=Path, metavar="FILE", help="people's labels of the same texts, with the column system")
     add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, spread over the languages")
-    card = "trust card to add the result to; default: the judge's own in .polyjudge/cards"
-    add("--card", type=Path, metavar="FILE", help=card)
-    answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
-    add("--answers", type=Path, metavar="FILE", help=answers)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add("--format", choices=[*BLOCK_FORMATS, "json"], default="text", help="output format; default: %(default)s")
-    add_judging_options(parser, default_judge="opus")
-    add_batch_option(add)
+    add_question_options(parser, formats=[*BLOCK_FORMATS, "json"])
 
 
 def run(options: argparse.Namespace) -> int:
@@ -95,7 +88,8 @@ def run(options: argparse.Namespace) -> int:
     at = utc_now()
     about = {"kind": "bias", "at": at, "effects": list(effects)}
     place = add_to_card(options, judge, lambda card: with_effects(card, effects, about), at=at)
-    _show(options, effects)
+    found = {**own_fields(), **{name: to_json(effect) for name, effect in effects.items()}}
+    write_figures(options, found, effect_blocks(effects))
     print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)
     return 0
 
@@ -145,7 +139,8 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
     labelled = read_ratings(options.labels, RatingColumns(value=label_column(options.labels, table), table=table))
     family = family_of(f"{judge.provider}/{judge.model}")
     if not family:
-        print(f"polyjudge: unknown model family: {judge.provider}/{judge.model}", file=sys.stderr)
+        name = f"{judge.provider}/{judge.model}"
+        print(f"polyjudge: own_family is not measured: {name} is of no known family of models", file=sys.stderr)
         return {}
     pairs = match(judged.ratings, labelled.ratings).pairs
     values = [pair.people for pair in pairs]
@@ -157,12 +152,3 @@ def _family(options: argparse.Namespace, judge: JudgeIdentity, rubric: Rubric) -
         if pair.system:
             gaps[family_of(pair.system) == family].append(share - (pair.people - low) / span)
     return {"own_family": own_family(gaps[True], gaps[False], family)}
-
-
-def _show(options: argparse.Namespace, effects: Mapping[str, Effect]) -> None:
-    if options.format == "json":
-        found = {**own_fields(), **{name: to_json(effect) for name, effect in effects.items()}}
-        pieces = iter([readable_json(found, indent=1) + "\n"])
-    else:
-        pieces = BLOCK_FORMATS[options.format](effect_blocks(effects))
-    write_pieces(options.output, pieces, format_name=options.format, force=options.force)

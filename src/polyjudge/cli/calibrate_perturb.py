@@ -27,6 +27,7 @@ from polyjudge.runs.stack import judge_by_models
 from .calibrating import (
     Answers,
     Questioning,
+    add_question_options,
     add_text_options,
     add_to_card,
     check_card,
@@ -35,7 +36,7 @@ from .calibrating import (
     refuse_many_calls,
 )
 from .environment import load_environment
-from .options import add_batch_option, add_judging_options, at_least, judge_names
+from .options import at_least, judge_names
 from .output import write_pieces
 from .progress import counted
 
@@ -51,14 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     usual = ",".join(f"{each:g}" for each in SEVERITIES)
     add("--severities", metavar="S,…", help=f"severities of the perturbations, up to 1; default: {usual}")
     add("--budget", type=at_least(1), metavar="N", help="ask at most N questions, the most informative first")
-    card = "trust card to add the result to; default: the judge's own in .polyjudge/cards"
-    add("--card", type=Path, metavar="FILE", help=card)
-    answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
-    add("--answers", type=Path, metavar="FILE", help=answers)
-    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
-    add("--format", choices=list(CARD_FORMATS), default="text", help="output format; default: %(default)s")
-    add_judging_options(parser, default_judge="opus")
-    add_batch_option(add)
+    add_question_options(parser, formats=list(CARD_FORMATS))
 
 
 def run(options: argparse.Namespace) -> int:

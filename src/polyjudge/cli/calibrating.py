@@ -3,12 +3,13 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from polyjudge.calibration.cards import new_card
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
+from polyjudge.files.json_lines import readable_json
 from polyjudge.files.kinds import FileKind
 from polyjudge.folder_trust import private_path
 from polyjudge.formats.reference_texts import TextSource, sample_texts
@@ -20,13 +21,25 @@ from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
+from polyjudge.reports.blocks import BLOCK_FORMATS, Block
 from polyjudge.rubrics.prompts import rubric_fingerprint
 from polyjudge.runs.run import Run
 from polyjudge.store.trust_cards import card_path, expiry, read_card, update_card, write_card
 from polyjudge.text.display import one_line
 
-from .options import Several, add_force_option, at_least, check_output, filters_of, refuse_batch, run_options, whole
-from .output import warn_of_skipped
+from .options import (
+    Several,
+    add_batch_option,
+    add_force_option,
+    add_judging_options,
+    at_least,
+    check_output,
+    filters_of,
+    refuse_batch,
+    run_options,
+    whole,
+)
+from .output import warn_of_skipped, write_pieces
 from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
@@ -50,6 +63,19 @@ def add_text_options(parser: argparse.ArgumentParser, *, per_language: int = 20)
     add("--texts-per-language", type=at_least(1), default=per_language, metavar="N", help=most)
     add("--seed", type=whole, default=0, metavar="N", help="seed of sampling and perturbation; default: 0")
     add_table_options(parser.add_argument_group("table").add_argument)
+
+
+def add_question_options(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
+    """Add the options of the card, the answers, the report, the judge and its calls."""
+    add = parser.add_argument
+    card = "trust card to add the result to; default: the judge's own in .polyjudge/cards"
+    add("--card", type=Path, metavar="FILE", help=card)
+    answers = "file for the answers as JSON Lines; default: in .polyjudge/calibration"
+    add("--answers", type=Path, metavar="FILE", help=answers)
+    add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
+    add("--format", choices=formats, default="text", help="output format; default: %(default)s")
+    add_judging_options(parser, default_judge="opus")
+    add_batch_option(add)
 
 
 def reference_texts(options: argparse.Namespace) -> tuple[ReferenceText, ...]:
@@ -118,6 +144,15 @@ def add_to_card(
     for why in expired:
         print(f"polyjudge: the old card has expired ({why}) and was renamed to {place.name}.expired", file=sys.stderr)
     return place
+
+
+def write_figures(options: argparse.Namespace, found: Mapping[str, object], blocks: Iterable[Block]) -> None:
+    """Write a report: all figures as JSON, or the blocks in another format."""
+    if options.format == "json":
+        pieces = iter([readable_json(found, indent=1) + "\n"])
+    else:
+        pieces = BLOCK_FORMATS[options.format](blocks)
+    write_pieces(options.output, pieces, format_name=options.format, force=options.force)
 
 
 @dataclass(slots=True)

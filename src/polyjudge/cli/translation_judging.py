@@ -26,7 +26,7 @@ from polyjudge.store.trust_cards import identity_in, trust_in
 from polyjudge.suites.translation import LanguageJudge, Task, named_languages, tasks_of, verdicts_of
 from polyjudge.suites.translation_grouped import Drift, GroupedTranslationJudge
 from polyjudge.text.display import harmless, one_line
-from polyjudge.verdicts.translation import Verdict, counts_text, status_fields, status_label, totals
+from polyjudge.verdicts.translation import Verdict, counts_text, dimension_scores, status_fields, status_label, totals
 
 from .environment import load_environment
 from .options import (
@@ -44,7 +44,7 @@ from .options import (
 )
 from .output import ignore_closed_pipe, print_table, print_warning
 from .progress import RunProgress, counted
-from .signals import RESUME, Signals, stop_on_signals
+from .signals import RESUME, stop_on_signals
 from .summaries import explain_skip, print_trust, show_estimate, spent_line, too_many_unjudged
 from .tables import RESULTS_HELP, add_table_options, input_of, table_options_of
 
@@ -205,7 +205,10 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
         summary = run.execute(progress)
     scores = summary.scores
     if summary.status in ("stopped", "capped"):
-        return _explain_end(signals, summary.stopped_by, f"{scores.not_reached} of {scores.items}")
+        why, left = summary.stopped_by, f"{scores.not_reached} of {scores.items} outputs were not judged"
+        code = signals.explain(why, left)
+        print(f"polyjudge: {_AFTER_EMPTY_BATCHES if isinstance(why, EmptyBatchesError) else RESUME}", file=sys.stderr)
+        return code
     trust = trust_in(identity_in(file.scores))
     verdicts = verdicts_of(job.languages, file.scores, job.tier, job.table, trust)
     with ignore_closed_pipe():
@@ -223,12 +226,6 @@ def _execute(job: Job, run: Run, file: ScoresFile, drift: Drift | None) -> int:
     return 1 if totals(verdicts).fails_gate else 0
 
 
-def _explain_end(signals: Signals, why: object, left: str) -> int:
-    code = signals.explain(why, f"{left} outputs were not judged")
-    print(f"polyjudge: {_AFTER_EMPTY_BATCHES if isinstance(why, EmptyBatchesError) else RESUME}", file=sys.stderr)
-    return code
-
-
 def _show(
     options: argparse.Namespace, verdicts: Sequence[Verdict], scores: Sequence[LanguageScore], drift: Drift | None
 ) -> None:
@@ -243,10 +240,7 @@ def _show(
     rows = [
         (
             verdict.name,
-            *(
-                "–" if value is None else f"{value:g}"
-                for value in (score.script_score, score.grammar_score, score.coherence_score)
-            ),
+            *("–" if value is None else f"{value:g}" for value in dimension_scores(score).values()),
             {True: "yes", False: "no", None: "–"}[score.is_correct_language],
             f"{score.judged}/{score.judged + score.unjudged}",
             status_label(verdict),

@@ -220,7 +220,7 @@ def language_row(language: LanguageResult) -> dict[str, Any]:
 
 
 def read_language_row(row: Mapping[str, Any]) -> LanguageResult:
-    """Reverse `language_row`."""
+    """Return the language of a row that `language_row` returned."""
     language = from_open_json(LanguageResult, {**row, "prompts": []})
     return replace(language, prompts=tuple(from_open_json(PromptResult, each) for each in row["prompts"]))
 

@@ -1,4 +1,4 @@
-"""Compute and render the report on a translator's output: the scorecard first, then the details."""
+"""Compute the verdicts and figures of a report on a translator's output; the texts stay on disk."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,6 +92,10 @@ class Report:
         self.families = family_totals(self.verdicts)
         """Totals by script family, the largest first."""
         self._positions = [position for *_, position in entries]
+
+    def lists(self, verdict: Verdict) -> bool:
+        """Return whether a verdict is listed in detail: all are, or with `only_failures` those that do not pass."""
+        return not self.only_failures or verdict.status not in ("PASS", "CHECKED", "SKIPPED")
 
     def uncalibrated(self) -> list[str]:
         """Return the languages with judge scores for which no judge is calibrated."""

@@ -27,9 +27,8 @@ def fence(text: str) -> str:
 RUBRIC_PLACES = ("criteria", "candidate", "context", "subscores_schema")
 
 
-def check_template(template: str, places: Iterable[str] = RUBRIC_PLACES) -> None:
+def check_template(template: str) -> None:
     """Raise a `ConfigError` for an unknown, missing or malformed placeholder."""
-    known = tuple(places)
     try:
         pieces = list(Formatter().parse(template))
     except ValueError as error:
@@ -38,12 +37,12 @@ def check_template(template: str, places: Iterable[str] = RUBRIC_PLACES) -> None
     for _, place, form, conversion in pieces:
         if place is None:
             continue
-        if place not in known or form or conversion:
-            raise ConfigError(_unknown_place(place, form or "", conversion or "", known))
+        if place not in RUBRIC_PLACES or form or conversion:
+            raise ConfigError(_unknown_place(place, form or "", conversion or ""))
         used.add(place)
-    missing = [place for place in known if place not in used]
+    missing = [place for place in RUBRIC_PLACES if place not in used]
     if missing:
-        raise ConfigError(f"the prompt template lacks {_listed(missing)}; required are {_listed(known)}")
+        raise ConfigError(f"the prompt template lacks {_listed(missing)}; required are {_listed(RUBRIC_PLACES)}")
 
 
 def fill_template(template: str, **values: str) -> str:
@@ -65,10 +64,10 @@ def pieces_of(template: str, filled: Mapping[str, str]) -> list[tuple[str, str |
     return [*pieces, (text, None)]
 
 
-def _unknown_place(place: str, form: str, conversion: str, known: Iterable[str]) -> str:
+def _unknown_place(place: str, form: str, conversion: str) -> str:
     written = place + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
     return (
-        f"the prompt template has an unknown placeholder {{{written}}}; known are {_listed(known)}; "
+        f"the prompt template has an unknown placeholder {{{written}}}; known are {_listed(RUBRIC_PLACES)}; "
         "write {{ and }} for literal braces"
     )
 
@@ -92,7 +91,8 @@ class PromptRenderer:
 
     def __init__(self, rubric: Rubric) -> None:
         self.criteria = "\n".join(_criterion_lines(criterion) for criterion in rubric.criteria)
-        self.subscores_form = _subscores_form(rubric)
+        scale = f"<{rubric.scale.lowest:g}-{rubric.scale.highest:g}>"
+        self.subscores_form = ", ".join(f'"{criterion.name}": {scale}' for criterion in rubric.criteria)
         filled = {"criteria": self.criteria, "subscores_schema": self.subscores_form}
         self._pieces = pieces_of(rubric.instruction, filled)
 
@@ -139,11 +139,6 @@ def rubric_fingerprint(rubric: Rubric) -> str:
 def _criterion_lines(criterion: RubricCriterion) -> str:
     anchors = [f"  {value} = {meaning}" for value, meaning in sorted(criterion.anchors.items())]
     return "\n".join([f"- **{criterion.name}** (weight {criterion.weight}): {criterion.description}", *anchors])
-
-
-def _subscores_form(rubric: Rubric) -> str:
-    scale = f"<{rubric.scale.lowest:g}-{rubric.scale.highest:g}>"
-    return ", ".join(f'"{criterion.name}": {scale}' for criterion in rubric.criteria)
 
 
 def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:

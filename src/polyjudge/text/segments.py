@@ -88,7 +88,7 @@ def plain_words(text: str) -> tuple[str, ...]:
 
 
 def shared_runs(ours: Sequence[str], theirs: Sequence[str], least: int) -> Iterator[tuple[int, int]]:
-    """Yield the stretches of `ours` that `theirs` has too, word by word, of at least so many words."""
+    """Yield the stretches of `ours` that `theirs` has too, word by word, of at least `least` words."""
     if len(ours) < least or len(theirs) < least:
         return
     parts = {tuple(theirs[place : place + least]) for place in range(len(theirs) - least + 1)}
