@@ -14,9 +14,9 @@ from polyjudge.errors import CacheError, DataError, other_version
 from polyjudge.files.json_lines import each_json_line
 from polyjudge.records.codec import from_json
 
-from .address import is_url, read_address, shown
+from .address import read_address, shown
 from .entries import COLUMNS, Entry, check_entry, checked_entry, escape, unescape
-from .protocol import CacheStats, Imported, Verified
+from .protocol import CacheStats, Imported, Verified, is_url
 from .sqlite_file import DamagedCacheError, Database, prepare_folder
 
 Result = TypeVar("Result")

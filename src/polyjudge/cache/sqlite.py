@@ -23,9 +23,8 @@ from polyjudge.errors import CacheError, DataError
 from polyjudge.records.outcomes import JudgeResult
 from polyjudge.records.requests import Reply
 
-from .address import is_url
 from .entries import Entry, Kind, decode_cached, reply_entry, result_entry
-from .protocol import Cache, hash_key
+from .protocol import Cache, hash_key, is_url
 from .sqlite_file import DamagedCacheError, Database, FollowingConnection, GroupWriter, prepare_folder
 
 _OFFSETS = 2**62
@@ -294,7 +293,7 @@ class JudgeCache:
 
     def __init__(self, db_path: Path | str, *, busy_timeout_s: float = 30.0, read_only: bool = False) -> None:
         if is_url(db_path):
-            raise CacheError("JudgeCache needs a file path; for a URL, use polyjudge.cache.address.open_cache")
+            raise CacheError("JudgeCache needs a file path; for a URL, use polyjudge.cache.protocol.open_cache")
         self.path = Path(db_path)
         self.replies = SqliteCache(self.path, busy_timeout_s=busy_timeout_s, read_only=read_only)
         """The same file as a `Cache`, for runs and providers."""

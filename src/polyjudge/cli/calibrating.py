@@ -14,7 +14,7 @@ from polyjudge.folder_trust import private_path
 from polyjudge.formats.reference_texts import TextSource, sample_texts
 from polyjudge.judges.base import ItemJudge
 from polyjudge.judges.offline import can_judge_offline
-from polyjudge.languages.filters import LanguageMatcher
+from polyjudge.languages.table import LanguageMatcher
 from polyjudge.records.calibration import JudgeIdentity, ReferenceText, TrustCard
 from polyjudge.records.fingerprint import fingerprint
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome

@@ -4,7 +4,7 @@ import argparse
 
 from polyjudge.errors import ConfigError
 from polyjudge.judges.grouped import GroupedJudge
-from polyjudge.judges.plugin import is_judge_plugin
+from polyjudge.providers.registry import is_judge_plugin
 from polyjudge.suites.translation import LanguageJudge
 from polyjudge.suites.translation_grouped import BatchOptions, GroupedTranslationJudge, judge_of_failures
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from polyjudge.errors import ConfigError, MissingColumnError, UnknownNameError
 from polyjudge.files.opening import known_encoding
 from polyjudge.files.spill import Occurrences, to_blob
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 
 Row = Mapping[str, Any]
 ROLES = ("id", "candidate", "source", "reference", "language", "system", "document", "label", "score", "context")

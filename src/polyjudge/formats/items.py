@@ -11,8 +11,7 @@ from polyjudge.errors import DataError
 from polyjudge.files.json_lines import START, Mark
 from polyjudge.files.opening import inner_suffix
 from polyjudge.files.spill import Numbers
-from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTags
 from polyjudge.records.outcomes import Item, RunOutcome, read_outcome_row
 from polyjudge.store.run_file import read_outcomes
 
@@ -54,7 +53,6 @@ class ItemSource:
     default_context: Sequence[str] = DEFAULT_CONTEXT
     known: KnownColumns = field(default_factory=KnownColumns, compare=False, repr=False)
     """The columns that were found before."""
-    matcher: LanguageMatcher = field(default_factory=LanguageMatcher, compare=False, repr=False)
 
     @property
     def is_former(self) -> bool:
@@ -98,7 +96,7 @@ class ItemSource:
         name = next((name for name, values in found.items() if not values & self.filters[name]), next(iter(found)))
         wanted = f"{name}={','.join(sorted(self.filters[name]))}"
         values = ", ".join(sorted(found[name])[:_VALUES_SHOWN])
-        close = self.matcher.suggestions(self.filters[name]) if name == LANGUAGE else ""
+        close = LanguageMatcher().suggestions(self.filters[name]) if name == LANGUAGE else ""
         had = f"Values of {name}: {values}" if values else f"There is no column {name!r}"
         return f": no row has {wanted}.{close} {had}"
 
@@ -134,14 +132,15 @@ class ItemSource:
         It returns None if the filters exclude the row. `names` are those of all columns, if all rows have the same.
         """
         filters, required, tags = self.filters, self.context or (), LanguageTags()
-        wanted, matcher = self.default_context if self.context is None else self.context, self.matcher
+        wanted = self.default_context if self.context is None else self.context
+        matcher = LanguageMatcher() if filters else None
         seen_by_judge = [name for name in wanted if names is None or name in names]
         clusters = [name for name in CLUSTER_COLUMNS if names is None or name in names]
 
         def parse(row: Row | str) -> Item | str | None:
             if isinstance(row, str):
                 return row
-            if filters and not matcher.selects(filters, lambda name: _as_text(row.get(name, ""))):
+            if matcher is not None and not matcher.selects(filters, lambda name: _as_text(row.get(name, ""))):
                 return None
             own_id, candidate = row.get("id"), row.get("candidate")
             if (
@@ -215,6 +214,22 @@ class ItemsDigest:
     def hexdigest(self) -> str:
         """Return the hash of all items added so far."""
         return self._digest.hexdigest()[:16]
+
+
+class DigestedItems(ItemsDigest):
+    """Items, with a hash of those that were taken."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        super().__init__()
+        self._items = iter(items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        item = next(self._items)
+        self.add(item)
+        return item
 
 
 class Problems:

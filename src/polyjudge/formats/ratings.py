@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from polyjudge.errors import DataError
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 from polyjudge.records.calibration import JudgeIdentity, identity_of
 from polyjudge.records.codec import from_json
 from polyjudge.records.translation import PromptScore

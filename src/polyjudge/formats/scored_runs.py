@@ -14,7 +14,7 @@ from polyjudge.files.atomic import write_atomically
 from polyjudge.files.json_lines import read_json_lines, row_line
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.spill import Occurrences, from_blob, open_scratch, to_blob
-from polyjudge.languages.tags import LanguageTags
+from polyjudge.languages.table import LanguageTags
 from polyjudge.records.calibration import JudgeIdentity
 from polyjudge.records.codec import from_json, to_json
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, NotRequired, Protocol, TypedDict, 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from polyjudge.cache.address import cache_at
+from polyjudge.cache.protocol import cache_at
 from polyjudge.concurrency.pool import in_order
 from polyjudge.concurrency.sync import run_sync
 from polyjudge.errors import NotRecordedError, ProviderError, RefusedError, TransientError, UnreadableReplyError
@@ -74,31 +74,27 @@ class ProviderSource(Protocol):
     @property
     def emit(self) -> Callable[[Event], None]:
         """Called with events for the caller of the run."""
-        ...
 
     def open(self, name: ModelName) -> Provider:
         """Open the provider of a model."""
-        ...
 
     def around(self, provider: Provider, name: ModelName) -> Provider:
         """Wrap a provider that the caller has opened with the run's cache, retries, rate limits and budget."""
-        ...
 
     @property
     def is_dry(self) -> bool:
         """Whether calls are only counted."""
-        ...
 
 
 class Asker:
     """Sends questions to one model, through the given provider or the one in the model's name.
 
-    `max_tokens` is the maximum tokens of a reply; without it, `limit` decides by the provider.
+    Without a model, the default judge is asked. Without `max_tokens`, `limit` limits a reply, by the provider.
     """
 
     def __init__(
         self,
-        model: str,
+        model: str | ModelName,
         *,
         system: str = "",
         cache_db: Path | str | None = None,
@@ -106,7 +102,7 @@ class Asker:
         max_tokens: int | None = None,
         limit: ReplyLimit | None = None,
     ) -> None:
-        self._name = model
+        self.given_model = self._name = model or ("opus" if provider is None else provider.origin.provider)
         self._max_tokens = max_tokens
         self._limit = limit if max_tokens is None else None
         self._thinks = False
@@ -139,8 +135,8 @@ class Asker:
     def name(self) -> ModelName:
         """The model, with its provider."""
         if self._given is not None:
-            return ModelName(self._given.origin.provider, self._name)
-        return resolve_model(self._name)
+            return ModelName(self._given.origin.provider, str(self._name))
+        return self._name if isinstance(self._name, ModelName) else resolve_model(self._name)
 
     def model(self) -> tuple[ModelName, str]:
         """Return the model with its address, which is empty for the vendor's own."""
@@ -190,7 +186,7 @@ class Asker:
     def _open(self) -> tuple[Provider, str]:
         """Open the provider on the first question: a judge can be created and show its prompts without a key."""
         if self._opened is None:
-            provider, model = self._given, self._name
+            provider, model = self._given, str(self._name)
             if provider is None:
                 provider, model = open_provider(self.name), self.name.model
                 if not isinstance(provider, ScriptedProvider):  # a recording does not change
@@ -237,11 +233,6 @@ def provenance_of(origin: Origin, request: Request, question: Question, reply: R
         cached=reply.cached,
         polyjudge_version=__version__,
     )
-
-
-def model_or_usual(model: str, provider: Provider | None) -> str:
-    """Return the model's name: the given one, else the name of the given provider, else the default judge."""
-    return model or ("opus" if provider is None else provider.origin.provider)
 
 
 T = TypeVar("T")
@@ -338,6 +329,11 @@ ModelAddresses = tuple[tuple[ModelName, str], ...]
 def models(self: _Asking) -> ModelAddresses:
     """Return the judge's model with its address."""
     return (self.asker.model(),)
+
+
+async def aclose(self: _Asking) -> None:
+    """Close the provider's connections; the next question opens new ones."""
+    await self.asker.aclose()
 
 
 async def score(judge: Judge, candidate: str, context: Context | None = None) -> JudgeResult:

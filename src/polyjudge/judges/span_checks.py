@@ -78,12 +78,13 @@ class SpanVerifier:
     """
 
     models = property(base.models)
+    aclose = base.aclose
 
     def __init__(self, model: str = "", cache_db: Path | str | None = None, provider: Provider | None = None) -> None:
-        self.model = base.model_or_usual(model, provider)
         self._template = read_prompt("span_verification")
         self.fingerprint = fingerprint([self._template], 16)
-        self.asker = Asker(self.model, cache_db=cache_db, provider=provider)
+        self.asker = Asker(model, cache_db=cache_db, provider=provider)
+        self.model = self.asker.given_model
 
     def bind(self, source: ProviderSource) -> "SpanVerifier":
         """Return this verifier with its provider opened by a run."""
@@ -128,10 +129,6 @@ class SpanVerifier:
         is_error, reason = verdict
         said = f"{self.asker.name}: {reason}" if reason else str(self.asker.name)
         return replace(span, state="confirmed" if is_error else "rejected", verification=said)
-
-    async def aclose(self) -> None:
-        """Close the provider's connections; the next question opens new ones."""
-        await self.asker.aclose()
 
 
 def _shown(number: int, span: ErrorSpan, candidate: str, source: str) -> str:

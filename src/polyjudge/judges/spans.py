@@ -13,13 +13,12 @@ from msgspec.structs import replace
 from polyjudge.errors import ConfigError, UnreadableReplyError
 from polyjudge.providers.base import Provider
 from polyjudge.records.outcomes import Failure, JudgeResult, Outcome
-from polyjudge.records.requests import Reply
+from polyjudge.records.requests import ModelName, Reply
 from polyjudge.records.rubrics import Rubric, SpanRules
 from polyjudge.records.spans import ErrorSpan, SpanSeverity, SpanSide
 from polyjudge.rubrics.loading import check_rubric, load_rubric
 from polyjudge.rubrics.penalties import penalty_of
 from polyjudge.rubrics.prompts import PromptRenderer, answer_schema, judged_texts, rubric_fingerprint
-from polyjudge.text.numbers import read_number
 from polyjudge.text.quotes import locate
 from polyjudge.verdicts.items import with_passed
 
@@ -27,6 +26,7 @@ from . import base
 from .base import Asker, ProviderSource, Question, Reading
 from .judged_text import ReplyContext
 from .parsing import read_judge_json
+from .rubric import read_number
 from .span_checks import SpanVerifier, checked_span
 
 MOST_SPANS = 200
@@ -65,7 +65,7 @@ class SpanJudge:
     def __init__(
         self,
         rubric: Rubric | str = "mqm",
-        model: str = "",
+        model: str | ModelName = "",
         system: str = "",
         cache_db: Path | str | None = None,
         provider: Provider | None = None,
@@ -75,12 +75,12 @@ class SpanJudge:
         self.rubric = load_rubric(rubric) if isinstance(rubric, str) else rubric
         check_rubric(self.rubric)
         self._rules = span_rules(self.rubric)
-        self.model = model = base.model_or_usual(model, provider)
         self._renderer = PromptRenderer(self.rubric)
         self._schema = answer_schema(self.rubric)
         self.verifier = verifier or (SpanVerifier(self._rules.verifier, cache_db) if self._rules.verifier else None)
         self.fingerprint = rubric_fingerprint(self.rubric)
         self.asker = Asker(model, system=system, cache_db=cache_db, provider=provider, max_tokens=max_tokens)
+        self.model = self.asker.given_model
 
     @property
     def models(self) -> base.ModelAddresses:
@@ -135,7 +135,7 @@ class SpanJudge:
             raise UnreadableReplyError("the list of errors is not valid JSON", text=reply.text)
         try:
             proposed = self._proposed(found.value["errors"])
-            stated = read_number(found.value["score"], self.rubric.scale) if self.rubric.overall else None
+            stated = read_number(found.value["score"], self.rubric.scale, "score") if self.rubric.overall else None
         except ValueError as error:
             raise UnreadableReplyError(str(error), text=reply.text) from None
         source = str(context.get("source", ""))

@@ -16,8 +16,7 @@ from polyjudge.formats.items import ItemSource
 from polyjudge.formats.ratings import Rating, RatingColumns, has_translation_scores, read_ratings
 from polyjudge.formats.row_files import column_map
 from polyjudge.formats.translation_results import TranslationResults, is_results_file
-from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.table import LanguageTable
+from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.outcomes import Item
 from polyjudge.text.display import one_line
 

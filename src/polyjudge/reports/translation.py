@@ -12,8 +12,7 @@ from polyjudge.errors import ConfigError, DataError
 from polyjudge.files.spill import ScratchRows
 from polyjudge.formats.translation_results import TranslationResults, language_row, read_language_row
 from polyjudge.formats.translation_scores import TranslationScores, read_score_row, score_row
-from polyjudge.languages.filters import LANGUAGE, LanguageMatcher
-from polyjudge.languages.table import LanguageTable
+from polyjudge.languages.table import LANGUAGE, LanguageMatcher, LanguageTable
 from polyjudge.records.findings import Finding
 from polyjudge.records.translation import LanguageResult, LanguageScore
 from polyjudge.verdicts.translation import (

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyjudge.cache.address import is_url, open_cache, shown
+from polyjudge.cache.address import shown
 from polyjudge.cache.postgres_connection import NoCacheYetError, UnreachableCacheError
-from polyjudge.cache.protocol import Cache
+from polyjudge.cache.protocol import Cache, is_url, open_cache
 from polyjudge.cache.sqlite import JudgeCache, replies_of
 from polyjudge.concurrency.pool import Slots
 from polyjudge.errors import ConfigError, TransientError
@@ -18,14 +18,14 @@ from polyjudge.folder_trust import PRIVATE_FOLDER, private_path
 from polyjudge.judges.base import ItemJudge, Judge
 from polyjudge.judges.jury import Jury, RepeatedJudge
 from polyjudge.judges.offline import OfflineJudge
-from polyjudge.judges.plugin import PluginJudge, is_judge_plugin
+from polyjudge.judges.plugin import PluginJudge
 from polyjudge.judges.rubric import RubricJudge
 from polyjudge.providers.base import Provider
 from polyjudge.providers.budget import Budget, BudgetedProvider
 from polyjudge.providers.caching import CachedProvider, CountingProvider, ReplayProvider
 from polyjudge.providers.models import in_batches, price_of
 from polyjudge.providers.rate_limits import RateLimitedProvider, RateLimiter
-from polyjudge.providers.registry import is_provider, open_provider, provider_entry
+from polyjudge.providers.registry import is_judge_plugin, is_provider, open_provider, provider_entry
 from polyjudge.providers.retrying import RetryingProvider, RetryPolicy
 from polyjudge.providers.scripted import ScriptedProvider
 from polyjudge.providers.services import is_remote, origin_of
@@ -115,7 +115,7 @@ class ProviderStack:
 
     def _wrap(self, inner: Provider, name: ModelName, price: Price | None) -> Provider:
         # The budget is inside the rate limit: a call that still waits for its turn has not been made.
-        provider: Provider = BudgetedProvider(inner, self.meter, price, name=str(name))
+        provider: Provider = BudgetedProvider(inner, self.meter, price, name=name)
         if not isinstance(inner, ScriptedProvider):  # it has no rate limit, and says the same each time
             limited = RateLimitedProvider(provider, self._rate_limiter(inner.origin))
             sleep = asyncio.sleep if self.slots is None else self.slots.sleep
@@ -266,8 +266,8 @@ def _judge(rubric: Rubric, name: ModelName, max_tokens: int | None) -> "RubricJu
     if rubric.spans is not None:
         from polyjudge.judges.spans import SpanJudge  # here, because most rubrics are not for error spans
 
-        return SpanJudge(rubric, model=str(name), max_tokens=max_tokens)
-    return RubricJudge(rubric, model=str(name), max_tokens=max_tokens)
+        return SpanJudge(rubric, model=name, max_tokens=max_tokens)
+    return RubricJudge(rubric, model=name, max_tokens=max_tokens)
 
 
 def open_judge(

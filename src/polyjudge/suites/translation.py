@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from polyjudge.checks.checker import TextChecker
 from polyjudge.judges.base import ItemWorker, ModelAddresses, ProviderSource, bound, close_judge
 from polyjudge.judges.grouped import BatchItem, with_question
-from polyjudge.languages.filters import LanguageMatcher
-from polyjudge.languages.table import LanguageTable
+from polyjudge.languages.table import LanguageMatcher, LanguageTable
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.requests import ModelName
