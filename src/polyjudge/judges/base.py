@@ -74,16 +74,20 @@ class ProviderSource(Protocol):
     @property
     def emit(self) -> Callable[[Event], None]:
         """Called with events for the caller of the run."""
+        ...
 
     def open(self, name: ModelName) -> Provider:
         """Open the provider of a model."""
+        ...
 
     def around(self, provider: Provider, name: ModelName) -> Provider:
         """Wrap a provider that the caller has opened with the run's cache, retries, rate limits and budget."""
+        ...
 
     @property
     def is_dry(self) -> bool:
         """Whether calls are only counted."""
+        ...
 
 
 class Asker:
@@ -376,8 +380,7 @@ def score_batch_sync(judge: Judge, items: Sequence[Candidate], concurrency: int 
 
 async def close_judge(judge: object) -> None:
     """Close a judge's connections, if it has any; it opens new ones for its next question."""
-    close = getattr(judge, "aclose", None)
-    if close is not None:
+    if (close := getattr(judge, "aclose", None)) is not None:
         await close()
 
 
@@ -392,7 +395,6 @@ async def then_close(judge: object, work: Awaitable[T]) -> T:
 def raise_failure(failure: Failure) -> NoReturn:
     """Raise the error of a failure."""
     if failure.kind in ("unreadable", "refused"):
-        error = UnreadableReplyError if failure.kind == "unreadable" else RefusedError
-        raise error(failure.reason, text=failure.raw)
+        raise (UnreadableReplyError if failure.kind == "unreadable" else RefusedError)(failure.reason, text=failure.raw)
     errors = {"transient": TransientError, "not_recorded": NotRecordedError}
     raise errors.get(failure.kind, ProviderError)(failure.reason)
