@@ -26,6 +26,7 @@ from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
 from polyjudge.records.runs import Event
+from polyjudge.records.spans import ErrorSpan
 from polyjudge.version import __version__
 
 from .reply_text import without_reasoning
@@ -64,6 +65,7 @@ class Reading(TypedDict):
     weighted_score: NotRequired[float | None]
     parse_method: str
     repaired: NotRequired[bool]
+    spans: NotRequired[tuple[ErrorSpan, ...]]
 
 
 class ProviderSource(Protocol):
@@ -378,8 +380,7 @@ def score_batch_sync(judge: Judge, items: Sequence[Candidate], concurrency: int 
 
 async def close_judge(judge: object) -> None:
     """Close a judge's connections, if it has any; it opens new ones for its next question."""
-    close = getattr(judge, "aclose", None)
-    if close is not None:
+    if (close := getattr(judge, "aclose", None)) is not None:
         await close()
 
 
@@ -394,7 +395,6 @@ async def then_close(judge: object, work: Awaitable[T]) -> T:
 def raise_failure(failure: Failure) -> NoReturn:
     """Raise the error of a failure."""
     if failure.kind in ("unreadable", "refused"):
-        error = UnreadableReplyError if failure.kind == "unreadable" else RefusedError
-        raise error(failure.reason, text=failure.raw)
+        raise (UnreadableReplyError if failure.kind == "unreadable" else RefusedError)(failure.reason, text=failure.raw)
     errors = {"transient": TransientError, "not_recorded": NotRecordedError}
     raise errors.get(failure.kind, ProviderError)(failure.reason)

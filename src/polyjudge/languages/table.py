@@ -31,10 +31,6 @@ _TAG = re.compile(r"[A-Za-z]{2}([-_][A-Za-z0-9]{1,8})*")
 """A tag whose language has two letters; no name is so short."""
 _MOST_KNOWN = 10_000
 _WITHOUT_LETTERS = {"Zyyy", "Zinh", "Zzzz", "Qaai"}
-
-_TAG = re.compile(r"[A-Za-z]{2}([-_][A-Za-z0-9]{1,8})*")
-"""A tag whose language has two letters; no name is so short."""
-_MOST_KNOWN = 10_000
 LANGUAGE = "language"
 """The column of the language in filters."""
 
@@ -320,22 +316,3 @@ def _parts(cell: str) -> tuple[str, ...]:
 def _plain_name(name: str) -> str:
     """Return a name in the form for comparison: without case, punctuation and the order of its parts."""
     return " ".join(sorted("".join(letter if letter.isalnum() else " " for letter in name.casefold()).split()))
-
-
-class LanguageTags(dict[str, str]):
-    """The tags of languages: `fr` of `French` and `français`; what is not known as a name is returned as it is."""
-
-    def __missing__(self, given: str) -> str:
-        """Return the tag of a language, and remember it; only what has not the form of a tag needs the table."""
-        tag = given if not given or _TAG.fullmatch(given) else _of_word(given)
-        if len(self) < _MOST_KNOWN:
-            self[given] = tag
-        return tag
-
-
-def _of_word(given: str) -> str:
-    table = language_table()
-    found = table.find("", given)
-    # Some tags of three letters are names too, such as that of Lao.
-    is_name = found is not None and (not table.has(given) or found.name.casefold() == given.casefold())
-    return found.tag if found is not None and is_name else given
