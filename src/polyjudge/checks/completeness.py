@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from unicodedata import category
 
 from msgspec.structs import replace
@@ -63,6 +64,8 @@ _MISSING: tuple[tuple[int, float, float, Severity], ...] = (
 A text with fewer sentences that is as long as usual has joined some.
 """
 _ALSO_MISSING = {"missing_sentences", "wrong_length", "number_lost", "question_lost"}
+_CACHED_TEXTS = 256
+"""Cached texts: several checks ask for their length, and a source occurs in every language."""
 _SHORT_AND_CUT = 0.85
 """With less than this share of the usual length, a text that ends in the middle of a sentence was surely cut off."""
 
@@ -134,6 +137,7 @@ def length(text: str, source: str) -> Iterator[Finding]:
         yield Finding("wrong_length", "warn", f"{longer.capitalize()} than expected: {ratio:.0%} of the usual length.")
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
 def sentence_count(text: str) -> int:
     """Return how many sentences a text has, by the marks that end them."""
     return len(_SENTENCE_END.findall(_NO_END.sub(" ", prose(text))))
@@ -144,6 +148,7 @@ def usual_length_share(text: str, source: str) -> float:
     return _weight(text) / max(_weight(source), 1.0)
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
 def _weight(text: str) -> float:
     """Return the length of a text in letters of an alphabet; a sign of Chinese or a syllable of Korean says more."""
     if text.isascii() or max(text) < _FIRST_DENSE:

@@ -81,15 +81,18 @@ def _is_list(text: str, count: int) -> bool:
 
 def kept_words(text: str, source: str) -> list[Word]:
     """Return the words that the source has too and that are no names: written small, and not short."""
-    known = {
-        word
-        for word in word_texts(running_text(source))
-        if len(word) >= _SHORTEST_KEPT and word.islower() and not any(map(str.isdigit, word))
-    }
-    plain = running_text(text)
+    plain, known = running_text(text), _small_words(source)
     if known.isdisjoint(word_texts(plain)):
         return []
     return [word for word in words(plain) if word.text in known]
+
+
+@lru_cache(maxsize=256)
+def _small_words(source: str) -> frozenset[str]:
+    found = word_texts(running_text(source))
+    return frozenset(
+        word for word in found if len(word) >= _SHORTEST_KEPT and word.islower() and not any(map(str.isdigit, word))
+    )
 
 
 def _is_symbol(word: str) -> bool:
