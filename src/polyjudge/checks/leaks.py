@@ -15,7 +15,7 @@ _MOST_PLACES = 50
 _FENCE = "```"
 _BEFORE = " \n\t*_\"'“«„`"
 _LABEL = re.compile(r"^[^\S\n]*\w[^\n:：]{0,30}[:：]", re.MULTILINE)
-_BOUNDARY = re.compile(r"[.!?:][\"'”’»)\]]{0,3}\s+|[。！？]+|\n+|\s{2,}|\s[-–—*•]\s")
+_BOUNDARY = re.compile(r"(?=[.!?:。！？\s])(?:[.!?:][\"'”’»)\]]{0,3}\s+|[。！？]+|\n+|\s{2,}|\s[-–—*•]\s)")
 _WORDS_OF_REMARK = 3
 _ENGLISH = re.compile(
     r"\b(?:the|this|that|is|are|was|has|have|be|you|i|it|here|to|of|for|with|if|let|me|your|my|and)\b", re.IGNORECASE

@@ -48,8 +48,10 @@ _MOST_PLACES = 50
 def check_script(text: str, language: Language, source: str = "") -> ScriptCheck:
     """Say whether the letters are in an accepted script; names and terms of the source may stay as they are."""
     accepted = {_HAN.get(script, script) for script in language.scripts}
-    ours, runs = _sorted_letters(text, tuple(sorted(accepted)))
-    foreign = _without_names(runs, text, source) if runs else []
+    plain, scripts = running_text(text), tuple(sorted(accepted))
+    runs = [Word(run[0], run.start()) for run in _foreign_pattern(scripts).finditer(plain)]
+    ours = _own_letters(plain, scripts, needs_all=bool(runs) or "Hani" in accepted)
+    foreign = _without_names(runs, plain, source) if runs else []
     count, alien = len(ours), sum(len(word.text) for word in foreign)
     share = count / (count + alien) if count + alien else None
     if accepted & _DENSE and all(word.text.isascii() for word in foreign):
@@ -60,7 +62,7 @@ def check_script(text: str, language: Language, source: str = "") -> ScriptCheck
         *_whole_text_problems(text, language, source, weighed, len(ours), are_terms=terms),
         *(_variant_problems(text, ours, language, source) if "Hani" in accepted else ()),
         *islice(_foreign_spans(text, foreign, share, source), _MOST_PLACES),
-        *islice(_mixed_words(text) if _may_be_mixed(accepted, runs) else (), _MOST_PLACES),
+        *islice(_mixed_words(plain) if _may_be_mixed(accepted, runs) else (), _MOST_PLACES),
         *islice(_broken_characters(text, source), _MOST_PLACES),
     )
     return ScriptCheck(state=_state(share, problems), share=share, problems=problems)
@@ -80,17 +82,16 @@ def _state(share: float | None, problems: Collection[Finding]) -> ScriptState:
     return "warn" if share < PASSING_SHARE or problems else "pass"
 
 
-def _sorted_letters(text: str, scripts: tuple[str, ...]) -> tuple[str, list[Word]]:
-    """Return the letters of accepted scripts, and the runs of letters of others."""
-    plain = running_text(text)
-    ours = "".join(_accepted_pattern(scripts).findall(plain))
-    return ours, [Word(run[0], run.start()) for run in _foreign_pattern(scripts).finditer(plain)]
+def _own_letters(plain: str, scripts: tuple[str, ...], *, needs_all: bool) -> str:
+    """Return the letters of accepted scripts; in a text without others, two of them say enough."""
+    two = None if needs_all else _accepted_pattern(scripts, "{2}").search(plain)
+    return two[0] if two else "".join(_accepted_pattern(scripts).findall(plain))
 
 
-def _without_names(runs: list[Word], text: str, source: str) -> list[Word]:
+def _without_names(runs: list[Word], plain: str, source: str) -> list[Word]:
     """Return the runs of letters of another script that are not names or words of the source."""
     names = _names(source)
-    named = [word for word in words(running_text(text)) if word.text in names]
+    named = [word for word in words(plain) if word.text in names]
     places = {place for name in named for place in range(name.start, name.end)}
     runs = [run for run in runs if run.start not in places and run.text not in names]
     if runs and source:
@@ -251,11 +252,11 @@ def _may_be_mixed(accepted: Collection[str], foreign: Collection[Word]) -> bool:
     return alphabets > 1 or (alphabets == 1 and len(foreign) > 0)
 
 
-def _mixed_words(text: str) -> Iterator[Finding]:
+def _mixed_words(plain: str) -> Iterator[Finding]:
     """Find words made of letters of several scripts: one Cyrillic letter among Latin ones looks right and is not."""
-    if text.isascii() or len(_alphabets_in(running_text(text))) < 2:
+    if plain.isascii() or len(_alphabets_in(plain)) < 2:
         return
-    for word in words(running_text(text)):
+    for word in words(plain):
         if not word.text.isascii():
             found = _alphabets_in(word.text)
             if len(found) > 1:
@@ -294,10 +295,10 @@ def is_blank(text: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _accepted_pattern(scripts: tuple[str, ...]) -> Any:
+def _accepted_pattern(scripts: tuple[str, ...], count: str = "+") -> Any:
     import regex  # here, because it takes a while to load and most commands do without
 
-    return regex.compile(rf"[\p{{L}}&&[{_classes(scripts)}]]+", regex.V1)
+    return regex.compile(rf"[\p{{L}}&&[{_classes(scripts)}]]{count}", regex.V1)
 
 
 @lru_cache(maxsize=256)

@@ -22,7 +22,8 @@ PLACEHOLDER = re.compile(
 _ENTITY = r"&lt;[^&]{0,60}&gt;|&[a-z]{2,6};|&#\d{2,5};"
 TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]{0,200})?/?>")
 _NOT_PROSE = re.compile("|".join(f"(?:{each.pattern})" for each in (URL, TAG, PLACEHOLDER)), re.ASCII)
-_NOT_PROSE_MARKS = ("<", "{", "%", "@", "://", "www.")
+_URL_MARKS = ("://", "www.", "@")
+_NOT_PROSE_MARKS = (*_URL_MARKS, "<", "{", "%")
 """Every URL, tag and placeholder has one of them."""
 _TOP_DOMAINS = (
     "com|net|org|edu|gov|info|biz|io|dev|app|eu|uk|de|fr|es|it|nl|se|ch|at|be|pl|cz|sk|ru|ua|jp|cn|kr|in|br|tv"
@@ -54,6 +55,11 @@ class Word(NamedTuple):
     def end(self) -> int:
         """The offset after it."""
         return self.start + len(self.text)
+
+
+def addresses(text: str) -> list[str]:
+    """Return the URLs and e-mail addresses of a text."""
+    return URL.findall(text) if any(mark in text for mark in _URL_MARKS) else []
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
