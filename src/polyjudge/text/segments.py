@@ -105,7 +105,7 @@ def vocabulary(text: str) -> frozenset[str]:
 
 def shared_runs(ours: Sequence[str], theirs: Sequence[str], least: int) -> Iterator[tuple[int, int]]:
     """Yield the stretches of `ours` that `theirs` has too, word by word, of at least so many words."""
-    if len(ours) < least or len(theirs) < least or set(theirs).isdisjoint(ours):
+    if len(ours) < least or sum(map(set(theirs).__contains__, ours)) < least:
         return
     parts = {tuple(theirs[place : place + least]) for place in range(len(theirs) - least + 1)}
     first = last = -1
