@@ -17,7 +17,6 @@ from polyjudge.errors import ConfigError
 from polyjudge.files.kinds import FileKind
 from polyjudge.files.ownership import own_fields
 from polyjudge.formats.ratings import RatingColumns, label_column, read_ratings
-from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.calibration import Effect, JudgeIdentity
@@ -39,6 +38,7 @@ from .calibrating import (
     refuse_many_calls,
     write_figures,
 )
+from .check_options import checks_of_judge
 from .environment import load_environment
 from .options import at_least, check_output, judge_names
 from .tables import table_options_of
@@ -66,9 +66,8 @@ def run(options: argparse.Namespace) -> int:
     rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
     if bool(options.scores) != bool(options.labels):
         raise ConfigError("--scores and --labels must be given together.")
-    if not judges:
-        OfflineJudge(rubric)  # refuses a rubric that it cannot judge by
-    judge, wanted = identity_of_models(judges, rubric), _probe_options(options)
+    checks = checks_of_judge(options, judges, rubric)
+    judge, wanted = identity_of_models(judges, rubric, checks=checks), _probe_options(options)
     check_card(options, judge)
     check_output(options.answers, [options.scores, options.labels], kind=FileKind.SCORES, force=options.force)
     effects = _family(options, judge, rubric)
@@ -79,8 +78,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("No questions to ask. Give a larger --budget, or other --effects.")
     print(f"polyjudge: {questions(len(probes), len(judges))}", file=sys.stderr)
     refuse_many_calls(options, len(probes) * len(judges))
-    questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias")
-    answers = questioning.run(ProbeJudge(probes, rubric, judges))
+    questioning = Questioning(options, rubric, judges, _items(probes, table, by_tag=not judges), "bias", checks)
+    answers = questioning.run(ProbeJudge(probes, rubric, judges, checks=checks))
     if isinstance(answers, int):
         return answers
     judge = replace(judge, model_answered=answers.model_answered if compares else "")

@@ -14,7 +14,6 @@ from polyjudge.calibration.perturbations import CONTROL_TYPES, PERTURBATION_TYPE
 from polyjudge.calibration.trials import SEVERITIES, TrialOptions, TrialPlan, plan_trials
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
-from polyjudge.judges.offline import OfflineJudge
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.outcomes import Item
@@ -35,6 +34,7 @@ from .calibrating import (
     reference_texts,
     refuse_many_calls,
 )
+from .check_options import checks_of_judge
 from .environment import load_environment
 from .options import at_least, judge_names
 from .output import write_pieces
@@ -59,9 +59,8 @@ def run(options: argparse.Namespace) -> int:
     """Perturb the texts, ask the judge, measure, and add the result to its card."""
     load_environment()
     rubric, judges, table = load_rubric(options.rubric), judge_names(options), language_table()
-    if not judges:
-        OfflineJudge(rubric)  # refuses a rubric that it cannot judge by
-    judge, wanted = identity_of_models(judges, rubric), trial_options(options)
+    checks = checks_of_judge(options, judges, rubric)
+    judge, wanted = identity_of_models(judges, rubric, checks=checks), trial_options(options)
     check_card(options, judge)
     plan = plan_trials(reference_texts(options), wanted, table)
     if not plan.trials:
@@ -69,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"No questions to ask. {why}.")
     _announce(plan, judges, options.repeats)
     refuse_many_calls(options, len(plan.trials) * len(judges) * options.repeats)
-    questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb")
-    answers = questioning.run(judge_by_models(rubric, judges), repeats=options.repeats)
+    questioning = Questioning(options, rubric, judges, items_of(plan, table, judges), "perturb", checks)
+    answers = questioning.run(judge_by_models(rubric, judges, checks=checks), repeats=options.repeats)
     if isinstance(answers, int):
         return answers
     measured = measurement(plan, answers, rubric, wanted)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polyjudge.calibration.cards import new_card
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
@@ -14,7 +15,7 @@ from polyjudge.files.kinds import FileKind
 from polyjudge.folder_trust import private_path
 from polyjudge.formats.reference_texts import TextSource, sample_texts
 from polyjudge.judges.base import ItemJudge
-from polyjudge.judges.offline import can_judge_offline
+from polyjudge.judges.offline import can_judge_offline, offline_model
 from polyjudge.languages.table import LanguageMatcher
 from polyjudge.records.calibration import JudgeIdentity, ReferenceText, TrustCard
 from polyjudge.records.fingerprint import fingerprint
@@ -27,6 +28,7 @@ from polyjudge.runs.run import Run
 from polyjudge.store.trust_cards import card_path, expiry, read_card, update_card, write_card
 from polyjudge.text.display import one_line
 
+from .check_options import add_offline_options
 from .options import (
     Several,
     add_batch_option,
@@ -44,6 +46,9 @@ from .progress import RunProgress, counted
 from .signals import explain_end, stop_on_signals
 from .summaries import explain_skip, show_estimate, spent_line, too_many_unjudged
 from .tables import add_table_options, input_of, table_options_of
+
+if TYPE_CHECKING:
+    from polyjudge.checks.policy import CheckPolicy
 
 _MANY_CALLS = 5_000
 _RUNS_FOLDER = "calibration"
@@ -74,6 +79,7 @@ def add_question_options(parser: argparse.ArgumentParser, *, formats: Sequence[s
     add("--answers", type=Path, metavar="FILE", help=answers)
     add("--output", type=Path, metavar="FILE", help="file for the report; default: stdout")
     add("--format", choices=formats, default="text", help="output format; default: %(default)s")
+    add_offline_options(parser)
     add_judging_options(parser, default_judge="opus")
     add_batch_option(add)
 
@@ -196,6 +202,8 @@ class Questioning:
     judges: Sequence[ModelName]
     items: Sequence[Item]
     doing: str
+    checks: "CheckPolicy | None" = None
+    """What the project wants of the checks, for the judge `offline`."""
 
     @property
     def rows_file(self) -> Path:
@@ -207,7 +215,7 @@ class Questioning:
     def fingerprint(self) -> str:
         """The fingerprint in the names of the answers file, and of unfinished files of earlier versions."""
         asked = fingerprint([[item.id, item.candidate, dict(item.context)] for item in self.items], 16)
-        judges = list(map(str, self.judges)) or ["offline"]
+        judges = list(map(str, self.judges)) or [f"offline/{offline_model(self.checks)}"]
         how = [judges, self.options.repeats, self.options.refresh]
         return fingerprint([asked, rubric_fingerprint(self.rubric), how], 12)
 

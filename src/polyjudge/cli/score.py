@@ -14,7 +14,7 @@ from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingK
 from polyjudge.files.json_lines import row_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.formats.row_files import KnownColumns, spooled
-from polyjudge.judges.offline import OfflineJudge, can_judge_offline
+from polyjudge.judges.offline import can_judge_offline
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.providers.models import resolve_model
 from polyjudge.providers.registry import provider_entry
@@ -31,7 +31,7 @@ from polyjudge.text.display import harmless
 from polyjudge.verdicts.score_gate import parse_fail_under, score_gate
 from polyjudge.verdicts.score_gate import refuse_unfit as refuse_unfit_gate
 
-from .check_options import add_check_options, refuse_check_options
+from .check_options import add_offline_options, checks_of_judge
 from .environment import load_environment
 from .options import (
     Several,
@@ -92,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--retry-failures", action="store_true", help="judge only the failed items of --output again")
     add("--show-prompt", metavar="ID", help="print the prompt of one item, and stop")
     add_table_options(parser.add_argument_group("table").add_argument)
-    add_check_options(parser.add_argument_group("checks of the judge 'offline'").add_argument, with_names=False)
+    add_offline_options(parser)
     add_judging_options(parser, default_judge="opus")
     add_engine_options(parser.add_argument_group("engine").add_argument)
     add_batch_option(add)
@@ -123,14 +123,7 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     refuse_without_ray(options)
     if in_shards:
         refuse_unfit(options, asks=bool(judges))
-    checks = None
-    if judges:
-        refuse_check_options(options, "needs --judge offline: other judges run no checks.")
-    else:
-        from .checking import policy_of  # here, because most runs have a model
-
-        checks = policy_of(options)
-        _print_judge(OfflineJudge(rubric, policy=checks))  # refuses a rubric, before anything is written
+    checks = checks_of_judge(options, judges, rubric)
     context = None if options.context is None else [name.strip() for name in options.context.split(",") if name.strip()]
     table, known = table_options_of(options), KnownColumns()
     items = spooled(options.items) if in_shards else input_of(options.items, table, known=known)
@@ -168,18 +161,8 @@ def run(options: argparse.Namespace) -> int:
         return _explain_skip(error, job)
     if not options.dry_run and options.format == "text":
         to = sys.stdout if options.output is not None else sys.stderr
-        print_trust(trust, plan.languages, options, to, checks=job.checks)
+        print_trust(trust, plan.languages, options, to)
     return code
-
-
-def _print_judge(judge: OfflineJudge) -> None:
-    """Print the name of a judge whose checks are not all at their own severity: its scores are of another judge."""
-    if judge.policy.changes_nothing:
-        return
-    count, path = len(judge.policy.accepted), judge.policy.accepted.path
-    accepted = f", {count} accepted {'finding' if count == 1 else 'findings'} in {path}" if count else ""
-    message = f"the judge is offline/{judge.model}: not all checks, or with other severities{accepted}"
-    print(f"polyjudge: {harmless(message)}", file=sys.stderr)
 
 
 def _refuse_clashes(options: argparse.Namespace) -> None:

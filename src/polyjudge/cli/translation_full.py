@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 def _judge(job: Job) -> TranslationJudge:
     options = job.options
     if not job.judges or options.batch_size == 1 or any(is_judge_plugin(name.provider) for name in job.judges):
-        return LanguageJudge(job.rubric, job.judges, job.tasks, repeats=options.repeats)
+        return LanguageJudge(job.rubric, job.judges, job.tasks, repeats=options.repeats, checks=job.checks)
     if options.retry_failures:
         return judge_of_failures(job.rubric, job.judges, job.tasks, job.output)
     judge = GroupedJudge(job.rubric, str(job.judges[0]), allow_single=options.allow_single)

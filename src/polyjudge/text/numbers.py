@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-_DIGIT = re.compile(r"\d")
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,(?:\d{1,2}|\d{4,})")
 _SIGNS = str.maketrans({"٫": ".", "．": ".", "／": "/", "∕": "/", "⁄": "/", "−": "-", "－": "-", "＋": "+"})
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+|,[0-9])?)(?:\s*(?:/|out of)\s*([0-9]+(?:\.[0-9]+)?)|\s?(%))?")
@@ -13,7 +13,7 @@ def fold_digits(text: str) -> str:
     """Replace decimal digits and number signs of every script by those of ASCII."""
     if text.isascii():
         return text
-    return _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text).translate(_SIGNS)
+    return _OTHER_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text).translate(_SIGNS)
 
 
 def with_decimal_point(text: str) -> str:
