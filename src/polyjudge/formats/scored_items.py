@@ -1,17 +1,19 @@
 """Keep the scores of items on disk, sorted by language and id."""
 
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import NamedTuple
 
 from polyjudge.files.spill import from_blob, open_scratch, to_blob
 
 _SCHEMA = """
 CREATE TABLE items (
-    language BLOB, id BLOB, score REAL, cluster BLOB, place INTEGER, system INTEGER, ratings INTEGER,
+    language BLOB, id BLOB, score REAL, cluster BLOB, content BLOB, place INTEGER, system INTEGER,
+    ratings INTEGER,
     PRIMARY KEY (language, id)
 ) WITHOUT ROWID
 """
-_ALL_ITEMS = "SELECT language, id, score, cluster, place FROM items ORDER BY language, id"
+_CONTENT_BYTES = 12
 
 
 class ScoredItem(NamedTuple):
@@ -39,6 +41,8 @@ class ScoredItems:
         self._scratch = open_scratch(self, _SCHEMA)
         self.names_languages = False
         self.has_clusters = False
+        self.joins_content = False
+        """Items with the same content are a cluster, in place of the named ones."""
         self._is_indexed = False
         self._count = 0
         for item in items:
@@ -48,15 +52,20 @@ class ScoredItems:
         return self._count
 
     def __iter__(self) -> Iterator[ScoredItem]:
-        for language, item_id, score, cluster, place in self._scratch.execute(_ALL_ITEMS):
+        query = f"SELECT language, id, score, {self._cluster}, place FROM items ORDER BY language, id"
+        for language, item_id, score, cluster, place in self._scratch.execute(query):
             yield ScoredItem(from_blob(language), from_blob(item_id), score, from_blob(cluster), place)
 
-    def add(self, item: ScoredItem, system: int = 0) -> bool:
+    @property
+    def _cluster(self) -> str:
+        return "content" if self.joins_content else "cluster"
+
+    def add(self, item: ScoredItem, system: int = 0, content: str = "") -> bool:
         """Add an item; return whether its language and id are new. `system` is the number of its system."""
         is_rated = item.score is not None
         texts = to_blob(item.language), to_blob(item.id)
-        values = (*texts, item.score, to_blob(item.cluster), self._count, system, is_rated)
-        query = "INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?, ?, ?)"
+        values = (*texts, item.score, to_blob(item.cluster), _digest(content), self._count, system, is_rated)
+        query = "INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         is_new = self._scratch.execute(query, values).rowcount == 1
         self._count += is_new
         self.names_languages = self.names_languages or bool(item.language)
@@ -79,14 +88,9 @@ class ScoredItems:
 
     def get(self, language: str, item_id: str) -> ScoredItem | None:
         """Return the item with this language and id, if it exists."""
-        query = "SELECT score, cluster FROM items WHERE language = ? AND id = ?"
+        query = f"SELECT score, {self._cluster} FROM items WHERE language = ? AND id = ?"
         found = self._scratch.execute(query, (to_blob(language), to_blob(item_id))).fetchone()
         return ScoredItem(language, item_id, found[0], from_blob(found[1])) if found is not None else None
-
-    def put_cluster(self, language: str, item_id: str, cluster: str) -> None:
-        """Set the cluster of an item, if it exists."""
-        values = (to_blob(cluster), to_blob(language), to_blob(item_id))
-        self._scratch.execute("UPDATE items SET cluster = ? WHERE language = ? AND id = ?", values)
 
     def only_language(self, item_id: str) -> str:
         """Return the language of an id; empty if the id occurs in no language or in several."""
@@ -96,3 +100,8 @@ class ScoredItems:
         query = "SELECT language FROM items WHERE id = ? LIMIT 2"
         found = self._scratch.execute(query, (to_blob(item_id),)).fetchall()
         return from_blob(found[0][0]) if len(found) == 1 else ""
+
+
+def _digest(content: str) -> bytes:
+    """Return a short name of a content; empty if there is none."""
+    return blake2b(to_blob(content), digest_size=_CONTENT_BYTES).hexdigest().encode() if content else b""

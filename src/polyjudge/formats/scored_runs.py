@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,7 @@ from .scored_items import ScoredItem, ScoredItems
 
 KIND = "polyjudge baseline"
 SCHEMA_VERSION = 1
-_CONTENT = _SOURCE = "source"
-"""Items with the same content in this column are a cluster."""
-_DIGEST_BYTES = 12
+_SOURCE = "source"
 _LARGEST = 1e12
 """Larger than any scale; beyond it sums and squares would not be exact."""
 
@@ -128,9 +125,10 @@ def read_run(
     of_prompts = has_translation_scores(path, table)
     rows = ItemRows(path, table, system, share_ids) if not of_prompts and not path.name.endswith(".score") else None
     names_clusters = of_prompts or bool(cluster) or (items.has_clusters and not path.name.endswith(SCORE_FILES))
+    items.joins_content = not names_clusters and not items.has_clusters
     return ScoredRun(
         *(path, items, tuple(notes.judges), measure, tuple(notes.problems), notes.skipped),
-        by_source=None if rows is None else _with_content(rows, items, names_clusters=names_clusters),
+        by_source=None if rows is None else _by_source(rows, items),
         name=next(iter(systems)) if len(systems) == 1 and "" not in systems else system_name(path),
         passes=passes,
         rows=rows,
@@ -260,7 +258,7 @@ def _unique_items(
             raise DataError(f"the score {rating.value:g} of item {rating.id!r} is out of range", path=path)
         item = ScoredItem(rating.language, rating.group or rating.id, rating.value, rating.cluster)
         system = systems[rating.system] if systems else 0
-        if items.add(item, system):
+        if items.add(item, system, rating.source):
             continue
         if items.system_of(item) != system:
             raise _SystemsShareIdsError
@@ -270,24 +268,6 @@ def _unique_items(
         items.add_rating(item)
         is_averaged = True
     return items, is_averaged
-
-
-def _with_content(rows: ItemRows, items: ScoredItems, *, names_clusters: bool) -> ScoredItems | None:
-    """Add clusters of equal content if none are named, and return the items by source, if their ids are made."""
-    if not names_clusters:
-        _cluster_by_content(rows, items)
-    return _by_source(rows, items)
-
-
-def _cluster_by_content(rows: ItemRows, items: ScoredItems) -> None:
-    """Make items with the same content a cluster, named by a hash of the content."""
-    if _CONTENT not in column_map(rows.path, rows.table).columns:
-        return
-    for row in rows:
-        if row.get(_CONTENT) not in (None, ""):
-            content = str(row[_CONTENT]).encode(errors="surrogatepass")
-            name = blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
-            items.put_cluster(str(row.get("language") or row.get("languageCode") or ""), str(row.get("id")), name)
 
 
 def _by_source(rows: ItemRows, items: ScoredItems) -> ScoredItems | None:
