@@ -1,0 +1,219 @@
+"""The checks of the messages of a file, by the knowledge of its format: what is wrong, and where."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from polyjudge.checks.accepted import AcceptedFindings
+from polyjudge.checks.checker import TextChecker
+from polyjudge.checks.policy import CheckPolicy
+from polyjudge.checks.preservation import lost_addresses
+from polyjudge.languages.table import LanguageTable
+from polyjudge.records.findings import CheckedText, Finding, TextCheck
+from polyjudge.records.messages import Catalogue, Message
+from polyjudge.records.translation import Language
+from polyjudge.text.segments import plain_words
+
+from .accelerators import accelerator_findings, accelerator_mark, accelerator_places
+from .characters import character_findings, doubled_words, length_findings
+from .edges import edge_findings
+from .glossary import Glossary
+from .markup import markup_findings
+from .placeholder_checks import placeholder_findings
+from .plain_text import PlainText, plain_text
+from .plural_checks import plural_findings
+from .punctuation import punctuation_findings
+
+_ANOTHER_CHECK = {"placeholder_lost", "markup_lost", "url_lost", "url_added", "ellipsis_lost"}
+"""Findings of the checks of any text that the checks of messages make with the knowledge of the format."""
+_OF_COPIES = {"source_copied", "untranslated", "untranslated_word"}
+_USUAL = 0.5
+"""Share of the labels with a shortcut in the source from which a file has shortcuts."""
+_LABEL_WORDS = 3
+"""Labels of so many words are often the same in many languages: names of products, formats and units."""
+_SURE_POOL = 0.5
+"""Share of a file's messages that must look like another language for the short ones to fail."""
+
+
+class MessageFinding(NamedTuple):
+    """A finding in a message; None for the file as a whole."""
+
+    message: Message | None
+    finding: Finding
+    line: int = 0
+    """Of the file, where there is no message."""
+
+
+class _Part(NamedTuple):
+    """A message with what is looked at several times."""
+
+    message: Message
+    mark: str
+    plain: PlainText
+    source: str
+    """Its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageChecker:
+    """Checks the messages of files in the languages of one table."""
+
+    table: LanguageTable
+    policy: CheckPolicy = field(default_factory=CheckPolicy)
+    glossary: Glossary | None = None
+
+    def findings(self, catalogue: Catalogue) -> Iterator[MessageFinding]:
+        """Yield what is to be said about a file and its messages, with the severities of the policy."""
+        language = self.table.find(catalogue.file.language)
+        for found in self._all(catalogue, language):
+            wanted = self.policy.wanted(found.finding)
+            if wanted is not None:
+                yield found._replace(finding=wanted)
+
+    def _all(self, catalogue: Catalogue, language: Language | None) -> Iterator[MessageFinding]:
+        for line, problem in catalogue.problems:
+            text = f"{problem[0].upper()}{problem[1:].removesuffix('.')}."
+            yield MessageFinding(None, Finding("file_problem", "warn", text), line)
+        for message, finding in plural_findings(catalogue):
+            yield MessageFinding(message, finding, 1)
+        for message in (*catalogue.messages, *catalogue.missing):
+            if finding := _state_finding(message):
+                yield MessageFinding(message, finding)
+        if language is None:
+            return
+        parts = [_part(each) for each in catalogue.messages if is_shown(each)]
+        has_shortcuts = _has_shortcuts(parts)
+        for part, text_check in zip(parts, self._text_checks(parts, catalogue, language), strict=True):
+            for finding in text_check:
+                yield MessageFinding(part.message, finding)
+            for finding in self._own(part, language, catalogue.file.format, has_shortcuts=has_shortcuts):
+                yield MessageFinding(part.message, finding)
+
+    def _own(self, part: _Part, language: Language, form: str, *, has_shortcuts: bool) -> Iterator[Finding]:
+        """Yield the findings of the checks of messages."""
+        message, plain = part.message, part.plain
+        text, source = message.translation, message.source
+        yield from length_findings(text, message.max_length)
+        yield from character_findings(text, source, language)
+        found = [*doubled_words(plain.text, part.source, language)]
+        if source:
+            yield from placeholder_findings(message, language)
+            yield from markup_findings(text, source)
+            if "://" in text or "://" in source or "@" in source:
+                yield from lost_addresses(text, source)
+            if part.mark:
+                yield from accelerator_findings(text, source, is_usual=has_shortcuts)
+            yield from edge_findings(text, source, language=language.tag, format=form)
+            if plain.text.strip():
+                found += punctuation_findings(plain.text, part.source, language)
+            if self.glossary is not None:
+                found += self.glossary.findings(plain.text, part.source, language)
+        for finding in found:
+            yield _placed(finding, plain)
+
+    def _text_checks(
+        self, parts: Sequence[_Part], catalogue: Catalogue, language: Language
+    ) -> Iterator[Sequence[Finding]]:
+        """Yield the findings of the checks of any text in each message, as they count in a message."""
+        checker = TextChecker(self.table, policy=replace_accepted(self.policy))
+        texts = [CheckedText(text=part.plain.text, language=language, source=part.source) for part in parts]
+        found = checker.check_together(texts)
+        alike = Counter(id(each.language) for each in found)
+        wrong = sum(each.language.state == "wrong" for each in found)
+        is_other = wrong >= max(2, _SURE_POOL * len(found))
+        same = _base(catalogue.file.source_language or "en") == _base(language.tag)
+        for part, check in zip(parts, found, strict=True):
+            is_pooled = alike[id(check.language)] > 1 and not is_other
+            yield [
+                _placed(each, part.plain)
+                for finding in check.problems
+                if (each := _weighed(finding, part, check, is_pooled=is_pooled, is_same_language=same)) is not None
+            ]
+
+
+def replace_accepted(policy: CheckPolicy) -> CheckPolicy:
+    """Return a policy without accepted findings: those of messages have fingerprints of their own."""
+    return CheckPolicy(policy.only, policy.skipped, policy.settings, AcceptedFindings())
+
+
+def is_shown(message: Message) -> bool:
+    """Say whether a reader sees the translation: it is there, and is not to be confirmed first."""
+    return bool(message.translation.strip()) and message.state in ("translated", "needs_review")
+
+
+def _part(message: Message) -> _Part:
+    mark = accelerator_mark(message.source)
+    return _Part(message, mark, plain_text(message.translation, mark), plain_text(message.source, mark).text)
+
+
+def _has_shortcuts(parts: Sequence[_Part]) -> bool:
+    """Say whether most labels of a file that may have a shortcut have one."""
+    may = [part for part in parts if part.mark]
+    have = sum(bool(accelerator_places(part.message.translation, part.mark)) for part in may)
+    return have > _USUAL * len(may)
+
+
+def _state_finding(message: Message) -> Finding | None:
+    if message.state == "fuzzy":
+        return Finding("needs_review", "info", "Marked as fuzzy: it is not shown until a person confirms it.")
+    if message.state == "needs_review":
+        return Finding("needs_review", "info", "Marked as to be reviewed.")
+    if not message.translation.strip() and message.source.strip():
+        return Finding("not_translated", "info", "Not translated.")
+    return None
+
+
+def _weighed(
+    finding: Finding, part: _Part, check: TextCheck, *, is_pooled: bool, is_same_language: bool
+) -> Finding | None:
+    """Return a finding of a check of any text as it counts in a message; None if it does not."""
+    if finding.kind in _ANOTHER_CHECK or (finding.kind == "markup_added" and finding.severity == "fail"):
+        return None
+    if is_same_language and finding.kind in _OF_COPIES:
+        return None
+    if finding.kind == "cut_off" and not part.plain.ends_with_words:
+        return None
+    if finding.kind == "number_lost" and part.message.is_exact:
+        return None
+    if finding.kind == "empty":
+        return None  # nothing but placeholders, or found as not translated
+    if finding.severity == "fail" and _is_doubtful(finding, part, is_pooled=is_pooled):
+        return replace(finding, severity="warn")
+    del check
+    return finding
+
+
+def _is_doubtful(finding: Finding, part: _Part, *, is_pooled: bool) -> bool:
+    """Say whether what would fail in a text may well be right in the label of a program."""
+    if finding.kind == "wrong_language":
+        return is_pooled
+    if finding.kind == "source_copied":
+        return len(plain_words(part.source)) <= _LABEL_WORDS
+    if finding.kind == "wrong_script":
+        return _is_term_of_source(part)
+    return finding.kind == "wrong_length" and len(part.source) < _SHORT_SOURCE
+
+
+_SHORT_SOURCE = 60
+
+
+def _is_term_of_source(part: _Part) -> bool:
+    """Say whether all words in Latin letters are those of the source, beside words of the language."""
+    ours = [word for word in plain_words(part.plain.text) if word.isascii()]
+    theirs = set(plain_words(part.source))
+    return len(ours) < len(plain_words(part.plain.text)) and all(word in theirs for word in ours)
+
+
+def _placed(finding: Finding, plain: PlainText) -> Finding:
+    """Return a finding in the words of a message with its place in the message."""
+    if finding.start is None or not plain.places:
+        return finding
+    end = finding.start if finding.end is None else finding.end
+    return replace(finding, start=plain.original(finding.start), end=plain.original(max(end - 1, 0)) + 1)
+
+
+def _base(tag: str) -> str:
+    return tag.replace("_", "-").partition("-")[0].casefold()
