@@ -80,7 +80,7 @@ class CheckPolicy:
 
     def wanted(self, finding: Finding) -> Finding | None:
         """Return a finding with the severity that is set for it; None if it is not wanted."""
-        known = known_findings().get(finding.kind)
+        known = known_finding(finding.kind)
         if known is None:  # of a plugin, which was not run if it is not wanted
             return finding
         if not self.wants(finding.kind, known.check):

@@ -79,7 +79,8 @@ def doubled_words(text: str, source: str, language: Language) -> Iterator[Findin
         plain = first.text.casefold()
         if plain != second.text.casefold() or len(plain) < _SHORTEST or plain in allowed:
             continue
-        if text[first.end : second.start].isspace() and "\n" not in text[first.end : second.start]:
+        is_joined = "-" in (text[max(0, first.start - 1) : first.start], text[second.end : second.end + 1])
+        if not is_joined and text[first.end : second.start].isspace() and "\n" not in text[first.end : second.start]:
             is_of_source = re.search(r"\b(\w+)\s+\1\b", source, re.IGNORECASE) is not None
             if not is_of_source and not (first.text.islower() and second.text.istitle()):
                 message = f"The same word twice: {first.text} {second.text}."

@@ -48,7 +48,7 @@ class Consistency:
 
     def add(self, file: str, message: Message, *, is_wanted: bool) -> None:
         """Add a message that has a translation."""
-        key = _plain(message.source, message.source), message.context, message.plural
+        key = message.source.strip(), message.context, message.plural
         self._by_source[key].append(Place(file, message, is_wanted))
 
     def findings(self) -> Iterator[Pair]:
@@ -64,7 +64,8 @@ class Consistency:
         for (source, _, plural), places in self._by_source.items():
             if not plural or plural == "other":
                 for place in places:
-                    by_translation[_plain(place.message.translation, place.message.source)].setdefault(source, place)
+                    plain = _plain(source, source)
+                    by_translation[_plain(place.message.translation, source)].setdefault(plain, place)
         for found in by_translation.values():
             if 1 < len(found) <= _MOST_PER_TRANSLATION:
                 yield from _opposites(found)

@@ -46,4 +46,4 @@ def _spaces(ours: str, theirs: str, where: str, language: str, place: int) -> It
         yield Finding("space_changed", "warn", f"The source has a space at the {where}, and the translation has none.")
     else:
         message = f"A space at the {where} that the source does not have."
-        yield Finding("space_changed", "warn", message, place, place + len(ours))
+        yield Finding("space_changed", "info", message, place, place + len(ours))

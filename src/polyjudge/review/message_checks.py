@@ -15,7 +15,6 @@ from polyjudge.languages.table import LanguageTable
 from polyjudge.records.findings import CheckedText, Finding, TextCheck
 from polyjudge.records.messages import Catalogue, Message
 from polyjudge.records.translation import Language
-from polyjudge.text.segments import plain_words
 
 from .accelerators import accelerator_findings, accelerator_mark, accelerator_places
 from .characters import character_findings, doubled_words, length_findings
@@ -26,16 +25,16 @@ from .placeholder_checks import placeholder_findings
 from .plain_text import PlainText, plain_text
 from .plural_checks import plural_findings
 from .punctuation import punctuation_findings
+from .text_findings import OF_COPIES, Part, as_in_message, copy_finding, is_kept, made_part
 
-_ANOTHER_CHECK = {"placeholder_lost", "markup_lost", "url_lost", "url_added", "ellipsis_lost"}
-"""Findings of the checks of any text that the checks of messages make with the knowledge of the format."""
-_OF_COPIES = {"source_copied", "untranslated", "untranslated_word"}
 _USUAL = 0.5
 """Share of the labels with a shortcut in the source from which a file has shortcuts."""
-_LABEL_WORDS = 3
-"""Labels of so many words are often the same in many languages: names of products, formats and units."""
 _SURE_POOL = 0.5
 """Share of a file's messages that must look like another language for the short ones to fail."""
+_KEPT_OFTEN = 3
+"""Messages of a file that keep a word of the source, from which it is a name."""
+_CREDITS = {"translator-credits", "translator_credits", "Your names", "Your emails", "NAME OF TRANSLATORS"}
+"""Sources that ask for the names of the translators."""
 
 
 class MessageFinding(NamedTuple):
@@ -45,16 +44,6 @@ class MessageFinding(NamedTuple):
     finding: Finding
     line: int = 0
     """Of the file, where there is no message."""
-
-
-class _Part(NamedTuple):
-    """A message with what is looked at several times."""
-
-    message: Message
-    mark: str
-    plain: PlainText
-    source: str
-    """Its words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +73,9 @@ class MessageChecker:
                 yield MessageFinding(message, finding)
         if language is None:
             return
-        parts = [_part(each) for each in catalogue.messages if is_shown(each)]
+        parts = [
+            made_part(each) for each in catalogue.messages if is_shown(each) and each.source.strip() not in _CREDITS
+        ]
         has_shortcuts = _has_shortcuts(parts)
         for part, text_check in zip(parts, self._text_checks(parts, catalogue, language), strict=True):
             for finding in text_check:
@@ -92,7 +83,7 @@ class MessageChecker:
             for finding in self._own(part, language, catalogue.file.format, has_shortcuts=has_shortcuts):
                 yield MessageFinding(part.message, finding)
 
-    def _own(self, part: _Part, language: Language, form: str, *, has_shortcuts: bool) -> Iterator[Finding]:
+    def _own(self, part: Part, language: Language, form: str, *, has_shortcuts: bool) -> Iterator[Finding]:
         """Yield the findings of the checks of messages."""
         message, plain = part.message, part.plain
         text, source = message.translation, message.source
@@ -108,33 +99,53 @@ class MessageChecker:
                 yield from accelerator_findings(text, source, is_usual=has_shortcuts)
             yield from edge_findings(text, source, language=language.tag, format=form)
             if plain.text.strip():
-                found += punctuation_findings(plain.text, part.source, language)
+                ends_alike = plain.ends_with_words and plain_text(source, part.mark).ends_with_words
+                found += punctuation_findings(plain.text, part.source, language, ends_alike=ends_alike)
             if self.glossary is not None:
                 found += self.glossary.findings(plain.text, part.source, language)
         for finding in found:
             yield _placed(finding, plain)
 
     def _text_checks(
-        self, parts: Sequence[_Part], catalogue: Catalogue, language: Language
+        self, parts: Sequence[Part], catalogue: Catalogue, language: Language
     ) -> Iterator[Sequence[Finding]]:
         """Yield the findings of the checks of any text in each message, as they count in a message."""
-        checker = TextChecker(self.table, policy=replace_accepted(self.policy))
-        texts = [CheckedText(text=part.plain.text, language=language, source=part.source) for part in parts]
+        checker = TextChecker(self.table, policy=without_accepted(self.policy))
+        own = [part for part in parts if not part.is_copy]
+        texts = [CheckedText(text=part.plain.text, language=language, source=part.source) for part in own]
         found = checker.check_together(texts)
         alike = Counter(id(each.language) for each in found)
-        wrong = sum(each.language.state == "wrong" for each in found)
-        is_other = wrong >= max(2, _SURE_POOL * len(found))
-        same = _base(catalogue.file.source_language or "en") == _base(language.tag)
-        for part, check in zip(parts, found, strict=True):
+        is_other = sum(each.language.state == "wrong" for each in found) >= max(2, _SURE_POOL * len(found))
+        is_same = _base(catalogue.file.source_language or "en") == _base(language.tag)
+        names = _names(own, found)
+        checks = iter(found)
+        for part in parts:
+            if part.is_copy:
+                copied = None if is_same else copy_finding(part.source)
+                yield [copied] if copied else []
+                continue
+            check = next(checks)
             is_pooled = alike[id(check.language)] > 1 and not is_other
-            yield [
-                _placed(each, part.plain)
+            counted = (
+                as_in_message(finding, part, check, names, is_pooled=is_pooled)
                 for finding in check.problems
-                if (each := _weighed(finding, part, check, is_pooled=is_pooled, is_same_language=same)) is not None
-            ]
+                if not (is_same and finding.kind in OF_COPIES)
+            )
+            yield [_placed(each, part.plain) for each in counted if each is not None]
 
 
-def replace_accepted(policy: CheckPolicy) -> CheckPolicy:
+def _names(parts: Sequence[Part], found: Sequence[TextCheck]) -> frozenset[str]:
+    """Return words of the source that several translations of a file keep: names of programs and formats."""
+    kept = Counter(
+        part.plain.text[each.start : each.end]
+        for part, check in zip(parts, found, strict=True)
+        for each in check.problems
+        if each.kind in ("untranslated_word", "mixed_script") and is_kept(each, part)
+    )
+    return frozenset(word for word, count in kept.items() if count >= _KEPT_OFTEN)
+
+
+def without_accepted(policy: CheckPolicy) -> CheckPolicy:
     """Return a policy without accepted findings: those of messages have fingerprints of their own."""
     return CheckPolicy(policy.only, policy.skipped, policy.settings, AcceptedFindings())
 
@@ -144,12 +155,7 @@ def is_shown(message: Message) -> bool:
     return bool(message.translation.strip()) and message.state in ("translated", "needs_review")
 
 
-def _part(message: Message) -> _Part:
-    mark = accelerator_mark(message.source)
-    return _Part(message, mark, plain_text(message.translation, mark), plain_text(message.source, mark).text)
-
-
-def _has_shortcuts(parts: Sequence[_Part]) -> bool:
+def _has_shortcuts(parts: Sequence[Part]) -> bool:
     """Say whether most labels of a file that may have a shortcut have one."""
     may = [part for part in parts if part.mark]
     have = sum(bool(accelerator_places(part.message.translation, part.mark)) for part in may)
@@ -164,47 +170,6 @@ def _state_finding(message: Message) -> Finding | None:
     if not message.translation.strip() and message.source.strip():
         return Finding("not_translated", "info", "Not translated.")
     return None
-
-
-def _weighed(
-    finding: Finding, part: _Part, check: TextCheck, *, is_pooled: bool, is_same_language: bool
-) -> Finding | None:
-    """Return a finding of a check of any text as it counts in a message; None if it does not."""
-    if finding.kind in _ANOTHER_CHECK or (finding.kind == "markup_added" and finding.severity == "fail"):
-        return None
-    if is_same_language and finding.kind in _OF_COPIES:
-        return None
-    if finding.kind == "cut_off" and not part.plain.ends_with_words:
-        return None
-    if finding.kind == "number_lost" and part.message.is_exact:
-        return None
-    if finding.kind == "empty":
-        return None  # nothing but placeholders, or found as not translated
-    if finding.severity == "fail" and _is_doubtful(finding, part, is_pooled=is_pooled):
-        return replace(finding, severity="warn")
-    del check
-    return finding
-
-
-def _is_doubtful(finding: Finding, part: _Part, *, is_pooled: bool) -> bool:
-    """Say whether what would fail in a text may well be right in the label of a program."""
-    if finding.kind == "wrong_language":
-        return is_pooled
-    if finding.kind == "source_copied":
-        return len(plain_words(part.source)) <= _LABEL_WORDS
-    if finding.kind == "wrong_script":
-        return _is_term_of_source(part)
-    return finding.kind == "wrong_length" and len(part.source) < _SHORT_SOURCE
-
-
-_SHORT_SOURCE = 60
-
-
-def _is_term_of_source(part: _Part) -> bool:
-    """Say whether all words in Latin letters are those of the source, beside words of the language."""
-    ours = [word for word in plain_words(part.plain.text) if word.isascii()]
-    theirs = set(plain_words(part.source))
-    return len(ours) < len(plain_words(part.plain.text)) and all(word in theirs for word in ours)
 
 
 def _placed(finding: Finding, plain: PlainText) -> Finding:

@@ -16,7 +16,7 @@ End = Literal["colon", "full stop", "question mark", "exclamation mark", "ellips
 _CLOSING = "\"'”’»«“›)）]】」』>}*_ \t\n\u00a0\u202f\u200f\u200e\u2069"
 _ENDS: tuple[tuple[End, str], ...] = (
     ("ellipsis", r"(?:\.{2,}|…|⋯|‥|。{2,}|․{2,})"),
-    ("colon", "[:：︓፡፦៖׃]"),
+    ("colon", "[:：︓፡፦៖׃∶՝]"),
     ("question mark", "[?？؟፧⁇⁈]"),
     ("exclamation mark", "[!！]"),
     ("full stop", "[.。।॥۔։።។။｡．܁᙮།]"),
@@ -50,14 +50,15 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     quotes: tuple[_Quotes, ...]
 
 
-def punctuation_findings(text: str, source: str, language: Language) -> Iterator[Finding]:
+def punctuation_findings(text: str, source: str, language: Language, *, ends_alike: bool = True) -> Iterator[Finding]:
     """Find another kind of mark at the end, and marks that the language writes otherwise; both texts have only words.
 
-    A placeholder at the end is a space, so that the text ends with what is before it.
+    `ends_alike` says that neither ends with a placeholder, so that their ends can be compared.
     """
     base = language.tag.partition("-")[0]
-    yield from _changed_end(text, source, base)
-    for place, mark, right, severity in _foreign_marks(text, base):
+    if ends_alike:
+        yield from _changed_end(text, source, base)
+    for place, mark, right, severity in _foreign_marks(text, source, base):
         message = f"{language.name} writes {right!r} and not {mark!r}."
         yield Finding("language_mark", severity, message, place, place + 1)
     if base == "es":
@@ -108,10 +109,12 @@ def _article(end: End) -> str:
     return f"{'an' if end[0] in 'ae' else 'a'} {end}"
 
 
-def _foreign_marks(text: str, base: str) -> Iterator[tuple[int, str, str, Severity]]:
+def _foreign_marks(text: str, source: str, base: str) -> Iterator[tuple[int, str, str, Severity]]:
     """Yield the first of each mark that the language writes otherwise, after a letter of its script."""
     for pattern, instead, severity in _patterns(base):
-        seen = set[str]()
+        seen = {mark for mark in ";," if source.count(mark) >= max(2, len(source.split()) // 3)}  # a list of keywords
+        if end_of(source) != "full stop":
+            seen.add(".")  # of an abbreviation
         for match in pattern.finditer(text):
             if match[0] not in seen:
                 seen.add(match[0])
@@ -127,8 +130,8 @@ def _patterns(base: str) -> tuple[tuple[Any, Mapping[str, str], Severity], ...]:
         if base in each.languages:
             letters = "".join(rf"\p{{sc={script}}}" for script in each.script.split())
             marks = "".join(map(re.escape, each.instead))
-            # Not in an ellipsis, a number, or before a word in Latin letters.
-            pattern = regex.compile(rf"(?<=[{letters}]\p{{M}}*[)\"”»]?)[{marks}](?![.\w/*?!])(?!\s?[a-z]{{2,}}\b\.)")
+            # Not in an ellipsis, an abbreviation, a number, or a path.
+            pattern = regex.compile(rf"(?<=[{letters}]{{2}}\p{{M}}*[)\"”»]?)[{marks}](?![.\w/*?!)])")
             found.append((pattern, each.instead, each.severity))
     return tuple(found)
 
