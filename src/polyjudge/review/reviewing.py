@@ -23,7 +23,7 @@ from .glossary import Glossary
 from .message_checks import MessageChecker, is_shown
 
 OnFile = Callable[[CatalogueFile], None]
-_NEIGHBOURS = 2
+_NEIGHBOURS = 1
 
 
 @dataclass(frozen=True, slots=True)
