@@ -293,9 +293,9 @@ def comparison_junit(comparison: Comparison, ruling: Ruling, table: LanguageTabl
     rows = [("all items", ("", True), comparison.overall)]
     rows += [(language_title(row.language, table), (row.language, False), row) for row in comparison.languages]
     for name, key, row in rows:
-        case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.compare", name=_clean(name))
+        case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.compare", name=xml_text(name))
         if key in alarms:
-            ElementTree.SubElement(case, "failure", message=_clean(alarms[key]))
+            ElementTree.SubElement(case, "failure", message=xml_text(alarms[key]))
         elif row.score.verdict == "too few items":
             ElementTree.SubElement(case, "skipped", message=f"too few items: {row.counts.paired}")
     case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.compare", name=_NO_VERDICT)
@@ -334,7 +334,8 @@ def escape_property(text: str) -> str:
     return escape_command(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _clean(text: str) -> str:
+def xml_text(text: str) -> str:
+    """Return a text as one line that XML can contain."""
     return _NOT_XML.sub("\ufffd", shown(text))
 
 
