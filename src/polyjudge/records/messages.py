@@ -30,6 +30,15 @@ class CatalogueFile(Struct, frozen=True, kw_only=True):
     """The file with the source texts; empty where they are in the same file, as in gettext and XLIFF."""
 
 
+class FoundCatalogues(Struct, frozen=True, kw_only=True):
+    """The localisation files among the files of a project."""
+
+    files: list[CatalogueFile]
+    """By path and language."""
+    skipped: list[str]
+    """What was not taken, and why."""
+
+
 class Message(Struct, frozen=True, kw_only=True):
     """One text of a localisation file and its translation; each plural form is a message of its own."""
 

@@ -21,8 +21,30 @@ _LEAST_ALIKE = 0.5
 _MOST_CANDIDATES = 50
 ReadBase = Callable[[CatalogueFile, bytes, bytes | None], Catalogue]
 """Reads the former content of a file, and that of its sources if they are in another file."""
-Known = Callable[[Message], bool]
-"""Says whether a message has changed."""
+Identity = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What has changed in a file."""
+
+    names: Collection[Identity] | None = None
+    """The changed messages; all of them if it is None."""
+    problems: Collection[str] = ()
+    """What was wrong with the file before."""
+    has_forms: bool = True
+    """The file declares other plural forms than before."""
+
+    def has(self, message: Message) -> bool:
+        """Say whether a message has changed."""
+        return self.names is None or _identity(message) in self.names
+
+    def has_problem(self, problem: str) -> bool:
+        """Say whether a problem of the file is new."""
+        return problem not in self.problems
+
+
+EVERYTHING = Changed()
 
 
 @dataclass(slots=True)
@@ -37,35 +59,35 @@ class Changes:
         """Refuse a revision that is none before anything is read."""
         refuse_option(self.revision)
 
-    def of(self, file: CatalogueFile, now: Catalogue, content: bytes, read: ReadBase) -> Known:
-        """Return which messages of a file have changed; all have if the file is new."""
+    def of(self, file: CatalogueFile, now: Catalogue, content: bytes, read: ReadBase) -> Changed:
+        """Return what has changed in a file; everything has if it is new."""
         path = Path(file.path)
         repository = self._repository(path.parent)
         before = self._before(repository, path, content)
         if before is None:
-            return _all
+            return EVERYTHING
         source = None
         if file.source_path:
             source_path = Path(file.source_path)
             their_source = self._before(repository, source_path, source_path.read_bytes())
             if their_source is None:
-                return _all
+                return EVERYTHING
             source = repository.content(their_source)
         former = repository.content(before)
         if former == content and (source is None or source == Path(file.source_path).read_bytes()):
-            return _none
+            return changes_between(now, now)
         try:
             then = read(file, former, source)
         except DataError:
-            return _all  # it could not be read then, so nothing in it was reviewed
-        return changed_messages(then, now)
+            return EVERYTHING  # it could not be read then, so nothing in it was reviewed
+        return changes_between(then, now)
 
     def _repository(self, folder: Path) -> Repository:
         folder = folder.resolve()
         if folder not in self._repositories:
-            found = Repository(folder, self.revision)
-            known = next((each for each in self._repositories.values() if each.top == found.top), found)
-            self._repositories[folder] = known
+            top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+            same = (each for each in self._repositories.values() if top is not None and each.top.resolve() == top)
+            self._repositories[folder] = next(same, None) or Repository(folder, self.revision)
         return self._repositories[folder]
 
     def _before(self, repository: Repository, path: Path, content: bytes) -> BaseFile | None:
@@ -93,16 +115,6 @@ class Changes:
         return self._gone[repository.top]
 
 
-def _all(message: Message) -> bool:
-    del message
-    return True
-
-
-def _none(message: Message) -> bool:
-    del message
-    return False
-
-
 def _closeness(path: str, other: str) -> int:
     ours, theirs = PurePosixPath(path), PurePosixPath(other)
     return 2 * (ours.name == theirs.name) + (ours.parent == theirs.parent)
@@ -113,22 +125,14 @@ def _share(lines: Counter[bytes], content: bytes) -> float:
     return (lines & theirs).total() / max(1, lines.total(), theirs.total())
 
 
-Identity = tuple[str, str]
-
-
-def changed_messages(then: Catalogue, now: Catalogue) -> Known:
-    """Return which messages of a file are not as they were."""
+def changes_between(then: Catalogue, now: Catalogue) -> Changed:
+    """Return what has changed from one reading of a file to another."""
     before, after = _by_identity(then), _by_identity(now)
-    changed = {name for name, forms in after.items() if forms != before.get(name)}
-    return _Changed(changed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Changed:
-    names: Collection[Identity]
-
-    def __call__(self, message: Message) -> bool:
-        return _identity(message) in self.names
+    return Changed(
+        names=frozenset(name for name, forms in after.items() if forms != before.get(name)),
+        problems=frozenset(problem for _, problem in then.problems),
+        has_forms=then.plural_categories != now.plural_categories,
+    )
 
 
 def _identity(message: Message) -> Identity:

@@ -1,14 +1,14 @@
 """Findings of a review: their names, their order, and their counts by language."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from polyjudge.checks.accepted import AcceptedFindings, fingerprint_of
 from polyjudge.checks.catalogue import known_finding, track_record
 from polyjudge.records.findings import Finding
-from polyjudge.records.messages import Message, Review, ReviewedLanguage, ReviewFinding, UnjudgedMessage
+from polyjudge.records.messages import FailOn, Message, Review, ReviewedLanguage, ReviewFinding, UnjudgedMessage
 
 _CONTEXT = "\4"
 """What parts context and key in compiled catalogues of gettext."""
@@ -53,16 +53,27 @@ def made_review(
     *,
     since: str = "",
     skipped: Sequence[str] = (),
+    source_language: str = "",
+    fail_on: FailOn = "fail",
 ) -> Review:
     """Return a review of findings in the order of files and lines, those that are accepted apart."""
     shown, hidden = list[ReviewFinding](), list[ReviewFinding]()
     for each in sorted(findings, key=_place):
-        is_accepted = len(accepted) and accepted.reason_for(each.fingerprint) is not None
-        (hidden if is_accepted else shown).append(each)
+        reason = accepted.reason_for(each.fingerprint) if len(accepted) else None
+        if reason is None:
+            shown.append(each)
+        else:
+            hidden.append(replace(each, reason=reason))
     review = Review(
-        findings=tuple(shown), accepted=tuple(hidden), languages=tuple(languages), since=since, skipped=tuple(skipped)
+        findings=tuple(shown),
+        accepted=tuple(hidden),
+        languages=tuple(languages),
+        since=since,
+        skipped=tuple(skipped),
+        source_language=source_language,
+        fail_on=fail_on,
     )
-    return counted(review)
+    return with_counts(review)
 
 
 def with_judgements(
@@ -82,10 +93,10 @@ def with_judgements(
         languages=tuple(languages),
         unjudged=tuple(unjudged),
     )
-    return counted(joined)
+    return with_counts(joined)
 
 
-def counted(review: Review) -> Review:
+def with_counts(review: Review) -> Review:
     """Return a review whose languages have the counts of its findings."""
     severities, accepted = defaultdict[str, Counter[str]](Counter), Counter[str]()
     for each in review.findings:
@@ -105,12 +116,6 @@ def counted(review: Review) -> Review:
         for each in review.languages
     ]
     return replace(review, languages=tuple(sorted(languages, key=lambda each: each.language)))
-
-
-def fails_at(review: Review, severity: str) -> bool:
-    """Say whether a review has a finding of a severity, or of a higher one; `never` is none."""
-    counts: Collection[str] = {"fail": ("fail",), "warn": ("fail", "warn")}.get(severity, ())
-    return any(each.severity in counts for each in review.findings)
 
 
 def _place(finding: ReviewFinding) -> tuple[str, int, str, str, int]:

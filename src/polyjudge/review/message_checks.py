@@ -42,8 +42,10 @@ class MessageFinding(NamedTuple):
 
     message: Message | None
     finding: Finding
-    line: int = 0
+    line: int = 1
     """Of the file, where there is no message."""
+    problem: str = ""
+    """What the reader of the file said, if the finding comes from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,9 @@ class MessageChecker:
     def _all(self, catalogue: Catalogue, language: Language | None) -> Iterator[MessageFinding]:
         for line, problem in catalogue.problems:
             text = f"{problem[0].upper()}{problem[1:].removesuffix('.')}."
-            yield MessageFinding(None, Finding("file_problem", "warn", text), line)
+            yield MessageFinding(None, Finding("file_problem", "warn", text), line, problem)
         for message, finding in plural_findings(catalogue):
-            yield MessageFinding(message, finding, 1)
+            yield MessageFinding(message, finding)
         for message in (*catalogue.messages, *catalogue.missing):
             if finding := _state_finding(message):
                 yield MessageFinding(message, finding)

@@ -7,16 +7,25 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from polyjudge.catalogues.finding import Found, find_catalogues
+from polyjudge.catalogues.finding import find_catalogues
 from polyjudge.catalogues.reading import read_catalogue
 from polyjudge.checks.policy import CheckPolicy
 from polyjudge.errors import ConfigError, DataError
 from polyjudge.languages.filters import LanguageMatcher
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.findings import Finding
-from polyjudge.records.messages import Catalogue, CatalogueFile, Message, Review, ReviewedLanguage, ReviewFinding
+from polyjudge.records.messages import (
+    Catalogue,
+    CatalogueFile,
+    FailOn,
+    FoundCatalogues,
+    Message,
+    Review,
+    ReviewedLanguage,
+    ReviewFinding,
+)
 
-from .changes import Changes, Known
+from .changes import EVERYTHING, Changed, Changes
 from .consistency import Consistency
 from .findings import made_review, review_finding
 from .glossary import Glossary
@@ -39,6 +48,7 @@ class ReviewOptions:
     """Only these languages, by tag or name; all if it is empty."""
     policy: CheckPolicy = field(default_factory=CheckPolicy)
     glossary: Glossary | None = None
+    fail_on: FailOn = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +85,9 @@ class Reviewer:
         self._counts: dict[str, _Counts] = {}
         self._consistency: dict[str, Consistency] = {}
         self._skipped: list[str] = []
+        self._sources: set[str] = set()
 
-    def found(self) -> Found:
+    def found(self) -> FoundCatalogues:
         """Return the files of the paths, those of one language together."""
         found = find_catalogues(self._options.paths, source=self._options.source)
         if not found.files:
@@ -126,13 +137,14 @@ class Reviewer:
             return
         if not self._is_wanted_language(file.language):
             return
+        self._sources.add(file.source_language)
         known = self._table.find(file.language)
         if known is None:
             note = f"{file.path}: {file.language} is not in the language table, so only its form was checked"
             self._skipped.append(f"{note}.{self._table.suggestion(file.language)}".removesuffix("."))
         changes = self._changes
-        is_changed = _every if changes is None else changes.of(file, catalogue, content, _read_former)
-        self._review_catalogue(catalogue, known.tag if known else file.language, is_changed)
+        changed = EVERYTHING if changes is None else changes.of(file, catalogue, content, _read_former)
+        self._review_catalogue(catalogue, known.tag if known else file.language, changed)
 
     def _note_broken(self, file: CatalogueFile, error: DataError) -> None:
         """Report a file of a folder that cannot be read as a finding; one that was named is an error."""
@@ -147,18 +159,18 @@ class Reviewer:
             self._counts_of(file.language or "und").files += 1
             self._findings.append(review_finding(wanted, None, file.path, file.language or "und", error.line or 1))
 
-    def _review_catalogue(self, catalogue: Catalogue, language: str, is_changed: Known) -> None:
+    def _review_catalogue(self, catalogue: Catalogue, language: str, changed: Changed) -> None:
         path, counts = catalogue.file.path, self._counts_of(language)
         counts.files += 1
-        wanted = {id(message) for message in (*catalogue.messages, *catalogue.missing) if is_changed(message)}
+        wanted = {id(message) for message in (*catalogue.messages, *catalogue.missing) if changed.has(message)}
         counts.messages += sum(id(message) in wanted for message in catalogue.messages)
         counts.untranslated += sum(
             id(message) in wanted and not message.translation.strip() and bool(message.source)
             for message in (*catalogue.messages, *catalogue.missing)
         )
-        is_all = self._changes is None
-        for message, finding, line in self._checker.findings(catalogue):
-            if id(message) in wanted if message is not None else is_all or wanted:
+        for message, finding, line, problem in self._checker.findings(catalogue):
+            of_file = changed.has_problem(problem) if problem else changed.has_forms
+            if of_file if message is None else id(message) in wanted:
                 self._findings.append(review_finding(finding, message, path, language, line))
         consistency = self._consistency.setdefault(language, Consistency())
         for message in catalogue.messages:
@@ -192,9 +204,14 @@ class Reviewer:
 
     def _result(self) -> Review:
         options = self._options
-        accepted = options.policy.accepted
         return made_review(
-            self._findings, self._languages(), accepted, since=options.since, skipped=self._skipped
+            self._findings,
+            self._languages(),
+            options.policy.accepted,
+            since=options.since,
+            skipped=self._skipped,
+            source_language=self._sources.pop() if len(self._sources) == 1 else "",
+            fail_on=options.fail_on,
         )
 
     def _languages(self) -> Iterator[ReviewedLanguage]:
@@ -207,11 +224,6 @@ class Reviewer:
                 messages=counts.messages,
                 untranslated=counts.untranslated,
             )
-
-
-def _every(message: Message) -> bool:
-    del message
-    return True
 
 
 def _read_former(file: CatalogueFile, content: bytes, source_content: bytes | None) -> Catalogue:
