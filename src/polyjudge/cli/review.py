@@ -107,7 +107,9 @@ def _judge(options: argparse.Namespace) -> ModelName | None:
     if len(judges) > 1:
         raise ConfigError("--judge: a review asks one judge. Name one.")
     if judges and is_judge_plugin(judges[0].provider):
-        raise ConfigError(f"--judge {judges[0].provider}: a review needs a model, which is asked about several messages.")
+        raise ConfigError(
+            f"--judge {judges[0].provider}: a review needs a model, which is asked about several messages."
+        )
     refuse_batch(options, judges)
     return judges[0] if judges else None
 

@@ -10,18 +10,15 @@ from msgspec.structs import replace
 
 from polyjudge.checks.accepted import AcceptedFindings
 from polyjudge.errors import MissingExtraError, MissingKeyError
-from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.messages import Review
 from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.requests import ModelName
-from polyjudge.review.findings import with_judgements
-from polyjudge.review.meaning import Answers, Questions, trust_lines
+from polyjudge.review.meaning import Questions, with_meaning
 from polyjudge.review.reviewing import MessageToJudge
 from polyjudge.review.verdict_store import VerdictStore
 from polyjudge.runs.run import Run
 from polyjudge.runs.summary import RunSummary
-from polyjudge.store.trust_cards import trust_in
 from polyjudge.text.display import harmless
 
 from .options import run_options
@@ -65,12 +62,8 @@ def judge_meaning(
         code = explain_skip(error, skipped="the judgement of meaning", is_required=options.require_judge)
         note = f"{len(messages):,} messages were not judged: {str(error).splitlines()[0]}"
         return Judged(replace(review, skipped=(*review.skipped, note)), code)
-    trust = trust_in(identity_of_models([judge], questions.rubric))
-    answers = questions.answers(outcomes, trust, table)
-    judged = with_judgements(review, answers.findings, answers.unjudged, answers.judged, accepted)
-    languages = sorted({each.language for each in messages})
-    judged = replace(judged, judge=str(judge), trust=trust_lines(trust, languages, table))
-    return Judged(judged, code or _exit_code(options, answers, len(messages)))
+    judged = with_meaning(review, questions, outcomes, judge, accepted, table)
+    return Judged(judged, code or _exit_code(options, judged, len(messages)))
 
 
 def _execute(run: Run, outcomes: list[tuple[Item, RunOutcome]]) -> int:
@@ -89,8 +82,8 @@ def _explain_end(summary: RunSummary, signals: Signals) -> int:
     return code
 
 
-def _exit_code(options: argparse.Namespace, answers: Answers, messages: int) -> int:
-    if len(answers.unjudged) <= options.max_unjudged * messages:
+def _exit_code(options: argparse.Namespace, review: Review, messages: int) -> int:
+    if len(review.unjudged) <= options.max_unjudged * messages:
         return 0
-    reasons = Counter(each.reason for each in answers.unjudged)
-    return too_many_unjudged(len(answers.unjudged), messages, options.max_unjudged, reasons)
+    reasons = Counter(each.reason for each in review.unjudged)
+    return too_many_unjudged(len(review.unjudged), messages, options.max_unjudged, reasons)

@@ -1,4 +1,4 @@
-"""Keyboard shortcuts in the labels of programs: `_Open`, `E&xit`, and `開く(_O)` where the script has no such letters."""
+"""Keyboard shortcuts in the labels of programs: `_Open`, `E&xit`, and `開く(_O)` in other scripts."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,9 @@ _PLACES = {
 }
 _BARE = re.compile(r"(?<![\w&])[_&](?=\s|$)")
 """A mark before no letter."""
-_NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)+|[A-Z0-9]+(?:_[A-Z0-9]+)+|\w*(?:_\w+){2,}|[a-z]+_[A-Z]{2}|\S*[/.\\]\S*_\S*")
+_NAME = re.compile(
+    r"[a-z0-9]+(?:_[a-z0-9]+)+|[A-Z0-9]+(?:_[A-Z0-9]+)+|\w*(?:_\w+){2,}|[a-z]+_[A-Z]{2}|\S*[/.\\]\S*_\S*"
+)
 """Names in programs: snake_case, A_CONSTANT, en_US, a path."""
 IN_BRACKETS = re.compile(r"\s?[(（][_&~]\w[)）]")
 """A shortcut after the text, as in Chinese, Japanese and Korean."""

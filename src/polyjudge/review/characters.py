@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 from unicodedata import name as name_of
 from unicodedata import normalize
@@ -11,31 +12,17 @@ from polyjudge.records.findings import Finding
 from polyjudge.records.translation import Language
 from polyjudge.text.segments import words
 
+from .language_facts import base_of, language_facts
+
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u115f\u1160\u3164]")
 _JOINERS = "\u200c\u200d"
 _WITH_JOINERS = {"Arab", "Deva", "Beng", "Guru", "Gujr", "Orya", "Taml", "Telu", "Knda", "Mlym", "Sinh", "Mymr", "Khmr"}
-_WITH_BREAKS = {"th", "lo", "km", "my", "bo", "dz", "ja", "zh"}
-"""Languages without spaces between words, which mark where a line may break."""
 _OPENING = {"\u202a": "\u202c", "\u202b": "\u202c", "\u202d": "\u202c", "\u202e": "\u202c"} | dict.fromkeys(
     "\u2066\u2067\u2068", "\u2069"
 )
 _EMOJI_JOINED = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]")
-_REPEATING = (
-    "id ms jv su mad tl ceb ilo vi th lo km my zh yue ja ko hi bn mr ne ta te kn ml gu pa or si ur ps fa tr az uz kk ky tk"
-    " tt ug mn sw zu xh sn st yo ig ha rw so om am ti mg mi sm ht pap tpi wo af hy ka eu"
-).split()
-"""Languages that repeat words to say more, several, or slowly."""
-_ALLOWED = {
-    "fr": "nous vous que",
-    "de": "die der das sie den dem",
-    "nl": "dat die",
-    "it": "che",
-    "es": "que",
-    "en": "that had",
-    "he": "",
-}
-"""Words that sentences put side by side."""
 _SHORTEST = 2
+_ALPHABETS = {"Latn", "Cyrl", "Grek"}
 
 
 def character_findings(text: str, source: str, language: Language) -> Iterator[Finding]:
@@ -64,18 +51,18 @@ def _is_needed(char: str, place: int, text: str, language: Language) -> bool:
         around = text[max(0, place - 2) : place + 3]
         return not _WITH_JOINERS.isdisjoint(language.scripts) or _EMOJI_JOINED.search(around) is not None
     if char == "\u200b":
-        return language.tag.partition("-")[0] in _WITH_BREAKS
+        return base_of(language.tag) in language_facts().without_spaces
     return language.direction == "rtl" and char not in "\ufeff\u2060\u115f\u1160\u3164"
 
 
 def doubled_words(text: str, source: str, language: Language) -> Iterator[Finding]:
     """Find a word that stands twice in a row; `text` has only words."""
-    base = language.tag.partition("-")[0]
-    if base in _REPEATING or "Latn" not in language.scripts and "Cyrl" not in language.scripts and base != "el":
+    base, facts = base_of(language.tag), language_facts()
+    if base in facts.repeat_words or _ALPHABETS.isdisjoint(language.scripts):
         return
-    allowed = _ALLOWED.get(base, "").split()
+    allowed = facts.side_by_side.get(base, ())
     found = words(text)
-    for first, second in zip(found, found[1:], strict=False):
+    for first, second in pairwise(found):
         plain = first.text.casefold()
         if plain != second.text.casefold() or len(plain) < _SHORTEST or plain in allowed:
             continue

@@ -86,7 +86,7 @@ def _inconsistent(places: Sequence[Place]) -> Iterator[Pair]:
     counted = Counter(texts)
     if len(counted) == 1:
         return
-    first = {text: place for text, place in zip(reversed(texts), reversed(places), strict=True)}
+    first = dict(zip(reversed(texts), reversed(places), strict=True))
     usual = max(counted, key=lambda text: (counted[text], texts.index(text) == 0))
     severity: Severity = "info" if len(places[0].message.source.split()) <= _SHORT else "warn"
     seen = set[str]()

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from polyjudge.records.findings import Finding, Severity
 
-_NO_SPACES = {"zh", "yue", "ja", "th", "lo", "km", "my", "bo", "dz"}
+from .language_facts import base_of, language_facts
+
+_SPACES = {"zh", "yue", "ja", "th", "lo", "km", "my", "bo", "dz"}
 """Languages that write no space between sentences, so that one at an edge may be left out."""
 _SPACES = " \t\u00a0\u202f\u3000"
 
@@ -15,7 +17,9 @@ def edge_findings(text: str, source: str, *, language: str, format: str) -> Iter
         return
     yield from _line_breaks(text, source, format)
     if text[0] in _SPACES or source[0] in _SPACES:
-        yield from _spaces(text[: len(text) - len(text.lstrip(_SPACES))], source[: _leading(source)], "start", language, 0)
+        yield from _spaces(
+            text[: len(text) - len(text.lstrip(_SPACES))], source[: _leading(source)], "start", language, 0
+        )
     if text[-1] in _SPACES or source[-1] in _SPACES:
         end = len(text.rstrip(_SPACES))
         yield from _spaces(text[end:], source[len(source.rstrip(_SPACES)) :], "end", language, end)
@@ -40,7 +44,7 @@ def _line_breaks(text: str, source: str, format: str) -> Iterator[Finding]:
 def _spaces(ours: str, theirs: str, where: str, language: str, place: int) -> Iterator[Finding]:
     if bool(ours) == bool(theirs):
         return
-    if theirs and language.partition("-")[0] in _NO_SPACES:
+    if theirs and base_of(language) in language_facts().without_spaces:
         return
     if theirs:
         yield Finding("space_changed", "warn", f"The source has a space at the {where}, and the translation has none.")

@@ -92,8 +92,8 @@ class Repository:
             message = f"The revision {revision!r} is not in this shallow clone. {_DEEPER}"
         else:
             message = (
-                f"There is no revision {revision!r} in the repository {str(self.top)!r}. Name a branch, a tag or a commit, "
-                "such as origin/main; a branch that was never fetched needs: git fetch origin"
+                f"There is no revision {revision!r} in {str(self.top)!r}. Name a branch, a tag or a commit, such as "
+                "origin/main; a branch that was never fetched needs: git fetch origin"
             )
         return ConfigError(message, option="since")
 

@@ -22,6 +22,8 @@ from polyjudge.languages.table import LanguageTable
 from polyjudge.records.findings import Finding
 from polyjudge.records.translation import Language
 
+from .language_facts import base_of, language_facts
+
 _NAMES = {
     "source": ("source", "term", "source term", "sourceterm"),
     "target": ("target", "translation", "target term", "targetterm"),
@@ -33,8 +35,6 @@ _NAMES = {
 _YES, _NO = {"yes", "true", "1", "x", "y"}, {"no", "false", "0", "n", ""}
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _UNSPACED = {"Hani", "Hans", "Hant", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
-_COMPOUNDING = "de nl af da sv no nb nn is fi et hu he ar fa ur ug ckb ps".split()
-"""Languages that write words together, or articles and prepositions with the word."""
 _SHORTEST_PART = 4
 _SHORTEST_STEM = 3
 _NAMED = 3
@@ -61,9 +61,7 @@ class Glossary:
 
     def findings(self, text: str, source: str, language: Language) -> Iterator[Finding]:
         """Find terms of the source whose translation is missing, and forbidden words; both texts have only words."""
-        indexes = [
-            found for tag in _tags(language.tag) if (found := self.terms.get(tag)) is not None
-        ]
+        indexes = [found for tag in _tags(language.tag) if (found := self.terms.get(tag)) is not None]
         if not indexes:
             return
         words = _WORD.findall(source)
@@ -138,7 +136,7 @@ def is_used(target: str, text: str, language: Language) -> bool:
     if not _UNSPACED.isdisjoint(language.scripts):
         return "".join(wanted.split()) in "".join(plain.split())
     words = _WORD.findall(plain)
-    joins = language.tag.partition("-")[0] in _COMPOUNDING
+    joins = base_of(language.tag) in language_facts().join_words
     return all(any(_is_form(word, part, joins=joins) for word in words) for part in _WORD.findall(wanted))
 
 
@@ -179,9 +177,7 @@ class _Columns(NamedTuple):
 @lru_cache(maxsize=8)
 def _columns(names: tuple[str, ...], table: LanguageTable, path: Path) -> _Columns:
     plain = {" ".join(name.strip().casefold().replace("_", " ").split()): name for name in names if name}
-    roles = {
-        role: plain[each] for role, known in _NAMES.items() for each in reversed(known) if each in plain
-    }
+    roles = {role: plain[each] for role, known in _NAMES.items() for each in reversed(known) if each in plain}
     shown = ", ".join(name for name in names if name)
     if "source" not in roles:
         raise DataError(f"no column for the source terms. Found: {shown}. Name one 'source'.", path=path, line=1)
@@ -190,7 +186,9 @@ def _columns(names: tuple[str, ...], table: LanguageTable, path: Path) -> _Colum
     if "target" in roles:
         return _Columns(roles, {})
     if not languages and "forbidden" not in roles:
-        message = f"no column for the translations. Found: {shown}. Name one 'target', or each by the tag of a language."
+        message = (
+            f"no column for the translations. Found: {shown}. Name one 'target', or each by the tag of a language."
+        )
         raise DataError(message, path=path, line=1)
     return _Columns(roles, languages)
 
@@ -205,12 +203,7 @@ def _terms(
     if (case := cell.get("case", "").casefold()) not in _YES | _NO:
         raise DataError(f"case must be yes or no, not {case!r}.", path=path, line=line)
     has_case = case in _YES
-    tag = ""
-    if named := cell.get("language", ""):
-        found = table.find(named)
-        if found is None:
-            raise DataError(f"unknown language {named!r}.{table.suggestion(named)}", path=path, line=line)
-        tag = found.tag
+    tag = _tag_of(cell.get("language", ""), table, path, line)
     words = tuple(_WORD.findall(source if has_case else source.casefold()))
     forbidden = cell.get("forbidden", "")
     targets = {tag: cell.get("target", "")} if not columns.languages else {}
@@ -223,6 +216,14 @@ def _terms(
             banned = ()
         if wanted or banned:
             yield each, Term(words, source, wanted, banned, has_case, cell.get("note", ""))
+
+
+def _tag_of(named: str, table: LanguageTable, path: Path, line: int) -> str:
+    """Return the tag of a language; empty for a term of all languages."""
+    found = table.find(named) if named else None
+    if named and found is None:
+        raise DataError(f"unknown language {named!r}.{table.suggestion(named)}", path=path, line=line)
+    return found.tag if found else ""
 
 
 def _several(cell: str) -> tuple[str, ...]:

@@ -17,7 +17,9 @@ _BROKEN_ENTITY = re.compile(
     rf"|&amp;(?:{_NAMES}|#\d{{2,6}});|&(?:lt|gt)(?![;\w])|&#\s*\d+(?![\d;])"
 )
 _ESCAPE = re.compile(r"(?<!\\)\\(?:[nrt\"'\\]|u[0-9a-fA-F]{4})")
-_BROKEN_ESCAPE = re.compile(r"\\\s+[nrt](?!\w)|/n(?!\w)|(?<!\\)\\\s+(?=[\"'])|\\[NTR](?![a-z])|\\u[0-9a-fA-F]{0,3}(?![0-9a-fA-F])")
+_BROKEN_ESCAPE = re.compile(
+    r"\\\s+[nrt](?!\w)|/n(?!\w)|(?<!\\)\\\s+(?=[\"'])|\\[NTR](?![a-z])|\\u[0-9a-fA-F]{0,3}(?![0-9a-fA-F])"
+)
 _LITERAL = re.compile(r"(?<![:\\])\\[nrt](?![a-z])")
 """A line break or tab that is written out; in a path, small letters follow."""
 
@@ -41,7 +43,9 @@ def _changed_tags(text: str, source: str) -> Iterator[Finding]:
         place = _place_of(tag, text)
         yield Finding("markup_added", "fail", f"Tag that is not in the source: {tag}{_times(count)}.", *place)
     if wanted == given and not _disorder(theirs) and (disorder := _disorder(ours)):
-        yield Finding("markup_unbalanced", "fail", f"{disorder} has no partner in this order.", *_place_of(disorder, text))
+        yield Finding(
+            "markup_unbalanced", "fail", f"{disorder} has no partner in this order.", *_place_of(disorder, text)
+        )
 
 
 def _times(count: int) -> str:

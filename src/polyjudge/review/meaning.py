@@ -7,26 +7,30 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import cast
 
 from msgspec.structs import replace
 
+from polyjudge.checks.accepted import AcceptedFindings
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.judges.base import ModelAddresses, ProviderSource
 from polyjudge.judges.grouped import BatchItem, GroupedJudge, GroupForm
+from polyjudge.judges.rubric import identity_of_models
 from polyjudge.judges.shared_calls import SharedCalls
 from polyjudge.languages.table import LanguageTable
 from polyjudge.providers.base import Provider
 from polyjudge.records.findings import Finding, Severity
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
-from polyjudge.records.messages import ReviewFinding, UnjudgedMessage
+from polyjudge.records.messages import Review, ReviewFinding, UnjudgedMessage
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
+from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.loading import load_rubric
+from polyjudge.store.trust_cards import trust_in
 from polyjudge.verdicts.trust import JudgeTrust
 
-from .findings import review_finding
+from .findings import review_finding, with_judgements
 from .reviewing import MessageToJudge
 from .verdict_store import MessageVerdict, VerdictStore
 
@@ -97,7 +101,9 @@ class Questions:
         ]
         return self._judge.prompt(left[:MESSAGES_IN_A_CALL]) if left else ""
 
-    def answers(self, outcomes: Iterable[tuple[Item, RunOutcome]], trust: JudgeTrust, table: LanguageTable) -> "Answers":
+    def answers(
+        self, outcomes: Iterable[tuple[Item, RunOutcome]], trust: JudgeTrust, table: LanguageTable
+    ) -> "Answers":
         """Return the findings in all messages, from the stored verdicts and the outcomes of a run."""
         found = dict(outcomes_by_key(outcomes))
         answers = Answers()
@@ -109,6 +115,22 @@ class Questions:
             else:
                 answers.add_unjudged(each, outcome)
         return answers
+
+
+def with_meaning(
+    review: Review,
+    questions: Questions,
+    outcomes: Iterable[tuple[Item, RunOutcome]],
+    judge: ModelName,
+    accepted: AcceptedFindings,
+    table: LanguageTable,
+) -> Review:
+    """Return a review with what a judge said of its messages, and how far it can be believed."""
+    trust = trust_in(identity_of_models([judge], questions.rubric))
+    answers = questions.answers(outcomes, trust, table)
+    joined = with_judgements(review, answers.findings, answers.unjudged, answers.judged, accepted)
+    languages = {each.language for each in questions.messages}
+    return replace(joined, judge=str(judge), trust=trust_lines(trust, languages, table))
 
 
 def outcomes_by_key(outcomes: Iterable[tuple[Item, RunOutcome]]) -> Iterator[tuple[str, MessageVerdict | str]]:
@@ -170,10 +192,10 @@ def _texts(item: BatchItem) -> Mapping[str, str]:
 def verdict_of(key: str, result: JudgeResult) -> MessageVerdict:
     """Return the verdict on a message, with the suggestion of its row."""
     try:
-        row: Any = json.loads(result.raw)
+        row: object = json.loads(result.raw)
     except ValueError:
         row = None  # it was asked about alone
-    suggestion = row.get("suggestion") if isinstance(row, dict) else ""
+    suggestion = cast(dict[str, object], row).get("suggestion") if isinstance(row, dict) else ""
     return MessageVerdict(
         key=key,
         subscores=result.subscores,

@@ -16,10 +16,11 @@ from polyjudge.records.findings import CheckedText, Finding, TextCheck
 from polyjudge.records.messages import Catalogue, Message
 from polyjudge.records.translation import Language
 
-from .accelerators import accelerator_findings, accelerator_mark, accelerator_places
+from .accelerators import accelerator_findings, accelerator_places
 from .characters import character_findings, doubled_words, length_findings
 from .edges import edge_findings
 from .glossary import Glossary
+from .language_facts import base_of
 from .markup import markup_findings
 from .placeholder_checks import placeholder_findings
 from .plain_text import PlainText, plain_text
@@ -65,14 +66,7 @@ class MessageChecker:
                 yield found._replace(finding=wanted)
 
     def _all(self, catalogue: Catalogue, language: Language | None) -> Iterator[MessageFinding]:
-        for line, problem in catalogue.problems:
-            text = f"{problem[0].upper()}{problem[1:].removesuffix('.')}."
-            yield MessageFinding(None, Finding("file_problem", "warn", text), line, problem)
-        for message, finding in plural_findings(catalogue):
-            yield MessageFinding(message, finding)
-        for message in (*catalogue.messages, *catalogue.missing):
-            if finding := _state_finding(message):
-                yield MessageFinding(message, finding)
+        yield from _of_form(catalogue)
         if language is None:
             return
         parts = [
@@ -118,7 +112,7 @@ class MessageChecker:
         found = checker.check_together(texts)
         alike = Counter(id(each.language) for each in found)
         is_other = sum(each.language.state == "wrong" for each in found) >= max(2, _SURE_POOL * len(found))
-        is_same = _base(catalogue.file.source_language or "en") == _base(language.tag)
+        is_same = base_of(catalogue.file.source_language or "en") == base_of(language.tag)
         names = _names(own, found)
         checks = iter(found)
         for part in parts:
@@ -145,6 +139,18 @@ def _names(parts: Sequence[Part], found: Sequence[TextCheck]) -> frozenset[str]:
         if each.kind in ("untranslated_word", "mixed_script") and is_kept(each, part)
     )
     return frozenset(word for word, count in kept.items() if count >= _KEPT_OFTEN)
+
+
+def _of_form(catalogue: Catalogue) -> Iterator[MessageFinding]:
+    """Yield what can be said without knowing the language: what its reader noted, plural forms, and states."""
+    for line, problem in catalogue.problems:
+        text = f"{problem[0].upper()}{problem[1:].removesuffix('.')}."
+        yield MessageFinding(None, Finding("file_problem", "warn", text), line, problem)
+    for message, finding in plural_findings(catalogue):
+        yield MessageFinding(message, finding)
+    for message in (*catalogue.messages, *catalogue.missing):
+        if finding := _state_finding(message):
+            yield MessageFinding(message, finding)
 
 
 def without_accepted(policy: CheckPolicy) -> CheckPolicy:
@@ -180,7 +186,3 @@ def _placed(finding: Finding, plain: PlainText) -> Finding:
         return finding
     end = finding.start if finding.end is None else finding.end
     return replace(finding, start=plain.original(finding.start), end=plain.original(max(end - 1, 0)) + 1)
-
-
-def _base(tag: str) -> str:
-    return tag.replace("_", "-").partition("-")[0].casefold()

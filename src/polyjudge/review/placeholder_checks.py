@@ -1,3 +1,5 @@
 """Placeholders."""
+
+
 def placeholder_findings(message, language):
     return ()

@@ -10,7 +10,9 @@ from .accelerators import IN_BRACKETS, accelerator_mark, accelerator_places
 
 _MARKS = ("%", "{", "$", "<", "&", "\\", "#", "}")
 """Without one of these, a text has nothing to take out but a shortcut."""
-_SELECTORS = r"\{\s*[\w$.]+\s*,\s*(?:plural|select|selectordinal)\s*,|(?:=\d+|zero|one|two|few|many|other|\w+)\s*\{(?=[^{}]*\})"
+_SELECTORS = (
+    r"\{\s*[\w$.]+\s*,\s*(?:plural|select|selectordinal)\s*,|(?:=\d+|zero|one|two|few|many|other|\w+)\s*\{(?=[^{}]*\})"
+)
 PROTECTED = re.compile(
     "|".join(
         [
@@ -21,9 +23,9 @@ PROTECTED = re.compile(
             r"\{\s*[\w.]+\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}]*)?\}",
             r"\$[A-Za-z0-9_@]+\$|\$\d{1,2}\b",  # WebExtensions
             r"%\([\w ]+\)[-+#0 ]{0,3}\d{0,3}(?:\.\d{1,3})?[a-zA-Z]",
-            r"%(?:\d{1,2}\$)?[-+#0']{0,3}(?:\*|\d{1,3})?(?:\.(?:\*|\d{1,3}))?(?:hh?|ll?|[zjtLq])?[@sdifuxXoaAgGeEcCpSnmKD]"
-            r"(?:(?![a-zA-Z])|(?=(?:st|nd|rd|th|[hmsx])\b))",
-            r"%(?:<[\w]+>[-+0]{0,2}\d*[.]?\d*[sdifx]|<[sPI]RI[a-zA-Z]?\w{1,4}>|L?\d{1,2}|[nNO]\b|%)",  # Ruby, gettext, Qt
+            r"%(?:\d{1,2}\$)?[-+#0']{0,3}(?:\*|\d{1,3})?(?:\.(?:\*|\d{1,3}))?(?:hh?|ll?|[zjtLq])?"
+            r"[@sdifuxXoaAgGeEcCpSnmKD](?:(?![a-zA-Z])|(?=(?:st|nd|rd|th|[hmsx])\b))",
+            r"%(?:<\w+>[-+0]{0,2}\d*[.]?\d*[sdifx]|<PRI\w{2,6}>|L?\d{1,2}|[nNO]\b|%)",  # Ruby, gettext, Qt
             r"%[-_^#EO0]{0,2}[aAbBcCdDeFgGhHIjklmMnprRsStTuUVwWxXyYzZP](?![a-zA-Z])",  # strftime
             r"</?g?x?\s?/?\d*\s?/?>|<!\[CDATA\[|\]\]>",
             r"&(?:[a-zA-Z]{2,8}|#\d{2,6}|#x[0-9a-fA-F]{2,6});",

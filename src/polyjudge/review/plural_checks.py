@@ -8,8 +8,8 @@ from polyjudge.catalogues.plurals import CATEGORIES, integer_categories, plural_
 from polyjudge.records.findings import Finding
 from polyjudge.records.messages import Catalogue, Message
 
-_ONE_FORM_TOO = {"az", "fa", "hu", "hy", "ka", "kk", "ky", "ku", "mn", "tr", "tt", "ug", "uz", "bn", "gu", "hi", "kn", "ml", "ta", "te"}
-"""Languages that need no plural after a number, so that many files have one form and not the two of CLDR."""
+from .language_facts import base_of, language_facts
+
 _FILE_FORMATS = {"gettext", "qt"}
 """Formats in which the file decides on the forms, and a message has one text for each."""
 
@@ -47,7 +47,7 @@ def _header(catalogue: Catalogue) -> Iterator[FormFinding]:
     """Find a header with another number of forms than whole numbers have in the language."""
     language, declared = catalogue.file.language, len(catalogue.plural_categories)
     wanted = {len(integer_categories(language)), len(plural_categories(language))} - {0}
-    is_usual = declared == 1 and language.partition("-")[0] in _ONE_FORM_TOO
+    is_usual = declared == 1 and base_of(language) in language_facts().one_plural_form
     if wanted and declared not in wanted and not is_usual:
         named = ", ".join(integer_categories(language))
         message = f"The header declares {_counted(declared)}, and the language has {min(wanted)}: {named}."

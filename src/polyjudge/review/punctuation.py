@@ -3,14 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Literal
 
-from msgspec import Struct, convert
-
-from polyjudge.files.text_files import read_toml
 from polyjudge.records.findings import Finding, Severity
 from polyjudge.records.translation import Language
+
+from .language_facts import base_of, language_facts
 
 End = Literal["colon", "full stop", "question mark", "exclamation mark", "ellipsis", ""]
 _CLOSING = "\"'”’»«“›)）]】」』>}*_ \t\n\u00a0\u202f\u200f\u200e\u2069"
@@ -21,33 +19,18 @@ _ENDS: tuple[tuple[End, str], ...] = (
     ("exclamation mark", "[!！]"),
     ("full stop", "[.。।॥۔։።។။｡．܁᙮།]"),
 )
-_ENDING = tuple((name, re.compile(rf"{marks}\s*\Z")) for name, marks in _ENDS)
-_NO_STOPS = {"th", "lo", "km", "my", "bo", "dz"}
-"""Languages that end sentences with a space, or with a mark that labels do without."""
+_ENDING: tuple[tuple[End, "re.Pattern[str]"], ...] = tuple(
+    (name, re.compile(rf"{marks}\s*\Z")) for name, marks in _ENDS
+)
 _NO_QUESTION_MARKS = {"th", "lo", "km", "my", "bo", "ja", "zh", "yue"}
 _ARMENIAN = re.compile("[՞՜]")
-_ABBREVIATION = re.compile(r"(?:\b[A-Za-z]|\b(?:etc|vs|Inc|Ltd|Corp|Co|Jr|No|min|max|sec|resp|approx|misc|addr|e\.g|i\.e))\.\Z")
+_ABBREVIATION = re.compile(
+    r"(?:\b[A-Za-z]|\b(?:etc|vs|Inc|Ltd|Corp|Co|Jr|No|min|max|sec|resp|approx|misc|addr|e\.g|i\.e))\.\Z"
+)
 _SENTENCE_WORDS = 3
 """A label of fewer words ends with a full stop only if its last word is an abbreviation."""
 _SPANISH = {"?": "¿", "!": "¡"}
 _WORD_BEFORE = re.compile(r"[^\W\d_]{2,}\s?([?!])(?=\s|$|[\"')\]»])")
-
-
-class _Marks(Struct, frozen=True, forbid_unknown_fields=True):
-    languages: tuple[str, ...]
-    script: str
-    instead: Mapping[str, str]
-    severity: Severity
-
-
-class _Quotes(Struct, frozen=True, forbid_unknown_fields=True):
-    languages: tuple[str, ...]
-    marks: str
-
-
-class _Table(Struct, frozen=True, forbid_unknown_fields=True):
-    marks: tuple[_Marks, ...]
-    quotes: tuple[_Quotes, ...]
 
 
 def punctuation_findings(text: str, source: str, language: Language, *, ends_alike: bool = True) -> Iterator[Finding]:
@@ -55,7 +38,7 @@ def punctuation_findings(text: str, source: str, language: Language, *, ends_ali
 
     `ends_alike` says that neither ends with a placeholder, so that their ends can be compared.
     """
-    base = language.tag.partition("-")[0]
+    base = base_of(language.tag)
     if ends_alike:
         yield from _changed_end(text, source, base)
     for place, mark, right, severity in _foreign_marks(text, source, base):
@@ -75,14 +58,19 @@ def end_of(text: str, base: str = "") -> End:
         return "question mark" if match[0] == "՞" else "exclamation mark"
     if base == "hy" and end.endswith(":"):
         return "full stop"
-    return next((name for name, pattern in _ENDING if pattern.search(end)), "")
+    for name, pattern in _ENDING:
+        if pattern.search(end):
+            return name
+    return ""
 
 
 def _changed_end(text: str, source: str, base: str) -> Iterator[Finding]:
     theirs, ours = end_of(source), end_of(text, base)
     if ours == theirs or not text.strip() or _is_accepted_end(theirs, ours, base):
         return
-    if theirs == "full stop" and (len(source.split()) < _SENTENCE_WORDS or _ABBREVIATION.search(source.rstrip(_CLOSING))):
+    if theirs == "full stop" and (
+        len(source.split()) < _SENTENCE_WORDS or _ABBREVIATION.search(source.rstrip(_CLOSING))
+    ):
         return
     if ours == "full stop" and _ABBREVIATION.search(text.rstrip(_CLOSING)):
         return
@@ -98,7 +86,11 @@ def _is_accepted_end(theirs: End, ours: End, base: str) -> bool:
     """Say whether two ends are the same in a language, or are found by another check."""
     if theirs == "question mark":
         return True  # found as `question_lost`
-    if base in _NO_STOPS and "" in (theirs, ours) and {theirs, ours} <= {"full stop", "exclamation mark", ""}:
+    if (
+        base in language_facts().without_stops
+        and "" in (theirs, ours)
+        and {theirs, ours} <= {"full stop", "exclamation mark", ""}
+    ):
         return True
     if base == "hy" and {theirs, ours} == {"colon", "full stop"}:
         return True
@@ -126,12 +118,14 @@ def _patterns(base: str) -> tuple[tuple[Any, Mapping[str, str], Severity], ...]:
     import regex  # loads slowly
 
     found = list[tuple[Any, Mapping[str, str], Severity]]()
-    for each in _table().marks:
+    for each in language_facts().marks:
         if base in each.languages:
             letters = "".join(rf"\p{{sc={script}}}" for script in each.script.split())
             marks = "".join(map(re.escape, each.instead))
             # Not in an ellipsis, an abbreviation, a number, or a path.
-            pattern = regex.compile(rf"(?<=[{letters}]{{2}}\p{{M}}*[)\"”»]?)[{marks}](?![.\w/*?!)])")
+            # Two spaces are a placeholder that was taken out.
+            before = rf"[{letters}]{{2}}\p{{M}}*[)\"”»]?(?:\s{{2,}})?"
+            pattern = regex.compile(rf"(?<={before})[{marks}](?![.\w/*?!)])")
             found.append((pattern, each.instead, each.severity))
     return tuple(found)
 
@@ -149,13 +143,10 @@ def _quotes(text: str, source: str, language: Language) -> Iterator[Finding]:
     """Find English quotation marks that the source has too."""
     if "“" not in text or "”" not in text or "“" not in source:
         return
-    base = language.tag.partition("-")[0]
-    own = next((each.marks for each in _table().quotes if language.tag in each.languages or base in each.languages), "")
+    base = base_of(language.tag)
+    own = next(
+        (each.marks for each in language_facts().quotes if language.tag in each.languages or base in each.languages), ""
+    )
     if own:
         place = text.index("“")
         yield Finding("quotation_marks", "info", f"{language.name} writes {own}, not “ ”.", place, place + 1)
-
-
-@lru_cache(maxsize=1)
-def _table() -> _Table:
-    return convert(read_toml(files("polyjudge.review") / "marks.toml"), _Table)

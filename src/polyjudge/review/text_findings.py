@@ -1,4 +1,4 @@
-"""The findings of the checks of any text, as they count in a message: a label is shorter than a text, and keeps names."""
+"""The findings of the checks of any text, as they count in a message, which is short and keeps names."""
 
 import re
 from collections.abc import Collection

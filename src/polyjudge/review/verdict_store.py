@@ -6,7 +6,6 @@ verdict, so that it does not matter with which others it was asked about.
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, cast
 
 from msgspec import Struct
 
@@ -59,6 +58,6 @@ class VerdictStore:
         log = RowLog(self.path)
         try:
             for verdict in verdicts:
-                log.append(cast(dict[str, Any], to_json(verdict)))
+                log.append(to_json(verdict))
         finally:
             log.close()
