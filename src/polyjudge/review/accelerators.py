@@ -65,7 +65,8 @@ def _word_at(text: str, place: int) -> str:
 
 def _is_name(word: str, source: str) -> bool:
     """Say whether a word with an underscore inside is a name in a program, and not the label `Plu_gins`."""
-    return _NAME.fullmatch(word) is not None and not (word[:1].isupper() and source.strip() == word)
+    is_label = word[:1].isupper() and not word.isupper() and source.strip() == word
+    return _NAME.fullmatch(word) is not None and not is_label
 
 
 def _is_path(word: str) -> bool:

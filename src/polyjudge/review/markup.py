@@ -18,7 +18,7 @@ _BROKEN_ENTITY = re.compile(
 )
 _ESCAPE = re.compile(r"(?<!\\)\\(?:[nrt\"'\\]|u[0-9a-fA-F]{4})")
 _BROKEN_ESCAPE = re.compile(
-    r"\\\s+[nrt](?!\w)|/n(?!\w)|(?<!\\)\\\s+(?=[\"'])|\\[NTR](?![a-z])|\\u[0-9a-fA-F]{0,3}(?![0-9a-fA-F])"
+    r"\\\s+[nrt](?![a-z]{2})|/n(?!\w)|(?<!\\)\\\s+(?=[\"'])|\\[NTR](?![a-z])|\\u[0-9a-fA-F]{0,3}(?![0-9a-fA-F])"
 )
 _LITERAL = re.compile(r"(?<![:\\])\\[nrt](?![a-z])")
 """A line break or tab that is written out; in a path, small letters follow."""
@@ -74,8 +74,9 @@ def _disorder(tags: list[str]) -> str:
 
 
 def _broken_entities(text: str, source: str) -> Iterator[Finding]:
+    theirs = set(_BROKEN_ENTITY.findall(source))
     for match in _BROKEN_ENTITY.finditer(text):
-        if match[0] not in source:
+        if match[0] not in theirs:
             yield Finding("entity_broken", "fail", f"Broken entity: {match[0]!r}.", match.start(), match.end())
             return
     if not _ENTITY.search(source) and not TAG.search(source) and (match := _ENTITY.search(text)):

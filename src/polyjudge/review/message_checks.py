@@ -117,7 +117,7 @@ class MessageChecker:
         checks = iter(found)
         for part in parts:
             if part.is_copy:
-                copied = None if is_same else copy_finding(part.source)
+                copied = None if is_same else copy_finding(part)
                 yield [copied] if copied else []
                 continue
             check = next(checks)

@@ -47,9 +47,12 @@ def made_part(message: Message) -> Part:
     return Part(message, mark, plain, source, is_copy)
 
 
-def copy_finding(source: str) -> Finding | None:
+def copy_finding(part: Part) -> Finding | None:
     """Return what is to be said of a translation with the words of its source; None if they are names or codes."""
+    source = part.source
     tokens = source.split()
+    if len(tokens) <= _LABEL_WORDS and _CODE.search(part.plain.text + part.message.source):
+        return None
     small = [token for token in tokens if _SMALL.fullmatch(token)]
     if not small or ";" in source[:-1] or (len(tokens) == 1 and not source[:1].isupper()):
         return None
