@@ -104,16 +104,11 @@ def _inconsistent(places: Sequence[Place]) -> Iterator[Pair]:
 
 
 def _opposites(found: dict[str, Place]) -> Iterator[Pair]:
-    sources = list(found)
-    for number, source in enumerate(sources):
-        for other in sources[:number]:
-            if are_opposite(source, other):
-                for mine, theirs in ((source, other), (other, source)):
-                    if found[mine].is_wanted:
-                        place = found[theirs]
-                        message = f"The same translation as of {_quoted(place.message.source)} ({_named(place)})."
-                        yield Pair(found[mine], Finding("same_translation", "warn", message))
-                        break
+    for source, place in found.items():
+        other = next((each for each in found if place.is_wanted and are_opposite(source, each)), None)
+        if other is not None:
+            message = f"The same translation as of {_quoted(found[other].message.source)} ({_named(found[other])})."
+            yield Pair(place, Finding("same_translation", "warn", message))
 
 
 def are_opposite(first: str, second: str) -> bool:

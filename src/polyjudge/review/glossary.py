@@ -131,21 +131,24 @@ def _exact_place(word: str, text: str, language: Language) -> tuple[int, int] | 
 def is_used(target: str, text: str, language: Language) -> bool:
     """Say whether a text has a term, in any of its forms."""
     plain, wanted = normalize("NFC", text).casefold(), normalize("NFC", target).casefold()
-    if wanted in plain:
-        return True
     if not _UNSPACED.isdisjoint(language.scripts):
         return "".join(wanted.split()) in "".join(plain.split())
     words = _WORD.findall(plain)
     joins = base_of(language.tag) in language_facts().join_words
-    return all(any(_is_form(word, part, joins=joins) for word in words) for part in _WORD.findall(wanted))
+    # A root of Arabic or Hebrew has three letters.
+    shortest = _SHORTEST_PART - (language.direction == "rtl") if joins else 0
+    return all(any(_is_form(word, part, shortest) for word in words) for part in _WORD.findall(wanted))
 
 
-def _is_form(word: str, term: str, *, joins: bool) -> bool:
-    """Say whether a word may be a form of a term: it has its stem, or contains it in a language that joins words."""
+def _is_form(word: str, term: str, shortest: int) -> bool:
+    """Say whether a word may be a form of a term: it has its stem, or contains it in a language that joins words.
+
+    `shortest` is the least number of letters by which it may be contained; 0 if it may not.
+    """
     stem = term[: max(_SHORTEST_STEM, len(term) - len(term) // 3)]
     if word.startswith(stem) and (len(term) > _SHORTEST_STEM or len(word) <= len(term) + _SHORTEST_STEM):
         return True
-    return joins and len(term) >= _SHORTEST_PART and term[: max(_SHORTEST_PART, len(stem))] in word
+    return 0 < shortest <= len(term) and term[: max(shortest, len(stem))] in word
 
 
 def read_glossary(path: Path, table: LanguageTable) -> Glossary:

@@ -37,19 +37,15 @@ def markup_findings(text: str, source: str) -> Iterator[Finding]:
 def _changed_tags(text: str, source: str) -> Iterator[Finding]:
     ours, theirs = tag_names(text), tag_names(source)
     wanted, given = Counter(theirs), Counter(ours)
-    for tag, count in (wanted - given).items():
-        yield Finding("markup_lost", "fail", f"Tag missing: {tag}{_times(count)}.")
-    for tag, count in (given - wanted).items():
-        place = _place_of(tag, text)
-        yield Finding("markup_added", "fail", f"Tag that is not in the source: {tag}{_times(count)}.", *place)
+    if lost := list((wanted - given).elements()):
+        yield Finding("markup_lost", "fail", f"{'Tag' if len(lost) == 1 else 'Tags'} missing: {', '.join(lost)}.")
+    if added := list((given - wanted).elements()):
+        named = f"{'Tag' if len(added) == 1 else 'Tags'} not in the source: {', '.join(added)}."
+        yield Finding("markup_added", "fail", named, *_place_of(added[0], text))
     if wanted == given and not _disorder(theirs) and (disorder := _disorder(ours)):
         yield Finding(
             "markup_unbalanced", "fail", f"{disorder} has no partner in this order.", *_place_of(disorder, text)
         )
-
-
-def _times(count: int) -> str:
-    return "" if count == 1 else f" ({count} times)"
 
 
 def _place_of(tag: str, text: str) -> tuple[int, int] | tuple[None, None]:
