@@ -87,7 +87,7 @@ class MessageChecker:
         yield from character_findings(text, source, language)
         found = [*doubled_words(plain.text, part.source, language)]
         if source:
-            yield from placeholder_findings(message, language)
+            yield from placeholder_findings(message)
             yield from markup_findings(text, source)
             if "://" in text or "://" in source or "@" in source:
                 yield from lost_addresses(text, source)
