@@ -80,7 +80,7 @@ def test_an_arb_file_has_the_descriptions_of_its_template():
 
     [message] = catalogue.messages
     assert (message.key, message.source, message.translation, message.line) == ("hi", "Hi {name}", "Hallo {name}", 3)
-    assert (message.comment, message.syntaxes, catalogue.missing) == ("A greeting", ("icu",), ())
+    assert (message.comment, message.syntaxes, catalogue.missing) == ("A greeting", ("brace",), ())
 
 
 def test_null_is_untranslated_and_a_key_twice_is_a_problem():

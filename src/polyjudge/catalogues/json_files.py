@@ -43,7 +43,7 @@ def read_arb(content: bytes, path: str, problems: Problems) -> Iterator[Entry]:
         if key.startswith("@"):
             continue
         if len(each.path) == 1 and each.text is not None:
-            yield Entry(key=key, text=each.text, line=each.line, comment=comments.get(key, ""), syntaxes=("icu",))
+            yield Entry(key=key, text=each.text, line=each.line, comment=comments.get(key, ""), syntaxes=("brace",))
         elif len(each.path) == 1:
             problems.add(each.line, f"has the key {key[:100]!r} without a text")
 

@@ -54,24 +54,25 @@ def plural_category(language: str, number: int) -> str:
     return found.categories[found.rule(abs(number))] if found else ""
 
 
-@lru_cache(maxsize=1000)
 def is_exact_category(language: str, category: str) -> bool:
     """Say whether a category is for one or two numbers only, such as `one` in English, so that a text may omit them."""
-    return 0 < len(_numbers(language, category)) <= _FEW
+    return bool(exact_numbers(language, category))
+
+
+def is_category_of_one(language: str, category: str) -> bool:
+    """Say whether a category is for the number one and at most one other."""
+    return 1 in exact_numbers(language, category)
 
 
 @lru_cache(maxsize=1000)
-def is_category_of_one(language: str, category: str) -> bool:
-    """Say whether a category is for the number one and at most one other."""
-    return is_exact_category(language, category) and 1 in _numbers(language, category)
-
-
-def _numbers(language: str, category: str) -> list[int]:
+def exact_numbers(language: str, category: str) -> tuple[int, ...]:
+    """Return the numbers of a category if they are one or two; none for a category of more."""
     found = _language(language)
     if found is None or category not in found.categories:
-        return []
+        return ()
     place = found.categories.index(category)
-    return [n for n in _NUMBERS if found.rule(n) == place]
+    numbers = tuple(n for n in _NUMBERS if found.rule(n) == place)
+    return numbers if len(numbers) <= _FEW else ()
 
 
 @lru_cache(maxsize=1000)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from polyjudge.records.messages import Catalogue, CatalogueFile
 
 from .android import read_android
+from .branches import with_branches
 from .content import read_content
 from .entries import Entry, Problems, Texts, paired, without_repeats
 from .finding import find_catalogues
@@ -39,7 +40,7 @@ def read_catalogue(
     """
     content = read_content(file.path) if content is None else content
     if file.format in _WITH_SOURCES:
-        return _WITH_SOURCES[file.format](file, content)
+        return with_branches(_WITH_SOURCES[file.format](file, content))
     sources = None
     if file.source_path or source_content is not None:
         source_content = read_content(file.source_path) if source_content is None else source_content
@@ -47,7 +48,7 @@ def read_catalogue(
     targets = _texts(content, file.path, file.format)
     if file.format == "json":
         targets = with_numbered_forms(targets, sources, file.language)
-    return paired(file, targets, sources)
+    return with_branches(paired(file, targets, sources))
 
 
 @lru_cache(maxsize=_FILES_OF_SOURCES)
