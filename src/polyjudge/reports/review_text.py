@@ -44,7 +44,9 @@ def finding_line(finding: ReviewFinding) -> str:
     """Return a finding as one line that starts with its place, which editors and terminals can open."""
     key = isolated(key_words(finding, _LONGEST_KEY))
     about = f"{SEVERITY_NAMES[finding.severity]} {shown(finding.kind)} ({shown(finding.language)})"
-    found = f"{_place(finding.file, finding.line)}: {about}{f' {key}' if key else ''}: {isolated(shown(finding.message))}"
+    found = (
+        f"{_place(finding.file, finding.line)}: {about}{f' {key}' if key else ''}: {isolated(shown(finding.message))}"
+    )
     return no_command(f"{found}\n")
 
 
