@@ -30,6 +30,15 @@ class CatalogueFile(Struct, frozen=True, kw_only=True):
     """The file with the source texts; empty where they are in the same file, as in gettext and XLIFF."""
 
 
+class FoundCatalogues(Struct, frozen=True, kw_only=True):
+    """The localisation files among the files of a project."""
+
+    files: list[CatalogueFile]
+    """By path and language."""
+    skipped: list[str]
+    """What was not taken, and why."""
+
+
 class Message(Struct, frozen=True, kw_only=True):
     """One text of a localisation file and its translation; each plural form is a message of its own."""
 
@@ -48,7 +57,7 @@ class Message(Struct, frozen=True, kw_only=True):
     """The plural category of this form by CLDR (`one`, `few`, `other`), or the number of a gettext form whose category
     is not known; empty for a text without plural forms."""
     is_exact: bool = False
-    """The form is for one number only (`=0` of ICU, `zero` of Android), which it need not contain."""
+    """The form is for one number (`=0` of ICU, `two` in Arabic) or two (`one` in French), which it need not contain."""
     max_length: int | None = None
     """The largest number of characters that the developers allow."""
     state: MessageState = "translated"

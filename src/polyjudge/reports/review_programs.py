@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from polyjudge.checks.catalogue import known_findings, record_of_kind
+from polyjudge.checks.catalogue import known_finding, record_of_kind
 from polyjudge.files.json_lines import readable_json
 from polyjudge.files.ownership import XML_COMMENT
 from polyjudge.records.findings import Severity
@@ -105,7 +105,7 @@ def review_sarif(review: Review) -> str:
 
 def _rule(kind: str, findings: Sequence[ReviewFinding]) -> dict[str, Any]:
     first = next(each for each in findings if each.kind == kind)
-    known, words = known_findings().get(kind), kind_words(first)
+    known, words = known_finding(kind), kind_words(first)
     finds = known.finds if known else f"{words[:1].upper()}{words[1:]}."
     matters = first.matters or (known.matters if known else "")
     record = record_of_kind(kind) or first.record
