@@ -25,6 +25,7 @@ from .review_wording import (
     language_name,
     language_table,
     totals,
+    without_remarks,
     worst_first,
 )
 from .wording import Span, counted, listed
@@ -34,7 +35,7 @@ LONGEST_COMMENT = 65_536
 LONGEST_SUMMARY = 500_000
 """Of the summary of a step; GitHub's limit is 1 MiB."""
 MARKER = "polyjudge-review"
-_RESERVED = 800
+_RESERVED = 4_000
 """Characters for what is said about the findings that are left out, and for the last lines."""
 _IN_FULL = 10
 _LONGEST_TEXT = 500
@@ -77,12 +78,14 @@ def _body(review: Review, table: LanguageTable, title: str, longest: int) -> str
     room = longest - _RESERVED - sum(map(_size, pieces))
     ending = "".join(_ending(review))
     room -= _size(ending)
-    groups = by_message(worst_first(review.findings))
+    listed_findings, remarks = without_remarks(review)
+    groups = by_message(worst_first(listed_findings))
     found, left = _findings(review, table, groups, room)
     pieces += found
     if left:
         most = counted(left, "finding")
         pieces.append(f"**{most} more {'is' if left == 1 else 'are'} left out**: the comment has no room for more.\n\n")
+    pieces += [f"{_sentence(remarks)}\n\n"] if remarks else []
     return "".join((*pieces, ending))
 
 
