@@ -126,4 +126,3 @@ def _marked(part: Part, text: str) -> str:
         return f"{_COLOURS[part]}{shown(text)}\x1b[0m"
     before, after = _MARKS[part]
     return f"{before}{shown(text)}{after}"
-

@@ -1,8 +1,6 @@
 """`polyjudge review PATH…`: review localisation files, all of them or what changed since a revision."""
 
 import argparse
-import shutil
-import sys
 from pathlib import Path
 
 from polyjudge.errors import ConfigError
@@ -10,8 +8,6 @@ from polyjudge.judges.plugin import is_judge_plugin
 from polyjudge.languages.table import LanguageTable, language_table
 from polyjudge.records.messages import Review
 from polyjudge.records.requests import ModelName
-from polyjudge.reports.review_formats import REVIEW_FORMATS, render_review
-from polyjudge.reports.review_wording import fails_at
 from polyjudge.review.baseline import write_accepted
 from polyjudge.review.glossary import read_glossary
 from polyjudge.review.reviewing import Reviewer, ReviewOptions
@@ -25,25 +21,22 @@ from .options import (
     add_batch_option,
     add_cache_options,
     add_call_options,
-    add_force_option,
     add_judge_options,
     check_output,
     filters_of,
     judge_names,
     refuse_batch,
 )
-from .output import print_warning, write_pieces
 from .progress import StatusLine
 from .review_judging import judge_meaning
-
-_MOST_SKIPPED = 5
+from .review_output import add_output_options, show_review, stored_review
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     paths = "localisation files, or folders that have some: gettext, Android, JSON, XLIFF, .strings, ARB and others"
-    add("paths", type=Path, nargs="+", metavar="PATH", help=paths)
+    add("paths", type=Path, nargs="*", metavar="PATH", help=paths)
     since = "review only messages that changed since this git revision, such as origin/main"
     add("--since", default="", metavar="REV", help=since)
     source = "language of the sources, where the files do not say it; default: en"
@@ -52,12 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--glossary", type=Path, metavar="FILE", help=terms)
     chosen = "review only these languages, each a tag or name"
     add("--filter", action=Several, default=[], metavar="language=NAME,…", help=chosen)
-    formats = "output format; default: %(default)s"
-    add("--format", choices=REVIEW_FORMATS, default="text", help=formats)
-    add("--output", type=Path, metavar="FILE", help="file for the review; default: stdout")
-    add_force_option(add)
-    fails = "exit 1 if there is a finding of this severity, or a higher one; default: %(default)s"
-    add("--fail-on", choices=["fail", "warn", "info", "never"], default="fail", help=fails)
+    add_output_options(add)
     add_check_options(add)
     baseline = "add all findings that fail or warn to this file of accepted findings, so that only new ones are shown"
     add("--write-accepted", type=Path, metavar="FILE", help=baseline)
@@ -74,10 +62,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Review the files, print the review, and return the exit code."""
     load_environment()
+    _refuse_unused_reason(options)
+    check_output(options.output, [*options.paths, *filter(None, [options.stored])], force=options.force)
+    if options.stored is not None:
+        review = stored_review(options)
+        return _accept(options, review) if options.write_accepted is not None else show_review(options, review)
+    if not options.paths:
+        raise ConfigError("Name the files or folders to review, such as locale/.")
+    return _review(options)
+
+
+def _review(options: argparse.Namespace) -> int:
     table = language_table()
     judge = _judge(options)
-    check_output(options.output, options.paths, force=options.force)
-    _refuse_unused_reason(options)
     reviewing = _options(options, table)
     reviewer = Reviewer(reviewing, table=table, gathers=judge is not None)
     with StatusLine() as status:
@@ -89,11 +86,17 @@ def run(options: argparse.Namespace) -> int:
             return judged.code
         review, code = judged.review, judged.code
     if options.write_accepted is not None:
-        count = write_accepted(options.write_accepted, review.findings, options.reason)
-        print(f"Accepted: {count} findings, in {harmless(str(options.write_accepted))}")
-        return code
-    _show(options, review, reviewing)
-    return code or (1 if any(fails_at(review, each.severity) for each in review.findings) else 0)
+        return code or _accept(options, review)
+    failed = show_review(options, review)
+    is_whole = not (reviewing.since or reviewing.languages)
+    print_accepted(reviewing.policy, len(review.accepted), warn_of_unused=is_whole)
+    return code or failed
+
+
+def _accept(options: argparse.Namespace, review: Review) -> int:
+    count = write_accepted(options.write_accepted, review.findings, options.reason)
+    print(f"Accepted: {count} findings, in {harmless(str(options.write_accepted))}")
+    return 0
 
 
 def _judge(options: argparse.Namespace) -> ModelName | None:
@@ -133,18 +136,5 @@ def _options(options: argparse.Namespace, table: LanguageTable) -> ReviewOptions
         languages=filters.get("language", frozenset()),
         policy=policy_of(options),
         glossary=read_glossary(options.glossary, table) if options.glossary is not None else None,
-        fail_on=options.fail_on,
+        fail_on=options.fail_on or "fail",
     )
-
-
-def _show(options: argparse.Namespace, review: Review, reviewing: ReviewOptions) -> None:
-    is_page = options.output is None and options.format == "text"
-    width = shutil.get_terminal_size().columns if is_page and sys.stdout.isatty() else None
-    rendered = render_review(review, options.format, width=width)
-    write_pieces(options.output, [rendered], format_name=options.format, force=options.force)
-    for line in review.skipped[:_MOST_SKIPPED] if options.format != "text" else ():
-        print_warning(f"not reviewed: {harmless(line)}")
-    is_whole = not (reviewing.since or reviewing.languages)
-    print_accepted(reviewing.policy, len(review.accepted), warn_of_unused=is_whole)
-    if options.output is not None:
-        print(f"review:  {harmless(str(options.output))}", file=sys.stderr)

@@ -32,9 +32,7 @@ def read_text(source: Path | Traversable, *, path: Path | None = None) -> str:
         raise DataError(f"cannot be read: {error.strerror}", path=shown) from None
 
 
-def read_toml(
-    source: Path | Traversable, *, path: Path | None = None, largest: int = _LARGEST_BYTES
-) -> dict[str, Any]:
+def read_toml(source: Path | Traversable, *, path: Path | None = None, largest: int = _LARGEST_BYTES) -> dict[str, Any]:
     """Return the content of a TOML file, which may be untrusted; `path` is its name in messages, if it differs."""
     shown = path or Path(str(source))
     try:

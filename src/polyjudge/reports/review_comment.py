@@ -6,6 +6,7 @@ it looks for no mentions, issues or addresses; in sentences these are broken by 
 
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.messages import Review, ReviewFinding
@@ -24,16 +25,17 @@ from .review_wording import (
     language_name,
     language_table,
     totals,
+    without_remarks,
     worst_first,
 )
-from .wording import Span, counted, listed, plain
+from .wording import Span, counted, listed
 
 LONGEST_COMMENT = 65_536
 """GitHub's limit, in characters; here those outside of the Basic Multilingual Plane count twice."""
 LONGEST_SUMMARY = 500_000
 """Of the summary of a step; GitHub's limit is 1 MiB."""
 MARKER = "polyjudge-review"
-_RESERVED = 800
+_RESERVED = 4_000
 """Characters for what is said about the findings that are left out, and for the last lines."""
 _IN_FULL = 10
 _LONGEST_TEXT = 500
@@ -76,12 +78,14 @@ def _body(review: Review, table: LanguageTable, title: str, longest: int) -> str
     room = longest - _RESERVED - sum(map(_size, pieces))
     ending = "".join(_ending(review))
     room -= _size(ending)
-    groups = by_message(worst_first(review.findings))
+    listed_findings, remarks = without_remarks(review)
+    groups = by_message(worst_first(listed_findings))
     found, left = _findings(review, table, groups, room)
     pieces += found
     if left:
         most = counted(left, "finding")
         pieces.append(f"**{most} more {'is' if left == 1 else 'are'} left out**: the comment has no room for more.\n\n")
+    pieces += [f"{_sentence(remarks)}\n\n"] if remarks else []
     return "".join((*pieces, ending))
 
 
@@ -102,7 +106,7 @@ def _start(review: Review, title: str) -> Iterator[str]:
 
 def _span(span: Span) -> str:
     text, style = span
-    return f"**{_html(text)}**" if style and text.strip() else _html(text)
+    return f"**{_escaped(text)}**" if style and text.strip() else _escaped(text)
 
 
 def _findings(
@@ -132,8 +136,8 @@ def _finding(group: Sequence[ReviewFinding], names: Names, review: Review, table
     """Yield the findings in one message, as one block of HTML."""
     first = next((each for each in group if each.start is not None), group[0])
     place = f"{shown(first.file)[-_LONGEST_PATH:]}:{first.line}"
-    key = f" · <code>{_html(key_words(first, 80))}</code>" if first.key else ""
-    yield f"<p>{_ICONS[first.severity]} <code>{_html(place)}</code> · {_sentence(names[first.language])}{key}</p>"
+    key = f" · <code>{escape(key_words(first, 80))}</code>" if first.key else ""
+    yield f"<p>{_ICONS[first.severity]} <code>{escape(place)}</code> · {_sentence(names[first.language])}{key}</p>"
     yield "<ul>"
     for each in group:
         yield f"<li><b>{SEVERITY_NAMES[each.severity]}</b> {_sentence(kind_words(each))}: {''.join(_words(each))}</li>"
@@ -141,7 +145,9 @@ def _finding(group: Sequence[ReviewFinding], names: Names, review: Review, table
     if first.source.strip() or first.translation.strip():
         yield "<table>"
         yield _row("Source", excerpt(first.source, _LONGEST_TEXT), review.source_language, table)
-        yield _row("Translation", excerpt(first.translation, _LONGEST_TEXT, first.start, first.end), first.language, table)
+        yield _row(
+            "Translation", excerpt(first.translation, _LONGEST_TEXT, first.start, first.end), first.language, table
+        )
         for each in group:
             if each.suggestion:
                 yield _row("Better", excerpt(each.suggestion, _LONGEST_TEXT), each.language, table)
@@ -161,9 +167,9 @@ def _words(finding: ReviewFinding) -> Iterator[str]:
 def _row(name: str, pieces: Pieces, tag: str, table: LanguageTable) -> str:
     if not pieces:
         return f"<tr><td>{name}</td><td><i>empty</i></td></tr>" if name == "Translation" else ""
-    text = "".join(f"<mark>{_html(piece)}</mark>" if is_marked else _html(piece) for piece, is_marked in pieces)
+    text = "".join(f"<mark>{escape(piece)}</mark>" if is_marked else escape(piece) for piece, is_marked in pieces)
     known = table.find(tag) if tag else None
-    named = f' lang="{_html(known.tag)}" dir="{known.direction}"' if known else ' dir="auto"'
+    named = f' lang="{escape(known.tag)}" dir="{known.direction}"' if known else ' dir="auto"'
     return f"<tr><td>{name}</td><td{named}><code>{text}</code></td></tr>"
 
 
@@ -194,12 +200,12 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
 def _sentence(text: str, longest: int = _LONGEST_SENTENCE) -> str:
     """Return a text as one line that is neither Markdown nor HTML, and that notifies no one."""
     line = shown(text)
-    return _html(_ACTIVE.sub("\u2060", line if len(line) <= longest else f"{line[:longest]}…"))
+    return _escaped(_ACTIVE.sub("\u2060", line if len(line) <= longest else f"{line[:longest]}…"))
 
 
-def _html(text: str) -> str:
+def _escaped(text: str) -> str:
     return _MARKS.sub(lambda match: f"&#{ord(match[0])};", text)
 
 
 def _size(text: str) -> int:
-    return len(text) + sum(letter > "\uffff" for letter in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

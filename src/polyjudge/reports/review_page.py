@@ -102,7 +102,9 @@ def _parts(review: Review, groups: Sequence[Sequence[ReviewFinding]]) -> list[di
 
 
 def _widths(content: Mapping[str, Any]) -> str:
-    return "".join(f".segs .n{count}{{flex-grow:{count}}}" for count in sorted({each["count"] for each in content["parts"]}))
+    return "".join(
+        f".segs .n{count}{{flex-grow:{count}}}" for count in sorted({each["count"] for each in content["parts"]})
+    )
 
 
 def _language_row(row: ReviewedLanguage, place: int, table: LanguageTable) -> dict[str, Any]:
@@ -172,5 +174,3 @@ def _message(group: Sequence[ReviewFinding], review: Review, table: LanguageTabl
 
 def _place(finding: ReviewFinding) -> str:
     return f"{finding.file}:{finding.line}"
-
-

@@ -12,12 +12,13 @@ from polyjudge.files.json_lines import readable_json
 from polyjudge.files.ownership import XML_COMMENT
 from polyjudge.records.findings import Severity
 from polyjudge.records.messages import Review, ReviewFinding, UnjudgedMessage
+from polyjudge.text.display import harmless
 from polyjudge.version import __version__
 
 from .blocks import shown
 from .comparison_report import escape_command, escape_property, no_command, xml_text
 from .review_text import finding_line
-from .review_wording import Names, fails_at, headline, key_words, kind_words, plain_excerpt, totals, worst_first
+from .review_wording import Names, fails_at, headline, key_words, kind_words, plain_excerpt, worst_first
 from .wording import counted, listed, plain
 
 _MOST_ANNOTATIONS = 10
@@ -29,6 +30,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 _ROOT = "SRCROOT"
 _UNJUDGED = "unjudged"
 _SKIPPED = "not_reviewed"
+_NOTIFICATIONS = {_UNJUDGED: "A message without a verdict", _SKIPPED: "A part that was not reviewed"}
 
 
 def review_annotations(review: Review) -> Iterator[str]:
@@ -47,7 +49,7 @@ def review_annotations(review: Review) -> Iterator[str]:
         yield from ("::group::Findings without an annotation\n", *map(finding_line, others), "::endgroup::\n")
         yield f"::notice title=polyjudge review::{names} more: GitHub shows only {_MOST_ANNOTATIONS} of each a step.\n"
     for line in _without_verdict(review):
-        yield f"::warning title=polyjudge review::{escape_command(line)}\n"
+        yield no_command(f"::warning title=polyjudge review::{escape_command(line)}\n")
     yield no_command(f"{plain(headline(review))}\n")
 
 
@@ -60,7 +62,7 @@ def _annotation(finding: ReviewFinding) -> str:
     ]
     message = "%0A".join(escape_command(line) for line in lines if line)
     title = escape_property(f"{kind_words(finding)} ({finding.language})")
-    path = _normal(finding.file).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    path = harmless(_normal(finding.file)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     path = path.replace(":", "%3A").replace(",", "%2C")
     return no_command(f"::{_COMMANDS[finding.severity]} file={path},line={finding.line},title={title}::{message}\n")
 
@@ -83,8 +85,7 @@ def review_sarif(review: Review) -> str:
         "name": "polyjudge",
         "version": __version__,
         "rules": [_rule(kind, findings) for kind in kinds],
-        "notifications": [{"id": _UNJUDGED, "shortDescription": {"text": "A message without a verdict"}}]
-        + [{"id": _SKIPPED, "shortDescription": {"text": "A part that was not reviewed"}}],
+        "notifications": [{"id": kind, "shortDescription": {"text": text}} for kind, text in _NOTIFICATIONS.items()],
     }
     notes = [_notification(each) for each in review.unjudged]
     notes += [_note(_SKIPPED, each) for each in review.skipped]
@@ -122,9 +123,7 @@ def _rule(kind: str, findings: Sequence[ReviewFinding]) -> dict[str, Any]:
     }
 
 
-def _result(
-    finding: ReviewFinding, rule: int, seen: Counter[tuple[str, str]], *, is_accepted: bool
-) -> dict[str, Any]:
+def _result(finding: ReviewFinding, rule: int, seen: Counter[tuple[str, str]], *, is_accepted: bool) -> dict[str, Any]:
     texts = {"Source": finding.source, "Translation": finding.translation, "Better": finding.suggestion}
     words = [finding.message, *(f"{name}: {plain_excerpt(text, 2_000)}" for name, text in texts.items() if text)]
     about = {"language": finding.language, "check": finding.check, "plural": finding.plural, "judge": finding.judge}
@@ -149,7 +148,9 @@ def _result(
 
 
 def _location(file: str, line: int, key: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"physicalLocation": {"artifactLocation": _artifact(file), "region": {"startLine": max(1, line)}}}
+    found: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": _artifact(file), "region": {"startLine": max(1, line)}}
+    }
     return {**found, "logicalLocations": [{"name": shown(key), "kind": "resource"}]} if shown(key) else found
 
 
@@ -207,9 +208,7 @@ def review_junit(review: Review) -> str:
     return f"<?xml version='1.0' encoding='UTF-8'?>\n{XML_COMMENT}\n{ElementTree.tostring(root, encoding='unicode')}\n"
 
 
-def _add_case(
-    suite: ElementTree.Element, found: ReviewFinding | UnjudgedMessage, name: str, review: Review
-) -> None:
+def _add_case(suite: ElementTree.Element, found: ReviewFinding | UnjudgedMessage, name: str, review: Review) -> None:
     given = {"classname": found.file, "name": name, "file": _normal(found.file), "line": str(found.line)}
     case = ElementTree.SubElement(suite, "testcase", {key: xml_text(value) for key, value in given.items()})
     if isinstance(found, UnjudgedMessage):

@@ -15,6 +15,7 @@ from .review_wording import (
     key_words,
     language_table,
     plain_excerpt,
+    without_remarks,
 )
 from .wording import counted, plain
 
@@ -28,11 +29,12 @@ _MOST_SKIPPED = 50
 
 def review_text(review: Review, width: int | None = None) -> Iterator[str]:
     """Render a review as text; with a `width`, texts and the table fit that many columns."""
-    for group in by_message(review.findings):
+    findings, remarks = without_remarks(review)
+    for group in by_message(findings):
         yield from map(finding_line, group)
         yield from _texts(group, width)
-    notes = [*_unjudged(review.unjudged), *_skipped(review), *map(shown, review.trust)]
-    yield "\n" if notes and review.findings else ""
+    notes = [*filter(None, [remarks]), *_unjudged(review.unjudged), *_skipped(review), *map(shown, review.trust)]
+    yield "\n" if notes and findings else ""
     yield from (no_command(f"{note}\n") for note in notes)
     yield "\n" if notes or review.findings else ""
     if review.languages:
@@ -44,7 +46,9 @@ def finding_line(finding: ReviewFinding) -> str:
     """Return a finding as one line that starts with its place, which editors and terminals can open."""
     key = isolated(key_words(finding, _LONGEST_KEY))
     about = f"{SEVERITY_NAMES[finding.severity]} {shown(finding.kind)} ({shown(finding.language)})"
-    found = f"{_place(finding.file, finding.line)}: {about}{f' {key}' if key else ''}: {isolated(shown(finding.message))}"
+    found = (
+        f"{_place(finding.file, finding.line)}: {about}{f' {key}' if key else ''}: {isolated(shown(finding.message))}"
+    )
     return no_command(f"{found}\n")
 
 
@@ -57,7 +61,8 @@ def _place(file: str, line: int) -> str:
 def _texts(group: Sequence[ReviewFinding], width: int | None) -> Iterator[str]:
     """Yield source, translation, and what to know of the findings, once for each message."""
     first = next((each for each in group if each.start is not None), group[0])
-    yield _labelled("source", first.source, width)
+    is_key = shown(first.source) == shown(first.key) and len(shown(first.key)) <= _LONGEST_KEY
+    yield "" if is_key else _labelled("source", first.source, width)
     yield _labelled("translation", first.translation, width, first.start, first.end)
     for each in group:
         yield _labelled("better", each.suggestion, width)

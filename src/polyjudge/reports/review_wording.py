@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
@@ -18,6 +19,8 @@ Pieces = list[tuple[str, bool]]
 SEVERITY_NAMES: Mapping[Severity, str] = {"fail": "FAIL", "warn": "WARN", "info": "INFO"}
 LONGEST_NAME = 200
 _RANKS: Mapping[str, int] = {severity: rank for rank, severity in enumerate(SEVERITIES)}
+_MOST_REMARKS = 20
+_MOST_KINDS = 5
 _SPACE = re.compile(r"\s+")
 _AROUND = 2_000
 """Characters on each side of a place that are split into graphemes, which is slow for long texts."""
@@ -31,6 +34,17 @@ def fails_at(review: Review, severity: Severity) -> bool:
 def worst_first(findings: Iterable[ReviewFinding]) -> list[ReviewFinding]:
     """Return findings by severity, then by place."""
     return sorted(findings, key=lambda each: (_RANKS[each.severity], each.file, each.line, each.key))
+
+
+def without_remarks(review: Review) -> tuple[list[ReviewFinding], str]:
+    """Return the findings to list for people, and what is said of the remarks if they are too many to be listed."""
+    kinds = Counter(each.kind for each in review.findings if each.severity == "info")
+    if kinds.total() <= _MOST_REMARKS or fails_at(review, "info"):
+        return list(review.findings), ""
+    most = ", ".join(f"{one_line(kind, LONGEST_NAME)} ({count:,})" for kind, count in kinds.most_common(_MOST_KINDS))
+    others = f" and {len(kinds) - _MOST_KINDS} more kinds" if len(kinds) > _MOST_KINDS else ""
+    left_out = f"{counted(kinds.total(), 'finding')} for information are not listed here: {most}{others}."
+    return [each for each in review.findings if each.severity != "info"], left_out
 
 
 def by_message(findings: Iterable[ReviewFinding]) -> list[list[ReviewFinding]]:
