@@ -16,7 +16,7 @@ from polyjudge.text.display import harmless
 from polyjudge.version import __version__
 
 from .blocks import shown
-from .comparison_report import escape_command, escape_property, no_command, xml_text
+from .escaping import escape_command, escape_property, no_command, xml_text
 from .review_text import finding_line
 from .review_wording import Names, fails_at, headline, key_words, kind_words, plain_excerpt, worst_first
 from .wording import counted, listed, plain
