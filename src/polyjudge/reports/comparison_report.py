@@ -1,6 +1,5 @@
 """Render the comparison of two runs as blocks, JSON, JUnit XML and workflow commands."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import get_args
 from xml.etree import ElementTree
@@ -21,9 +20,8 @@ from polyjudge.records.comparison import (
 )
 from polyjudge.text.display import one_line
 
-from .blocks import Block, Heading, Lines, Table, markdown, plain_text, shown
+from .blocks import Block, Heading, Lines, Table, markdown, plain_text
 from .calibration import language_title
-from .escaping import escape_command, escape_property, no_command, xml_text
 from .comparison import min_clusters
 from .comparison_summary import (
     comparison_advice,
@@ -34,6 +32,7 @@ from .comparison_summary import (
     pooled_text,
     question,
 )
+from .escaping import escape_command, escape_property, no_command, xml_text
 from .wording import counted, plain
 
 VERDICTS: tuple[Change, ...] = get_args(Change)
