@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from polyjudge.checks.catalogue import known_finding, record_of_kind
 from polyjudge.files.json_lines import readable_json
-from polyjudge.files.ownership import XML_COMMENT
+from polyjudge.files.ownership import XML_COMMENT, own_fields
 from polyjudge.records.findings import Severity
 from polyjudge.records.messages import Review, ReviewFinding, UnjudgedMessage
 from polyjudge.text.display import harmless
@@ -100,7 +100,7 @@ def review_sarif(review: Review) -> str:
         ],
         "properties": {"headline": plain(headline(review))},
     }
-    return readable_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return readable_json({"$schema": _SCHEMA, "version": "2.1.0", "properties": own_fields(), "runs": [run]}, indent=2) + "\n"
 
 
 def _rule(kind: str, findings: Sequence[ReviewFinding]) -> dict[str, Any]:
