@@ -11,7 +11,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from polyjudge.checks.accepted import AcceptedFindings
+from polyjudge.checks.policy import CheckPolicy
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.judges.base import ModelAddresses, ProviderSource
@@ -122,13 +122,14 @@ def with_meaning(
     questions: Questions,
     outcomes: Iterable[tuple[Item, RunOutcome]],
     judge: ModelName,
-    accepted: AcceptedFindings,
+    policy: CheckPolicy,
     table: LanguageTable,
 ) -> Review:
     """Return a review with what a judge said of its messages, and how far it can be believed."""
     trust = trust_in(identity_of_models([judge], questions.rubric))
     answers = questions.answers(outcomes, trust, table)
-    joined = with_judgements(review, answers.findings, answers.unjudged, answers.judged, accepted)
+    wanted = [each for each in map(policy.review_wanted, answers.findings) if each is not None]
+    joined = with_judgements(review, wanted, answers.unjudged, answers.judged, policy.accepted)
     languages = {each.language for each in questions.messages}
     return replace(joined, judge=str(judge), trust=trust_lines(trust, languages, table))
 
