@@ -88,7 +88,7 @@ class MessageChecker:
         yield from character_findings(text, source, language)
         found = [*doubled_words(plain.text, part.source, language)]
         if source:
-            yield from placeholder_findings(message)
+            yield from placeholder_findings(message, language.tag)
             yield from markup_findings(text, source)
             if "://" in text or "://" in source or "@" in source:
                 yield from lost_addresses(text, source)
@@ -150,10 +150,12 @@ def _of_form(catalogue: Catalogue) -> Iterator[MessageFinding]:
     for line, problem in catalogue.problems:
         text = f"{problem[0].upper()}{problem[1:].removesuffix('.')}."
         yield MessageFinding(None, Finding("file_problem", "warn", text), line, problem)
+    empty = set[int]()
     for message, finding in plural_findings(catalogue):
+        empty.add(id(message))
         yield MessageFinding(message, finding)
     for message in (*catalogue.messages, *catalogue.missing):
-        if finding := _state_finding(message):
+        if id(message) not in empty and (finding := _state_finding(message)):
             yield MessageFinding(message, finding)
 
 
