@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 
 from polyjudge.checks.catalogue import known_finding, record_of_kind
 from polyjudge.files.json_lines import readable_json
-from polyjudge.files.ownership import XML_COMMENT
+from polyjudge.files.ownership import XML_COMMENT, own_fields
 from polyjudge.records.findings import Severity
 from polyjudge.records.messages import Review, ReviewFinding, UnjudgedMessage
 from polyjudge.text.display import harmless
 from polyjudge.version import __version__
 
 from .blocks import shown
-from .comparison_report import escape_command, escape_property, no_command, xml_text
+from .escaping import escape_command, escape_property, no_command, xml_text
 from .review_text import finding_line
 from .review_wording import Names, fails_at, headline, key_words, kind_words, plain_excerpt, worst_first
 from .wording import counted, listed, plain
@@ -30,7 +30,10 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 _ROOT = "SRCROOT"
 _UNJUDGED = "unjudged"
 _SKIPPED = "not_reviewed"
-_NOTIFICATIONS = {_UNJUDGED: "A message without a verdict", _SKIPPED: "A part that was not reviewed"}
+_NOTIFICATIONS = {
+    _UNJUDGED: "A judge was asked about the message and gave no usable answer.",
+    _SKIPPED: "A part was not reviewed.",
+}
 
 
 def review_annotations(review: Review) -> Iterator[str]:
@@ -85,7 +88,10 @@ def review_sarif(review: Review) -> str:
         "name": "polyjudge",
         "version": __version__,
         "rules": [_rule(kind, findings) for kind in kinds],
-        "notifications": [{"id": kind, "shortDescription": {"text": text}} for kind, text in _NOTIFICATIONS.items()],
+        "notifications": [
+            {"id": kind, "shortDescription": said, "fullDescription": said, "help": said}
+            for kind, said in ((kind, {"text": text}) for kind, text in _NOTIFICATIONS.items())
+        ],
     }
     notes = [_notification(each) for each in review.unjudged]
     notes += [_note(_SKIPPED, each) for each in review.skipped]
@@ -100,7 +106,10 @@ def review_sarif(review: Review) -> str:
         ],
         "properties": {"headline": plain(headline(review))},
     }
-    return readable_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return (
+        readable_json({"$schema": _SCHEMA, "version": "2.1.0", "properties": own_fields(), "runs": [run]}, indent=2)
+        + "\n"
+    )
 
 
 def _rule(kind: str, findings: Sequence[ReviewFinding]) -> dict[str, Any]:
@@ -112,9 +121,10 @@ def _rule(kind: str, findings: Sequence[ReviewFinding]) -> dict[str, Any]:
     full = " ".join(filter(None, (finds, matters)))
     text = " ".join(filter(None, (full, record and f"Measured: {record}.")))
     level = _LEVELS[known.severity if known else first.severity]
+    name = "".join(word.capitalize() for word in words.split())
     return {
         "id": shown(kind),
-        "name": "".join(word.capitalize() for word in words.split()),
+        **({"name": name} if name.casefold() != kind.casefold() else {}),
         "shortDescription": {"text": _sarif_text(finds)},
         "fullDescription": {"text": _sarif_text(full)},
         "help": {"text": _sarif_text(text)},

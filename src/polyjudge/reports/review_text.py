@@ -6,7 +6,7 @@ from polyjudge.records.messages import Review, ReviewFinding, UnjudgedMessage
 from polyjudge.text.display import isolated
 
 from .blocks import Table, display_width, plain_text, shown
-from .comparison_report import no_command
+from .escaping import no_command
 from .review_wording import (
     LONGEST_NAME,
     SEVERITY_NAMES,
