@@ -33,7 +33,7 @@ def files(in_folder):
 
 
 def reviewed(paths, judge, **more):
-    return review_files(paths, provider=judge.provider, **more)
+    return review_files(paths, provider=judge.provider, checks=["meaning"], **more)
 
 
 def test_several_messages_of_one_language_are_asked_about_in_one_call(files):

@@ -81,7 +81,7 @@ def _review(options: argparse.Namespace) -> int:
         review = reviewer.review(lambda _: status.count("files reviewed"))
     code = 0
     if judge is not None:
-        judged = judge_meaning(options, judge, reviewer.to_judge, review, reviewing.policy.accepted, table)
+        judged = judge_meaning(options, judge, reviewer.to_judge, review, reviewing.policy, table)
         if judged.review is None:
             return judged.code
         review, code = judged.review, judged.code

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from polyjudge.checks.accepted import AcceptedFindings
+from polyjudge.checks.policy import CheckPolicy
 from polyjudge.errors import MissingExtraError, MissingKeyError
 from polyjudge.languages.table import LanguageTable
 from polyjudge.records.messages import Review
@@ -39,7 +39,7 @@ def judge_meaning(
     judge: ModelName,
     messages: Sequence[MessageToJudge],
     review: Review,
-    accepted: AcceptedFindings,
+    policy: CheckPolicy,
     table: LanguageTable,
 ) -> Judged:
     """Ask about the messages whose questions are not answered yet, and add the findings to the review."""
@@ -62,7 +62,7 @@ def judge_meaning(
         code = explain_skip(error, skipped="the judgement of meaning", is_required=options.require_judge)
         note = f"{len(messages):,} messages were not judged: {str(error).splitlines()[0]}"
         return Judged(replace(review, skipped=(*review.skipped, note)), code)
-    judged = with_meaning(review, questions, outcomes, judge, accepted, table)
+    judged = with_meaning(review, questions, outcomes, judge, policy, table)
     return Judged(judged, code or _exit_code(options, judged, len(messages)))
 
 

@@ -11,7 +11,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from polyjudge.checks.accepted import AcceptedFindings
+from polyjudge.checks.policy import CheckPolicy
 from polyjudge.clock import utc_now
 from polyjudge.concurrency.pool import Slots, StopToken
 from polyjudge.judges.base import ModelAddresses, ProviderSource
@@ -102,11 +102,11 @@ class Questions:
         return self._judge.prompt(left[:MESSAGES_IN_A_CALL]) if left else ""
 
     def answers(
-        self, outcomes: Iterable[tuple[Item, RunOutcome]], trust: JudgeTrust, table: LanguageTable
+        self, outcomes: Iterable[tuple[Item, RunOutcome]], trust: JudgeTrust, policy: CheckPolicy, table: LanguageTable
     ) -> "Answers":
         """Return the findings in all messages, from the stored verdicts and the outcomes of a run."""
         found = dict(outcomes_by_key(outcomes))
-        answers = Answers()
+        answers = Answers(policy)
         for key, each in zip(self._keys, self.messages, strict=True):
             outcome = self.known.get(key) or found.get(key)
             if isinstance(outcome, MessageVerdict):
@@ -122,13 +122,13 @@ def with_meaning(
     questions: Questions,
     outcomes: Iterable[tuple[Item, RunOutcome]],
     judge: ModelName,
-    accepted: AcceptedFindings,
+    policy: CheckPolicy,
     table: LanguageTable,
 ) -> Review:
     """Return a review with what a judge said of its messages, and how far it can be believed."""
     trust = trust_in(identity_of_models([judge], questions.rubric))
-    answers = questions.answers(outcomes, trust, table)
-    joined = with_judgements(review, answers.findings, answers.unjudged, answers.judged, accepted)
+    answers = questions.answers(outcomes, trust, policy, table)
+    joined = with_judgements(review, answers.findings, answers.unjudged, answers.judged, policy.accepted)
     languages = {each.language for each in questions.messages}
     return replace(joined, judge=str(judge), trust=trust_lines(trust, languages, table))
 
@@ -144,8 +144,9 @@ def outcomes_by_key(outcomes: Iterable[tuple[Item, RunOutcome]]) -> Iterator[tup
 
 @dataclass(slots=True)
 class Answers:
-    """What a judge said of the messages."""
+    """What a judge said of the messages, by what the project wants of findings."""
 
+    policy: CheckPolicy
     findings: list[ReviewFinding] = field(default_factory=list[ReviewFinding])
     unjudged: list[UnjudgedMessage] = field(default_factory=list[UnjudgedMessage])
     judged: Counter[str] = field(default_factory=Counter[str])
@@ -155,6 +156,7 @@ class Answers:
         """Count a verdict, and add its finding if it has one."""
         self.judged[asked.language] += 1
         finding = finding_of(verdict, is_trusted=is_trusted)
+        finding = self.policy.wanted(finding) if finding is not None else None
         if finding is not None:
             message = asked.message
             found = review_finding(finding, message, asked.file, asked.language, message.line)

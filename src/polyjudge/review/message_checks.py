@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from polyjudge.checks.accepted import AcceptedFindings
+from polyjudge.checks.catalogue import known_findings
 from polyjudge.checks.checker import TextChecker
 from polyjudge.checks.policy import CheckPolicy
 from polyjudge.checks.preservation import lost_addresses
@@ -87,7 +88,7 @@ class MessageChecker:
         yield from character_findings(text, source, language)
         found = [*doubled_words(plain.text, part.source, language)]
         if source:
-            yield from placeholder_findings(message)
+            yield from placeholder_findings(message, language.tag)
             yield from markup_findings(text, source)
             if "://" in text or "://" in source or "@" in source:
                 yield from lost_addresses(text, source)
@@ -106,6 +107,9 @@ class MessageChecker:
         self, parts: Sequence[Part], catalogue: Catalogue, language: Language
     ) -> Iterator[Sequence[Finding]]:
         """Yield the findings of the checks of any text in each message, as they count in a message."""
+        if not any(self.policy.wants(kind, known.check) for kind, known in known_findings().items()):
+            yield from ([] for _ in parts)  # identifying languages takes most of the time
+            return
         checker = TextChecker(self.table, policy=without_accepted(self.policy))
         own = [part for part in parts if not part.is_copy]
         texts = [CheckedText(text=part.plain.text, language=language, source=part.source) for part in own]
@@ -146,10 +150,12 @@ def _of_form(catalogue: Catalogue) -> Iterator[MessageFinding]:
     for line, problem in catalogue.problems:
         text = f"{problem[0].upper()}{problem[1:].removesuffix('.')}."
         yield MessageFinding(None, Finding("file_problem", "warn", text), line, problem)
+    empty = set[int]()
     for message, finding in plural_findings(catalogue):
+        empty.add(id(message))
         yield MessageFinding(message, finding)
     for message in (*catalogue.messages, *catalogue.missing):
-        if finding := _state_finding(message):
+        if id(message) not in empty and (finding := _state_finding(message)):
             yield MessageFinding(message, finding)
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from polyjudge.catalogues.placeholders import Difference, compare_placeholders
+from polyjudge.catalogues.plurals import plural_categories
 from polyjudge.records.findings import Finding, Severity
 from polyjudge.records.messages import Message
 
@@ -19,11 +20,15 @@ _OF_DATES_ALONE = frozenset("BDHIjkMmPrRTUVwWyYzZ")
 _OF_NUMBERS = frozenset("sdiufxX")
 
 
-def placeholder_findings(message: Message) -> Iterator[Finding]:
+def placeholder_findings(message: Message, language: str) -> Iterator[Finding]:
     """Find placeholders that are missing, added, out of order or invalid; those of one kind are one finding."""
     if message.is_raw or (not message.syntaxes and is_date_format(message.source)):
         return
-    found = compare_placeholders(message.source, message.translation, message.syntaxes, is_exact=message.is_exact)
+    # Libraries offer a form for zero in every language; CLDR has one in a few, for other numbers too.
+    is_for_nothing = message.plural == "zero" and "zero" not in plural_categories(language)
+    found = compare_placeholders(
+        message.source, message.translation, message.syntaxes, is_exact=message.is_exact or is_for_nothing
+    )
     for kind, name in _KINDS.items():
         same = [each for each in found if each.kind == kind]
         if same:

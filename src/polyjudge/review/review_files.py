@@ -81,7 +81,7 @@ def review_files(
     )
     items = questions.items()
     if not items:
-        return with_meaning(review, questions, (), name, policy.accepted, table)
+        return with_meaning(review, questions, (), name, policy, table)
     run = Run(items, questions.judge(), cache=cache, limits=limits, refresh=refresh)
     summary = run.execute()
-    return with_meaning(review, questions, summary.outcomes(), name, policy.accepted, table)
+    return with_meaning(review, questions, summary.outcomes(), name, policy, table)
