@@ -62,7 +62,7 @@ def judge_meaning(
         code = explain_skip(error, skipped="the judgement of meaning", is_required=options.require_judge)
         note = f"{len(messages):,} messages were not judged: {str(error).splitlines()[0]}"
         return Judged(replace(review, skipped=(*review.skipped, note)), code)
-    judged = with_meaning(review, questions, outcomes, judge, policy, table)
+    judged = with_meaning(review, questions, outcomes, policy, table)
     return Judged(judged, code or _exit_code(options, judged, len(messages)))
 
 

@@ -10,9 +10,8 @@ from polyjudge.checks.policy import check_policy
 from polyjudge.languages.table import language_table
 from polyjudge.plugins import PLUGINS
 from polyjudge.providers.base import Provider
-from polyjudge.providers.models import resolve_model
 from polyjudge.records.messages import FailOn, Review
-from polyjudge.records.requests import ModelName
+from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.runs import Limits
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import DEFAULT_CACHE
@@ -47,16 +46,12 @@ def review_files(
     `openai/gpt-5-mini`, or a `provider`, messages are also judged for what they say; a message that was judged before
     is not asked about again, unless `refresh` is set or there is no cache.
     """
-    given = [paths] if isinstance(paths, Path | str) else list(paths)
     table = language_table()
-    policy = check_policy(
-        only=list(checks),
-        skipped=list(skip_checks),
-        accepted=AcceptedFindings() if accepted is None else read_accepted(Path(accepted)),
-        plugins=PLUGINS.names("checks"),
-    )
+    known = AcceptedFindings() if accepted is None else read_accepted(Path(accepted))
+    plugins = PLUGINS.names("checks")
+    policy = check_policy(only=list(checks), skipped=list(skip_checks), accepted=known, plugins=plugins)
     options = ReviewOptions(
-        paths=[Path(each) for each in given],
+        paths=[Path(each) for each in ([paths] if isinstance(paths, Path | str) else paths)],
         since=since,
         source=source,
         languages=frozenset(languages),
@@ -64,24 +59,14 @@ def review_files(
         glossary=None if glossary is None else read_glossary(Path(glossary), table),
         fail_on=fail_on,
     )
-    asks = bool(judge) or provider is not None
-    reviewer = Reviewer(options, table=table, gathers=asks)
-    review = reviewer.review()
-    if not asks:
-        return review
     model = judge or (provider.origin.provider if provider is not None else "")
-    name = resolve_model(model) if provider is None else ModelName(provider.origin.provider, model)
-    questions = Questions(
-        reviewer.to_judge,
-        model,
-        table,
-        provider=provider,
-        store=None if cache is None else VerdictStore(),
-        refresh=refresh,
-    )
-    items = questions.items()
-    if not items:
-        return with_meaning(review, questions, (), name, policy, table)
-    run = Run(items, questions.judge(), cache=cache, limits=limits, refresh=refresh)
-    summary = run.execute()
-    return with_meaning(review, questions, summary.outcomes(), name, policy, table)
+    reviewer = Reviewer(options, table=table, gathers=bool(model))
+    review = reviewer.review()
+    if not model:
+        return review
+    store = None if cache is None else VerdictStore()
+    questions = Questions(reviewer.to_judge, model, table, provider=provider, store=store, refresh=refresh)
+    outcomes: Iterable[tuple[Item, RunOutcome]] = ()
+    if items := questions.items():
+        outcomes = Run(items, questions.judge(), cache=cache, limits=limits, refresh=refresh).execute().outcomes()
+    return with_meaning(review, questions, outcomes, policy, table)
