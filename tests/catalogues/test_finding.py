@@ -173,7 +173,7 @@ XLIFF = '<xliff version="1.2"><file original="a" source-language="fr"{target}><b
         ("config/anything.yml", "no:\n  a: b\n", []),
         ("docker-compose.yml", "services:\n  a: b\n", []),
         ("de.yml", "services:\n", []),
-        ("A.xcstrings", '{"strings": {"a": {"localizations": {"de": {"stringUnit": {"value": "b"}}}}}}', [("de", "en")]),
+        ("A.xcstrings", '{"strings": {"a": {"localizations": {"de": {"stringUnit": {"value": ""}}}}}}', [("de", "en")]),
     ],
 )  # fmt: skip
 def test_the_content_says_the_languages_of_some_formats(name, content, languages, tmp_path_factory):
