@@ -13,6 +13,10 @@ PlaceholderSyntax = Literal["printf", "python", "brace", "icu", "ruby", "fluent"
 `{{name}}`, `%1` and `%n`, `$NAME$` of WebExtensions."""
 
 
+FailOn = Literal["fail", "warn", "info", "never"]
+"""From which severity on a finding fails a review."""
+
+
 class CatalogueFile(Struct, frozen=True, kw_only=True):
     """A localisation file with translations into one language, and the file with their sources if that is another."""
 
@@ -108,6 +112,8 @@ class ReviewFinding(Struct, frozen=True, kw_only=True, rename="camel"):
     """The model that said it."""
     suggestion: str = ""
     """A better translation, if a judge gave one."""
+    reason: str = ""
+    """Why a person accepted it, for an accepted finding."""
 
 
 class UnjudgedMessage(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -157,3 +163,7 @@ class Review(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is known of the judge's reliability, by language."""
     skipped: tuple[str, ...] = ()
     """What was not reviewed, and why: files whose language is not in the table, checks that could not run."""
+    source_language: str = ""
+    """Tag of the language of the sources; empty if it is not known, or not the same for all files."""
+    fail_on: FailOn = "fail"
+    """The mildest severity with which a finding fails the review."""
