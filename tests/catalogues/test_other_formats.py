@@ -152,6 +152,7 @@ def test_rails_files_have_plural_forms_and_lines_and_no_language_in_their_keys()
     [
         ("rails", "de:\n  a: [1, 2\n", 3, "is not YAML"),
         ("rails", "de:\n\ta: b", 2, "is not YAML"),
+        ("rails", "de:\n  a: ä\n  b: c\x7f", 3, "control characters"),
         ("rails", "just text", 1, "first key"),
         ("rails", "- a\n- b", 1, "where a key is expected"),
         ("rails", "de: " + "[" * 200, 1, "nested"),

@@ -32,13 +32,19 @@ def read_rails(content: bytes, path: str, problems: Problems) -> Iterator[Entry]
         for event in yaml.parse(text, Loader=loader):
             reader.take(event)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", "") or getattr(error, "reason", "") or "it is invalid"
-        line = mark.line + 1 if mark is not None else 0
-        raise DataError(f"is not YAML: {reason}", path=path, line=line) from None
+        raise DataError(f"is not YAML: {reason}", path=path, line=_line_of(error, text)) from None
     if not reader.values:
         problems.add(1, "is empty")
     return (replace(entry, syntaxes=("ruby",)) for entry in keyed_entries(reader.values))
+
+
+def _line_of(error: Any, text: str) -> int:
+    """Return the line of an error of the parser, which has only a place for a character that is not allowed."""
+    mark, place = getattr(error, "problem_mark", None), getattr(error, "position", None)
+    if mark is None:
+        return text.encode().count(b"\n", 0, place) + 1 if place else 0
+    return mark.line + 1
 
 
 _BEFORE_KEY = -1
