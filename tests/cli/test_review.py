@@ -233,7 +233,7 @@ MODEL = "local/judge"
 
 def answer(prompt):
     """Answer with a row for each message of the prompt: a score of 2 for a text with `Passwort`."""
-    items = re.findall(r"^## Candidate (\w+)$(.*?)(?=^## Candidate |\Z)", prompt, re.M | re.S)
+    items = re.findall(r"^## Candidate (\w+)$(.*?)(?=^## Candidate |\Z)", prompt, re.MULTILINE | re.DOTALL)
     rows = [
         {
             "id": item_id,
@@ -241,9 +241,7 @@ def answer(prompt):
             "subscores": {"meaning": 2 if "Passwort" in text else 5, "sense": 5, "tone": 5, "idiom": 5},
             "suggestion": "Kennwort:",
         }
-        for item_id, text in re.findall(
-            r"^## Candidate (\w+)$(.*?)(?=^## Candidate |\Z)", prompt, re.MULTILINE | re.DOTALL
-        )
+        for item_id, text in items
     ]
     return json.dumps({"rows": rows})
 

@@ -27,7 +27,11 @@ def checked(terms, source, translation, language="de"):
     return [(each.finding.kind, each.finding.severity) for each in found]
 
 
-LONG = "source,target,language,forbidden,case,note\nfile,Datei,de,Feile,,\nprofile,Profil,de,,,\nApple,Apple,de,Apfel,yes,the firm\n"
+LONG = """source,target,language,forbidden,case,note
+file,Datei,de,Feile,,
+profile,Profil,de,,,
+Apple,Apple,de,Apfel,yes,the firm
+"""
 
 
 def test_a_term_of_the_source_must_be_in_the_translation(tmp_path):
