@@ -383,3 +383,50 @@ def test_a_server_that_does_not_answer_is_a_warning(github, write):
     server.server_close()
 
     assert "could not be written" in write(server)
+
+
+GUIDE = (ROOT / "docs" / "guides" / "review-ci.md").read_text(encoding="utf-8")
+EXAMPLE = (ROOT / "docs" / "examples" / "localisation-review.yml").read_text(encoding="utf-8")
+[HOOK] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+
+
+def test_the_example_is_that_of_the_guide_and_gives_only_inputs_that_exist():
+    blocks = re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
+    steps = [step for block in blocks for step in re.findall(r"(?m)^ +with:\n((?: {10}[\w-]+:.*\n)+)", block)]
+    workflow = yaml.safe_load(EXAMPLE)
+    [job] = workflow["jobs"].values()
+
+    assert EXAMPLE.partition("\n")[2] == blocks[0]
+    assert set(job["steps"][-1]["with"]) <= set(ACTION["inputs"])
+    assert all(re.search(r"@[0-9a-f]{40}$", step["uses"]) for step in job["steps"])
+    assert job["permissions"] == {"contents": "read", "pull-requests": "write"}
+    assert len(steps) == 3
+    given = {name for step in steps for name in re.findall(r"(?m)^ +([\w-]+):", step)} - {"path", "key", "restore-keys"}
+    assert given <= set(ACTION["inputs"])
+
+
+def test_the_guide_lists_every_input():
+    table = GUIDE.partition("| input |")[2].partition("\n\n")[0]
+
+    assert set(re.findall(r"`([a-z-]+)`", "\n".join(row.split("|")[1] for row in table.splitlines()[2:]))) == set(
+        ACTION["inputs"]
+    )
+
+
+@for_each(
+    ("path", "is_reviewed"),
+    [
+        *((path, True) for path in ("locale/de.po", "res/values-th/strings.xml", "a/locales/ar.json", "app_pt_BR.ts")),
+        *((path, True) for path in ("lib/app_hi.arb", "ios/de.lproj/Localizable.strings", "config/locales/ja.yml")),
+        *((path, False) for path in ("package.json", "README.md", "pom.xml", "src/locale.py", "values/x.xml.bak")),
+        *((path, False) for path in ("src/main.ts", "i18n/index.ts", "app_store.ts")),
+    ],
+)
+def test_the_hook_reviews_localisation_files(path, is_reviewed):
+    assert (re.search(HOOK["files"], path) is not None) == is_reviewed
+
+
+def test_the_hook_runs_the_command_with_the_files_of_the_commit():
+    assert HOOK["entry"] == "polyjudge review"
+    assert HOOK.get("pass_filenames", True)
+    assert HOOK["additional_dependencies"] == [".[l10n]"]

@@ -149,8 +149,8 @@ def test_the_official_validator_finds_no_fault_in_sarif(tmp_path):
     given = {**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
     command = [str(program), "validate", *paths, "--rule-kind", "Sarif;Ghas", "--level", "Error;Warning"]
     done = subprocess.run(command, env=given, capture_output=True, text=True, check=False, timeout=300)
-    told = [line for line in done.stdout.splitlines() if ": error " in line or ": warning " in line]
+    found = [line for line in done.stdout.splitlines() if ": error " in line or ": warning " in line]
 
     assert "3 files scanned" in done.stdout
     # The project has no address yet that could be given for more information.
-    assert [line for line in told if "SARIF2005" not in line] == []
+    assert [line for line in found if "SARIF2005" not in line] == []

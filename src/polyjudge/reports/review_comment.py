@@ -20,7 +20,7 @@ from .review_wording import (
     by_message,
     excerpt,
     headline,
-    key_words,
+    key_beside_source,
     kind_words,
     language_name,
     language_table,
@@ -136,7 +136,8 @@ def _finding(group: Sequence[ReviewFinding], names: Names, review: Review, table
     """Yield the findings in one message, as one block of HTML."""
     first = next((each for each in group if each.start is not None), group[0])
     place = f"{shown(first.file)[-_LONGEST_PATH:]}:{first.line}"
-    key = f" · <code>{escape(key_words(first, 80))}</code>" if first.key else ""
+    name = key_beside_source(first, 80)
+    key = f" · <code>{escape(name)}</code>" if name else ""
     yield f"<p>{_ICONS[first.severity]} <code>{escape(place)}</code> · {_sentence(names[first.language])}{key}</p>"
     yield "<ul>"
     for each in group:

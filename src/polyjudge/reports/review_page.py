@@ -17,7 +17,7 @@ from .review_wording import (
     by_message,
     fails_at,
     headline,
-    key_words,
+    key_beside_source,
     kind_words,
     language_table,
     totals,
@@ -123,7 +123,7 @@ def _language_row(row: ReviewedLanguage, place: int, table: LanguageTable) -> di
 def _sections(
     groups: Sequence[Sequence[ReviewFinding]], review: Review, table: LanguageTable
 ) -> Iterator[dict[str, Any]]:
-    """Yield each language with findings, those that fail first, with its files and their messages in order."""
+    """Yield each language with findings, its files and their messages; the worst come first."""
     names, places = Names(review), {row.language: place for place, row in enumerate(review.languages)}
     found: dict[str, dict[str, list[Sequence[ReviewFinding]]]] = {}
     for group in groups:
@@ -139,15 +139,8 @@ def _sections(
             "native": known.native_name if known else "",
             "direction": known.direction if known else "auto",
             "counts": [(SEVERITY_NAMES[each], *_STYLES[each], counts[each]) for each in SEVERITIES if counts[each]],
-            "files": [
-                (file, [_message(each, review, table) for each in sorted(files[file], key=_by_line)])
-                for file in sorted(files)
-            ],
+            "files": [(file, [_message(each, review, table) for each in files[file]]) for file in sorted(files)],
         }
-
-
-def _by_line(group: Sequence[ReviewFinding]) -> tuple[int, str, str]:
-    return group[0].line, group[0].key, group[0].plural
 
 
 def _message(group: Sequence[ReviewFinding], review: Review, table: LanguageTable) -> dict[str, Any]:
@@ -157,7 +150,7 @@ def _message(group: Sequence[ReviewFinding], review: Review, table: LanguageTabl
     findings = [Finding(each.kind, each.severity, each.message, each.start, each.end) for each in group]
     return {
         "line": first.line,
-        "key": key_words(first),
+        "key": key_beside_source(first),
         "style": _STYLES[first.severity][0],
         "severities": " ".join(dict.fromkeys(each.severity for each in group)),
         "bad": fails_at(review, first.severity),

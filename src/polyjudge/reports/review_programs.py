@@ -18,7 +18,16 @@ from polyjudge.version import __version__
 from .blocks import shown
 from .escaping import escape_command, escape_property, no_command, xml_text
 from .review_text import finding_line
-from .review_wording import Names, fails_at, headline, key_words, kind_words, plain_excerpt, worst_first
+from .review_wording import (
+    Names,
+    fails_at,
+    headline,
+    key_beside_source,
+    key_words,
+    kind_words,
+    plain_excerpt,
+    worst_first,
+)
 from .wording import counted, listed, plain
 
 _MOST_ANNOTATIONS = 10
@@ -59,7 +68,8 @@ def review_annotations(review: Review) -> Iterator[str]:
 def _annotation(finding: ReviewFinding) -> str:
     texts = {"Source": finding.source, "Translation": finding.translation, "Better": finding.suggestion}
     placed = {"Translation": (finding.start, finding.end)}
-    lines = [finding.message, finding.matters, f"Key: {key_words(finding)}" if finding.key else ""]
+    key = key_beside_source(finding)
+    lines = [finding.message, finding.matters, f"Key: {key}" if key else ""]
     lines += [
         f"{name}: {plain_excerpt(text, _LONGEST_TEXT, *placed.get(name, ()))}" for name, text in texts.items() if text
     ]

@@ -77,6 +77,12 @@ def language_name(row: ReviewedLanguage) -> str:
     return one_line(f"{row.name} ({tag})" if row.name and row.name != tag else tag, LONGEST_NAME)
 
 
+def key_beside_source(finding: ReviewFinding, longest: int = LONGEST_NAME) -> str:
+    """Return the key of a message whose source is shown beside it; empty if the source is the key, as in gettext."""
+    is_source = finding.key.strip() == finding.source.strip() and not finding.plural
+    return "" if is_source else key_words(finding, longest)
+
+
 class Names(dict[str, str]):
     """The name and tag of each language of a review, by its tag."""
 
