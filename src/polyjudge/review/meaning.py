@@ -229,7 +229,7 @@ class MeaningJudge:
     def __init__(self, judge: GroupedJudge, questions: Sequence[Question], store: VerdictStore | None) -> None:
         self._judge = judge
         self._store = store
-        # Groups start anew with each language, and are filled in order: a resumed run has the same ones.
+        # A group has one language, and is filled in order: a resumed run has the same ones.
         self._groups = [
             group
             for _, same in groupby(questions, key=lambda each: each.language)

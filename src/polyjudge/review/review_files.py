@@ -6,7 +6,7 @@ from pathlib import Path
 from polyjudge.cache.protocol import Cache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.checks.accepted import AcceptedFindings, read_accepted
-from polyjudge.checks.policy import check_policy
+from polyjudge.checks.policy import CheckPolicy, check_policy
 from polyjudge.languages.table import language_table
 from polyjudge.plugins import PLUGINS
 from polyjudge.providers.base import Provider
@@ -42,20 +42,16 @@ def review_files(
     """Review localisation files, and folders of them: their form, plurals, language, terms and consistency.
 
     With `since`, only messages that changed since a git revision are reviewed. `source` is the language of the sources
-    where the files do not say it. `accepted` is a file of accepted findings. With a `judge`, a model such as
-    `openai/gpt-5-mini`, or a `provider`, messages are also judged for what they say; a message that was judged before
-    is not asked about again, unless `refresh` is set or there is no cache.
+    where the files do not say it. With a `judge`, a model such as `openai/gpt-5-mini`, or a `provider`, messages are
+    also judged for what they say, each only once unless `refresh` is set or there is no cache.
     """
     table = language_table()
-    known = AcceptedFindings() if accepted is None else read_accepted(Path(accepted))
-    plugins = PLUGINS.names("checks")
-    policy = check_policy(only=list(checks), skipped=list(skip_checks), accepted=known, plugins=plugins)
     options = ReviewOptions(
         paths=[Path(each) for each in ([paths] if isinstance(paths, Path | str) else paths)],
         since=since,
         source=source,
         languages=frozenset(languages),
-        policy=policy,
+        policy=_policy(checks, skip_checks, accepted),
         glossary=None if glossary is None else read_glossary(Path(glossary), table),
         fail_on=fail_on,
     )
@@ -69,4 +65,10 @@ def review_files(
     outcomes: Iterable[tuple[Item, RunOutcome]] = ()
     if items := questions.items():
         outcomes = Run(items, questions.judge(), cache=cache, limits=limits, refresh=refresh).execute().outcomes()
-    return with_meaning(review, questions, outcomes, policy, table)
+    return with_meaning(review, questions, outcomes, options.policy, table)
+
+
+def _policy(checks: Iterable[str], skip_checks: Iterable[str], accepted: Path | str | None) -> CheckPolicy:
+    known = AcceptedFindings() if accepted is None else read_accepted(Path(accepted))
+    plugins = PLUGINS.names("checks")
+    return check_policy(only=list(checks), skipped=list(skip_checks), accepted=known, plugins=plugins)
