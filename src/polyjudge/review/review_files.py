@@ -7,6 +7,7 @@ from polyjudge.cache.protocol import Cache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.checks.accepted import AcceptedFindings, read_accepted
 from polyjudge.checks.policy import CheckPolicy, check_policy
+from polyjudge.judges.base import model_or_usual
 from polyjudge.languages.table import language_table
 from polyjudge.plugins import PLUGINS
 from polyjudge.providers.base import Provider
@@ -20,6 +21,8 @@ from .glossary import read_glossary
 from .meaning import Questions, with_meaning
 from .reviewing import Reviewer, ReviewOptions
 from .verdict_store import VerdictStore
+
+_AnyCache = Cache | JudgeCache | Path | str | None
 
 
 def review_files(
@@ -35,15 +38,14 @@ def review_files(
     fail_on: FailOn = "fail",
     judge: str = "",
     provider: Provider | None = None,
-    cache: Cache | JudgeCache | Path | str | None = DEFAULT_CACHE,
+    cache: _AnyCache = DEFAULT_CACHE,
     limits: Limits | None = None,
     refresh: bool = False,
 ) -> Review:
     """Review localisation files, and folders of them: their form, plurals, language, terms and consistency.
 
-    With `since`, only messages that changed since a git revision are reviewed. `source` is the language of the sources
-    where the files do not say it. With a `judge`, a model such as `openai/gpt-5-mini`, or a `provider`, messages are
-    also judged for what they say, each only once unless `refresh` is set or there is no cache.
+    With `since`, only messages that changed since a git revision are reviewed. With a `judge`, a model's name, or a
+    `provider`, messages are also judged for what they say, each only once unless `refresh` is set or there is no cache.
     """
     table = language_table()
     options = ReviewOptions(
@@ -55,17 +57,24 @@ def review_files(
         glossary=None if glossary is None else read_glossary(Path(glossary), table),
         fail_on=fail_on,
     )
-    model = judge or (provider.origin.provider if provider is not None else "")
-    reviewer = Reviewer(options, table=table, gathers=bool(model))
+    reviewer = Reviewer(options, table=table, gathers=bool(judge or provider))
     review = reviewer.review()
-    if not model:
+    if not (judge or provider):
         return review
     store = None if cache is None else VerdictStore()
+    model = model_or_usual(judge, provider)
     questions = Questions(reviewer.to_judge, model, table, provider=provider, store=store, refresh=refresh)
-    outcomes: Iterable[tuple[Item, RunOutcome]] = ()
-    if items := questions.items():
-        outcomes = Run(items, questions.judge(), cache=cache, limits=limits, refresh=refresh).execute().outcomes()
-    return with_meaning(review, questions, outcomes, options.policy, table)
+    return with_meaning(review, questions, _outcomes(questions, cache, limits, refresh=refresh), options.policy, table)
+
+
+def _outcomes(
+    questions: Questions, cache: _AnyCache, limits: Limits | None, *, refresh: bool
+) -> Iterable[tuple[Item, RunOutcome]]:
+    """Ask what is not answered yet."""
+    items = questions.items()
+    if not items:
+        return ()
+    return Run(items, questions.judge(), cache=cache, limits=limits, refresh=refresh).execute().outcomes()
 
 
 def _policy(checks: Iterable[str], skip_checks: Iterable[str], accepted: Path | str | None) -> CheckPolicy:
