@@ -152,3 +152,50 @@ def test_a_named_file_that_is_no_translation_is_said(tmp_path):
         assert name in found.skipped[0]
     with pytest.raises(DataError, match=r"nothing\.po: is no file or folder"):
         find_catalogues([tmp_path / "nothing.po"])
+
+
+XLIFF = '<xliff version="1.2"><file original="a" source-language="fr"{target}><body/></file></xliff>'
+
+
+@for_each(
+    ("name", "content", "languages"),
+    [
+        ("app.xlf", XLIFF.format(target=' target-language="de"'), [("de", "fr")]),
+        ("app.xlf", XLIFF.format(target=""), []),
+        ("messages.pt-BR.xlf", XLIFF.format(target=""), [("pt-BR", "fr")]),
+        ("app.xliff", '<xliff version="2.0" srcLang="en" trgLang="de-CH"><file id="a"/></xliff>', [("de-CH", "en")]),
+        ("app.xliff", XLIFF.format(target=' target-language="fr"'), []),
+        ("app.ts", '<!DOCTYPE TS>\n<TS version="2.1" language="zh_CN">', [("zh-Hans", "en")]),
+        ("app_uk.ts", '<?xml version="1.0"?>\n<!DOCTYPE TS><TS version="2.1">', [("uk", "en")]),
+        ("app_uk.ts", "export const a = 1", []),
+        ("config/locales/devise.pt-BR.yml", "---\n# by hand\npt-BR:\n  a: b\n", [("pt-BR", "en")]),
+        ("config/locales/anything.yml", "de:\n  a: b\n", [("de", "en")]),
+        ("config/anything.yml", "no:\n  a: b\n", []),
+        ("docker-compose.yml", "services:\n  a: b\n", []),
+        ("de.yml", "services:\n", []),
+        ("A.xcstrings", '{"strings": {"a": {"localizations": {"de": {"stringUnit": {"value": ""}}}}}}', [("de", "en")]),
+    ],
+)  # fmt: skip
+def test_the_content_says_the_languages_of_some_formats(name, content, languages, tmp_path_factory):
+    path = tmp_path_factory.mktemp("project") / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+
+    found = find_catalogues(
+        [tmp_path_factory.getbasetemp() / path.relative_to(tmp_path_factory.getbasetemp()).parts[0]]
+    )
+
+    assert [(file.language, file.source_language) for file in found.files] == languages
+
+
+def test_a_rails_file_has_the_file_of_the_other_language_as_its_source(tmp_path):
+    write(tmp_path, "config/locales/en.yml", "config/locales/models/en.yml")
+    for name in ("config/locales/de.yml", "config/locales/models/de.yml"):
+        (tmp_path / name).write_text("de:\n  a: b\n", encoding="utf-8")
+
+    files = find_catalogues([tmp_path]).files
+
+    assert [file.source_path for file in files] == [
+        str(tmp_path / "config/locales/en.yml"),
+        str(tmp_path / "config/locales/models/en.yml"),
+    ]

@@ -157,7 +157,7 @@ def test_a_baseline_is_added_to_and_no_other_file_is_touched(capsys, project):
         (["--dry-run"], "--dry-run needs --judge"),
         (["--show-prompt"], "--show-prompt needs --judge"),
         (["--judge", "openai/a,openai/b"], "a review asks one judge"),
-        (["--judge", "nobody/x"], "Unknown judge provider: nobody"),
+        (["--judge", "unknown/x"], "Unknown judge provider: unknown"),
         (["--glossary", "none.csv"], "none.csv: cannot be read"),
         (["--since", "main"], "changes since a revision need a git repository"),
         (["--since", "-x"], "is no revision"),
@@ -262,7 +262,8 @@ def test_a_judge_is_asked_once_and_a_second_push_asks_about_what_changed(capsys,
     assert "asked:   1 call" in err
 
     review(capsys, "app.de.po", "--judge", MODEL)
-    assert asked.asked == 1
+    _, out, _ = review(capsys, "app.de.po", "--judge", MODEL, "--dry-run")
+    assert (asked.asked, out) == (1, "calls:    0; all 7 questions were answered before\n")
     path = Path("app.de.po")
     path.write_text(path.read_text("utf-8").replace('msgstr "Passwort"', 'msgstr "Kennwort:"'), encoding="utf-8")
     code, row = as_json(capsys, "app.de.po", "--judge", MODEL, "--checks", "meaning")

@@ -1,49 +1,80 @@
 """Split messages that choose among texts, by number or by anything else, into a message for each text."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
-from polyjudge.records.messages import Catalogue, Message
+from polyjudge.records.messages import Catalogue, Message, PlaceholderSyntax
 
 from .entries import is_exact
-from .message_format import HAS_CHOICE, Branch, MessageFormatError, branches, parse_message
-from .plurals import exact_numbers, is_category_of_one
+from .fluent import parse_fluent
+from .message_format import HAS_CHOICE, Branch, MessageFormatError, Node, branches, parse_message
+from .plurals import exact_numbers, integer_categories, is_category_of_one
 
-ReadBranches = Callable[[str], Sequence[Branch]]
+Parse = Callable[[str], Sequence[Node]]
+_SELECTS = re.compile(r"\{[^{}]*->")
 
 
 def with_branches(catalogue: Catalogue) -> Catalogue:
-    """Return a catalogue in which each text that an ICU message can give is a message of its own.
+    """Return a catalogue in which each text that an ICU or Fluent message can give is a message of its own.
 
     The plural form is that of its first choice by number; other cases are part of its context. A message that is
     invalid stays as it is.
     """
-    has_quotes = catalogue.file.format != "arb"
+    has_choice, parse, syntaxes = _of_format(catalogue.file.format)
     messages, is_changed = list[Message](), False
     for message in catalogue.messages:
-        if "{" in message.translation and (HAS_CHOICE.search(message.translation) or HAS_CHOICE.search(message.source)):
-            messages += _split(message, catalogue.file.language, quotes=has_quotes)
+        if "{" in message.translation and (has_choice.search(message.translation) or has_choice.search(message.source)):
+            messages += _split(message, catalogue.file.language, parse, syntaxes)
             is_changed = True
         else:
             messages.append(message)
     return replace(catalogue, messages=tuple(messages)) if is_changed else catalogue
 
 
-def _split(message: Message, language: str, *, quotes: bool) -> Iterator[Message]:
-    try:
-        targets = branches(parse_message(message.translation, quotes=quotes))
-    except MessageFormatError:
-        targets = None
+def _of_format(name: str) -> tuple[re.Pattern[str], Parse, tuple[PlaceholderSyntax, ...]]:
+    """Return what shows that a message has choices, how they are read, and the syntax of the texts in them."""
+    if name == "fluent":
+        return _SELECTS, parse_fluent, ("fluent",)
+    if name == "arb":
+        return HAS_CHOICE, partial(parse_message, quotes=False), ("brace",)
+    return HAS_CHOICE, parse_message, ("icu",)
+
+
+def _split(message: Message, language: str, parse: Parse, syntaxes: tuple[PlaceholderSyntax, ...]) -> Iterator[Message]:
+    targets = _branches(message.translation, parse)
+    if targets is not None and parse is parse_fluent:
+        targets = _with_category_of_default(targets, language)
     if targets is None:
-        yield replace(message, syntaxes=("icu",))
+        yield replace(message, syntaxes=message.syntaxes if parse is parse_fluent else ("icu",))
         return
+    sources = _branches(message.source, parse) or [Branch((), message.source)]
+    yield from of_branches(replace(message, syntaxes=syntaxes), targets, sources, language)
+
+
+def _branches(text: str, parse: Parse) -> Sequence[Branch] | None:
     try:
-        sources = branches(parse_message(message.source, quotes=quotes))
+        return branches(parse(text))
     except MessageFormatError:
-        sources = None
-    base = replace(message, syntaxes=("icu",) if quotes else ("brace",))
-    yield from of_branches(base, targets, sources or [Branch((), message.source)], language)
+        return None
+
+
+def _with_category_of_default(targets: Sequence[Branch], language: str) -> Sequence[Branch]:
+    """Return texts of Fluent with the default `other` as the one category that the language needs and they lack."""
+    needed = integer_categories(language)
+    named = {(name, kind) for branch in targets for name, kind, _ in branch.cases if kind == "plural"}
+    for number in named if "other" not in needed else ():
+        given = {selector for branch in targets for *names, selector in branch.cases if tuple(names) == number}
+        lacking = [category for category in needed if category not in given]
+        if len(lacking) == 1:
+            old, new = (*number, "other"), (*number, lacking[0])
+            targets = [
+                branch._replace(cases=tuple(new if case == old else case for case in branch.cases))
+                for branch in targets
+            ]
+    return targets
 
 
 def of_branches(

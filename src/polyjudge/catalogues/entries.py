@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from polyjudge.records.messages import Catalogue, CatalogueFile, Message, MessageState, PlaceholderSyntax
 
-from .plurals import CATEGORIES, is_category_of_one, is_exact_category
+from .plurals import CATEGORIES, is_category_of_one, is_exact_category, plural_categories
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -73,18 +73,20 @@ def paired(file: CatalogueFile, targets: Texts, sources: Texts | None) -> Catalo
     by_key: dict[str, dict[str, Entry]] = {}
     for source in sources.entries if sources else ():
         by_key.setdefault(source.key, {})[source.plural] = source
-    messages = list[Message]()
+    messages, problems = list[Message](), list(targets.problems)
     for target in targets.entries:
         forms = by_key.get(target.key, {})
         source = _source_of(target.plural, forms, file.language) if forms else None
-        if (source or target).is_translatable and (target.text or source is None or source.text):
+        if source and source.is_translatable and not target.is_translatable and not target.text:
+            problems.append((target.line, f"has no text for the key {target.key[:100]!r}, but another value"))
+        elif (source or target).is_translatable and (target.text or source is None or source.text):
             messages.append(_message(target, source, "" if sources else _as_source(target.key), file.language))
     given = {target.key for target in targets.entries}
     return Catalogue(
         file=file,
         messages=tuple(messages),
         missing=tuple(_missing(forms) for key, forms in by_key.items() if key not in given and _is_needed(forms)),
-        problems=targets.problems,
+        problems=tuple(sorted(problems)),
     )
 
 
@@ -126,7 +128,9 @@ def _message(target: Entry, source: Entry | None, key_text: str, language: str) 
 
 
 def is_exact(plural: str, language: str) -> bool:
-    """Say whether a form is for one or two numbers only."""
+    """Say whether a form is for one or two numbers only, as `zero` is in a language that does not have it."""
+    if plural == "zero" and plural not in plural_categories(language):
+        return True
     return plural.startswith("=") or is_exact_category(language, plural)
 
 

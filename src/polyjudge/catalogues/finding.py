@@ -9,8 +9,10 @@ from pathlib import Path
 from polyjudge.errors import DataError
 from polyjudge.records.messages import CatalogueFile, FoundCatalogues
 
+from .content import read_content
 from .language_names import is_same_language, language_tag
 from .layouts import Spot, format_of, is_ambiguous, is_in_a_catalogue_folder, source_paths, spots
+from .xcstrings import xcstrings_languages
 
 _NOT_ENTERED = frozenset({"node_modules", "bower_components", "Pods", "Carthage", "site-packages", "venv"}) | frozenset(
     {"build", "dist", "target", "out", "obj", "DerivedData", "__pycache__"}
@@ -77,6 +79,10 @@ class _Finder:
         found = format_of(path)
         if not found:
             self.skipped.append(f"{path}: its name is of no known localisation format")
+        elif found == "xcstrings":
+            source, languages = xcstrings_languages(read_content(path), str(path))
+            for language in languages:
+                self._take(path, found, language, source, is_named=is_named)
         elif found in _LANGUAGES_IN:
             self._add_with_sources(path, found, is_named=is_named)
         else:

@@ -26,7 +26,7 @@ class Leaf(NamedTuple):
     """None for null, a number, true or false."""
     line: int
     word: str = ""
-    """What stands for it if it is no text: `null`."""
+    """What is there if it is no text: `null`, or `{}` for an object without values."""
 
 
 def leaves(text: str, path: str, problems: Problems) -> Iterator[Leaf]:
@@ -100,10 +100,14 @@ class _Scanner:
         return self._after if self._places else self._end
 
     def _first_value(self, token: str) -> "_State":
-        return self._close() if token == "]" else self._value(token)
+        return self._empty("[]") if token == "]" else self._value(token)
 
     def _first_key(self, token: str) -> "_State":
-        return self._close() if token == "}" else self._key(token)
+        return self._empty("{}") if token == "}" else self._key(token)
+
+    def _empty(self, word: str) -> "_State":
+        self._found.append(Leaf(tuple(self._names[:-1]), None, self._line, word))
+        return self._close()
 
     def _key(self, token: str) -> "_State":
         if token[0] != '"' or len(token) < 2:

@@ -6,24 +6,41 @@ from functools import lru_cache
 from polyjudge.records.messages import Catalogue, CatalogueFile
 
 from .android import read_android
+from .apple import read_strings, read_stringsdict
 from .branches import with_branches
 from .content import read_content
 from .entries import Entry, Problems, Texts, paired, without_repeats
 from .finding import find_catalogues
+from .fluent import read_fluent
 from .gettext import read_gettext
 from .json_files import read_arb, read_json, read_webextension
 from .nested_keys import with_numbered_forms
+from .properties import read_properties
+from .qt import read_qt
+from .rails import read_rails
+from .resx import read_resx
+from .xcstrings import read_xcstrings
+from .xliff import read_xliff
 
 __all__ = ["find_catalogues", "read_catalogue"]
 
 _WITH_SOURCES: dict[str, Callable[[CatalogueFile, bytes], Catalogue]] = {
     "gettext": read_gettext,
+    "qt": read_qt,
+    "xcstrings": read_xcstrings,
+    "xliff": read_xliff,
 }
 """Formats whose files have the sources beside the translations."""
 _KEYED: dict[str, Callable[[bytes, str, Problems], Iterable[Entry]]] = {
     "android": read_android,
     "arb": read_arb,
+    "fluent": read_fluent,
     "json": read_json,
+    "properties": read_properties,
+    "rails": read_rails,
+    "resx": read_resx,
+    "strings": read_strings,
+    "stringsdict": read_stringsdict,
     "webextension": read_webextension,
 }
 """Formats with a file for each language."""

@@ -49,20 +49,23 @@ def judge_meaning(
     if options.show_prompt:
         print(harmless(questions.prompt()) or "There is no message to judge.")
         return Judged(None)
-    run = Run(questions.items(), questions.judge(), **run_options(options))
-    code = 0
+    items, code = questions.items(), 0
     outcomes = list[tuple[Item, RunOutcome]]()
+    if options.dry_run and not items:
+        print(f"calls:    0; all {len(questions.questions):,} questions were answered before")
+        return Judged(None)
     try:
-        if options.dry_run:
-            known = {"answered_before": sum(each in questions.known for each in questions.questions)}
-            return Judged(None, show_estimate(run, options.format, what="messages", more=known))
-        if questions.items():
+        if items:
+            run = Run(items, questions.judge(), **run_options(options))
+            if options.dry_run:
+                known = {"answered_before": len(questions.questions) - len(items)}
+                return Judged(None, show_estimate(run, options.format, what="messages", more=known))
             code = _execute(run, outcomes)
     except (MissingKeyError, MissingExtraError) as error:
         code = explain_skip(error, skipped="the judgement of meaning", is_required=options.require_judge)
         note = f"{len(messages):,} messages were not judged: {str(error).splitlines()[0]}"
         return Judged(replace(review, skipped=(*review.skipped, note)), code)
-    judged = with_meaning(review, questions, outcomes, judge, policy, table)
+    judged = with_meaning(review, questions, outcomes, policy, table)
     return Judged(judged, code or _exit_code(options, judged, len(messages)))
 
 

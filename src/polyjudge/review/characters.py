@@ -1,4 +1,4 @@
-"""Characters that are not seen, words that stand twice, and texts that are too long."""
+"""Characters that are not seen, doubled words, and texts that are too long."""
 
 import re
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def _is_needed(char: str, place: int, text: str, language: Language) -> bool:
 
 
 def doubled_words(text: str, source: str, language: Language) -> Iterator[Finding]:
-    """Find a word that stands twice in a row; `text` has only words."""
+    """Find a doubled word; `text` has only words."""
     base, facts = base_of(language.tag), language_facts()
     if base in facts.repeat_words or _ALPHABETS.isdisjoint(language.scripts):
         return

@@ -6,8 +6,6 @@ from polyjudge.records.findings import Finding, Severity
 
 from .language_facts import base_of, language_facts
 
-_SPACES = {"zh", "yue", "ja", "th", "lo", "km", "my", "bo", "dz"}
-"""Languages that write no space between sentences, so that one at an edge may be left out."""
 _SPACES = " \t\u00a0\u202f\u3000"
 
 

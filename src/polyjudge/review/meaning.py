@@ -24,7 +24,6 @@ from polyjudge.records.findings import Finding, Severity
 from polyjudge.records.fingerprint import fingerprint, prompt_sha256
 from polyjudge.records.messages import Review, ReviewFinding, UnjudgedMessage
 from polyjudge.records.outcomes import Failure, Item, JudgeResult, Outcome, RunOutcome
-from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.rubrics.loading import load_rubric
 from polyjudge.store.trust_cards import trust_in
@@ -72,6 +71,8 @@ class Questions:
         self._store = store
         form = GroupForm("messages.txt", ("suggestion",))
         self._judge = GroupedJudge(self.rubric, model, provider=provider, allow_single=True, form=form)
+        self.name = self._judge.asker.name
+        """The model that is asked."""
         asked = [str(name) + address for name, address in self._judge.models]
         self._keys = list[str]()
         self.questions = dict[str, Question]()
@@ -121,11 +122,11 @@ def with_meaning(
     review: Review,
     questions: Questions,
     outcomes: Iterable[tuple[Item, RunOutcome]],
-    judge: ModelName,
     policy: CheckPolicy,
     table: LanguageTable,
 ) -> Review:
     """Return a review with what a judge said of its messages, and how far it can be believed."""
+    judge = questions.name
     trust = trust_in(identity_of_models([judge], questions.rubric))
     answers = questions.answers(outcomes, trust, policy, table)
     joined = with_judgements(review, answers.findings, answers.unjudged, answers.judged, policy.accepted)
@@ -228,7 +229,7 @@ class MeaningJudge:
     def __init__(self, judge: GroupedJudge, questions: Sequence[Question], store: VerdictStore | None) -> None:
         self._judge = judge
         self._store = store
-        # Groups start anew with each language, and are filled in order: a resumed run has the same ones.
+        # A group has one language, and is filled in order: a resumed run has the same ones.
         self._groups = [
             group
             for _, same in groupby(questions, key=lambda each: each.language)

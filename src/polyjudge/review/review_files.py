@@ -6,13 +6,13 @@ from pathlib import Path
 from polyjudge.cache.protocol import Cache
 from polyjudge.cache.sqlite import JudgeCache
 from polyjudge.checks.accepted import AcceptedFindings, read_accepted
-from polyjudge.checks.policy import check_policy
+from polyjudge.checks.policy import CheckPolicy, check_policy
+from polyjudge.judges.base import model_or_usual
 from polyjudge.languages.table import language_table
 from polyjudge.plugins import PLUGINS
 from polyjudge.providers.base import Provider
-from polyjudge.providers.models import resolve_model
 from polyjudge.records.messages import FailOn, Review
-from polyjudge.records.requests import ModelName
+from polyjudge.records.outcomes import Item, RunOutcome
 from polyjudge.records.runs import Limits
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import DEFAULT_CACHE
@@ -21,6 +21,8 @@ from .glossary import read_glossary
 from .meaning import Questions, with_meaning
 from .reviewing import Reviewer, ReviewOptions
 from .verdict_store import VerdictStore
+
+_AnyCache = Cache | JudgeCache | Path | str | None
 
 
 def review_files(
@@ -36,52 +38,46 @@ def review_files(
     fail_on: FailOn = "fail",
     judge: str = "",
     provider: Provider | None = None,
-    cache: Cache | JudgeCache | Path | str | None = DEFAULT_CACHE,
+    cache: _AnyCache = DEFAULT_CACHE,
     limits: Limits | None = None,
     refresh: bool = False,
 ) -> Review:
     """Review localisation files, and folders of them: their form, plurals, language, terms and consistency.
 
-    With `since`, only messages that changed since a git revision are reviewed. `source` is the language of the sources
-    where the files do not say it. `accepted` is a file of accepted findings. With a `judge`, a model such as
-    `openai/gpt-5-mini`, or a `provider`, messages are also judged for what they say; a message that was judged before
-    is not asked about again, unless `refresh` is set or there is no cache.
+    With `since`, only messages that changed since a git revision are reviewed. With a `judge`, a model's name, or a
+    `provider`, messages are also judged for what they say, each only once unless `refresh` is set or there is no cache.
     """
-    given = [paths] if isinstance(paths, Path | str) else list(paths)
     table = language_table()
-    policy = check_policy(
-        only=list(checks),
-        skipped=list(skip_checks),
-        accepted=AcceptedFindings() if accepted is None else read_accepted(Path(accepted)),
-        plugins=PLUGINS.names("checks"),
-    )
     options = ReviewOptions(
-        paths=[Path(each) for each in given],
+        paths=[Path(each) for each in ([paths] if isinstance(paths, Path | str) else paths)],
         since=since,
         source=source,
         languages=frozenset(languages),
-        policy=policy,
+        policy=_policy(checks, skip_checks, accepted),
         glossary=None if glossary is None else read_glossary(Path(glossary), table),
         fail_on=fail_on,
     )
-    asks = bool(judge) or provider is not None
-    reviewer = Reviewer(options, table=table, gathers=asks)
+    reviewer = Reviewer(options, table=table, gathers=bool(judge or provider))
     review = reviewer.review()
-    if not asks:
+    if not (judge or provider):
         return review
-    model = judge or (provider.origin.provider if provider is not None else "")
-    name = resolve_model(model) if provider is None else ModelName(provider.origin.provider, model)
-    questions = Questions(
-        reviewer.to_judge,
-        model,
-        table,
-        provider=provider,
-        store=None if cache is None else VerdictStore(),
-        refresh=refresh,
-    )
+    store = None if cache is None else VerdictStore()
+    model = model_or_usual(judge, provider)
+    questions = Questions(reviewer.to_judge, model, table, provider=provider, store=store, refresh=refresh)
+    return with_meaning(review, questions, _outcomes(questions, cache, limits, refresh=refresh), options.policy, table)
+
+
+def _outcomes(
+    questions: Questions, cache: _AnyCache, limits: Limits | None, *, refresh: bool
+) -> Iterable[tuple[Item, RunOutcome]]:
+    """Ask what is not answered yet."""
     items = questions.items()
     if not items:
-        return with_meaning(review, questions, (), name, policy, table)
-    run = Run(items, questions.judge(), cache=cache, limits=limits, refresh=refresh)
-    summary = run.execute()
-    return with_meaning(review, questions, summary.outcomes(), name, policy, table)
+        return ()
+    return Run(items, questions.judge(), cache=cache, limits=limits, refresh=refresh).execute().outcomes()
+
+
+def _policy(checks: Iterable[str], skip_checks: Iterable[str], accepted: Path | str | None) -> CheckPolicy:
+    known = AcceptedFindings() if accepted is None else read_accepted(Path(accepted))
+    plugins = PLUGINS.names("checks")
+    return check_policy(only=list(checks), skipped=list(skip_checks), accepted=known, plugins=plugins)
