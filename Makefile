@@ -22,6 +22,9 @@ BROWSER := chromium fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji
 PLAYWRIGHT := playwright==1.65.0
 AXE := axe-core@4.14.0
 
+# The validator of SARIF, with the official schema beside it.
+SARIF := @microsoft/sarif-multitool-linux@5.7.0
+
 # What people read results with, the server of the shared cache, and what lets a clock jump.
 READERS := duckdb==2.0.0 pandas==3.1.1 polars==2.1.0
 POSTGRES := postgresql
@@ -144,9 +147,10 @@ $(VENV)/.components: $(VENV)/.uv Makefile
 		command -v $$program >/dev/null || echo "$$program could not be installed; its tests are skipped"; \
 	done
 	@if command -v npm >/dev/null; then \
-		npm install --prefix $(VENV)/node --no-audit --no-fund --loglevel=error $(GEMINI) $(AXE) >/dev/null || true; \
+		npm install --prefix $(VENV)/node --no-audit --no-fund --loglevel=error $(GEMINI) $(AXE) $(SARIF) >/dev/null || true; \
 	fi
 	@test -x $(VENV)/node/node_modules/.bin/gemini || echo "Gemini CLI could not be installed; its tests are skipped"
+	@test -d $(VENV)/node/node_modules/@microsoft/sarif-multitool-linux || echo "The validator of SARIF could not be installed; its tests are skipped"
 	@test -f $(VENV)/node/node_modules/axe-core/axe.min.js || echo "axe-core could not be installed; its tests are skipped"
 	@touch $@
 

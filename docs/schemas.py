@@ -26,6 +26,7 @@ from polyjudge.records.calibration import (
     TrustCard,
 )
 from polyjudge.records.comparison import Alarm, Comparison, Difference, ItemChange, ItemCounts, LanguageChange
+from polyjudge.records.messages import Review, ReviewedLanguage, ReviewFinding, UnjudgedMessage
 from polyjudge.records.outcomes import ITEM_TEXTS, PAIR_FIELDS, Failure, Generated, JudgeResult, Provenance
 from polyjudge.records.pairwise import PairwiseSummary
 from polyjudge.records.ranking import LanguageRanking, RankedSystem, Ranking, SystemPair
@@ -114,6 +115,9 @@ LIMITS: dict[str, dict[str, Any]] = {
             "ResultsPart": ("rows", "judged", "unjudged", "itemsLine"),
             "ReviewRow": ("events", "unreadableRows"),
             "PromptScore": ("index",),
+            "ReviewFinding": ("line", "start", "end"),
+            "UnjudgedMessage": ("line",),
+            "ReviewedLanguage": [field.encode_name for field in fields(ReviewedLanguage) if field.type is int],
         }.items()
         for key in keys
     },
@@ -495,6 +499,14 @@ def review() -> dict[str, Any]:
     return file.document("review", body)
 
 
+def localisation_review() -> dict[str, Any]:
+    """Return the schema of `review --format json`, in which empty fields are written too."""
+    definitions = {ReviewFinding: "finding", ReviewedLanguage: "language", UnjudgedMessage: "unjudged"}
+    file = File("What a review of localisation files found", definitions)
+    kind = {"kind": {"const": "polyjudge localisation review"}}
+    return file.document("localisation-review", file.record(Review, more={**VERSION, **kind}))
+
+
 def judgement() -> dict[str, Any]:
     """Return the schema of a word judgement."""
     file = File("One row of `output/judgements.jsonl`: what a judge made of one answer", {}, closed=True)
@@ -531,6 +543,7 @@ def schemas() -> dict[str, str]:
         pairwise(),
         judgement(),
         label(),
+        localisation_review(),
         recording(),
         results_manifest(),
         review(),

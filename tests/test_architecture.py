@@ -58,6 +58,18 @@ def test_no_module_is_a_collection_of_unrelated_helpers(path):
 OTHER_PROGRAMS = {
     # module: flags in it that are another program's, or of a command that is shown whole, to be copied
     "extras.py": {"--editable", "--extra", "--force", "--from", "--inexact", "--project", "--python", "--with"},
+    "review/git_repository.py": {
+        *(
+            "--add",
+            "--end-of-options",
+            "--full-tree",
+            "--global",
+            "--is-shallow-repository",
+            "--quiet",
+            "--show-toplevel",
+        ),
+        *("--unshallow", "--verify"),
+    },
     "pages/item_list.py": {"--format", "--items", "--output"},
     "providers/agents.py": {"--version"},
     "providers/local.py": {"--port"},

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from polyjudge.records.calibration import TrustCard
     from polyjudge.records.comparison import Comparison, ComparisonOptions
     from polyjudge.records.findings import CheckedText, Finding
+    from polyjudge.records.messages import Review, ReviewFinding
     from polyjudge.records.outcomes import Failure, Generated, Item, JudgeResult, PairwiseResult
     from polyjudge.records.ranking import Ranking, RankingOptions
     from polyjudge.records.requests import Origin, Reply, Request
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from polyjudge.reports.ranking import rank
     from polyjudge.reports.translation import Report
     from polyjudge.reports.translation_formats import render_report, report
+    from polyjudge.review.review_files import review_files
     from polyjudge.rubrics.loading import load_rubric
     from polyjudge.runs.run import Run
     from polyjudge.runs.summary import RunSummary
@@ -114,6 +116,8 @@ __all__ = [
     "Reply",
     "Report",
     "Request",
+    "Review",
+    "ReviewFinding",
     "Rubric",
     "RubricCriterion",
     "RubricJudge",
@@ -145,6 +149,7 @@ __all__ = [
     "register",
     "render_report",
     "report",
+    "review_files",
     "trust_card",
 ]
 
@@ -178,6 +183,7 @@ _HOMES = {
     "records.calibration": "TrustCard",
     "records.comparison": "Comparison ComparisonOptions",
     "records.findings": "CheckedText Finding",
+    "records.messages": "Review ReviewFinding",
     "records.outcomes": "Failure Generated Item JudgeResult PairwiseResult",
     "records.ranking": "Ranking RankingOptions",
     "records.requests": "Origin Reply Request",
@@ -189,6 +195,7 @@ _HOMES = {
     "reports.ranking": "rank",
     "reports.translation": "Report",
     "reports.translation_formats": "render_report report",
+    "review.review_files": "review_files",
     "rubrics.loading": "load_rubric",
     "runs.run": "Run",
     "runs.summary": "RunSummary",

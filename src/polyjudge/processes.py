@@ -108,8 +108,11 @@ async def run_process(
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     private: Path | None = None,
+    longest: int = _LONGEST_OUTPUT,
 ) -> ProcessEnd:
     """Run a program in its own process group, and end the whole group when the program ends for any reason.
+
+    One that writes more than `longest` bytes is ended, and raises an error.
 
     With a `private` folder its streams are files there, because some programs end before they have written everything
     to a pipe, and a child process may hold a pipe open for ever. The program then also has a mark in its environment,
@@ -126,14 +129,15 @@ async def run_process(
             raise ConfigError(f"the program {command[0]!r} cannot be run: {error}") from None
     try:
         async with asyncio.timeout(timeout_s):
-            out, err = await (_communicate(process, stdin) if private is None else _watched(process, streams))
+            communicated = _communicate(process, stdin, longest) if private is None else _watched(process, streams)
+            out, err = await communicated
     except TimeoutError:
         name = Path(command[0]).name
         raise TransientError(f"{name} took longer than {timeout_s:g} seconds", may_be_charged=True) from None
     finally:
         await _end(process, mark)
-    if len(out) > _LONGEST_OUTPUT or (private is None and len(err) > _LONGEST_OUTPUT):
-        raise ProviderError(f"{command[0]} wrote more than {_LONGEST_OUTPUT:,} bytes")
+    if len(out) > longest or (private is None and len(err) > longest):
+        raise ProviderError(f"{command[0]} wrote more than {longest:,} bytes")
     return ProcessEnd(out, err, process.returncode or 0, round((time.monotonic() - started) * 1000))
 
 
@@ -182,11 +186,13 @@ async def _watched(process: asyncio.subprocess.Process, streams: _Streams) -> tu
     return streams.written()
 
 
-async def _communicate(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
+async def _communicate(process: asyncio.subprocess.Process, given: bytes, longest: int) -> tuple[bytes, bytes]:
     """Write stdin and read the outputs at the same time; end a program that writes too much."""
     out, err = list[bytes](), list[bytes]()
     streams = asyncio.gather(
-        _feed(process.stdin, given), _read(process, process.stdout, out), _read(process, process.stderr, err)
+        _feed(process.stdin, given),
+        _read(process, process.stdout, out, longest),
+        _read(process, process.stderr, err, longest),
     )
     try:
         while not (await asyncio.wait([streams], timeout=_WATCH_S))[0]:
@@ -211,14 +217,16 @@ async def _feed(stdin: asyncio.StreamWriter | None, given: bytes) -> None:
     stdin.close()
 
 
-async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader | None, pieces: list[bytes]) -> None:
+async def _read(
+    process: asyncio.subprocess.Process, stream: asyncio.StreamReader | None, pieces: list[bytes], longest: int
+) -> None:
     """Read one of a program's streams up to the size limit; above it, end the program."""
     size = 0
     while stream is not None and (piece := await stream.read(65536)):
-        if size <= _LONGEST_OUTPUT:
+        if size <= longest:
             pieces.append(piece)
             size += len(piece)
-        if size > _LONGEST_OUTPUT:
+        if size > longest:
             _kill(process)  # the rest of the pipe is read, so that the program can end
 
 

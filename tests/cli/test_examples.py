@@ -42,6 +42,7 @@ FINDING = (
     "translation check results.json",
     "translation quick results.json --judge offline",
     "translation full results.json --judge offline",
+    "review app.de.po app.ar.po",
 )
 """Examples that find the planted errors of the demo, and so exit with 1."""
 SERVERS = ("polyjudge label ", "polyjudge view")

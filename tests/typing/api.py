@@ -30,6 +30,8 @@ from polyjudge import (
     Reply,
     Report,
     Request,
+    Review,
+    ReviewFinding,
     Rubric,
     RubricCriterion,
     RubricJudge,
@@ -49,6 +51,7 @@ from polyjudge import (
     register,
     render_report,
     report,
+    review_files,
     trust_card,
 )
 
@@ -96,6 +99,8 @@ assert_type(open_provider("openai/gpt-5-mini"), Provider)
 assert_type(check("text", language="de", source="text", reference="text"), list[Finding])
 assert_type(compare("a.jsonl", Path("b.jsonl"), allow_different=["judge"]), Comparison)
 assert_type(report("results.json", full_judge="scores.json"), Report)
+assert_type(review_files("locales", since="origin/main", glossary=Path("terms.csv")), Review)
+assert_type(review_files([Path("de.po")], judge="openai/gpt-5-mini").findings, tuple[ReviewFinding, ...])
 assert_type(trust_card(judge), TrustCard | None)
 assert_type(trust_card("card.json"), TrustCard | None)
 render_report(report("results.json"), "html")

@@ -9,6 +9,7 @@ that is meant. It changes when one of them changes, so that a changed text is lo
 order of files, on line numbers or on the wording of messages.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,8 @@ from polyjudge.folder_trust import ACCEPTED_FILE
 from polyjudge.records.findings import CheckedText, Finding
 
 _DIGITS = 12
+_LARGEST_BYTES = 32_000_000
+"""The baseline of an old project has many entries."""
 _KEYS = {"finding", "reason", "kind", "text"}
 
 
@@ -79,15 +82,15 @@ def fingerprint_of(*parts: str) -> str:
 
 def read_accepted(path: Path) -> AcceptedFindings:
     """Read a file of accepted findings."""
-    data = read_toml(path)
+    data = read_toml(path, largest=_LARGEST_BYTES)
     unknown = sorted(set(data) - {"accepted"})
     rows: object = data.get("accepted", [])
     if unknown or not isinstance(rows, list):
         named = f"unknown key {unknown[0]!r}" if unknown else "'accepted' is not a list"
         raise DataError(f"{named}. Write one [[accepted]] for each finding.", path=path)
     entries = [_entry(row, number, path) for number, row in enumerate(cast(list[object], rows), start=1)]
-    names = [each.finding for each in entries]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    times = Counter(each.finding for each in entries)
+    twice = next((name for name, count in times.items() if count > 1), None)
     if twice is not None:
         raise DataError(f"finding {twice!r} is accepted twice. Keep one of the entries.", path=path)
     return AcceptedFindings(entries, path)

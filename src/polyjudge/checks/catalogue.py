@@ -48,6 +48,17 @@ def known_findings() -> Mapping[str, KnownFinding]:
 
 
 @lru_cache(maxsize=1)
+def message_findings() -> Mapping[str, KnownFinding]:
+    """Return the findings in the messages of localisation files, beside those in any text."""
+    return convert(read_toml(files("polyjudge.checks") / "messages.toml"), dict[str, KnownFinding])
+
+
+def known_finding(kind: str) -> KnownFinding | None:
+    """Return a finding in a text or in a message, by its kind."""
+    return known_findings().get(kind) or message_findings().get(kind)
+
+
+@lru_cache(maxsize=1)
 def measured_findings() -> Mapping[str, Mapping[str, Measured]]:
     """Return what was measured, by severity and kind."""
     return convert(read_toml(files("polyjudge.checks") / "precision.toml"), dict[str, dict[str, Measured]])
@@ -58,12 +69,20 @@ def check_names() -> list[str]:
     return list(dict.fromkeys(each.check for each in known_findings().values()))
 
 
+def message_check_names() -> list[str]:
+    """Return the names of the checks of messages, with those that check any text."""
+    return list(dict.fromkeys([*check_names(), *(each.check for each in message_findings().values())]))
+
+
 def require_known(names: Collection[str], plugins: Collection[str]) -> None:
-    """Refuse a name that is neither a check, nor a kind of finding, nor a check of a plugin."""
-    known = {*check_names(), *known_findings(), *plugins}
+    """Refuse a name that is neither a check, nor a kind of finding, nor a check of a plugin.
+
+    The names of the checks of messages are known too: a project has one list of settings for all commands.
+    """
+    known = {*message_check_names(), *known_findings(), *message_findings(), *plugins}
     for name in names:
         if name not in known:
-            offered = ", ".join([*check_names(), *sorted(plugins)])
+            offered = ", ".join([*message_check_names(), *sorted(plugins)])
             message = f"There is no check or finding {name!r}.{suggestion(name, sorted(known))} Checks: {offered}."
             raise ConfigError(f"{message} Findings: {', '.join(known_findings())}.")
 
@@ -80,7 +99,7 @@ def record_of_kind(kind: str) -> str:
         (severity, record_of(measured[kind])) for severity, measured in measured_findings().items() if kind in measured
     ]
     said = {severity: record for severity, record in records if record}
-    known = known_findings().get(kind)
+    known = known_finding(kind)
     if known is not None and list(said) == [known.severity]:
         return said[known.severity]
     return "; ".join(f"{severity}: {record}" for severity, record in said.items())

@@ -11,7 +11,7 @@ from polyjudge.records.findings import SEVERITIES, CheckedText, Finding, ScriptC
 from polyjudge.records.fingerprint import fingerprint as digest_of
 
 from .accepted import AcceptedFindings, fingerprint
-from .catalogue import known_findings, require_known
+from .catalogue import known_finding, require_known
 
 OFF = "off"
 Setting = Literal["fail", "warn", "info", "off"]
@@ -45,7 +45,7 @@ class CheckPolicy:
 
     def setting_of(self, kind: str) -> Setting | None:
         """Return the severity that is set for a kind of finding, or for its check; None if it keeps its own."""
-        known = known_findings().get(kind)
+        known = known_finding(kind)
         own = self.settings.get(kind)
         return self.settings.get(known.check) if own is None and known is not None else own
 
@@ -61,7 +61,7 @@ class CheckPolicy:
             return found
         shown, accepted = list[Finding](), list[Finding]()
         for finding in found.problems:
-            wanted = self._wanted(finding)
+            wanted = self.wanted(finding)
             if wanted is not None:
                 is_accepted = len(self.accepted) and self.accepted.reason_for(fingerprint(finding, checked)) is not None
                 (accepted if is_accepted else shown).append(wanted)
@@ -78,9 +78,9 @@ class CheckPolicy:
         for finding in findings:
             yield finding if setting is None or setting == OFF else replace(finding, severity=setting)
 
-    def _wanted(self, finding: Finding) -> Finding | None:
+    def wanted(self, finding: Finding) -> Finding | None:
         """Return a finding with the severity that is set for it; None if it is not wanted."""
-        known = known_findings().get(finding.kind)
+        known = known_finding(finding.kind)
         if known is None:  # of a plugin, which was not run if it is not wanted
             return finding
         if not self.wants(finding.kind, known.check):

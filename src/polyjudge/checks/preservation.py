@@ -24,10 +24,10 @@ def lost_parts(text: str, source: str) -> Iterator[Finding]:
     """Find parts of the source that the text should have and does not have."""
     if not _ANYTHING.search(source) and not _ANYTHING.search(text):
         return
-    yield from _lost_addresses(text, source)
+    yield from lost_addresses(text, source)
     yield from _lost_mentions(text, source)
     yield from _changed_placeholders(text, source)
-    wanted, given = Counter(_tags(source)), Counter(_tags(text))
+    wanted, given = Counter(tag_names(source)), Counter(tag_names(text))
     for tag in wanted - given:
         yield Finding("markup_lost", "fail", f"Tag missing: {tag}.")
     for tag in given - wanted:
@@ -39,14 +39,14 @@ def preserved_parts(text: str) -> dict[str, int]:
     """Return how many parts of each kind a text has that a translation keeps."""
     found = {
         "placeholders": PLACEHOLDER.findall(text),
-        "tags": _tags(text),
+        "tags": tag_names(text),
         "addresses": addresses(text),
         "mentions": _MENTION.findall(text),
     }
     return {name: len(parts) for name, parts in found.items()}
 
 
-def _lost_addresses(text: str, source: str) -> Iterator[Finding]:
+def lost_addresses(text: str, source: str) -> Iterator[Finding]:
     """Find addresses that are missing; one that is only broken up by spaces is a warning."""
     theirs, ours = Counter(addresses(source)), Counter(addresses(text))
     lost, added = theirs - ours, ours - theirs
@@ -98,7 +98,7 @@ def _comparable(parts: list[str], others: list[str]) -> list[str]:
     return found
 
 
-def _tags(text: str) -> list[str]:
+def tag_names(text: str) -> list[str]:
     """Return the tags by name: the text of an attribute may be translated, and so may a word in brackets: <unknown>."""
     if "<" not in text:
         return []

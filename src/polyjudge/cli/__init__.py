@@ -32,6 +32,7 @@ COMMANDS = {
     "score": "judge any items by any rubric with any judge",
     "check": "run the checks that need no model on one text",
     "translation": "generate, check and judge translations in many languages",
+    "review": "review localisation files: placeholders, plurals, language, terms and, with a judge, meaning",
     "regression": "test whether a translator program still gives the same outputs",
     "vocabulary": "test how well local models understand words",
     "transcript": "review and score an agent's session",

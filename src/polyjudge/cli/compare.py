@@ -16,7 +16,8 @@ from polyjudge.records.comparison import Comparison, ComparisonOptions, FailOn, 
 from polyjudge.reports.blocks import BLOCK_FORMATS
 from polyjudge.reports.comparison import compare
 from polyjudge.reports.comparison_many import exit_code, many_blocks, many_json
-from polyjudge.reports.comparison_report import COMPARISON_FORMATS, no_command, undecided_text, workflow_commands
+from polyjudge.reports.comparison_report import COMPARISON_FORMATS, undecided_text, workflow_commands
+from polyjudge.reports.escaping import no_command
 from polyjudge.text.display import one_line
 from polyjudge.verdicts.comparison import DEFAULT_MAX_UNJUDGED, compare_gate
 

@@ -30,6 +30,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "results.json --judge gemini-flash --max-cost 5",
         "results.json --judge offline --filter language=de,th --output scores.json",
     ),
+    "review": (
+        "app.de.po app.ar.po --glossary terms.csv",
+        "app.de.po --judge openai/gpt-5-mini --dry-run",
+    ),
     "regression run": (
         "--fixtures cases.tsv --command ./phrasebook",
         "--fixtures cases.tsv --translator deepl --env DEEPL_API_KEY --junit report.xml",

@@ -5,14 +5,13 @@ import os
 import shlex
 import shutil
 import sys
-import unicodedata
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from polyjudge.errors import DataError
 from polyjudge.text.difference import Part, difference, shown
-from polyjudge.text.display import harmless, one_line
+from polyjudge.text.display import harmless, isolated, one_line
 
 _LONGEST_WARNING = 400
 
@@ -115,7 +114,7 @@ def print_difference(expected: str, actual: str) -> None:
     found = difference(expected, actual)
     for name, parts in (("expected", found.expected), ("actual  ", found.actual)):
         text = "".join(_marked(part, text) for part, text in parts)
-        print(f"{_INDENT}{name}  {_isolated(text)}".replace("\n", f"\n{_INDENT}          "))
+        print(f"{_INDENT}{name}  {isolated(text)}".replace("\n", f"\n{_INDENT}          "))
     for note in found.notes:
         print(f"{_INDENT}{note}")
 
@@ -127,9 +126,3 @@ def _marked(part: Part, text: str) -> str:
         return f"{_COLOURS[part]}{shown(text)}\x1b[0m"
     before, after = _MARKS[part]
     return f"{before}{shown(text)}{after}"
-
-
-def _isolated(text: str) -> str:
-    """Isolate right-to-left text, so that it does not reorder the line around it."""
-    has_rtl = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
-    return f"\u2068{text}\u2069" if has_rtl else text

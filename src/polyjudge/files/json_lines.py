@@ -359,7 +359,7 @@ class RowLog:
             os.ftruncate(self.descriptor, place)
 
 
-_UNSAFE = re.compile("[\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # Created once, because `json.dumps` with options creates an encoder for every call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
 
@@ -382,7 +382,7 @@ def readable_json(value: object, *, indent: int | None = None) -> str:
             text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
     except ValueError:
         text = json.dumps(_with_finite_numbers(value), ensure_ascii=False, indent=indent, default=str)
-    return text if text.isascii() else _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text if text.isascii() and "\x7f" not in text else _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _with_finite_numbers(value: object) -> object:

@@ -32,15 +32,15 @@ def read_text(source: Path | Traversable, *, path: Path | None = None) -> str:
         raise DataError(f"cannot be read: {error.strerror}", path=shown) from None
 
 
-def read_toml(source: Path | Traversable, *, path: Path | None = None) -> dict[str, Any]:
+def read_toml(source: Path | Traversable, *, path: Path | None = None, largest: int = _LARGEST_BYTES) -> dict[str, Any]:
     """Return the content of a TOML file, which may be untrusted; `path` is its name in messages, if it differs."""
     shown = path or Path(str(source))
     try:
-        is_too_large = isinstance(source, Path) and source.stat().st_size > _LARGEST_BYTES
+        is_too_large = isinstance(source, Path) and source.stat().st_size > largest
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=shown) from None
     if is_too_large:
-        raise DataError(f"is larger than {_LARGEST_BYTES // 1024} KiB, too large for a TOML file", path=shown)
+        raise DataError(f"is larger than {largest // 1024} KiB, too large for a TOML file", path=shown)
     return _parsed(read_text(source, path=shown), shown)
 
 

@@ -63,6 +63,16 @@ class BatchRow(NamedTuple):
     from_batch: bool
 
 
+@dataclass(frozen=True, slots=True)
+class GroupForm:
+    """How several candidates are asked about."""
+
+    template: str = "batch.txt"
+    """The prompt, a file of `prompts`."""
+    more: tuple[str, ...] = ()
+    """Further texts of a row, such as a suggestion; each row is then kept as the raw reply of its result."""
+
+
 class GroupedJudge:
     """Judges several candidates in one call, and those without a usable row each in a call of its own.
 
@@ -74,18 +84,28 @@ class GroupedJudge:
         model: As for `RubricJudge`.
         provider: Used instead of the provider in the model's name.
         allow_single: Judge items one by one after any number of calls without a usable row.
+        form: The prompt about several candidates, and what a row has beside its verdict. With further texts in a row,
+            a single candidate is asked about in this form too.
     """
 
     def __init__(
-        self, rubric: Rubric, model: str, *, provider: Provider | None = None, allow_single: bool = False
+        self,
+        rubric: Rubric,
+        model: str,
+        *,
+        provider: Provider | None = None,
+        allow_single: bool = False,
+        form: GroupForm | None = None,
     ) -> None:
         self.empty_batches = 0
         """Calls about several items without a usable row."""
         self._allow_single = allow_single
+        self._form = form or GroupForm()
         self.rubric = rubric
         self.model = model
         self.fingerprint = rubric_fingerprint(rubric)
         self._renderer = PromptRenderer(rubric)
+        self._template = (files("polyjudge.judges") / "prompts" / self._form.template).read_text(encoding="utf-8")
         self.asker = Asker(model, provider=provider)
         self._provider = provider
         self._alone: dict[str, RubricJudge] = {}
@@ -96,7 +116,9 @@ class GroupedJudge:
         """Return this judge with its provider opened by a run."""
         name = self.asker.name
         provider = source.open(name) if self._provider is None else source.around(self._provider, name)
-        return GroupedJudge(self.rubric, name.model, provider=provider, allow_single=self._allow_single)
+        return GroupedJudge(
+            self.rubric, name.model, provider=provider, allow_single=self._allow_single, form=self._form
+        )
 
     async def outcomes(self, items: Sequence[BatchItem]) -> list[Outcome]:
         """Return the outcomes in the order of the items; those without a usable row are judged one by one."""
@@ -107,16 +129,19 @@ class GroupedJudge:
         distinct = _by_id(items)
         if distinct is None:
             return [BatchRow(each, from_batch=False) for each in await together(map(self.alone, items))]
-        if len(distinct) == 1:
+        if len(distinct) == 1 and not self._form.more:
             return [BatchRow(await self.alone(items[0]), from_batch=False)] * len(items)
         question = Question(
-            self.prompt(list(distinct.values())), _schema(self.rubric), self.rubric.name, self.fingerprint
+            self.prompt(list(distinct.values())),
+            _schema(self.rubric, self._form.more),
+            self.rubric.name,
+            self.fingerprint,
         )
         found: dict[str, JudgeResult] = {}
 
         def read(reply: Reply) -> Reading:
             judged = tuple(text for item in distinct.values() for text in judged_texts(item.candidate, item.context))
-            found.update(read_rows(self.rubric, reply, set(distinct), judged))
+            found.update(read_rows(self.rubric, reply, set(distinct), judged, keeps_rows=bool(self._form.more)))
             return {"score": 0.0, "reason": "", "parse_method": ""}
 
         whole = await self.asker.outcome(question, read)
@@ -159,10 +184,9 @@ class GroupedJudge:
 
     def prompt(self, items: Sequence[BatchItem]) -> str:
         """Return the prompt that would be sent about several items."""
-        template = (files("polyjudge.judges") / "prompts" / "batch.txt").read_text(encoding="utf-8")
         note = FENCE_NOTE.replace("{", "{{").replace("}", "}}")
         return fill_template(
-            f"{note}\n\n{template}",
+            f"{note}\n\n{self._template}",
             criteria=self._renderer.criteria,
             items="\n\n".join(map(_item_text, items)),
             subscores_schema=self._renderer.subscores_form,
@@ -191,8 +215,13 @@ def with_question(rubric: Rubric, question: str) -> Rubric:
     return replace(rubric, instruction=f"{before}{escaped}\n\n{mark}{after}" if mark else f"{after}\n\n{escaped}")
 
 
-def read_rows(rubric: Rubric, reply: Reply, wanted: set[str], judged: tuple[str, ...] = ()) -> dict[str, JudgeResult]:
-    """Return the readable rows with a wanted id that occurs once; rows that are also in a judged text are ignored."""
+def read_rows(
+    rubric: Rubric, reply: Reply, wanted: set[str], judged: tuple[str, ...] = (), *, keeps_rows: bool = False
+) -> dict[str, JudgeResult]:
+    """Return the readable rows with a wanted id that occurs once; rows that are also in a judged text are ignored.
+
+    `keeps_rows` stores each row as the raw reply of its result.
+    """
     context = ReplyContext(judged, rubric.scale)
     found = _find_rows(reply, context)
     objects = [cast(dict[str, Any], row) for row in found.value["rows"] if isinstance(row, dict)]
@@ -204,7 +233,8 @@ def read_rows(rubric: Rubric, reply: Reply, wanted: set[str], judged: tuple[str,
         if item_id in wanted and times[item_id] == 1 and not context.has_object(row):
             try:
                 row_found = JudgeJson(checked(row, Query(keys, context)), found.parse_method, found.repaired)
-                results[item_id] = with_passed(rubric, JudgeResult(**read_verdict(rubric, row_found)))
+                result = JudgeResult(**read_verdict(rubric, row_found), raw=json.dumps(row) if keeps_rows else "")
+                results[item_id] = with_passed(rubric, result)
             except (ValueError, KeyError):  # a row without a verdict counts as missing
                 continue
     return results
@@ -231,9 +261,9 @@ def _item_text(item: BatchItem) -> str:
     return f"## Candidate {item.id}{question}{render_context(item.context)}\n\nCandidate:\n{fence(item.candidate)}"
 
 
-def _schema(rubric: Rubric) -> dict[str, Any]:
+def _schema(rubric: Rubric, more: Sequence[str]) -> dict[str, Any]:
     row = answer_schema(rubric)
-    properties = {"id": {"type": "string"}, **row["properties"]}
+    properties = {"id": {"type": "string"}, **row["properties"], **{name: {"type": "string"} for name in more}}
     each = {**row, "properties": properties, "required": list(properties)}
     rows = {"type": "array", "items": each}
     return {"type": "object", "properties": {"rows": rows}, "required": ["rows"], "additionalProperties": False}

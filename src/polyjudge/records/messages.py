@@ -13,6 +13,10 @@ PlaceholderSyntax = Literal["printf", "python", "brace", "icu", "ruby", "fluent"
 `{{name}}`, `%1` and `%n`, `$NAME$` of WebExtensions."""
 
 
+FailOn = Literal["fail", "warn", "info", "never"]
+"""From which severity on a finding fails a review."""
+
+
 class CatalogueFile(Struct, frozen=True, kw_only=True):
     """A localisation file with translations into one language, and the file with their sources if that is another."""
 
@@ -24,6 +28,15 @@ class CatalogueFile(Struct, frozen=True, kw_only=True):
     source_language: str = ""
     source_path: str = ""
     """The file with the source texts; empty where they are in the same file, as in gettext and XLIFF."""
+
+
+class FoundCatalogues(Struct, frozen=True, kw_only=True):
+    """The localisation files among the files of a project."""
+
+    files: list[CatalogueFile]
+    """By path and language."""
+    skipped: list[str]
+    """What was not taken, and why."""
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -44,7 +57,7 @@ class Message(Struct, frozen=True, kw_only=True):
     """The plural category of this form by CLDR (`one`, `few`, `other`), or the number of a gettext form whose category
     is not known; empty for a text without plural forms."""
     is_exact: bool = False
-    """The form is for one number only (`=0` of ICU, `zero` of Android), which it need not contain."""
+    """The form is for one number (`=0` of ICU, `two` in Arabic) or two (`one` in French), which it need not contain."""
     max_length: int | None = None
     """The largest number of characters that the developers allow."""
     state: MessageState = "translated"
@@ -99,6 +112,8 @@ class ReviewFinding(Struct, frozen=True, kw_only=True, rename="camel"):
     """The model that said it."""
     suggestion: str = ""
     """A better translation, if a judge gave one."""
+    reason: str = ""
+    """Why a person accepted it, for an accepted finding."""
 
 
 class UnjudgedMessage(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -148,3 +163,7 @@ class Review(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is known of the judge's reliability, by language."""
     skipped: tuple[str, ...] = ()
     """What was not reviewed, and why: files whose language is not in the table, checks that could not run."""
+    source_language: str = ""
+    """Tag of the language of the sources; empty if it is not known, or not the same for all files."""
+    fail_on: FailOn = "fail"
+    """The mildest severity with which a finding fails the review."""

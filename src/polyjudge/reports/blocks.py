@@ -1,7 +1,6 @@
 """Reports as blocks: headings, lines and tables, rendered as text, Markdown or HTML."""
 
 import re
-import unicodedata
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from polyjudge.text.display import harmless, one_line
+from polyjudge.text.display import harmless, isolated, one_line
 from polyjudge.version import __version__
 
 _LONGEST_LINE = 2_000
@@ -97,7 +96,7 @@ def _drawn(block: Block) -> str:
     if isinstance(block, Heading):
         line = _UNDERLINES.get(block.level, "")
         text = shown(block.text)
-        return f"{text}\n{line * _width(text)}{chr(10) if line else ''}"
+        return f"{text}\n{line * display_width(text)}{chr(10) if line else ''}"
     if isinstance(block, Lines):
         return "\n".join(map(shown, block.lines)) + "\n\n"
     return "".join(_text_table(block)) + "\n"
@@ -105,20 +104,19 @@ def _drawn(block: Block) -> str:
 
 def _text_table(table: Table) -> Iterator[str]:
     rows = [tuple(map(shown, row)) for row in (table.header, *table.rows)]
-    widths = [max(_width(row[index]) for row in rows) for index in range(len(table.header))]
+    widths = [max(display_width(row[index]) for row in rows) for index in range(len(table.header))]
     for row in (rows[0], tuple("-" * width for width in widths), *rows[1:]):
         cells = [_aligned(cell, widths[index], index in table.numbers) for index, cell in enumerate(row)]
         yield "  ".join(cells).rstrip() + "\n"
 
 
 def _aligned(cell: str, width: int, right: bool) -> str:
-    space = " " * (width - _width(cell))
-    if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in cell):
-        cell = f"\u2068{cell}\u2069"  # isolated, so that it does not reorder the columns after it
-    return space + cell if right else cell + space
+    space = " " * (width - display_width(cell))
+    return space + isolated(cell) if right else isolated(cell) + space
 
 
-def _width(text: str) -> int:
+def display_width(text: str) -> int:
+    """Return the columns that a text takes on a terminal."""
     from rich.cells import cell_len  # imported late: rich is slow to load
 
     return cell_len(text)
@@ -136,10 +134,11 @@ def fill_page(
     *,
     styles: Sequence[str] = ("page.css",),
     more_style: str = "",
+    script: str = "page.js",
 ) -> Iterator[str]:
     """Render a template; the page allows only its own style and script."""
     markup = _markup()
-    style, script = "".join(map(_asset, styles)) + more_style, _asset("page.js")
+    style, source = "".join(map(_asset, styles)) + more_style, _asset(script)
     return (
         _templates()
         .get_template(template)
@@ -148,8 +147,8 @@ def fill_page(
             version=__version__,
             style=markup(style),
             style_hash=_hash_of(style),
-            script=markup(script),
-            script_hash=_hash_of(script),
+            script=markup(source),
+            script_hash=_hash_of(source),
             show=_block,
             **content,
         )
@@ -209,7 +208,7 @@ def _markup() -> Any:
     return Markup
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _asset(name: str) -> str:
     return (files("polyjudge.reports") / "templates" / name).read_text(encoding="utf-8")
 

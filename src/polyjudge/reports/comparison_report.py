@@ -1,6 +1,5 @@
 """Render the comparison of two runs as blocks, JSON, JUnit XML and workflow commands."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import get_args
 from xml.etree import ElementTree
@@ -21,7 +20,7 @@ from polyjudge.records.comparison import (
 )
 from polyjudge.text.display import one_line
 
-from .blocks import Block, Heading, Lines, Table, markdown, plain_text, shown
+from .blocks import Block, Heading, Lines, Table, markdown, plain_text
 from .calibration import language_title
 from .comparison_summary import (
     comparison_advice,
@@ -33,6 +32,7 @@ from .comparison_summary import (
     pooled_text,
     question,
 )
+from .escaping import escape_command, escape_property, no_command, xml_text
 from .wording import counted, plain
 
 VERDICTS: tuple[Change, ...] = get_args(Change)
@@ -252,8 +252,6 @@ def _texts(items: Sequence[ItemChange], table: LanguageTable) -> Iterator[Block]
 
 _LONGEST_TEXT = 600
 SCHEMA_VERSION = 1
-_NOT_XML = re.compile("[\ufffe\uffff]")
-"""Characters of a shown text that XML does not allow."""
 _NO_VERDICT = "items judged before have a verdict now"
 
 
@@ -293,9 +291,9 @@ def comparison_junit(comparison: Comparison, ruling: Ruling, table: LanguageTabl
     rows = [("all items", ("", True), comparison.overall)]
     rows += [(language_title(row.language, table), (row.language, False), row) for row in comparison.languages]
     for name, key, row in rows:
-        case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.compare", name=_clean(name))
+        case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.compare", name=xml_text(name))
         if key in alarms:
-            ElementTree.SubElement(case, "failure", message=_clean(alarms[key]))
+            ElementTree.SubElement(case, "failure", message=xml_text(alarms[key]))
         elif row.score.verdict == "too few items":
             ElementTree.SubElement(case, "skipped", message=f"too few items: {row.counts.paired}")
     case = ElementTree.SubElement(suite, "testcase", classname="polyjudge.compare", name=_NO_VERDICT)
@@ -317,25 +315,6 @@ def workflow_commands(comparison: Comparison, ruling: Ruling, table: LanguageTab
         yield f"::{level} title={escape_property(f'polyjudge compare, {title}')}::{escape_command(alarm.sentence)}\n"
     if ruling.exit_code == 3:
         yield f"::error title=polyjudge compare::{escape_command(f'{ruling.unjudged_share:.1%} lost their verdict')}\n"
-
-
-def no_command(text: str) -> str:
-    """Break up `##[`, which starts a command of GitHub's runner anywhere in a line."""
-    return text.replace("##[", "## [")
-
-
-def escape_command(text: str) -> str:
-    """Escape the message of a workflow command of GitHub."""
-    return shown(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def escape_property(text: str) -> str:
-    """Escape a property, such as the title, of a workflow command of GitHub."""
-    return escape_command(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _clean(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", shown(text))
 
 
 COMPARISON_FORMATS: dict[str, Callable[[Comparison, Ruling, LanguageTable], Iterator[str]]] = {

@@ -8,7 +8,7 @@ from polyjudge.records.runs import Gate, GateResult, LanguageScores, RunStatus, 
 
 from .blocks import Block, Heading, Lines, Table, shown
 from .calibration import language_title
-from .comparison_report import escape_command, escape_property, no_command
+from .escaping import escape_command, escape_property, no_command
 
 _BAR_WIDTH = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"

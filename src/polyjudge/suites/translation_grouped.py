@@ -1,10 +1,9 @@
 """Judge several languages in one call, and measure how much that changes scores."""
 
-import asyncio
 import random
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing
 from copy import copy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from polyjudge.concurrency.pool import Slots, StopToken, in_order
 from polyjudge.formats.translation_scores import ScoresFile, prompt_score
 from polyjudge.judges.base import ModelAddresses, ProviderSource
 from polyjudge.judges.grouped import BatchRow, GroupedJudge
+from polyjudge.judges.shared_calls import SharedCalls
 from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Item, JudgeResult, Outcome, RunOutcome
 from polyjudge.records.requests import ModelName
@@ -101,11 +101,10 @@ class GroupedTranslationJudge:
         self._options = options
         self.drift = Drift()
         """Complete when all tasks are judged; shared with the copies that `bind` returns."""
-        self._slots: Slots | None = None
         self._settled: dict[str, Outcome] = {}
         self._groups: list[list[Task]] = []
         self._group_of: dict[str, int] = {}
-        self._answers: dict[int, asyncio.Future[dict[str, Outcome]]] = {}
+        self._calls = SharedCalls[dict[str, Outcome]](None)
 
     @property
     def rubric(self) -> Rubric:
@@ -133,8 +132,8 @@ class GroupedTranslationJudge:
         self, stored: Iterable[tuple[str, RunOutcome]], *, concurrency: int | Slots, stop: StopToken
     ) -> None:
         """Determine the size of the groups by judging a sample both ways."""
-        self._slots = concurrency if isinstance(concurrency, Slots) else None
-        self._settled, self._groups, self._answers, self._judge.empty_batches = {}, [], {}, 0
+        self._calls = SharedCalls[dict[str, Outcome]](concurrency if isinstance(concurrency, Slots) else None)
+        self._settled, self._groups, self._judge.empty_batches = {}, [], 0
         tasks = list(self._tasks.values())
         languages = len({id(task.language) for task in tasks})
         self.drift.restart(min(self._options.size, languages), self._options.tolerance)
@@ -215,25 +214,15 @@ class GroupedTranslationJudge:
 
     async def _group_outcomes(self, number: int) -> dict[str, Outcome]:
         """Return the outcomes of a group: the first task makes the call, the others wait and lend their slots."""
-        if (answer := self._answers.get(number)) is not None:
-            with nullcontext() if self._slots is None or answer.done() else self._slots.lent():
-                return await asyncio.shield(answer)
-        answer = self._answers[number] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_retrieve_error)
-        group = self._groups[number]
+        return await self._calls.answer(number, lambda: self._asked(self._groups[number]))
+
+    async def _asked(self, group: Sequence[Task]) -> dict[str, Outcome]:
         try:
             rows = await self._judge.rows([task.batch_item() for task in group])
-        except BaseException as error:
-            if isinstance(error, asyncio.CancelledError):
-                answer.cancel()
-            else:
-                answer.set_exception(error)
-            raise
         finally:
             self.drift.empty_batches = self._judge.empty_batches
         self.drift.rows_from_batches += sum(row.from_batch for row in rows)
-        answer.set_result({task.id: row.outcome for task, row in zip(group, rows, strict=True)})
-        return answer.result()
+        return {task.id: row.outcome for task, row in zip(group, rows, strict=True)}
 
     def _alone(self, tasks: Iterable[Task], limits: "_Limits") -> AsyncGenerator[tuple[Task, Outcome]]:
         async def one(task: Task) -> tuple[Task, Outcome]:
@@ -261,12 +250,6 @@ class _Limits:
 
     concurrency: int | Slots
     stop: StopToken
-
-
-def _retrieve_error(answer: "asyncio.Future[dict[str, Outcome]]") -> None:
-    """Mark the error of a group as retrieved: the task that made the call raises it."""
-    if not answer.cancelled():
-        answer.exception()
 
 
 def _prompt_hash(outcome: RunOutcome) -> str:

@@ -1,6 +1,7 @@
 """Show untrusted text safely, without control characters or direction marks."""
 
 import re
+import unicodedata
 from itertools import groupby
 from typing import Any
 
@@ -20,6 +21,12 @@ def one_line(text: str, longest: int) -> str:
     """Return a text harmless, on one line, cut with an ellipsis to at most `longest` characters."""
     line = " ".join(harmless(text).split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
+def isolated(text: str) -> str:
+    """Isolate right-to-left text, so that it does not reorder the line around it."""
+    has_rtl = not text.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text)
+    return f"\u2068{text}\u2069" if has_rtl else text
 
 
 SHOWN_AT_ONCE = 20_000

@@ -1,0 +1,46 @@
+"""Plural forms: those that a language needs, by CLDR or by the header of the file."""
+
+from tests.review.messages import findings, message
+
+
+def forms(language, form, given, **more):
+    messages = [message("%d files", text, plural=plural, key="files") for plural, text in given.items()]
+    return [(each.kind, each.severity) for each in findings(*messages, language=language, form=form, **more)]
+
+
+def test_a_form_that_the_language_needs_is_missed():
+    assert forms("pl", "android", {"one": "%d plik", "other": "%d pliku"}) == [("plural_missing", "fail")]
+    assert forms("pl", "android", {"one": "%d plik", "few": "%d pliki", "many": "%d plików", "other": "%d pliku"}) == []
+
+
+def test_forms_for_millions_may_be_left_out():
+    assert forms("fr", "android", {"one": "%d fichier", "other": "%d fichiers"}) == []
+
+
+def test_a_form_that_the_language_does_not_have_is_named_and_zero_may_be_given_in_any():
+    found = forms("ja", "json", {"other": "%d 個のファイル", "few": "%d 個のファイル"})
+
+    assert found == [("plural_unknown", "warn")]
+    assert forms("ja", "json", {"other": "%d 個のファイル", "zero": "ファイルはありません"}) == []
+
+
+def test_an_empty_form_beside_others_fails_and_a_message_without_any_is_not_translated():
+    found = forms("de", "gettext", {"one": "%d Datei", "other": ""}, plural_categories=("one", "other"))
+
+    assert found == [("plural_missing", "fail")]
+    assert forms("de", "gettext", {"one": "", "other": ""}) == [("not_translated", "info")] * 2
+
+
+def test_a_header_with_another_number_of_forms_is_named_for_the_file():
+    found = findings(message("Save", "Zapisz"), language="pl", plural_categories=("one", "other"))
+
+    assert [(each.kind, each.severity) for each in found] == [("plural_unknown", "warn")]
+    assert "declares 2 plural forms, and the language has 3: one, few, many" in found[0].message
+
+
+def test_languages_that_need_no_plural_after_a_number_may_have_one_form():
+    assert findings(message("Save", "Kaydet"), language="tr", plural_categories=("other",)) == []
+
+
+def test_forms_that_are_numbered_are_not_compared_with_categories():
+    assert forms("tlh", "gettext", {"0": "%d a", "1": "%d b"}, plural_categories=("0", "1")) == []
