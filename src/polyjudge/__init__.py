@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from polyjudge.judges.pairwise import PairwiseJudge, position_bias
     from polyjudge.judges.parsing import parse_judge_json, read_judge_json
     from polyjudge.judges.rubric import RubricJudge, trust_card
+    from polyjudge.judges.span_checks import SpanVerifier
+    from polyjudge.judges.spans import SpanJudge
     from polyjudge.plugins import PluginWarning
     from polyjudge.providers.base import Provider
     from polyjudge.providers.registry import open_provider
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from polyjudge.records.requests import Origin, Reply, Request
     from polyjudge.records.rubrics import Rubric, RubricCriterion
     from polyjudge.records.runs import Limits
+    from polyjudge.records.spans import ErrorSpan
     from polyjudge.records.translation import Language
     from polyjudge.reports.comparison import compare
     from polyjudge.reports.ranking import rank
@@ -79,6 +82,7 @@ __all__ = [
     "Edit",
     "EditPlan",
     "EmptyBatchesError",
+    "ErrorSpan",
     "Failure",
     "Finding",
     "ForeignFileError",
@@ -116,6 +120,8 @@ __all__ = [
     "Run",
     "RunSummary",
     "ScriptedProvider",
+    "SpanJudge",
+    "SpanVerifier",
     "StoppedError",
     "TransientError",
     "TrustCard",
@@ -163,6 +169,8 @@ _HOMES = {
     "judges.pairwise": "PairwiseJudge position_bias",
     "judges.parsing": "parse_judge_json read_judge_json",
     "judges.rubric": "RubricJudge trust_card",
+    "judges.span_checks": "SpanVerifier",
+    "judges.spans": "SpanJudge",
     "plugins": "PluginWarning",
     "providers.base": "Provider",
     "providers.registry": "open_provider",
@@ -175,6 +183,7 @@ _HOMES = {
     "records.requests": "Origin Reply Request",
     "records.rubrics": "Rubric RubricCriterion",
     "records.runs": "Limits",
+    "records.spans": "ErrorSpan",
     "records.translation": "Language",
     "reports.comparison": "compare",
     "reports.ranking": "rank",

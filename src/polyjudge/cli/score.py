@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError, DataError, MissingExtraError, MissingKeyError
 from polyjudge.files.json_lines import row_line
 from polyjudge.formats.items import DEFAULT_CONTEXT, ItemSource
 from polyjudge.formats.row_files import KnownColumns, spooled
 from polyjudge.judges.offline import OfflineJudge, can_judge_offline
-from polyjudge.judges.rubric import RubricJudge, identity_of_models
+from polyjudge.judges.rubric import identity_of_models
+from polyjudge.providers.models import resolve_model
+from polyjudge.providers.registry import provider_entry
 from polyjudge.records.outcomes import Item, RunOutcome, item_row
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
 from polyjudge.records.runs import ROWS_IN_SHARD, FailUnder, RayEngine
 from polyjudge.rubrics.loading import load_rubric, rubric_names
+from polyjudge.rubrics.prompts import render_prompt
 from polyjudge.runs.run import Run
 from polyjudge.runs.stack import judge_by_models
 from polyjudge.store.trust_cards import trust_in
@@ -74,6 +79,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=["text", "json", "github"], default="text", help=summary)
     least = "exit 1 if the mean score, the pass rate, or either in any language is below X; may be repeated"
     add("--fail-under", action=Several, default=[], metavar="mean:X|pass:X|language:X", help=least)
+    second = "second judge that confirms or rejects each error span; for rubrics of spans, such as mqm"
+    add("--verifier", metavar="NAME[/MODEL]", help=second)
     seen = "columns that the judge sees; default: language,source,reference,context"
     add("--context", metavar="COLUMN,…", help=seen)
     add("--card", type=Path, action=Several, default=[], metavar="FILE", help="trust card; default: the judge's own")
@@ -110,7 +117,7 @@ def _read_job(options: argparse.Namespace) -> ScoreJob:
     _refuse_clashes(options)
     rules = [rule for given in options.fail_under for rule in given.split(",")]
     required = parse_fail_under(rules) if rules else None
-    rubric, judges = load_rubric(options.rubric), judge_names(options)
+    rubric, judges = _with_verifier(load_rubric(options.rubric), options.verifier), judge_names(options)
     in_shards = options.engine == "ray" and not options.dry_run
     refuse_without_ray(options)
     if in_shards:
@@ -185,6 +192,17 @@ def _refuse_clashes(options: argparse.Namespace) -> None:
         raise ConfigError(f"--output {str(output)!r} {what}. Give another path.")
 
 
+def _with_verifier(rubric: Rubric, verifier: str | None) -> Rubric:
+    """Return the rubric with the second judge of its spans, which is a part of what is asked."""
+    if not verifier:
+        return rubric
+    if rubric.spans is None:
+        raise ConfigError(f"--verifier confirms error spans, and {rubric.name!r} has none. Give --rubric mqm or esa.")
+    name = resolve_model(verifier)
+    provider_entry(name.provider)  # refuses an unknown one, before anything is asked
+    return replace(rubric, spans=replace(rubric.spans, verifier=str(name)))
+
+
 def _warn_of_language(rubric: Rubric, judges: list[ModelName], context: list[str] | None) -> None:
     """Warn when the rubric asks about the language but the judge does not see which one it is."""
     asks = any("language" in flag.name.casefold() for flag in rubric.flags)
@@ -210,7 +228,7 @@ def _show_prompt(job: ScoreJob, item_id: str) -> int:
     item = next((item for item in job.source if item.id == item_id), None)
     if item is None:
         raise DataError(f"no item has the id {item_id!r}.", path=job.source.path)
-    print(harmless(RubricJudge(job.rubric).build_prompt(item.candidate, item.context)))
+    print(harmless(render_prompt(job.rubric, item.candidate, item.context)))
     return 0
 
 

@@ -26,6 +26,7 @@ from polyjudge.records.fingerprint import prompt_sha256
 from polyjudge.records.outcomes import Failure, FailureKind, Item, JudgeResult, Outcome, Provenance, RunOutcome
 from polyjudge.records.requests import ModelName, Origin, Reply, Request
 from polyjudge.records.runs import Event
+from polyjudge.records.spans import ErrorSpan
 from polyjudge.version import __version__
 
 from .reply_text import without_reasoning
@@ -64,6 +65,7 @@ class Reading(TypedDict):
     weighted_score: NotRequired[float | None]
     parse_method: str
     repaired: NotRequired[bool]
+    spans: NotRequired[tuple[ErrorSpan, ...]]
 
 
 class ProviderSource(Protocol):

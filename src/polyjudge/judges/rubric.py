@@ -182,6 +182,8 @@ class RubricJudge:
     ) -> None:
         self.rubric = _rubric(criteria, prompt_template)
         check_rubric(self.rubric)
+        if self.rubric.spans is not None:
+            raise ConfigError(f"the rubric {self.rubric.name!r} asks for error spans; use SpanJudge")
         self.model = model = base.model_or_usual(model, provider)
         self.fingerprint = rubric_fingerprint(self.rubric)
         self._schema = answer_schema(self.rubric)

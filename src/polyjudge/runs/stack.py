@@ -36,6 +36,7 @@ from polyjudge.records.runs import Estimate, Event, FallbackCacheUsed, RateChang
 if TYPE_CHECKING:
     from polyjudge.batches.provider import Batches
     from polyjudge.checks.policy import CheckPolicy
+    from polyjudge.judges.spans import SpanJudge
 
 
 _AGENT_ATTEMPTS = 2
@@ -255,13 +256,18 @@ def judge_by_models(
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         return OfflineJudge(rubric, policy=checks)
-    judges = [
-        PluginJudge(name, rubric)
-        if is_judge_plugin(name.provider)
-        else RubricJudge(rubric, model=str(name), max_tokens=max_tokens)
-        for name in names
-    ]
+    judges = [_judge(rubric, name, max_tokens) for name in names]
     return judges[0] if len(judges) == 1 else Jury(judges)
+
+
+def _judge(rubric: Rubric, name: ModelName, max_tokens: int | None) -> "RubricJudge | SpanJudge | PluginJudge":
+    if is_judge_plugin(name.provider):
+        return PluginJudge(name, rubric)
+    if rubric.spans is not None:
+        from polyjudge.judges.spans import SpanJudge  # here, because most rubrics are not for error spans
+
+        return SpanJudge(rubric, model=str(name), max_tokens=max_tokens)
+    return RubricJudge(rubric, model=str(name), max_tokens=max_tokens)
 
 
 def open_judge(
@@ -275,17 +281,9 @@ def open_judge(
     """Return the judge for a rubric: a single model, a jury of several, or the checks if there is none."""
     if not names:
         return OfflineJudge(rubric)
-    judges = [_repeated(_opened(rubric, name, access, max_tokens), repeats) for name in names]
+    judges = [_repeated(_judge(rubric, name, max_tokens).bind(access), repeats) for name in names]
     return judges[0] if len(judges) == 1 else Jury(judges)
 
 
-def _opened(
-    rubric: Rubric, name: ModelName, access: ProviderStack, max_tokens: int | None
-) -> RubricJudge | PluginJudge:
-    if is_judge_plugin(name.provider):
-        return PluginJudge(name, rubric).bind(access)
-    return RubricJudge(rubric, model=name.model, provider=access.open(name), max_tokens=max_tokens)
-
-
-def _repeated(judge: RubricJudge | PluginJudge, repeats: int) -> Judge:
+def _repeated(judge: "RubricJudge | SpanJudge | PluginJudge", repeats: int) -> Judge:
     return judge if repeats == 1 else RepeatedJudge(judge, repeats)
