@@ -92,6 +92,27 @@ def with_agreement(
     )
 
 
+def with_span_agreement(
+    card: TrustCard, by_language: Mapping[str, tuple[int, Mapping[str, Figure]]], about: Mapping[str, Any]
+) -> TrustCard:
+    """Add how far error spans are those of people, if at least as many texts were compared; the empty tag is all."""
+    languages = dict(card.languages)
+    for tag, (texts, figures) in by_language.items():
+        known = languages.get(tag, LanguageTrust())
+        if tag and tag != NO_LANGUAGE and texts >= known.span_texts:
+            languages[tag] = replace(known, spans=figures, span_texts=texts)
+    texts, overall = by_language.get("", (0, {}))
+    if texts < card.span_texts:
+        texts, overall = card.span_texts, card.spans
+    return replace(
+        card,
+        languages=dict(sorted(languages.items())),
+        spans=overall,
+        span_texts=texts,
+        runs=(*card.runs, about)[-_MAX_RUNS:],
+    )
+
+
 def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
     """Merge two measurements of a language: the verdict is that of the one with more comparisons.
 
@@ -109,6 +130,8 @@ def _merged(old: LanguageTrust | None, new: LanguageTrust) -> LanguageTrust:
         false_alarms=new.false_alarms if new.false_alarms.value is not None else old.false_alarms,
         agreement=old.agreement,
         labels=old.labels,
+        spans=old.spans,
+        span_texts=old.span_texts,
     )
 
 

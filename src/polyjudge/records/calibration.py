@@ -122,6 +122,10 @@ class LanguageTrust(Struct, frozen=True, kw_only=True, rename="camel"):
     agreement: Mapping[str, Figure] = {}
     """With people, if labels were given."""
     labels: int = 0
+    spans: Mapping[str, Figure] = {}
+    """How far its error spans are those of people."""
+    span_texts: int = 0
+    """Comparisons of one of its texts with one person's annotation."""
 
 
 class JudgeIdentity(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -152,6 +156,9 @@ class TrustCard(Struct, frozen=True, kw_only=True, rename="camel"):
     agreement: Mapping[str, Figure] = {}
     """With people, over all languages."""
     labels: int = 0
+    spans: Mapping[str, Figure] = {}
+    """How far its error spans are those of people, over all languages."""
+    span_texts: int = 0
     runs: tuple[Mapping[str, Any], ...] = ()
     """When each measurement was made, with the numbers of texts and questions."""
 

@@ -34,6 +34,10 @@ def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
     if card.agreement:
         yield Heading(2, "Agreement with people")
         yield agreement_table({"all": (card.labels, card.agreement)})
+    if card.spans:
+        yield Heading(2, "Error spans that people mark")
+        spans = {tag: (trust.span_texts, trust.spans) for tag, trust in card.languages.items() if trust.spans}
+        yield agreement_table({"all": (card.span_texts, card.spans), **spans})
     if card.languages:
         yield Heading(2, "By language")
         yield _languages(card, table)
@@ -52,7 +56,9 @@ def judge_title(card: TrustCard) -> str:
 def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     """Yield the summary of a card."""
     # A language that has only labels was not measured.
-    measured = [trust for trust in card.languages.values() if trust.comparisons or not trust.labels]
+    measured = [
+        trust for trust in card.languages.values() if trust.comparisons or not (trust.labels or trust.span_texts)
+    ]
     if measured:
         yield f"Calibration: {_verdict_counts(measured)}."
     noticed = [kind for kind, each in card.perturbations.items() if each.verdict == "reliable"]
