@@ -12,6 +12,7 @@ from polyjudge.records.calibration import Figure
 from polyjudge.statistics.span_agreement import covered, share_figure, span_counts, span_figures
 
 from .agreement import NO_LANGUAGE
+from .span_pieces import AnnotatedText
 
 _MOST_CATEGORIES = 30
 
@@ -63,14 +64,6 @@ class SpanOptions:
         object.__setattr__(self, "settings", {"resamples": self.resamples, "seed": self.seed})
 
 
-@dataclass(slots=True)
-class _Text:
-    """The annotations of one text by annotator."""
-
-    judges: dict[str, SpanAnnotation] = field(default_factory=dict[str, SpanAnnotation])
-    people: dict[str, SpanAnnotation] = field(default_factory=dict[str, SpanAnnotation])
-
-
 _Key = Callable[[SpanAnnotation], Hashable]
 _KEYS: Sequence[_Key] = (
     lambda each: (each.unit, each.system) if each.unit else None,
@@ -85,7 +78,7 @@ def measure_span_agreement(
     judges: Sequence[SpanAnnotation], people: Sequence[SpanAnnotation], options: SpanOptions
 ) -> SpanAgreement:
     """Compare each judge with all people who annotated the same texts, and each person with the others."""
-    texts, repeated = _texts(judges, people)
+    texts, repeated = annotated_texts(judges, people)
     names = sorted({each.annotator for each in judges})
     persons = sorted({each.annotator for each in people})
     both = [text for text in texts if text.judges and text.people]
@@ -119,24 +112,28 @@ def measure_span_agreement(
     )
 
 
-def _texts(judges: Sequence[SpanAnnotation], people: Sequence[SpanAnnotation]) -> tuple[list[_Text], int]:
-    """Return the annotations by text, by the key under which most texts are of both sides."""
-    best: tuple[int, list[_Text], int] = (-1, [], 0)
+def annotated_texts(
+    judges: Sequence[SpanAnnotation], people: Sequence[SpanAnnotation]
+) -> tuple[list[AnnotatedText], int]:
+    """Return the annotations by text, by the key under which most texts are of both sides; and how many are repeated.
+
+    Of several by the same annotator of a text, the last one counts.
+    """
+    best: tuple[int, list[AnnotatedText], int] = (-1, [], 0)
     for key in _KEYS:
-        texts: defaultdict[Hashable, _Text] = defaultdict(_Text)
+        texts: defaultdict[Hashable, tuple[dict[str, SpanAnnotation], dict[str, SpanAnnotation]]]
+        texts = defaultdict(lambda: ({}, {}))
         repeated = 0
         for place, given in enumerate((judges, people)):
             for annotation in given:
                 name = key(annotation)
                 if name is not None:
-                    text = texts[name]
-                    side = text.people if place else text.judges
-                    repeated += annotation.annotator in side
-                    side[annotation.annotator] = annotation
-        found = [*texts.values()]
-        shared = sum(bool(text.judges and text.people) for text in found) - repeated
-        if shared > best[0]:
-            best = shared, found, repeated
+                    repeated += annotation.annotator in texts[name][place]
+                    texts[name][place][annotation.annotator] = annotation
+        shared = sum(bool(ours and theirs) for ours, theirs in texts.values()) if people else len(texts)
+        if shared - repeated > best[0]:
+            found = [AnnotatedText(judges=ours, people=theirs) for ours, theirs in texts.values()]
+            best = shared - repeated, found, repeated
     return best[1], best[2]
 
 

@@ -70,13 +70,36 @@ def _read(paths: Iterable[Path], options: argparse.Namespace) -> SpanAnnotations
     return found
 
 
+def read_span_sides(options: argparse.Namespace) -> tuple[list[SpanAnnotation], list[SpanAnnotation]]:
+    """Return the annotations of judges and of people, of whom there may be none."""
+    own, theirs = _read(options.results, options), _read(options.labels, options)
+    patterns = _patterns(options)
+    if theirs.annotations:
+        return own.annotations, _people_of(theirs, patterns)
+    people = [each for each in own.annotations if _is_person(each.annotator, patterns)]
+    judges = [each for each in own.annotations if not _is_person(each.annotator, patterns)]
+    if not judges:
+        raise ConfigError(f"No error spans of judges in {options.results[0]}.")
+    return judges, people
+
+
+def _people_of(labels: SpanAnnotations, patterns: Sequence[str]) -> list[SpanAnnotation]:
+    """Return the annotations of those who are people by their names; of all if no name says so."""
+    people = [each for each in labels.annotations if _is_person(each.annotator, patterns)]
+    return people or labels.annotations
+
+
+def _patterns(options: argparse.Namespace) -> Sequence[str]:
+    return [each.strip() for each in options.people.split(",") if each.strip()] or PEOPLE
+
+
 def _sides(
     own: SpanAnnotations, theirs: SpanAnnotations, options: argparse.Namespace
 ) -> tuple[list[SpanAnnotation], list[SpanAnnotation]]:
     """Return the annotations of judges and of people; in one file, people are told by their names."""
+    patterns = _patterns(options)
     if theirs.annotations:
-        return own.annotations, theirs.annotations
-    patterns = [each.strip() for each in options.people.split(",") if each.strip()] or PEOPLE
+        return own.annotations, theirs.annotations if options.against else _people_of(theirs, patterns)
     people = [each for each in own.annotations if _is_person(each.annotator, patterns)]
     judges = [each for each in own.annotations if not _is_person(each.annotator, patterns)]
     if not people or not judges:

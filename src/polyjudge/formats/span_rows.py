@@ -33,6 +33,8 @@ class SpanAnnotation(Struct, frozen=True, kw_only=True):
 
     annotator: str
     id: str = ""
+    pair: str = ""
+    """The languages, such as en-cs."""
     unit: str = ""
     """The part of the text that systems have in common, such as the segment of a test set."""
     system: str = ""
@@ -110,7 +112,8 @@ def _of_row(row: Row, notes: SpanAnnotations, *, makes_ids: bool) -> SpanAnnotat
     return SpanAnnotation(
         annotator=_annotator(row, notes),
         id=_text(row.get("id")),
-        unit="|".join(filter(None, (pair or language, _text(row.get("segment")) or own_id))),
+        pair=pair,
+        unit=_unit(pair or language, _text(row.get("segment")) or own_id),
         system="".join(filter(str.isalnum, _text(row.get("system")).casefold())),
         source=source,
         candidate=candidate,
@@ -119,6 +122,10 @@ def _of_row(row: Row, notes: SpanAnnotations, *, makes_ids: bool) -> SpanAnnotat
         marks=tuple(marks),
         without_place=tuple(without_place),
     )
+
+
+def _unit(prefix: str, name: str) -> str:
+    return name if not name or name.startswith(f"{prefix}|") else f"{prefix}|{name}"
 
 
 def _is_unrated(row: Row) -> bool:

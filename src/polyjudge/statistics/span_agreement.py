@@ -132,8 +132,31 @@ def span_figures(
     """Return all measures over the compared texts, with intervals by a bootstrap over clusters."""
     if not counts:
         return {}
-    rows = np.array(counts, dtype=np.float64)
-    sums = _draw(rows, clusters, resamples, seed)
+    sums = _draw(np.array(counts, dtype=np.float64), clusters, resamples, seed)
+    return {name: figure(values) for name, values in _measures(sums).items()}
+
+
+def difference_figure(
+    ours: Sequence[SpanCounts],
+    theirs: Sequence[SpanCounts],
+    name: str,
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Figure:
+    """Return one measure less the same of another annotator on the same texts, with its interval."""
+    if not ours:
+        return Figure()
+    first, second = (
+        _measures(_draw(np.array(counts, dtype=np.float64), clusters, resamples, seed))[name]
+        for counts in (ours, theirs)
+    )
+    return figure(first - second)
+
+
+def _measures(sums: Floats) -> dict[str, Floats]:
+    """Return each measure from the sums of counts, a number for each row."""
     column = dict(zip(SpanCounts._fields, sums.T, strict=True))
     found: dict[str, Floats] = {}
     for name, right, right_of_people, unit in (
@@ -148,7 +171,7 @@ def span_figures(
         for part, values in parts.items():
             found[f"char_{part}_{name}" if name == "any_severity" else f"{name}_{part}"] = values
     found["char_f1_macro"] = ratio(column["f1"], column["texts"])
-    return {name: figure(values) for name, values in found.items()}
+    return found
 
 
 def share_figure(
