@@ -14,6 +14,7 @@ from polyjudge.records.calibration import (
     JudgeIdentity,
     LanguageTrust,
     MonotonicityResult,
+    PlantedResult,
     TrustCard,
 )
 from polyjudge.store.trust_cards import expiry
@@ -41,7 +42,7 @@ def _families() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 _MAX_RUNS = 50
-Sized = TypeVar("Sized", MonotonicityResult, ControlResult)
+Sized = TypeVar("Sized", MonotonicityResult, ControlResult, PlantedResult)
 
 
 def new_card(card: TrustCard | None, judge: JudgeIdentity, *, at: str) -> TrustCard:
@@ -63,6 +64,11 @@ def with_measurement(card: TrustCard, found: Measurement, about: Mapping[str, An
         controls=_larger(card.controls, found.controls),
         runs=(*card.runs, about)[-_MAX_RUNS:],
     )
+
+
+def with_planted(card: TrustCard, found: Mapping[str, PlantedResult]) -> TrustCard:
+    """Add what a judge of error spans finds of planted errors; the measurement with more texts stays."""
+    return replace(card, planted=_larger(card.planted, found))
 
 
 def with_effects(card: TrustCard, effects: Mapping[str, Effect], about: Mapping[str, Any]) -> TrustCard:

@@ -69,7 +69,7 @@ _KEYS: Sequence[_Key] = (
     lambda each: (each.unit, each.system) if each.unit else None,
     lambda each: (each.source, each.candidate) if each.candidate else None,
     lambda each: each.id or None,
-    lambda each: f"{each.id}/{each.system}" if each.system else each.id or None,
+    lambda each: (f"{each.id}/{each.system}" if each.system else each.id) if each.id else None,
 )
 """What texts are recognised by, in turn: segment and system, their words, or their ids."""
 
@@ -120,6 +120,7 @@ def annotated_texts(
     Of several by the same annotator of a text, the last one counts.
     """
     best: tuple[int, list[AnnotatedText], int] = (-1, [], 0)
+    have_words = all(each.candidate for each in (*judges, *people))
     for key in _KEYS:
         texts: defaultdict[Hashable, tuple[dict[str, SpanAnnotation], dict[str, SpanAnnotation]]]
         texts = defaultdict(lambda: ({}, {}))
@@ -128,6 +129,7 @@ def annotated_texts(
             for annotation in given:
                 name = key(annotation)
                 if name is not None:
+                    name = (name, annotation.candidate if have_words else "")  # other words are another text
                     repeated += annotation.annotator in texts[name][place]
                     texts[name][place][annotation.annotator] = annotation
         shared = sum(bool(ours and theirs) for ours, theirs in texts.values()) if people else len(texts)

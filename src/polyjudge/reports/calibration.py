@@ -28,6 +28,9 @@ def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
     if card.controls:
         yield Heading(2, "Controls")
         yield _controls(card)
+    if card.planted:
+        yield Heading(2, "Planted errors found")
+        yield _planted(card)
     if card.effects:
         yield Heading(2, "Biases and stability")
         yield effects_table(card.effects)
@@ -128,6 +131,23 @@ def _controls(card: TrustCard) -> Table:
         for each in card.controls.values()
     ]
     return Table(("Changed", "Texts", "False alarms", "Shift"), tuple(rows), (1, 2, 3))
+
+
+def _planted(card: TrustCard) -> Table:
+    rows = [
+        (
+            _plain(each.perturbation) if each.perturbation else "nothing (false alarms)",
+            str(each.texts),
+            str(each.errors),
+            figure_text(each.found),
+            figure_text(each.characters),
+            figure_text(each.right),
+            figure_text(each.false_alarms),
+        )
+        for each in card.planted.values()
+    ]
+    header = ("Planted", "Texts", "Errors", "Found", "Characters found", "Marked rightly", "False alarms")
+    return Table(header, tuple(rows), tuple(range(1, len(header))))
 
 
 def effects_table(effects: Mapping[str, Effect]) -> Table:

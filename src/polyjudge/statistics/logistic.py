@@ -1,6 +1,6 @@
 """Fit a regularised logistic regression, and choose a threshold by the probabilities that it gives."""
 
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -35,19 +35,23 @@ def fit_logistic(features: Floats, shares: Floats, counts: Floats, *, penalty: f
     means, scales = features.mean(axis=0), features.std(axis=0)
     scales[scales < _CLOSE] = 1.0
     means[0], scales[0] = 0.0, 1.0
-    rows = (features - means) / scales
-    ridge: Floats = np.eye(rows.shape[1]) * penalty
-    ridge[0, 0] = _CLOSE
-    weights: Floats = np.zeros(rows.shape[1])
+    weights = _fitted((features - means) / scales, shares, counts, penalty)
+    return LogisticModel(*(tuple(map(float, each.tolist())) for each in (weights, means, scales)))
+
+
+def _fitted(rows: Floats, shares: Floats, counts: Floats, penalty: float) -> Floats:
+    ridge = np.full(rows.shape[1], penalty)
+    ridge[0] = _CLOSE
+    weights = np.zeros(rows.shape[1])
     for _ in range(_STEPS):
         found = _logistic(rows @ weights)
-        gradient: Floats = rows.T @ (counts * (shares - found)) - ridge @ weights
-        curvature: Floats = (rows * (counts * found * (1 - found))[:, None]).T @ rows + ridge
-        step = cast(Floats, np.linalg.solve(curvature, gradient))
-        weights = weights + step
+        gradient = rows.T @ (counts * (shares - found)) - ridge * weights
+        curvature = (rows * (counts * found * (1 - found))[:, None]).T @ rows + np.diag(ridge)
+        step = np.linalg.solve(curvature, gradient)
+        weights += step
         if float(np.abs(step).max()) < _CLOSE:
             break
-    return LogisticModel(*(tuple(map(float, each)) for each in (weights, means, scales)))
+    return weights
 
 
 def threshold_for(

@@ -64,6 +64,11 @@ def locate(
     return Located(*place, "fuzzy") if place else Located(refusal=refusal)
 
 
+def whole_graphemes(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a place widened to whole graphemes."""
+    return _searched(text).widened(start, end)
+
+
 def fold(text: str) -> str:
     """Return a text without what spellings of the same words differ in.
 
@@ -131,6 +136,11 @@ class _Searched:
     @cached_property
     def _approximate(self) -> ApproximateText:
         return ApproximateText(self._folded.text)
+
+    def widened(self, start: int, end: int) -> Place:
+        """Return the smallest place of whole graphemes that contains a place."""
+        first = self._edges.rfind(1, 0, start + 1)
+        return max(first, 0), self._edges.find(1, max(end, first + 1)) if end > start else max(first, 0)
 
     def places(self, quote: str, keys: list[str], near: int | None) -> list[list[Place]]:
         """Return the places of a quote, and those of each of its folded forms; of very many, those around a hint."""
