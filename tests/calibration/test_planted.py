@@ -47,7 +47,7 @@ def test_undoing_the_planted_errors_gives_the_text_in_every_language(kind):
                 whole = source if span.side == "source" else version
                 assert span.start is None or whole[span.start : span.end] == span.text
                 assert span.side == "source" or {span.start, span.end} <= edges
-    assert changed or kind == "nfc"
+    assert changed or kind in ("nfc", "swap_names", "change_dates")
 
 
 @given(st.text("ab c\u0301कि👩\u200d", max_size=30), st.text("ab c\u0301कि👩\u200d", max_size=30))
