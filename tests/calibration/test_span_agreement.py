@@ -256,8 +256,8 @@ def test_thresholds_follow_from_the_probabilities():
 
     found, sizes = np.array([0.9, 0.5, 0.1]), np.ones(3)
     assert threshold_for(found, sizes, aim="f1") == 0.5
-    assert threshold_for(found, sizes, aim="precision", precision=0.9) == 0.9
-    assert threshold_for(found, sizes, aim="precision", precision=0.5) == 0.1
+    assert threshold_for(found, sizes, aim="precision", precision=0.8) == 0.9
+    assert threshold_for(found, sizes, aim="precision", precision=0.45) == 0.1
     assert threshold_for(found, sizes, aim="precision", precision=0.95) > 1
     assert threshold_for(np.array([]), np.array([]), aim="f1") > 1
 

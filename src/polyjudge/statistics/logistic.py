@@ -11,6 +11,8 @@ Aim = Literal["f1", "precision"]
 _STEPS = 50
 _CLOSE = 1e-8
 _LARGEST = 30.0
+OPTIMISM = 1.1
+"""By what factor the probabilities of the selected rows are taken to be too high: they are selected for being high."""
 SELECTS_NOTHING = 2.0
 """A threshold above every probability."""
 
@@ -71,7 +73,7 @@ def threshold_for(
     if aim == "f1":
         expected = 2 * right / (selected + right[-1] * (1 + missed))
         return float(sorted_ones[int(np.argmax(np.where(is_last, expected, -1.0)))])
-    enough = np.flatnonzero((right / selected >= precision) & is_last)
+    enough = np.flatnonzero((right / selected >= min(precision * OPTIMISM, 1.0)) & is_last)
     return float(sorted_ones[enough[-1]]) if len(enough) else SELECTS_NOTHING
 
 
