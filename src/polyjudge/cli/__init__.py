@@ -76,6 +76,7 @@ ACTIONS = {
     "calibrate": {
         "perturb": "measure whether a judge notices perturbed texts",
         "agreement": "measure how far a judge agrees with people, or with another judge",
+        "consensus": "combine the error spans of several judges, by weights learnt from people",
         "bias": "measure how order, length, format, language and pleas move a judge",
         "correct": "estimate people's scores from many judged items and few labels",
         "card": "show a judge's trust card",
@@ -96,6 +97,7 @@ _WITHOUT_PROGRESS = {
     "compare",
     "rank",
     "calibrate agreement",
+    "calibrate consensus",
     "calibrate correct",
     *(f"cache {action}" for action in ("stats", "prune", "export", "import", "verify")),
 }

@@ -27,6 +27,7 @@ from .rating_sides import (
     read_sides,
     report_unmatched,
 )
+from .span_sides import are_spans, compare_spans
 
 _MANY = 10
 _SPAN = re.compile(r"(-?[\d.]+)(?:\.\.|,|:)(-?[\d.]+)")
@@ -50,6 +51,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     scale = "scale of the {}, such as {}, to map the labels onto the judge's scale"
     add("--score-scale", type=_span, metavar="LOW..HIGH", help=scale.format("judge", "1..5"))
     add("--label-scale", type=_span, metavar="LOW..HIGH", help=scale.format("labels", "0..100"))
+    spans = "compare error spans, not scores; default where rows have spans and no scores"
+    add("--spans", action="store_true", help=spans)
+    people = "annotators in RESULTS whose spans are those of people; default: names such as human/1"
+    add("--people", default="", metavar="NAME,…", help=people)
     by = "also compare the items with each value of this column; default: category"
     add("--by", default="", metavar="COLUMN", help=by)
     cluster = "column of items that belong together; default: cluster or document, else each item by itself"
@@ -71,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("Give either --labels of people, or --against another judge.")
     inputs = [*options.results, *options.labels, *options.against, options.card]
     check_output(options.output, inputs, force=options.force)
+    if are_spans(options):
+        return compare_spans(options)
     sides = read_sides(options, options.against)
     judged = once_per_item(sides.judged.ratings) if sides.column else sides.judged.ratings
     how: Combination = options.annotators or usual_combination(sides.others.ratings)

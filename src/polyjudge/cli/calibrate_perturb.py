@@ -8,14 +8,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from polyjudge.calibration.cards import new_card, with_measurement
+from polyjudge.calibration.cards import new_card, with_measurement, with_planted
 from polyjudge.calibration.measurement import Measurement, measure_judge, share_of_scale, trial_item
 from polyjudge.calibration.perturbations import CONTROL_TYPES, PERTURBATION_TYPES
+from polyjudge.calibration.planted import measure_planted
 from polyjudge.calibration.trials import SEVERITIES, TrialOptions, TrialPlan, plan_trials
 from polyjudge.clock import utc_now
 from polyjudge.errors import ConfigError
 from polyjudge.judges.rubric import identity_of_models
 from polyjudge.languages.table import LanguageTable, language_table
+from polyjudge.records.calibration import TrustCard
 from polyjudge.records.outcomes import Item
 from polyjudge.records.requests import ModelName
 from polyjudge.records.rubrics import Rubric
@@ -75,8 +77,13 @@ def run(options: argparse.Namespace) -> int:
     measured = measurement(plan, answers, rubric, wanted)
     judge = replace(judge, model_answered=answers.model_answered if len(judges) == 1 else "")
     at, about = utc_now(), run_notes(measured, questioning.rows_file)
-    place = add_to_card(options, judge, lambda card: with_measurement(card, measured, about), at=at)
-    shown = with_measurement(new_card(None, judge, at=at), measured, about)
+    planted = measure_planted(plan, answers.outcomes) if rubric.spans is not None else {}
+
+    def changed(card: TrustCard) -> TrustCard:
+        return with_planted(with_measurement(card, measured, about), planted)
+
+    place = add_to_card(options, judge, changed, at=at)
+    shown = changed(new_card(None, judge, at=at))
     pieces = CARD_FORMATS[options.format](shown, table)
     write_pieces(options.output, pieces, format_name=options.format, force=options.force)
     print(f"polyjudge: card: {place}; answers: {questioning.rows_file}", file=sys.stderr)

@@ -190,7 +190,9 @@ def _light(outcome: RunOutcome) -> Outcome:
     if isinstance(outcome, Failure):
         return Failure(outcome.reason, outcome.kind)
     assert isinstance(outcome, JudgeResult)
-    return JudgeResult(outcome.score, "", outcome.subscores, verdict=outcome.verdict, flags=outcome.flags)
+    return JudgeResult(
+        outcome.score, "", outcome.subscores, verdict=outcome.verdict, flags=outcome.flags, spans=outcome.spans
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,12 +28,19 @@ def card_blocks(card: TrustCard, table: LanguageTable) -> Iterator[Block]:
     if card.controls:
         yield Heading(2, "Controls")
         yield _controls(card)
+    if card.planted:
+        yield Heading(2, "Planted errors found")
+        yield _planted(card)
     if card.effects:
         yield Heading(2, "Biases and stability")
         yield effects_table(card.effects)
     if card.agreement:
         yield Heading(2, "Agreement with people")
         yield agreement_table({"all": (card.labels, card.agreement)})
+    if card.spans:
+        yield Heading(2, "Error spans that people mark")
+        spans = {tag: (trust.span_texts, trust.spans) for tag, trust in card.languages.items() if trust.spans}
+        yield agreement_table({"all": (card.span_texts, card.spans), **spans})
     if card.languages:
         yield Heading(2, "By language")
         yield _languages(card, table)
@@ -52,7 +59,9 @@ def judge_title(card: TrustCard) -> str:
 def card_summary(card: TrustCard, table: LanguageTable) -> Iterator[str]:
     """Yield the summary of a card."""
     # A language that has only labels was not measured.
-    measured = [trust for trust in card.languages.values() if trust.comparisons or not trust.labels]
+    measured = [
+        trust for trust in card.languages.values() if trust.comparisons or not (trust.labels or trust.span_texts)
+    ]
     if measured:
         yield f"Calibration: {_verdict_counts(measured)}."
     noticed = [kind for kind, each in card.perturbations.items() if each.verdict == "reliable"]
@@ -119,6 +128,23 @@ def _controls(card: TrustCard) -> Table:
         for each in card.controls.values()
     ]
     return Table(("Changed", "Texts", "False alarms", "Shift"), tuple(rows), (1, 2, 3))
+
+
+def _planted(card: TrustCard) -> Table:
+    rows = [
+        (
+            _plain(each.perturbation) if each.perturbation else "nothing (false alarms)",
+            str(each.texts),
+            str(each.errors),
+            figure_text(each.found),
+            figure_text(each.characters),
+            figure_text(each.right),
+            figure_text(each.false_alarms),
+        )
+        for each in card.planted.values()
+    ]
+    header = ("Planted", "Texts", "Errors", "Found", "Characters found", "Marked rightly", "False alarms")
+    return Table(header, tuple(rows), tuple(range(1, len(header))))
 
 
 def effects_table(effects: Mapping[str, Effect]) -> Table:

@@ -6,6 +6,8 @@ from typing import get_args
 
 from polyjudge.records.spans import SpanSeverity
 
+from .loading import load_rubric
+
 SEVERITIES: tuple[SpanSeverity, ...] = get_args(SpanSeverity)
 
 
@@ -24,6 +26,13 @@ def penalty_of(category: str, severity: str, penalties: Mapping[str, float]) -> 
         if only in ("", degree) and (not wanted or name.startswith(wanted) or name.endswith(f"/{wanted}"))
     ]
     return float(max(fitting)[-1]) if fitting else 0.0
+
+
+@lru_cache(maxsize=1)
+def wmt_penalties() -> Mapping[str, float]:
+    """Return the penalties of MQM as WMT counts it: those of the rubric `mqm`."""
+    rules = load_rubric("mqm").spans
+    return rules.penalties if rules is not None else {}
 
 
 @lru_cache(maxsize=256)

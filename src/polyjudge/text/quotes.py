@@ -64,6 +64,11 @@ def locate(
     return Located(*place, "fuzzy") if place else Located(refusal=refusal)
 
 
+def whole_graphemes(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a place widened to whole graphemes."""
+    return _searched(text).widened(start, end)
+
+
 def fold(text: str) -> str:
     """Return a text without what spellings of the same words differ in.
 
@@ -114,6 +119,10 @@ class _Folded:
         stops = end == len(self.text) or self.ends[end] != self.ends[end - 1]
         return (self.starts[start], self.ends[end - 1]) if begins and stops else None
 
+    def places(self, starts: list[int], length: int) -> list[Place]:
+        """Return the places in the text of parts of the folded one, without those that are not whole graphemes."""
+        return [place for start in starts if (place := self.place(start, length))]
+
 
 class _Searched:
     """A text in which quotes are searched for."""
@@ -132,16 +141,23 @@ class _Searched:
     def _approximate(self) -> ApproximateText:
         return ApproximateText(self._folded.text)
 
+    def widened(self, start: int, end: int) -> Place:
+        """Return the smallest place of whole graphemes that contains a place."""
+        first = self._edges.rfind(1, 0, start + 1)
+        return max(first, 0), self._edges.find(1, max(end, first + 1)) if end > start else max(first, 0)
+
     def places(self, quote: str, keys: list[str], near: int | None) -> list[list[Place]]:
         """Return the places of a quote, and those of each of its folded forms; of very many, those around a hint."""
+        around = None if near is None else bisect_left(self._folded.starts, near)
+        starts = [_occurrences(self._folded.text, key, around) for key in keys]
+        if keys and not any(starts):  # what is not there in another spelling is not there exactly either
+            return []
         exact = [
             (start, start + len(quote))
             for start in _occurrences(self._text, quote, near)
             if self._edges[start] and self._edges[start + len(quote)]
         ]
-        around = None if near is None else bisect_left(self._folded.starts, near)
-        folded = [[(start, len(key)) for start in _occurrences(self._folded.text, key, around)] for key in keys]
-        return [exact, *([place for each in some if (place := self._folded.place(*each))] for some in folded)]
+        return [exact, *(self._folded.places(some, len(key)) for some, key in zip(starts, keys, strict=True))]
 
     def chosen(self, found: list[list[Place]], key: str, before: str, after: str, near: int | None) -> Place | None:
         """Return the place that the context or the hint distinguishes from all others."""
