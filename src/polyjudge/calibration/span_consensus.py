@@ -194,7 +194,7 @@ def read_consensus(path: Path) -> SpanConsensus:
     consensus = from_json(SpanConsensus, cast(object, given))
     sizes = {len(each) for each in (consensus.model.weights, consensus.model.means, consensus.model.scales)}
     if consensus.features != feature_names(consensus.annotators) or sizes != {len(consensus.features)}:
-        raise DataError("has other features than this version computes; learn it anew", path=path)
+        raise DataError("has other features than this version computes; learn it again", path=path)
     return consensus
 
 
